@@ -1,0 +1,52 @@
+# One word per job, the same at home and in CI. Needs Rust, Python 3.11, gcc and make; everything else is installed into
+# .tools and .venv by the first job that wants it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+PY := .venv/bin/python
+JOBS ?= 2
+
+.PHONY: help env test test-full lint fmt bench docs lock deny clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env: ## prepare .venv with the tools of a developer
+	@scripts/prepare.sh dev
+
+test: env ## the tests that a change must pass, Rust and Python
+	cargo test --locked --workspace
+	$(PY) -m pytest -n $(JOBS) -m "not slow"
+
+test-full: env ## all tests, the slow ones and the release build's too
+	cargo test --locked --workspace --release -- --include-ignored
+	$(PY) -m pytest -n $(JOBS)
+
+lint: env ## formatting, lints, types, stubs, locks and generated pages; changes nothing
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(PY) -m ruff format --check
+	$(PY) -m ruff check
+	$(PY) -m mypy
+	$(PY) -m mypy.stubtest bakeoff._core
+	$(PY) scripts/reference.py --check
+
+fmt: env ## format the sources, and mend what the linter can mend
+	cargo fmt --all
+	$(PY) -m ruff check --fix-only --quiet
+	$(PY) -m ruff format
+
+bench: env ## packets per CPU second, beside ns-3
+	$(PY) benches/run.py
+
+docs: env ## write docs/reference from the code
+	$(PY) scripts/reference.py
+
+lock: ## compile requirements/*.txt from pyproject.toml; UPGRADE=1 moves to the newest versions
+	@scripts/lock.sh $(if $(UPGRADE),--upgrade)
+
+deny: ## licences and advisories of the Rust dependencies (needs cargo-deny)
+	cargo deny --locked check
+
+clean: ## remove what the jobs above made, but for results/
+	rm -rf .venv .tools .tools.lock target python/bakeoff/_core*.so

@@ -1,0 +1,16 @@
+//! The ends of a path.
+
+use crate::packet::Packet;
+use crate::units::Instant;
+
+/// A sender or a receiver: takes packets from the path and gives packets to it.
+pub trait Endpoint<P> {
+    /// A packet arrives at `now`.
+    fn accept(&mut self, packet: Packet<P>, now: Instant);
+
+    /// A packet to send at `now`; call until there is none, after every [`Endpoint::accept`] and at every wake-up.
+    fn poll(&mut self, now: Instant) -> Option<Packet<P>>;
+
+    /// When [`Endpoint::poll`] may next have something to say; `None` while only an arriving packet can change that.
+    fn next_wakeup(&self) -> Option<Instant>;
+}

@@ -1,0 +1,106 @@
+//! Windowed minimum and maximum, as Linux `lib/win_minmax.c` estimates them.
+//!
+//! Kathleen Nichols' algorithm keeps the best three samples of a window; time and memory per sample are constant. The clock is any counter
+//! that never runs backwards: microseconds for a minimum RTT, round trips for a maximum bandwidth.
+
+use std::cmp::Ordering;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sample {
+    time: u64,
+    value: u64,
+}
+
+/// The best three samples of a window, best first.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowedFilter {
+    window: u64,
+    better: Ordering,
+    best: Option<[Sample; 3]>,
+}
+
+impl WindowedFilter {
+    /// A running maximum over `window` units of the caller's clock.
+    pub const fn max(window: u64) -> Self {
+        Self { window, better: Ordering::Greater, best: None }
+    }
+
+    /// A running minimum over `window` units of the caller's clock.
+    pub const fn min(window: u64) -> Self {
+        Self { window, better: Ordering::Less, best: None }
+    }
+
+    /// The best value in the window; `None` before the first sample.
+    pub fn get(&self) -> Option<u64> {
+        self.best.map(|best| best[0].value)
+    }
+
+    /// Forgets everything but this sample.
+    pub fn reset(&mut self, time: u64, value: u64) -> u64 {
+        self.best = Some([Sample { time, value }; 3]);
+        value
+    }
+
+    /// Takes a sample and returns the best value of the window that ends now.
+    pub fn update(&mut self, time: u64, value: u64) -> u64 {
+        let sample = Sample { time, value };
+        let Some(mut best) = self.best else { return self.reset(time, value) };
+        if self.is_no_worse(value, best[0].value) || time - best[2].time > self.window {
+            return self.reset(time, value);
+        }
+        if self.is_no_worse(value, best[1].value) {
+            best[1] = sample;
+            best[2] = sample;
+        } else if self.is_no_worse(value, best[2].value) {
+            best[2] = sample;
+        }
+        self.best = Some(Self::age(best, sample, self.window));
+        self.best.map_or(value, |best| best[0].value)
+    }
+
+    fn is_no_worse(&self, value: u64, than: u64) -> bool {
+        let order = value.cmp(&than);
+        order == self.better || order == Ordering::Equal
+    }
+
+    /// Lets the best sample go when it leaves the window, and renews the runners-up after a quarter and a half of it.
+    fn age(mut best: [Sample; 3], sample: Sample, window: u64) -> [Sample; 3] {
+        let elapsed = sample.time - best[0].time;
+        if elapsed > window {
+            best = [best[1], best[2], sample];
+            if sample.time - best[0].time > window {
+                best = [best[1], best[2], sample];
+            }
+        } else if best[1].time == best[0].time && elapsed > window / 4 {
+            best[1] = sample;
+            best[2] = sample;
+        } else if best[2].time == best[1].time && elapsed > window / 2 {
+            best[2] = sample;
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_maximum_is_forgotten_after_the_window() {
+        let mut filter = WindowedFilter::max(10);
+        assert_eq!(filter.get(), None);
+        assert_eq!(filter.update(0, 100), 100);
+        for time in 1..=10 {
+            assert_eq!(filter.update(time, 50 + time), 100);
+        }
+        assert!(filter.update(11, 55) < 100);
+    }
+
+    #[test]
+    fn a_minimum_follows_lower_samples_at_once() {
+        let mut filter = WindowedFilter::min(1_000);
+        assert_eq!(filter.update(0, 30), 30);
+        assert_eq!(filter.update(1, 20), 20);
+        assert_eq!(filter.update(2, 25), 20);
+    }
+}

@@ -1,0 +1,220 @@
+//! The link: how fast packets leave the queue.
+
+use serde::Deserialize;
+
+use super::Wire;
+use super::opportunities::Opportunities;
+use crate::queue::{Drops, Queue};
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+const BIT_NANOS_PER_BYTE: u64 = 8 * 1_000_000_000;
+
+/// From this time on the link has this rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Time since the start of the run, or of the period.
+    pub at_ns: u64,
+    /// The new rate; zero is an outage.
+    pub rate_bps: u64,
+}
+
+/// How fast a link is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LinkConfig {
+    /// Sends everything at once.
+    Unlimited,
+    /// Always the same rate.
+    Constant {
+        /// The rate.
+        rate_bps: u64,
+    },
+    /// A rate that changes at given times.
+    Schedule {
+        /// The changes, in order of time, the first at zero.
+        steps: Vec<Step>,
+        /// After this time the steps begin again.
+        period_ns: Option<u64>,
+    },
+    /// Delivery opportunities of one full packet each at the times of a mahimahi trace, repeated for ever.
+    Trace {
+        /// Times in milliseconds, none smaller than the one before; the last is the period.
+        opportunities_ms: Vec<u64>,
+    },
+    /// Delivery opportunities of one full packet each at exponentially distributed intervals.
+    Poisson {
+        /// The mean rate.
+        rate_bps: u64,
+    },
+}
+
+/// A link at work.
+#[derive(Debug)]
+pub enum Link<P> {
+    /// Sends everything at once; has no queue.
+    Unlimited,
+    /// Sends bit by bit.
+    Fluid(Fluid),
+    /// Sends when an opportunity comes.
+    Opportunities(Box<Opportunities<P>>),
+}
+
+impl<P> Link<P> {
+    /// Builds the link called `name`, which together with `seed` fixes its random numbers.
+    pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
+        match config {
+            LinkConfig::Unlimited => Self::Unlimited,
+            LinkConfig::Constant { rate_bps } => Self::Fluid(Fluid::new(vec![Step { at_ns: 0, rate_bps: *rate_bps }], None)),
+            LinkConfig::Schedule { steps, period_ns } => Self::Fluid(Fluid::new(steps.clone(), *period_ns)),
+            LinkConfig::Trace { opportunities_ms } => Self::Opportunities(Box::new(Opportunities::trace(opportunities_ms.clone()))),
+            LinkConfig::Poisson { rate_bps } => {
+                Self::Opportunities(Box::new(Opportunities::poisson(Rate::from_bits_per_second(*rate_bps), seed, name)))
+            }
+        }
+    }
+
+    /// The long-term mean rate; `None` if unlimited.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        match self {
+            Self::Unlimited => None,
+            Self::Fluid(fluid) => Some(fluid.mean_rate()),
+            Self::Opportunities(opportunities) => Some(opportunities.mean_rate()),
+        }
+    }
+
+    /// Sends what can be sent by `now`.
+    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+        match self {
+            Self::Unlimited => {}
+            Self::Fluid(fluid) => fluid.serve(now, queue, wire, drops),
+            Self::Opportunities(opportunities) => opportunities.serve(now, queue, wire, drops),
+        }
+    }
+
+    /// Begins to send a packet that has just found the link idle.
+    pub fn start_if_idle(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+        if let Self::Fluid(fluid) = self
+            && fluid.free_at <= now
+        {
+            fluid.free_at = now;
+            fluid.carry = 0;
+            fluid.serve(now, queue, wire, drops);
+        }
+    }
+
+    /// When the link next takes a packet from the queue, or goes on with one; `None` if there is nothing to send.
+    pub fn next_service(&self, has_backlog: bool) -> Option<Instant> {
+        match self {
+            Self::Unlimited => None,
+            Self::Fluid(fluid) => has_backlog.then_some(fluid.free_at),
+            Self::Opportunities(opportunities) => opportunities.next_service(has_backlog),
+        }
+    }
+
+    /// The packet that has left the queue but is not yet on the wire.
+    pub fn in_service(&self) -> Option<Bytes> {
+        match self {
+            Self::Opportunities(opportunities) => opportunities.in_service(),
+            Self::Unlimited | Self::Fluid(_) => None,
+        }
+    }
+
+    /// What the link can carry from `from` to `to`; `None` if unlimited.
+    pub fn capacity(&mut self, from: Instant, to: Instant) -> Option<Bytes> {
+        match self {
+            Self::Unlimited => None,
+            Self::Fluid(fluid) => Some(fluid.capacity(from, to)),
+            Self::Opportunities(opportunities) => Some(opportunities.capacity(from, to)),
+        }
+    }
+}
+
+/// A link whose rate is constant between the steps of a schedule.
+#[derive(Debug)]
+pub struct Fluid {
+    steps: Vec<Step>,
+    period: Option<Duration>,
+    /// When the packet being sent is out.
+    free_at: Instant,
+    /// Bit-nanoseconds that the last packet sent beyond `free_at`, so that rounding to whole nanoseconds never adds up.
+    carry: u64,
+}
+
+impl Fluid {
+    fn new(steps: Vec<Step>, period_ns: Option<u64>) -> Self {
+        Self { steps, period: period_ns.map(Duration::from_nanos), free_at: Instant::ZERO, carry: 0 }
+    }
+
+    fn serve<P>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+        while self.free_at <= now {
+            let start = self.free_at;
+            let Some(mut packet) = queue.dequeue(start, drops) else { break };
+            packet.leave_queue(start);
+            self.free_at = self.finish(start, packet.size);
+            wire.push(packet, self.free_at, drops);
+        }
+    }
+
+    /// When a packet of this size that starts at `start` is out.
+    fn finish(&mut self, start: Instant, size: Bytes) -> Instant {
+        let mut bit_nanos = size.count() * BIT_NANOS_PER_BYTE;
+        if let [only] = self.steps[..] {
+            return self.finish_at_rate(start, bit_nanos, only.rate_bps);
+        }
+        let mut at = start;
+        loop {
+            let (rate_bps, until) = self.step_at(at);
+            let room = u128::from(rate_bps) * u128::from(until.since(at).as_nanos());
+            if u128::from(bit_nanos) <= room {
+                return self.finish_at_rate(at, bit_nanos, rate_bps);
+            }
+            if until == Instant::FAR_FUTURE {
+                return Instant::FAR_FUTURE;
+            }
+            bit_nanos -= room as u64;
+            at = until;
+        }
+    }
+
+    fn finish_at_rate(&mut self, start: Instant, bit_nanos: u64, rate_bps: u64) -> Instant {
+        if rate_bps == 0 {
+            return Instant::FAR_FUTURE;
+        }
+        let total = bit_nanos + self.carry.min(rate_bps);
+        self.carry = total % rate_bps;
+        start + Duration::from_nanos(total / rate_bps)
+    }
+
+    /// The rate at `now`, and until when it holds.
+    fn step_at(&self, now: Instant) -> (u64, Instant) {
+        let (base, offset) = match self.period {
+            Some(period) => (now.as_nanos() / period.as_nanos() * period.as_nanos(), now.as_nanos() % period.as_nanos()),
+            None => (0, now.as_nanos()),
+        };
+        let next = self.steps.partition_point(|step| step.at_ns <= offset);
+        let end = self.steps.get(next).map(|step| step.at_ns).or(self.period.map(Duration::as_nanos));
+        (self.steps[next.saturating_sub(1)].rate_bps, end.map_or(Instant::FAR_FUTURE, |end| Instant::from_nanos(base + end)))
+    }
+
+    fn capacity(&self, from: Instant, to: Instant) -> Bytes {
+        let mut bit_nanos = 0;
+        let mut at = from;
+        while at < to {
+            let (rate_bps, until) = self.step_at(at);
+            let until = until.min(to);
+            bit_nanos += u128::from(rate_bps) * u128::from(until.since(at).as_nanos());
+            at = until;
+        }
+        Bytes::new((bit_nanos / u128::from(BIT_NANOS_PER_BYTE)) as u64)
+    }
+
+    /// Over one period, or to the last step if there is none.
+    fn mean_rate(&self) -> Rate {
+        let last = self.steps.last().map_or(0, |step| step.at_ns);
+        match self.period.unwrap_or(Duration::from_nanos(last)) {
+            Duration::ZERO => Rate::from_bits_per_second(self.steps[0].rate_bps),
+            span => Rate::of(self.capacity(Instant::ZERO, Instant::ZERO + span), span).unwrap_or_default(),
+        }
+    }
+}

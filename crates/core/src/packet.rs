@@ -1,0 +1,65 @@
+//! What travels along a path: a header that hops and queues look at, around a payload that only endpoints understand.
+
+use crate::units::{Bytes, Duration, Instant};
+
+/// The number of a flow, counted from zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// The ECN codepoint of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable transport, ECT(0).
+    Ect0,
+    /// ECN-capable transport, ECT(1).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// True if a queue may mark the packet in place of dropping it.
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// A packet on its way. `P` is the payload: a transport segment in the simulator, a buffer in the emulator.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<P> {
+    /// The flow the packet belongs to.
+    pub flow: FlowId,
+    /// True if it travels from the data sender to the data receiver; false for acknowledgements.
+    pub is_data_direction: bool,
+    /// True if it repeats data that was sent before.
+    pub is_retransmission: bool,
+    /// ECN codepoint, as the last hop left it.
+    pub ecn: Ecn,
+    /// Size of the IP packet.
+    pub size: Bytes,
+    /// Counts the packets of this flow and direction from zero, retransmissions included.
+    pub number: u64,
+    /// When the endpoint sent it.
+    pub sent: Instant,
+    /// When it arrived at the queue it waits in.
+    pub enqueued: Instant,
+    /// Time spent waiting in the last queue that it left.
+    pub sojourn: Duration,
+    /// Time spent waiting in queues so far, over all hops.
+    pub queued_for: Duration,
+    /// Hops of its route that it has passed.
+    pub hops_passed: u8,
+    /// What it carries.
+    pub payload: P,
+}
+
+impl<P> Packet<P> {
+    /// Leaves a queue at `now`.
+    pub fn leave_queue(&mut self, now: Instant) {
+        self.sojourn = now.since(self.enqueued);
+        self.queued_for += self.sojourn;
+    }
+}

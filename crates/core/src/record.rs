@@ -1,0 +1,367 @@
+//! What a run records. Each table is declared once, here: the declaration makes the columns, their Parquet types and their documentation.
+
+use serde::Serialize;
+
+use crate::info::Quantity;
+
+/// A column of values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Whole numbers that are never negative and small.
+    U32(Vec<u32>),
+    /// Whole numbers that are never negative.
+    U64(Vec<u64>),
+    /// Whole numbers; -1 stands for "does not exist".
+    I64(Vec<i64>),
+    /// Fractions.
+    F64(Vec<f64>),
+    /// Yes or no.
+    Bool(Vec<bool>),
+    /// Words.
+    Text(Vec<String>),
+    /// Words from a short list: an index into `names` per row.
+    Category {
+        /// The index of each row.
+        codes: Vec<u8>,
+        /// The words.
+        names: Vec<&'static str>,
+    },
+}
+
+/// Words from a short list, stored as one byte per row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Category {
+    codes: Vec<u8>,
+    names: Vec<&'static str>,
+}
+
+impl Category {
+    /// Adds a row.
+    pub fn push(&mut self, name: &'static str) {
+        let code = self.code(name);
+        self.codes.push(code);
+    }
+
+    /// Changes a row.
+    pub fn set(&mut self, row: usize, name: &'static str) {
+        let code = self.code(name);
+        self.codes[row] = code;
+    }
+
+    /// Adds the rows of another column.
+    pub fn append(&mut self, other: &Self) {
+        self.codes.reserve(other.codes.len());
+        for code in &other.codes {
+            self.push(other.names[usize::from(*code)]);
+        }
+    }
+
+    fn code(&mut self, name: &'static str) -> u8 {
+        let known = self.names.iter().position(|known| std::ptr::eq(*known, name) || *known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        }) as u8
+    }
+}
+
+impl From<Category> for Column {
+    fn from(category: Category) -> Self {
+        Self::Category { codes: category.codes, names: category.names }
+    }
+}
+
+macro_rules! column_type {
+    ($type:ty, $variant:ident, $name:literal) => {
+        impl From<Vec<$type>> for Column {
+            fn from(values: Vec<$type>) -> Self {
+                Self::$variant(values)
+            }
+        }
+
+        impl ColumnType for Vec<$type> {
+            const NAME: &'static str = $name;
+        }
+    };
+}
+
+/// The name of a column's type in the documentation.
+trait ColumnType {
+    const NAME: &'static str;
+}
+
+column_type!(u32, U32, "u32");
+column_type!(u64, U64, "u64");
+column_type!(i64, I64, "i64, null where it does not exist");
+column_type!(f64, F64, "f64");
+column_type!(bool, Bool, "bool");
+column_type!(String, Text, "text");
+
+impl ColumnType for Category {
+    const NAME: &'static str = "text";
+}
+
+/// A table, for documentation.
+#[derive(Clone, Debug, Serialize)]
+pub struct TableInfo {
+    /// Name of the table and of its file.
+    pub name: &'static str,
+    /// One row is ...
+    pub doc: String,
+    /// Its columns.
+    pub columns: Vec<ColumnInfo>,
+}
+
+/// A column, for documentation. The unit is the suffix of the name.
+#[derive(Clone, Debug, Serialize)]
+pub struct ColumnInfo {
+    /// Name, with the unit as suffix.
+    pub name: &'static str,
+    /// Type in Parquet.
+    pub kind: &'static str,
+    /// What it means.
+    pub doc: String,
+}
+
+/// A recorded table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Name of the table.
+    pub name: &'static str,
+    /// Its columns, all of one length.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+fn join_doc(lines: &[&str]) -> String {
+    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+}
+
+macro_rules! tables {
+    ($($(#[doc = $table_doc:literal])* $name:literal $table:ident { $($(#[doc = $doc:literal])* $column:ident: $type:ty,)* })*) => {
+        $(
+            $(#[doc = $table_doc])*
+            #[derive(Clone, Debug, Default)]
+            #[allow(missing_docs, reason = "every field is documented by the declaration")]
+            pub struct $table {
+                $($(#[doc = $doc])* pub $column: $type,)*
+            }
+
+            impl From<$table> for Table {
+                fn from(table: $table) -> Self {
+                    Self { name: $name, columns: vec![$((stringify!($column), table.$column.into()),)*] }
+                }
+            }
+        )*
+
+        /// Every table there is, for documentation.
+        pub fn tables() -> Vec<TableInfo> {
+            vec![$(TableInfo {
+                name: $name,
+                doc: join_doc(&[$($table_doc),*]),
+                columns: vec![$(ColumnInfo {
+                    name: stringify!($column),
+                    kind: <$type as ColumnType>::NAME,
+                    doc: join_doc(&[$($doc),*]),
+                },)*],
+            },)*]
+        }
+    };
+}
+
+tables! {
+    /// One row per flow, and row 0 for all flows together. Packets are those of the data direction, handshake and retransmissions included.
+    "flows" Flows {
+        /// Number of the flow from 1; 0 for all flows.
+        flow: Vec<u32>,
+        /// When it began.
+        start_ns: Vec<u64>,
+        /// When it was to end.
+        stop_ns: Vec<u64>,
+        /// Packets sent.
+        sent_packets: Vec<u64>,
+        /// IP bytes sent.
+        sent_bytes: Vec<u64>,
+        /// Packets received.
+        received_packets: Vec<u64>,
+        /// IP bytes received.
+        received_bytes: Vec<u64>,
+        /// Payload handed to the application, in order and without repetition.
+        goodput_bytes: Vec<u64>,
+        /// Packets that repeated data sent before.
+        retransmits: Vec<u64>,
+        /// Retransmission timeouts.
+        timeouts: Vec<u64>,
+        /// Packets that a queue or a wire dropped.
+        dropped_packets: Vec<u64>,
+        /// Packets still on the path at the end of the run.
+        inside_packets: Vec<u64>,
+        /// IP bytes still on the path at the end of the run.
+        inside_bytes: Vec<u64>,
+        /// Packets that arrived with a CE mark.
+        ce_marks: Vec<u64>,
+        /// When the first packet was sent.
+        first_sent_ns: Vec<i64>,
+        /// When the first packet arrived.
+        first_received_ns: Vec<i64>,
+        /// When the last packet arrived.
+        last_received_ns: Vec<i64>,
+        /// Median one-way delay; from a histogram with a relative error of at most 0.1 %, like all percentiles here.
+        owd_p50_ns: Vec<i64>,
+        /// 95th percentile of the one-way delay.
+        owd_p95_ns: Vec<i64>,
+        /// 99th percentile of the one-way delay.
+        owd_p99_ns: Vec<i64>,
+        /// Median time spent in queues.
+        queue_p50_ns: Vec<i64>,
+        /// 95th percentile of the time spent in queues.
+        queue_p95_ns: Vec<i64>,
+        /// When the last byte of a finite transfer was acknowledged.
+        completed_ns: Vec<i64>,
+    }
+
+    /// One row per hop. Always: in = out + dropped + inside.
+    "hops" Hops {
+        /// Name of the hop: its direction and place on the path, or the flow whose extra delay it is.
+        hop: Vec<String>,
+        /// Packets that came in, of all flows and both directions.
+        in_packets: Vec<u64>,
+        /// IP bytes that came in.
+        in_bytes: Vec<u64>,
+        /// Packets that came out.
+        out_packets: Vec<u64>,
+        /// IP bytes that came out.
+        out_bytes: Vec<u64>,
+        /// Packets dropped.
+        dropped_packets: Vec<u64>,
+        /// Packets marked.
+        marked_packets: Vec<u64>,
+        /// Packets inside at the end of the run.
+        inside_packets: Vec<u64>,
+        /// IP bytes inside at the end of the run.
+        inside_bytes: Vec<u64>,
+        /// Median time in the queue.
+        queue_p50_ns: Vec<i64>,
+        /// 95th percentile of the time in the queue.
+        queue_p95_ns: Vec<i64>,
+        /// What the link could have carried during the run; null if unlimited.
+        capacity_bytes: Vec<i64>,
+    }
+
+    /// One row per hop, verdict and reason.
+    "verdicts" Verdicts {
+        /// Name of the hop.
+        hop: Vec<String>,
+        /// Drop or mark.
+        verdict: Category,
+        /// Why.
+        reason: Category,
+        /// Number of packets.
+        packets: Vec<u64>,
+        /// Their IP bytes.
+        bytes: Vec<u64>,
+    }
+
+    /// One row per flow and interval.
+    "series" Series {
+        /// Number of the flow from 1.
+        flow: Vec<u32>,
+        /// Start of the interval.
+        t_ns: Vec<u64>,
+        /// IP bytes sent.
+        sent_bytes: Vec<u64>,
+        /// IP bytes received.
+        received_bytes: Vec<u64>,
+        /// Payload handed to the application, in order and without repetition.
+        goodput_bytes: Vec<u64>,
+        /// Packets received.
+        received_packets: Vec<u64>,
+        /// Mean one-way delay of the packets received.
+        owd_mean_ns: Vec<i64>,
+        /// Largest one-way delay of the packets received.
+        owd_max_ns: Vec<i64>,
+    }
+
+    /// One row per flow, sampling time and quantity of the sender's inner state.
+    "telemetry" Telemetry {
+        /// When it was sampled.
+        t_ns: Vec<u64>,
+        /// Number of the flow from 1.
+        flow: Vec<u32>,
+        /// Name of the quantity.
+        name: Category,
+        /// Its value, in the unit that the quantity declares.
+        value: Vec<f64>,
+    }
+
+    /// One row per hop and interval.
+    "hop_series" HopSeries {
+        /// End of the interval, when the queue was looked at.
+        t_ns: Vec<u64>,
+        /// Name of the hop.
+        hop: Vec<String>,
+        /// Packets in the queue.
+        queue_packets: Vec<u64>,
+        /// IP bytes in the queue.
+        queue_bytes: Vec<u64>,
+        /// What the link could carry during the interval; null if unlimited.
+        capacity_bytes: Vec<i64>,
+    }
+
+    /// One row per packet of the data direction, handshake and retransmissions included.
+    "packets" Packets {
+        /// Number of the flow from 1.
+        flow: Vec<u32>,
+        /// Number of the packet within its flow from 0.
+        number: Vec<u64>,
+        /// IP size.
+        size_bytes: Vec<u32>,
+        /// When it was sent.
+        sent_ns: Vec<u64>,
+        /// When it was received.
+        received_ns: Vec<i64>,
+        /// Time it spent in queues.
+        queue_ns: Vec<u64>,
+        /// Received, dropped, or inside the path at the end of the run.
+        fate: Category,
+        /// Why it was dropped; empty otherwise.
+        reason: Category,
+        /// It repeats data sent before.
+        retransmit: Vec<bool>,
+        /// It arrived with a CE mark.
+        ce: Vec<bool>,
+    }
+}
+
+/// What every sender shows of its inner state; schemes add their own.
+pub const TELEMETRY: &[Quantity] = &[
+    Quantity { name: "cwnd", unit: "packets", doc: "congestion window" },
+    Quantity { name: "ssthresh", unit: "packets", doc: "slow-start threshold" },
+    Quantity { name: "in_flight", unit: "packets", doc: "packets believed to be in the network" },
+    Quantity { name: "state", unit: "", doc: "0 open, 1 disorder, 2 window reduction, 3 recovery, 4 loss" },
+    Quantity { name: "srtt", unit: "ms", doc: "smoothed round-trip time" },
+    Quantity { name: "min_rtt", unit: "ms", doc: "minimum round-trip time" },
+    Quantity { name: "pacing_rate", unit: "bit/s", doc: "pacing rate" },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_its_columns_in_order() {
+        let mut verdicts = Verdicts::default();
+        verdicts.hop.push("forward.0".to_owned());
+        verdicts.verdict.push("drop");
+        let table = Table::from(verdicts);
+        assert_eq!(table.name, "verdicts");
+        assert_eq!(table.columns[1].0, "verdict");
+        assert_eq!(table.columns[1].1, Column::Category { codes: vec![0], names: vec!["drop"] });
+    }
+
+    #[test]
+    fn every_column_is_documented() {
+        for table in tables() {
+            assert!(table.columns.iter().all(|column| !column.doc.is_empty()), "{}", table.name);
+        }
+    }
+}

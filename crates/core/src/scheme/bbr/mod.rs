@@ -1,0 +1,247 @@
+//! BBR version 1: pace at the measured bottleneck bandwidth, keep about two bandwidth-delay products in flight at most.
+//!
+//! **What it is.** A model of the path, the most that was delivered in ten rounds and the shortest round trip in ten seconds, sets the
+//! pacing rate and caps the window. Every eight round trips the rate goes up by a quarter for one of them to look for more; every ten
+//! seconds the window falls to four packets to look at the empty path. Losses do not count, except those of a policer.
+//!
+//! **Source.** N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016; Linux `net/ipv4/tcp_bbr.c`, whose
+//! integer arithmetic is kept. Names of its functions and constants stand beside the parts.
+//!
+//! **Parameters.** `generation`: "current" (default; Linux 5.1 and later) or "2018" (Linux 4.9 to 4.17: no pacing margin of 1 %, no
+//! correction for packets that wait in the pacer, no allowance for ack aggregation, no two packets more while probing; and the fq queueing
+//! discipline counted packets with their headers against a rate of payload, while TCP now counts payload).
+//!
+//! **Deviations.**
+//! - The kernel corrects the packets in flight for those whose departure the pacer has booked ahead (`bbr_packets_in_net_at_edt`). Here the
+//!   pacer holds back one packet at most, so its departure is taken to be one packet time after the last one left.
+//! - There is no segmentation offload. The segment goal of the kernel (`bbr_tso_segs_goal`) still adds to the window; how many packets leave
+//!   back to back is the transport's setting.
+//! - Any return from idle counts as one of a limited application.
+//!
+//! **How it is validated.** Constants, phases, policer detection, the full-pipe test, recovery and the ten-second probe here and beside the
+//! parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests.
+
+mod aggregation;
+mod bandwidth;
+mod fixed_point;
+mod long_term;
+mod model;
+mod pacing;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use self::aggregation::Aggregation;
+use self::bandwidth::{BandwidthFilter, FullPipe, Rounds};
+use self::fixed_point::GAIN_UNIT;
+use self::long_term::LongTerm;
+use self::model::{MinRtt, Mode};
+use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout};
+use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::random::RandomStream;
+use crate::units::{Duration, Instant, Rate};
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "bbr",
+    title: "TCP BBR v1",
+    source: "Cardwell et al., ACM Queue 14(5), 2016; Linux net/ipv4/tcp_bbr.c",
+    parameters: &[Parameter {
+        name: "generation",
+        kind: Kind::Choice { options: &["current", "2018"], default: "current" },
+        unit: "",
+        doc: "which kernels to follow: 5.1 and later, or 4.9 to 4.17",
+    }],
+    telemetry: &[
+        Quantity {
+            name: "mode",
+            unit: "",
+            doc: "0 start-up, 1 drain, 2 probing bandwidth, 3 probing the round-trip time",
+        },
+        Quantity { name: "bw", unit: "bit/s", doc: "bandwidth in use, payload" },
+        Quantity { name: "model_min_rtt", unit: "ms", doc: "shortest round trip of the last ten seconds" },
+        Quantity { name: "pacing_gain", unit: "", doc: "pacing rate over bandwidth" },
+        Quantity { name: "cwnd_gain", unit: "", doc: "window over bandwidth-delay product" },
+        Quantity { name: "round_count", unit: "", doc: "round trips so far" },
+        Quantity { name: "full_bw", unit: "bit/s", doc: "bandwidth that start-up compares with, payload" },
+        Quantity { name: "lt_bw", unit: "bit/s", doc: "rate of a policer, payload; 0 while none is seen" },
+        Quantity {
+            name: "extra_acked",
+            unit: "packets",
+            doc: "most packets acknowledged beyond what the bandwidth explains",
+        },
+    ],
+};
+
+/// What differs between generations of the kernel.
+#[derive(Clone, Copy, Debug)]
+struct Generation {
+    /// How far below the bandwidth to pace (`bbr_pacing_margin_percent`).
+    margin_percent: u32,
+    /// Paces payload instead of packets, corrects for what waits in the pacer, allows for ack aggregation, adds two packets while probing.
+    is_current: bool,
+}
+
+/// Makes one for a flow that starts.
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let generation = match setup.parameters.text("generation") {
+        "2018" => Generation { margin_percent: 0, is_current: false },
+        _ => Generation { margin_percent: 1, is_current: true },
+    };
+    Box::new(Bbr::new(setup.mss.count(), setup.packet_size.count(), generation, setup.random))
+}
+
+#[derive(Debug)]
+struct Bbr {
+    mss: u64,
+    packet_size: u64,
+    generation: Generation,
+    random: RandomStream,
+
+    cwnd: u32,
+    ssthresh: Option<u32>,
+    /// Bytes of payload per second.
+    pacing_rate: u64,
+    has_rtt: bool,
+    /// When the pacer lets the next packet go.
+    departure: Instant,
+
+    delivered: u64,
+    lost: u64,
+    /// When the last packet was delivered, microseconds.
+    delivered_at: u64,
+
+    mode: Mode,
+    pacing_gain: u32,
+    cwnd_gain: u32,
+    rounds: Rounds,
+    bandwidth: BandwidthFilter,
+    full_pipe: FullPipe,
+    long_term: LongTerm,
+    aggregation: Aggregation,
+    /// Phase of the gain cycle, and when it began, microseconds.
+    phase: usize,
+    phase_start: u64,
+    min_rtt: MinRtt,
+    is_idle_restart: bool,
+
+    /// The window to return to after recovery or a probe of the round-trip time.
+    prior_cwnd: u32,
+    previous_state: State,
+    is_conserving: bool,
+}
+
+impl Bbr {
+    fn new(mss: u64, packet_size: u64, generation: Generation, random: RandomStream) -> Self {
+        let mut bbr = Self {
+            mss,
+            packet_size,
+            generation,
+            random,
+            cwnd: INITIAL_WINDOW,
+            ssthresh: None,
+            pacing_rate: 0,
+            has_rtt: false,
+            departure: Instant::ZERO,
+            delivered: 0,
+            lost: 0,
+            delivered_at: 0,
+            mode: Mode::StartUp,
+            pacing_gain: model::HIGH_GAIN,
+            cwnd_gain: model::HIGH_GAIN,
+            rounds: Rounds::default(),
+            bandwidth: BandwidthFilter::new(),
+            full_pipe: FullPipe::default(),
+            long_term: LongTerm::new(mss, generation.margin_percent),
+            aggregation: Aggregation::default(),
+            phase: 0,
+            phase_start: 0,
+            min_rtt: MinRtt::default(),
+            is_idle_restart: false,
+            prior_cwnd: 0,
+            previous_state: State::Open,
+            is_conserving: false,
+        };
+        bbr.pace_initially(Duration::ZERO);
+        bbr
+    }
+}
+
+impl Scheme for Bbr {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.packet_rate())
+    }
+
+    fn ssthresh(&self) -> Option<u32> {
+        self.ssthresh
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        self.min_rtt.start(sent.now);
+        self.departure = sent.now + self.payload_rate().time_for(sent.size);
+        0
+    }
+
+    /// `bbr_main`.
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.update_model(ack);
+        self.pace(self.pacing_gain, ack.srtt);
+        self.update_window(ack);
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.save_window();
+    }
+
+    fn on_lost(&mut self, _lost: &Lost) {
+        self.lost += 1;
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.is_first {
+            self.save_window();
+        }
+        self.cwnd = timeout.in_flight + 1;
+        self.previous_state = State::Loss;
+        self.full_pipe.on_timeout();
+        // A timeout ends a round.
+        self.rounds.is_start = true;
+        self.watch_policer(true, false);
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        self.full_pipe.on_undo();
+        self.long_term.reset();
+    }
+
+    /// `bbr_cwnd_event`.
+    fn on_restart(&mut self, now: Instant, _idle: Duration, _rto: Duration) {
+        self.is_idle_restart = true;
+        self.aggregation.restart(now.as_micros());
+        match self.mode {
+            Mode::ProbeBandwidth => self.pace(GAIN_UNIT, Duration::ZERO),
+            Mode::ProbeRtt => self.end_rtt_probe(now),
+            Mode::StartUp | Mode::Drain => {}
+        }
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let gain = |gain: u32| f64::from(gain) / f64::from(GAIN_UNIT);
+        report("mode", f64::from(self.mode as u8));
+        report("bw", self.bandwidth().bits_per_second(self.mss));
+        if let Some(micros) = self.min_rtt.micros {
+            report("model_min_rtt", micros as f64 / 1e3);
+        }
+        report("pacing_gain", gain(self.pacing_gain));
+        report("cwnd_gain", gain(self.cwnd_gain));
+        report("round_count", self.rounds.count as f64);
+        report("full_bw", self.full_pipe.bandwidth.bits_per_second(self.mss));
+        report("lt_bw", self.long_term.bandwidth_in_use().unwrap_or_default().bits_per_second(self.mss));
+        report("extra_acked", f64::from(self.aggregation.extra_acked()));
+    }
+}

@@ -1,0 +1,233 @@
+//! What an ack changes in the model of the path, and the modes that follow from it (`bbr_update_model`).
+
+use super::Bbr;
+use super::bandwidth::Sample;
+use super::fixed_point::{Bandwidth, GAIN_UNIT};
+use super::long_term::{Observation, Verdict};
+use super::window::MIN_WINDOW;
+use crate::scheme::Ack;
+use crate::units::{Duration, Instant};
+
+/// Gain of start-up: the least that doubles the rate every round, 2 / ln 2 (`bbr_high_gain`).
+pub(super) const HIGH_GAIN: u32 = GAIN_UNIT * 2_885 / 1_000 + 1;
+/// Its inverse empties in one round the queue that start-up left (`bbr_drain_gain`).
+pub(super) const DRAIN_GAIN: u32 = GAIN_UNIT * 1_000 / 2_885;
+/// Window over bandwidth-delay product in the long run (`bbr_cwnd_gain`).
+pub(super) const CWND_GAIN: u32 = GAIN_UNIT * 2;
+/// The gain cycle: look for more, drain what that left in the queue, cruise (`bbr_pacing_gain`).
+pub(super) const CYCLE: [u32; 8] =
+    [GAIN_UNIT * 5 / 4, GAIN_UNIT * 3 / 4, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT];
+/// The cycle starts anywhere but in the phase that drains (`bbr_cycle_rand`).
+const CYCLE_STARTS: u64 = 7;
+/// How long the shortest round trip is believed, ms (`bbr_min_rtt_win_sec`).
+const MIN_RTT_WINDOW_MS: u64 = 10_000;
+/// How long the window stays small when it is measured anew, ms (`bbr_probe_rtt_mode_ms`).
+const PROBE_RTT_MS: u64 = 200;
+
+/// What the sender is after; in this order the numbers of the telemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Fill the pipe.
+    StartUp,
+    /// Empty the queue that this left.
+    Drain,
+    /// Share the bandwidth and look for more.
+    ProbeBandwidth,
+    /// Look at the empty path.
+    ProbeRtt,
+}
+
+/// The shortest round trip, and the probe that renews it.
+#[derive(Debug, Default)]
+pub(super) struct MinRtt {
+    /// Microseconds; `None` before the first sample.
+    pub(super) micros: Option<u64>,
+    /// When it was measured, ms; `None` before the flow starts.
+    stamp: Option<u64>,
+    /// When the probe under way may end, ms; `None` while too much is in flight.
+    probe_end: Option<u64>,
+    is_probe_round_over: bool,
+    /// Packets sent while between these numbers had been delivered belong to a probe and show no bandwidth.
+    limited: Option<(u64, u64)>,
+}
+
+impl MinRtt {
+    /// The flow is alive at `now`.
+    pub(super) fn start(&mut self, now: Instant) {
+        self.stamp.get_or_insert(now.as_millis());
+    }
+
+    fn is_limited(&self, prior_delivered: u64) -> bool {
+        self.limited.is_some_and(|(first, last)| (first..=last).contains(&prior_delivered))
+    }
+}
+
+impl Bbr {
+    pub(super) fn update_model(&mut self, ack: &Ack<'_>) {
+        self.delivered = ack.delivered;
+        self.lost = ack.lost;
+        if ack.newly_delivered > 0 {
+            self.delivered_at = ack.now.as_micros();
+        }
+        let micros = ack.rate.interval.map_or(0, Duration::as_micros);
+        let sample = Sample {
+            delivered: ack.delivered,
+            prior_delivered: ack.rate.prior_delivered,
+            bandwidth: (micros > 0).then(|| Bandwidth::of(ack.rate.delivered, micros)),
+            is_app_limited: ack.rate.is_app_limited || self.min_rtt.is_limited(ack.rate.prior_delivered),
+        };
+        self.update_bandwidth(ack, &sample);
+        self.update_phase(ack);
+        if self.rounds.is_start && !sample.is_app_limited {
+            self.full_pipe.on_round(self.bandwidth.max());
+        }
+        self.check_drain(ack);
+        self.update_min_rtt(ack);
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::StartUp => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBandwidth if self.long_term.bandwidth_in_use().is_some() => (GAIN_UNIT, CWND_GAIN),
+            Mode::ProbeBandwidth => (CYCLE[self.phase], CWND_GAIN),
+            Mode::ProbeRtt => (GAIN_UNIT, GAIN_UNIT),
+        };
+    }
+
+    /// `bbr_update_bw` and `bbr_update_ack_aggregation`.
+    fn update_bandwidth(&mut self, ack: &Ack<'_>, sample: &Sample) {
+        self.rounds.is_start = false;
+        let Some(bandwidth) = sample.bandwidth else { return };
+        self.rounds.on_sample(sample);
+        if self.rounds.is_start {
+            self.is_conserving = false;
+        }
+        self.watch_policer(ack.newly_lost > 0, sample.is_app_limited);
+        self.bandwidth.on_sample(self.rounds.count, bandwidth, sample.is_app_limited);
+        if self.generation.is_current && ack.newly_delivered > 0 {
+            let (now, bandwidth) = (self.delivered_at, self.bandwidth());
+            self.aggregation.on_acked(now, ack.newly_delivered, bandwidth, self.cwnd, self.rounds.is_start);
+        }
+    }
+
+    pub(super) fn watch_policer(&mut self, is_loss: bool, is_app_limited: bool) {
+        let verdict = self.long_term.observe(&Observation {
+            delivered: self.delivered,
+            lost: self.lost,
+            delivered_at_ms: self.delivered_at / 1_000,
+            is_loss,
+            is_app_limited,
+            is_round_start: self.rounds.is_start,
+            is_probing_bandwidth: self.mode == Mode::ProbeBandwidth,
+        });
+        match verdict {
+            Verdict::Nothing => {}
+            Verdict::Policed => self.pacing_gain = GAIN_UNIT,
+            Verdict::Expired => self.probe_bandwidth(),
+        }
+    }
+
+    /// Moves on in the gain cycle when it is time (`bbr_update_cycle_phase`).
+    fn update_phase(&mut self, ack: &Ack<'_>) {
+        if self.mode == Mode::ProbeBandwidth && self.is_phase_over(ack) {
+            self.next_phase();
+        }
+    }
+
+    /// `bbr_is_next_cycle_phase`.
+    fn is_phase_over(&self, ack: &Ack<'_>) -> bool {
+        let is_full_length =
+            self.min_rtt.micros.is_some_and(|min_rtt| self.delivered_at.saturating_sub(self.phase_start) > min_rtt);
+        if self.pacing_gain == GAIN_UNIT {
+            return is_full_length;
+        }
+        let in_net = self.packets_in_net(ack.prior_in_flight, ack.now);
+        if self.pacing_gain > GAIN_UNIT {
+            // The path may not hold as much as this phase wants to send.
+            return is_full_length && (ack.newly_lost > 0 || in_net >= self.inflight(self.pacing_gain));
+        }
+        is_full_length || in_net <= self.inflight(GAIN_UNIT)
+    }
+
+    /// `bbr_advance_cycle_phase`.
+    fn next_phase(&mut self) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_start = self.delivered_at;
+    }
+
+    /// `bbr_reset_probe_bw_mode`.
+    fn probe_bandwidth(&mut self) {
+        self.mode = Mode::ProbeBandwidth;
+        self.phase = CYCLE.len() - 1 - self.random.below(CYCLE_STARTS) as usize;
+        self.next_phase();
+    }
+
+    /// `bbr_check_drain`.
+    fn check_drain(&mut self, ack: &Ack<'_>) {
+        if self.mode == Mode::StartUp && self.full_pipe.is_reached {
+            self.mode = Mode::Drain;
+            self.ssthresh = Some(self.inflight(GAIN_UNIT));
+        }
+        if self.mode == Mode::Drain && self.packets_in_net(ack.in_flight, ack.now) <= self.inflight(GAIN_UNIT) {
+            self.probe_bandwidth();
+        }
+    }
+
+    /// `bbr_update_min_rtt`.
+    fn update_min_rtt(&mut self, ack: &Ack<'_>) {
+        let now = ack.now.as_millis();
+        if self.min_rtt.micros.is_none() && !ack.min_rtt.is_zero() {
+            // What the handshake showed.
+            self.min_rtt.micros = Some(ack.min_rtt.as_micros());
+        }
+        let is_expired = now > *self.min_rtt.stamp.get_or_insert(now) + MIN_RTT_WINDOW_MS;
+        if let Some(rtt) = ack.rtt.map(Duration::as_micros) {
+            let is_lower = self.min_rtt.micros.is_none_or(|min_rtt| rtt <= min_rtt);
+            if is_lower || (is_expired && !ack.is_delayed) {
+                self.min_rtt.micros = Some(rtt);
+                self.min_rtt.stamp = Some(now);
+            }
+        }
+        if is_expired && !self.is_idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_window();
+            self.min_rtt.probe_end = None;
+            self.min_rtt.limited = Some((ack.delivered, ack.delivered));
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(ack);
+        }
+        if ack.newly_delivered > 0 {
+            self.is_idle_restart = false;
+        }
+    }
+
+    /// Four packets in flight for 200 ms and a round; none of them shows the bandwidth.
+    fn probe_rtt(&mut self, ack: &Ack<'_>) {
+        if let Some((_, last)) = &mut self.min_rtt.limited {
+            *last = ack.delivered + u64::from(ack.in_flight);
+        }
+        if self.min_rtt.probe_end.is_some() {
+            self.min_rtt.is_probe_round_over |= self.rounds.is_start;
+            if self.min_rtt.is_probe_round_over {
+                self.end_rtt_probe(ack.now);
+            }
+        } else if ack.in_flight <= MIN_WINDOW {
+            self.min_rtt.probe_end = Some(ack.now.as_millis() + PROBE_RTT_MS);
+            self.min_rtt.is_probe_round_over = false;
+            self.rounds.restart(ack.delivered);
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done`.
+    pub(super) fn end_rtt_probe(&mut self, now: Instant) {
+        if self.min_rtt.probe_end.is_none_or(|end| now.as_millis() <= end) {
+            return;
+        }
+        self.min_rtt.stamp = Some(now.as_millis());
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.full_pipe.is_reached {
+            self.probe_bandwidth();
+        } else {
+            self.mode = Mode::StartUp;
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How fast to send (`bbr_set_pacing_rate`).
+
+use super::fixed_point::Bandwidth;
+use super::{Bbr, model};
+use crate::units::{Duration, Rate};
+
+/// Below this rate a segment is one packet, bytes per second (`bbr_min_tso_rate`).
+const SINGLE_SEGMENT_RATE: u64 = 1_200_000 / 8;
+/// A segment lasts 1/1024 s (`sk_pacing_shift`) ...
+const SEGMENT_RATE_SHIFT: u32 = 10;
+/// ... and holds at most this many bytes (`GSO_MAX_SIZE` less the largest header).
+const SEGMENT_LIMIT: u64 = 65_535 - 320;
+impl Bbr {
+    /// The bandwidth in use (`bbr_bw`).
+    pub(super) fn bandwidth(&self) -> Bandwidth {
+        self.long_term.bandwidth_in_use().unwrap_or_else(|| self.bandwidth.max())
+    }
+
+    /// The initial window per round trip, or per millisecond as long as none is known (`bbr_init_pacing_rate_from_rtt`).
+    pub(super) fn pace_initially(&mut self, srtt: Duration) {
+        self.has_rtt = !srtt.is_zero();
+        let micros = if self.has_rtt { srtt.as_micros().max(1) } else { 1_000 };
+        let bandwidth = Bandwidth::of(self.cwnd.into(), micros);
+        self.pacing_rate = bandwidth.bytes_per_second(self.mss, model::HIGH_GAIN, self.generation.margin_percent);
+    }
+
+    /// Until the pipe is full the rate only grows (`bbr_set_pacing_rate`).
+    pub(super) fn pace(&mut self, gain: u32, srtt: Duration) {
+        if !self.has_rtt && !srtt.is_zero() {
+            self.pace_initially(srtt);
+        }
+        let rate = self.bandwidth().bytes_per_second(self.mss, gain, self.generation.margin_percent);
+        if self.full_pipe.is_reached || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// The rate of the payload.
+    pub(super) fn payload_rate(&self) -> Rate {
+        Rate::from_bits_per_second(self.pacing_rate * 8)
+    }
+
+    /// The rate of the packets, which is what a transport paces.
+    pub(super) fn packet_rate(&self) -> Rate {
+        let rate = self.payload_rate();
+        if self.generation.is_current { rate.scale(self.packet_size, self.mss) } else { rate }
+    }
+
+    /// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`).
+    pub(super) fn segment_goal(&self) -> u32 {
+        let least = if self.pacing_rate < SINGLE_SEGMENT_RATE { 1 } else { 2 };
+        let packets = (self.pacing_rate >> SEGMENT_RATE_SHIFT).min(SEGMENT_LIMIT) / self.mss;
+        (packets as u32).clamp(least, 127)
+    }
+}

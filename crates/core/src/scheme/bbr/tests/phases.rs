@@ -1,0 +1,141 @@
+//! Modes and the gain cycle.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+#[test]
+fn gains_are_those_of_the_kernel() {
+    assert_eq!((model::HIGH_GAIN, model::DRAIN_GAIN, model::CWND_GAIN), (739, 88, 512));
+    assert_eq!(model::CYCLE, [320, 192, 256, 256, 256, 256, 256, 256]);
+}
+
+#[test]
+fn start_up_ends_three_rounds_after_the_last_growth_and_drains() {
+    let mut path = Path::new(CURRENT, 1);
+    path.in_flight = 100;
+    path.ack_until(|bbr| bbr.mode == Mode::Drain);
+    // The first round sets the mark, three more do not exceed it; a round is 100 packets.
+    assert_eq!(path.delivered, 301);
+    assert_eq!((path.bbr.pacing_gain, path.bbr.cwnd_gain), (88, 739));
+    assert_eq!(path.bbr.ssthresh(), Some(46));
+    path.acks(20);
+    assert_eq!(path.bbr.mode, Mode::Drain);
+    // One packet time of what is in flight still waits for the pacer.
+    path.bbr.on_sent(&Sent {
+        now: path.now + path.gap,
+        size: Bytes::new(1_448),
+        is_retransmission: false,
+        in_flight: 48,
+        delivered: path.delivered,
+        lost: 0,
+    });
+    path.in_flight = 47;
+    path.ack();
+    assert_eq!(path.bbr.mode, Mode::ProbeBandwidth);
+}
+
+#[test]
+fn the_cycle_starts_anywhere_but_in_the_draining_phase() {
+    let phases: BTreeSet<_> = (0..200)
+        .map(|seed| {
+            let mut path = Path::new(CURRENT, seed);
+            path.ack_until(|bbr| bbr.mode == Mode::ProbeBandwidth);
+            path.bbr.phase
+        })
+        .collect();
+    assert_eq!(phases, BTreeSet::from([0, 2, 3, 4, 5, 6, 7]));
+}
+
+#[test]
+fn each_phase_lasts_a_round_trip() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.ack_until(|bbr| bbr.phase == 7);
+    path.ack_until(|bbr| bbr.phase == 0);
+    let mut gains = Vec::new();
+    for phase in 0..8_usize {
+        gains.push(path.bbr.pacing_gain);
+        assert_eq!(path.ack_until(|bbr| bbr.phase == (phase + 1) % 8), 41, "phase {phase}");
+    }
+    assert_eq!(gains, model::CYCLE);
+}
+
+#[test]
+fn probing_goes_on_until_there_is_enough_in_flight_or_a_loss() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.ack_until(|bbr| bbr.phase == 7);
+    path.ack_until(|bbr| bbr.phase == 0);
+    // 50 packets of 1.25 BDP, a budget of 6 and 2 while probing; less the segment goal of 2.
+    path.in_flight = 55;
+    path.acks(100);
+    assert_eq!(path.bbr.phase, 0);
+    path.in_flight = 56;
+    path.ack();
+    assert_eq!(path.bbr.phase, 1);
+    path.in_flight = 60;
+    path.ack_until(|bbr| bbr.phase == 0);
+    path.in_flight = 55;
+    path.acks(100);
+    path.ack_with_losses(1);
+    assert_eq!(path.bbr.phase, 1);
+}
+
+#[test]
+fn draining_ends_as_soon_as_the_queue_is_empty() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.ack_until(|bbr| bbr.phase == 1);
+    path.in_flight = 46;
+    path.ack();
+    assert_eq!(path.bbr.phase, 2);
+}
+
+#[test]
+fn after_ten_seconds_the_window_falls_to_four_for_200_milliseconds_and_a_round() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.rtt = Duration::from_millis(41);
+    let window = path.bbr.cwnd();
+    path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
+    // The path's 40 ms were last seen after 300 ms.
+    assert_eq!(path.now.as_millis(), 10_301);
+    assert_eq!((path.bbr.cwnd(), path.bbr.pacing_gain), (4, 256));
+    path.acks(30);
+    path.in_flight = 4;
+    let bandwidth = path.bbr.bandwidth();
+    path.rtt = Duration::from_millis(39);
+    path.gap = Duration::from_millis(2);
+    // The first ack starts the clock; the probe ends with the first ack after 200 ms more.
+    assert_eq!(path.ack_until(|bbr| bbr.mode != Mode::ProbeRtt), 204);
+    assert_eq!(path.bbr.min_rtt.micros, Some(39_000));
+    assert_eq!(path.bbr.bandwidth(), bandwidth, "25 rounds with four packets in flight say nothing of it");
+    assert!(path.bbr.cwnd() + 4 >= window, "{} after {window}", path.bbr.cwnd());
+    let (left, rtt) = (path.now, Duration::from_millis(60));
+    (path.in_flight, path.gap, path.rtt) = (40, Duration::from_millis(1), rtt);
+    path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
+    assert_eq!(path.now.since(left).as_millis(), 10_001);
+}
+
+#[test]
+fn after_idle_it_paces_at_the_bandwidth() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.ack_until(|bbr| bbr.pacing_gain == 320);
+    path.bbr.on_restart(path.now + Duration::from_secs(20), Duration::from_secs(20), Duration::from_secs(1));
+    let expected = 1_448_000.0 * 0.99;
+    assert!((path.pacing_bytes() as f64 / expected - 1.0).abs() < 1e-3, "{}", path.pacing_bytes());
+    path.now += Duration::from_secs(20);
+    path.rtt = Duration::from_millis(45);
+    path.ack();
+    assert_ne!(path.bbr.mode, Mode::ProbeRtt, "the idle period was as good as a probe");
+    assert_eq!(path.bbr.min_rtt.micros, Some(45_000));
+}
+
+#[test]
+fn a_policed_path_is_used_at_its_rate() {
+    let mut path = Path::probing(CURRENT, 1);
+    for packet in 0..1_000 {
+        path.ack_with_losses(u32::from(packet % 4 == 0));
+    }
+    assert!(path.bbr.long_term.bandwidth_in_use().is_some());
+    assert_eq!(path.bbr.pacing_gain, GAIN_UNIT);
+    path.bbr.on_undo(path.now);
+    assert!(path.bbr.long_term.bandwidth_in_use().is_none());
+}

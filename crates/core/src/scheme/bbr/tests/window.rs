@@ -1,0 +1,113 @@
+//! Window and pacing rate.
+
+use super::*;
+use crate::scheme::Cause;
+
+#[test]
+fn the_initial_window_is_paced_over_a_round_trip_of_start_up() {
+    let mut path = Path::new(CURRENT, 1);
+    let per_millisecond = 10_f64 * 1_448.0 * 1_000.0 * 739.0 / 256.0 * 0.99;
+    assert!((path.pacing_bytes() as f64 / per_millisecond - 1.0).abs() < 1e-4, "{}", path.pacing_bytes());
+    path.in_flight = 1;
+    path.gap = Duration::from_millis(40);
+    path.ack();
+    assert!((path.pacing_bytes() as f64 / (per_millisecond / 40.0) - 1.0).abs() < 1e-4, "{}", path.pacing_bytes());
+}
+
+#[test]
+fn packets_are_paced_by_payload_today_and_by_size_in_2018() {
+    let rate =
+        |generation| Path::probing(generation, 1).bbr.pacing_rate().expect("always paced").as_bits_per_second() as f64;
+    let (current, old) = (Path::probing(CURRENT, 1), Path::probing(OLD, 1));
+    let gain = f64::from(current.bbr.pacing_gain) / 256.0;
+    assert_eq!(current.bbr.pacing_gain, old.bbr.pacing_gain);
+    assert!((rate(CURRENT) / (gain * 0.99 * 12e6) - 1.0).abs() < 1e-3, "{}", rate(CURRENT));
+    assert!((rate(OLD) / (gain * 11.584e6) - 1.0).abs() < 1e-3, "{}", rate(OLD));
+}
+
+#[test]
+fn the_rate_never_falls_before_the_pipe_is_full() {
+    let mut path = Path::new(CURRENT, 1);
+    path.acks(50);
+    let before = path.pacing_bytes();
+    path.gap = Duration::from_millis(4);
+    path.acks(10);
+    assert!(!path.bbr.full_pipe.is_reached);
+    assert!(path.pacing_bytes() >= before);
+}
+
+#[test]
+fn what_is_in_flight_is_rounded_up_to_even_with_a_budget() {
+    let path = Path::probing(CURRENT, 1);
+    let mut bbr = path.bbr;
+    bbr.phase = 3;
+    // 40 and 50 packets, three segments of two.
+    assert_eq!((bbr.inflight(GAIN_UNIT), bbr.inflight(320)), (46, 56));
+    bbr.phase = 0;
+    assert_eq!((bbr.inflight(GAIN_UNIT), bbr.inflight(320)), (48, 58));
+    bbr.pacing_rate = 149_999;
+    assert_eq!(bbr.inflight(GAIN_UNIT), 46, "below 1.2 Mbit/s a segment is one packet: 43, even 44, and 2");
+    bbr.pacing_rate = 100_000_000;
+    assert_eq!(bbr.segment_goal(), 45, "64 kB");
+    let mut old = Path::probing(OLD, 1).bbr;
+    old.phase = 0;
+    assert_eq!(old.inflight(GAIN_UNIT), 46);
+}
+
+#[test]
+fn the_window_is_twice_the_bdp_and_what_acks_lump_together() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.acks(2_000);
+    path.ack_until(|bbr| bbr.phase == 3);
+    let extra = path.bbr.aggregation.extra_acked();
+    assert!(extra <= 2, "{extra}");
+    assert_eq!(path.bbr.cwnd(), (80 + extra + 6 + 1) & !1);
+    let mut old = Path::probing(OLD, 1);
+    old.acks(2_000);
+    assert_eq!(old.bbr.cwnd(), 86);
+}
+
+#[test]
+fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
+    let mut path = Path::probing(CURRENT, 1);
+    let window = path.bbr.cwnd();
+    path.bbr.on_congestion(&Congestion { now: path.now, cause: Cause::Loss, in_flight: 40 });
+    path.state = State::Recovery;
+    path.in_flight = 30;
+    path.ack_with_losses(10);
+    assert_eq!(path.bbr.cwnd(), 31);
+    path.acks(20);
+    assert_eq!(path.bbr.cwnd(), 31);
+    path.acks(15);
+    assert!(path.bbr.cwnd() > 31, "after a round the window grows by what is acknowledged");
+    path.state = State::Open;
+    path.in_flight = 40;
+    path.ack();
+    assert!(path.bbr.cwnd() + 4 >= window, "{} after {window}", path.bbr.cwnd());
+}
+
+#[test]
+fn a_timeout_starts_from_one_packet_and_the_window_comes_back() {
+    let mut path = Path::probing(CURRENT, 1);
+    let window = path.bbr.cwnd();
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 40, in_flight: 0, is_first: true });
+    assert_eq!((path.bbr.cwnd(), path.bbr.full_pipe.bandwidth.0), (1, 0));
+    path.state = State::Loss;
+    path.in_flight = 1;
+    path.ack();
+    assert_eq!(path.bbr.cwnd(), 4);
+    path.state = State::Open;
+    path.ack();
+    assert!(path.bbr.cwnd() + 4 >= window, "{} after {window}", path.bbr.cwnd());
+}
+
+#[test]
+fn a_spurious_timeout_gives_the_window_back_at_once() {
+    let mut path = Path::probing(CURRENT, 1);
+    let window = path.bbr.cwnd();
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 40, in_flight: 39, is_first: true });
+    assert_eq!(path.bbr.cwnd(), 40);
+    path.bbr.on_undo(path.now);
+    path.ack();
+    assert!(path.bbr.cwnd() + 4 >= window, "{} after {window}", path.bbr.cwnd());
+}

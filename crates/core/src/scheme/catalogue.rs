@@ -1,0 +1,38 @@
+//! The list of schemes. A new scheme is one file and one line here.
+
+use std::collections::BTreeMap;
+
+use super::{ParameterError, Parameters, Scheme, Setup, Value, bbr, cubic, ledbat, reno, vegas};
+use crate::info::Info;
+
+/// A scheme: what it says of itself, and how to make one.
+#[derive(Clone, Copy)]
+pub struct SchemeEntry {
+    /// Name, source, parameters, telemetry.
+    pub info: Info,
+    /// Makes one for a flow that starts.
+    pub new: fn(Setup) -> Box<dyn Scheme>,
+}
+
+/// Every scheme there is.
+pub const SCHEMES: &[SchemeEntry] = &[
+    SchemeEntry { info: bbr::INFO, new: bbr::new },
+    SchemeEntry { info: cubic::INFO, new: cubic::new },
+    SchemeEntry { info: ledbat::INFO, new: ledbat::new },
+    SchemeEntry { info: reno::INFO, new: reno::new },
+    SchemeEntry { info: vegas::INFO, new: vegas::new },
+];
+
+/// Makes the scheme called `name` with the parameters that an experiment gives; those of `setup` are replaced.
+pub fn build(
+    name: &str,
+    given: &BTreeMap<String, Value>,
+    setup: Setup,
+) -> Result<Box<dyn Scheme>, ParameterError> {
+    let entry = SCHEMES
+        .iter()
+        .find(|entry| entry.info.name == name)
+        .ok_or_else(|| ParameterError::NoScheme(name.to_owned()))?;
+    let parameters = Parameters::resolve(entry.info.name, entry.info.parameters, given)?;
+    Ok((entry.new)(Setup { parameters, ..setup }))
+}

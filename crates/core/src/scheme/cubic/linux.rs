@@ -1,0 +1,143 @@
+//! CUBIC's growth in the integer arithmetic of Linux (`bictcp_update`, `cubictcp_recalc_ssthresh`).
+//!
+//! Time is in jiffies of 1 ms and, inside the curve, in units of 1/1024 s.
+
+use crate::units::{Duration, Instant};
+
+/// The window falls to this many 1024ths.
+const BETA: u64 = 717;
+const SCALE: u64 = 1_024;
+/// C = 0.4 in units of 1/1024 packet per cubed second, times ten (`bic_scale` * 10).
+const CUBE_SCALE: u64 = 410;
+/// 1/1024 s cubed, and the scale of C: the curve is shifted right by as many bits.
+const CURVE_SHIFT: u32 = 10 + 3 * 10;
+/// While the window is unknown to be too large, it grows by at least 5 % per round trip.
+const SLOWEST_BEFORE_LOSS: u64 = 20;
+/// And never by more than half.
+const FASTEST: u64 = 2;
+/// If the window stays the same, the curve is looked at every 31 ms (`HZ` / 32).
+const REFRESH_JIFFIES: u64 = 31;
+/// Reno's window grows by one per this many eighths of a window of acks: 8 (1024 + 717) / 3 / (1024 - 717).
+const RENO_SCALE: u64 = 15;
+
+#[derive(Debug)]
+pub(super) struct Linux {
+    has_fast_convergence: bool,
+    is_reno_friendly: bool,
+    count: u64,
+    last_max: u64,
+    last_cwnd: u64,
+    last_time: u64,
+    origin: u64,
+    /// In 1/1024 s.
+    k: u64,
+    epoch_start: Option<Instant>,
+    acked: u64,
+    reno_cwnd: u64,
+}
+
+impl Linux {
+    pub(super) fn new(has_fast_convergence: bool, is_reno_friendly: bool) -> Self {
+        Self {
+            has_fast_convergence,
+            is_reno_friendly,
+            count: 0,
+            last_max: 0,
+            last_cwnd: 0,
+            last_time: 0,
+            origin: 0,
+            k: 0,
+            epoch_start: None,
+            acked: 0,
+            reno_cwnd: 0,
+        }
+    }
+
+    /// Forgets everything (`bictcp_reset`).
+    pub(super) fn reset(&mut self) {
+        *self = Self::new(self.has_fast_convergence, self.is_reno_friendly);
+    }
+
+    pub(super) fn epoch_start(&self) -> Option<Instant> {
+        self.epoch_start
+    }
+
+    /// Idle time does not count.
+    pub(super) fn shift_epoch(&mut self, now: Instant, idle: Duration) {
+        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now));
+    }
+
+    /// A reduction from `cwnd`; returns the new threshold.
+    pub(super) fn reduce(&mut self, cwnd: u32) -> u32 {
+        let cwnd = u64::from(cwnd);
+        self.epoch_start = None;
+        let is_shrinking = cwnd < self.last_max && self.has_fast_convergence;
+        self.last_max = if is_shrinking { cwnd * (SCALE + BETA) / (2 * SCALE) } else { cwnd };
+        (cwnd * BETA / SCALE).max(2) as u32
+    }
+
+    /// How many acknowledged packets make the window grow by one.
+    pub(super) fn packets_per_increase(&mut self, cwnd: u32, acked: u32, now: Instant, min_rtt: Duration) -> u32 {
+        let cwnd = u64::from(cwnd);
+        self.acked += u64::from(acked);
+        let jiffies = now.as_millis();
+        if self.last_cwnd == cwnd && jiffies - self.last_time <= REFRESH_JIFFIES && self.count > 0 {
+            return self.count as u32;
+        }
+        if self.epoch_start.is_none() || jiffies != self.last_time {
+            self.last_cwnd = cwnd;
+            self.last_time = jiffies;
+            self.count = self.on_the_curve(cwnd, u64::from(acked), now, min_rtt);
+        }
+        if self.is_reno_friendly {
+            self.count = self.count.min(self.as_reno(cwnd));
+        }
+        self.count = self.count.max(FASTEST);
+        self.count.min(u64::from(u32::MAX)) as u32
+    }
+
+    fn on_the_curve(&mut self, cwnd: u64, acked: u64, now: Instant, min_rtt: Duration) -> u64 {
+        let epoch_start = *self.epoch_start.get_or_insert_with(|| {
+            self.acked = acked;
+            self.reno_cwnd = cwnd;
+            self.origin = self.last_max.max(cwnd);
+            self.k = cube_root(((1_u128 << CURVE_SHIFT) / u128::from(CUBE_SCALE)) * u128::from(self.origin - cwnd));
+            now
+        });
+        // A round trip ahead: what is decided now shows when its acks return.
+        let elapsed = now.as_millis() - epoch_start.as_millis() + min_rtt.as_micros().div_ceil(1_000);
+        let time = (elapsed << 10) / 1_000;
+        let offset = u128::from(time.abs_diff(self.k));
+        let delta = ((u128::from(CUBE_SCALE) * offset * offset * offset) >> CURVE_SHIFT).min(1 << 40) as u64;
+        let target = if time < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
+        let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 { count.min(SLOWEST_BEFORE_LOSS) } else { count }
+    }
+
+    fn as_reno(&mut self, cwnd: u64) -> u64 {
+        let per_increase = ((cwnd * RENO_SCALE) >> 3).max(1);
+        if self.acked > per_increase {
+            let increases = (self.acked - 1) / per_increase;
+            self.acked -= increases * per_increase;
+            self.reno_cwnd += increases;
+        }
+        if self.reno_cwnd > cwnd { cwnd / (self.reno_cwnd - cwnd) } else { u64::MAX }
+    }
+
+    /// `w_max` in packets, K in seconds, Reno's window in packets.
+    pub(super) fn curve(&self) -> (f64, f64, f64) {
+        (self.last_max as f64, self.k as f64 / SCALE as f64, self.reno_cwnd as f64)
+    }
+}
+
+/// The largest whole number whose cube is at most `value`.
+pub(super) fn cube_root(value: u128) -> u64 {
+    let mut root = (value as f64).cbrt() as u128;
+    while root * root * root > value {
+        root -= 1;
+    }
+    while (root + 1) * (root + 1) * (root + 1) <= value {
+        root += 1;
+    }
+    root as u64
+}

@@ -1,0 +1,210 @@
+//! The curve and the end of slow start, against RFC 9438's formula and the kernel's rules.
+
+use super::linux::{Linux, cube_root};
+use super::rfc9438::Rfc9438;
+use crate::scheme::hystart::HyStart;
+use crate::scheme::hystart_plus_plus::HyStartPlusPlus;
+use crate::scheme::window::Window;
+use crate::scheme::{Ack, RateSample, State};
+use crate::units::{Bytes, Duration, Instant};
+
+/// (w_max, K in seconds, [(t in seconds, W(t))]) from W(t) = 0.4 (t - K)^3 + w_max, with the window at 0.7 w_max when t = 0.
+const VECTORS: [(u32, f64, [(u64, f64); 6]); 2] = [
+    (1_000, 9.0856, [(1, 788.56), (2, 857.70), (4, 947.39), (8, 999.49), (12, 1_009.90), (16, 1_132.23)]),
+    (10_000, 19.5743, [(1, 7_436.7), (2, 7_828.8), (4, 8_488.9), (8, 9_379.8), (12, 9_826.2), (16, 9_981.7)]),
+];
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn ack(now: Instant, rtt: Duration, first_unacked: u64, next_sequence: u64) -> Ack<'static> {
+    Ack {
+        now,
+        newly_delivered: 1,
+        newly_delivered_bytes: Bytes::new(1_448),
+        newly_lost: 0,
+        is_advance: true,
+        may_raise_cwnd: true,
+        is_cwnd_limited: true,
+        max_in_flight: 100,
+        prior_in_flight: 100,
+        in_flight: 99,
+        state: State::Open,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        is_delayed: false,
+        one_way_delay: None,
+        rate: RateSample::default(),
+        delivered: first_unacked,
+        lost: 0,
+        first_unacked,
+        next_sequence,
+        is_ecn_echo: false,
+        packets: &[],
+    }
+}
+
+/// A window that has just left slow start at `cwnd`.
+fn window(cwnd: u32) -> Window {
+    let mut window = Window::initial();
+    window.cwnd = cwnd;
+    window.ssthresh = cwnd;
+    window
+}
+
+/// The window after each second, when a window of acks arrives every 10 ms, spread evenly.
+fn follow(mut window: Window, seconds: u64, mut grow: impl FnMut(&mut Window, Instant)) -> Vec<f64> {
+    let mut after_second = vec![f64::from(window.cwnd)];
+    for second in 0..seconds {
+        for step in 0..100 {
+            let acks = u64::from(window.cwnd);
+            for n in 0..acks {
+                let nanos = second * 1_000_000_000 + step * 10_000_000 + n * 10_000_000 / acks;
+                grow(&mut window, Instant::from_nanos(nanos));
+            }
+        }
+        after_second.push(f64::from(window.cwnd));
+    }
+    after_second
+}
+
+fn assert_on_curve(name: &str, windows: &[f64], expected: &[(u64, f64)]) {
+    for (second, target) in expected {
+        let reached = windows[*second as usize];
+        assert!((reached / target - 1.0).abs() < 0.02, "{name} at {second} s: {reached}, not {target}");
+    }
+}
+
+#[test]
+fn linux_follows_the_curve() {
+    for (w_max, k, expected) in VECTORS {
+        // Without the Reno-friendly region, which a round trip of 10 ms would lead into.
+        let mut law = Linux::new(true, false);
+        let start = law.reduce(w_max);
+        assert!((f64::from(start) / (0.7 * f64::from(w_max)) - 1.0).abs() < 0.001);
+        let windows = follow(window(start), 16, |window, now| {
+            let count = law.packets_per_increase(window.cwnd, 1, now, ms(10));
+            window.grow_one_per(count, 1);
+        });
+        assert!((law.curve().1 - k).abs() < 0.01, "K {} for {w_max}", law.curve().1);
+        assert_on_curve("linux", &windows, &expected);
+    }
+}
+
+#[test]
+fn rfc9438_follows_the_curve() {
+    for (w_max, k, expected) in VECTORS {
+        let mut law = Rfc9438::new(true, false);
+        let start = law.reduce(w_max);
+        let windows = follow(window(start), 16, |window, now| law.grow(window, 1, now, ms(10)));
+        assert!((law.curve().1 - k).abs() < 0.01, "K {} for {w_max}", law.curve().1);
+        assert_on_curve("rfc9438", &windows, &expected);
+    }
+}
+
+#[test]
+fn fast_convergence_gives_up_an_eighth_more() {
+    let mut with = Linux::new(true, true);
+    with.reduce(1_000);
+    with.reduce(800);
+    assert_eq!(with.curve().0, 680.0);
+    let mut without = Linux::new(false, true);
+    without.reduce(1_000);
+    without.reduce(800);
+    assert_eq!(without.curve().0, 800.0);
+}
+
+#[test]
+fn before_the_first_loss_linux_grows_by_a_twentieth() {
+    let mut law = Linux::new(true, false);
+    assert_eq!(law.packets_per_increase(100, 1, Instant::ZERO + ms(1), ms(100)), 20);
+}
+
+#[test]
+fn growth_never_exceeds_half_a_window() {
+    let mut law = Linux::new(true, true);
+    law.reduce(1_000);
+    law.packets_per_increase(10, 1, Instant::ZERO + ms(1), ms(100));
+    assert_eq!(law.packets_per_increase(10, 1, Instant::ZERO + Duration::from_secs(100), ms(100)), 2);
+}
+
+#[test]
+fn the_cube_root_is_exact() {
+    for root in [0_u64, 1, 2, 77, 1_024, 20_044, 2_097_151] {
+        let cube = u128::from(root).pow(3);
+        assert_eq!(cube_root(cube), root);
+        assert_eq!(cube_root(cube + 1), root.max(u64::from(root == 0)));
+        if root > 0 {
+            assert_eq!(cube_root(cube - 1), root - 1);
+        }
+    }
+}
+
+#[test]
+fn a_rising_round_trip_ends_slow_start() {
+    let mut hystart = HyStart::new(false);
+    let mut window = Window::initial();
+    window.cwnd = 100;
+    // Acks 5 ms apart are no train; 100 ms + 12.5 ms is the limit, after eight samples of a round.
+    for n in 0..9 {
+        let now = Instant::ZERO + ms(1_000 + 5 * n);
+        assert!(window.is_in_slow_start(), "after {n} samples");
+        hystart.on_ack(&mut window, &ack(now, ms(113), 1_000 + n, 2_000), ms(113), ms(100));
+    }
+    assert_eq!(window.ssthresh, 100);
+}
+
+#[test]
+fn a_small_rise_or_a_small_window_does_not() {
+    let mut hystart = HyStart::new(false);
+    let mut window = Window::initial();
+    for (cwnd, rtt) in [(100, 112), (15, 300)] {
+        window.cwnd = cwnd;
+        for n in 0..20 {
+            let now = Instant::ZERO + ms(1_000 + 5 * n);
+            hystart.on_ack(&mut window, &ack(now, ms(rtt), 1_000 + n, 2_000), ms(rtt), ms(100));
+        }
+        assert!(window.is_in_slow_start());
+    }
+}
+
+#[test]
+fn an_ack_train_of_half_the_delay_ends_slow_start() {
+    for (is_paced, limit_ms) in [(false, 50), (true, 101)] {
+        let mut hystart = HyStart::new(is_paced);
+        let mut window = Window::initial();
+        window.cwnd = 100;
+        let mut length = 0;
+        while window.is_in_slow_start() {
+            let now = Instant::ZERO + ms(1_000 + length);
+            hystart.on_ack(&mut window, &ack(now, ms(100), 1_000, 2_000), ms(100), ms(100));
+            length += 1;
+        }
+        assert!(((limit_ms)..=(limit_ms + 3)).contains(&length), "paced {is_paced}: {length} ms");
+    }
+}
+
+#[test]
+fn hystart_plus_plus_slows_down_and_then_stops() {
+    let mut hystart = HyStartPlusPlus::new(false);
+    let mut window = Window::initial();
+    window.cwnd = 100;
+    let mut round = |window: &mut Window, number: u64, rtt: u64| {
+        for n in 0..10 {
+            hystart.on_ack(window, &ack(Instant::ZERO + ms(number * 200 + n), ms(rtt), number * 100 + n + 1, number * 100 + 100), ms(rtt));
+        }
+        (0..8).map(|_| hystart.growth(1)).sum::<u32>()
+    };
+    assert_eq!(round(&mut window, 0, 100), 8, "slow start");
+    assert_eq!(round(&mut window, 1, 113), 2, "conservative: a quarter");
+    assert_eq!(round(&mut window, 2, 112), 8, "a false alarm");
+    assert_eq!(round(&mut window, 3, 130), 2);
+    for number in 4..8 {
+        assert_eq!(round(&mut window, number, 130), 2);
+        assert!(window.is_in_slow_start());
+    }
+    assert_eq!(round(&mut window, 8, 130), 8, "done after five rounds");
+    assert_eq!(window.ssthresh, 100);
+}

@@ -1,0 +1,155 @@
+//! What the transport tells a scheme.
+
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// The sender's congestion state (Linux `enum tcp_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Nothing is wrong.
+    #[default]
+    Open,
+    /// Acks arrive out of order, but nothing is known to be lost.
+    Disorder,
+    /// The window is being reduced after an ECN echo or a tail loss.
+    Cwr,
+    /// Lost packets are being retransmitted.
+    Recovery,
+    /// A retransmission timeout is being repaired.
+    Loss,
+}
+
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Now.
+    pub now: Instant,
+    /// Payload bytes.
+    pub size: Bytes,
+    /// True if the data was sent before.
+    pub is_retransmission: bool,
+    /// Packets in flight, this one included.
+    pub in_flight: u32,
+    /// Packets delivered so far.
+    pub delivered: u64,
+    /// Packets lost so far.
+    pub lost: u64,
+}
+
+/// How fast packets were delivered while one packet was in flight (Linux `struct rate_sample`; draft-ietf-ccwg-bbr, delivery rate samples).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Packets delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of the send interval and the ack interval; `None` if there is no valid sample.
+    pub interval: Option<Duration>,
+    /// Packets delivered when the sampled packet was sent: a round trip has passed when this reaches a remembered count.
+    pub prior_delivered: u64,
+    /// True if the application, not the network, limited the sender then.
+    pub is_app_limited: bool,
+    /// True if the sampled packet was a retransmission.
+    pub is_retransmission: bool,
+}
+
+impl RateSample {
+    /// The delivery rate in payload bits, with packets of `mss`.
+    pub fn rate(&self, mss: Bytes) -> Option<Rate> {
+        Rate::of(mss * self.delivered, self.interval?)
+    }
+}
+
+/// An acknowledgement, after the transport has drawn its conclusions from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Now.
+    pub now: Instant,
+    /// Packets that this ack newly reports as delivered, cumulatively or selectively.
+    pub newly_delivered: u32,
+    /// Payload bytes of those.
+    pub newly_delivered_bytes: Bytes,
+    /// Packets declared lost because of this ack.
+    pub newly_lost: u32,
+    /// True if the cumulative acknowledgement moved.
+    pub is_advance: bool,
+    /// True if the window may grow: data was delivered in order, or reordering is known to be common (Linux `tcp_may_raise_cwnd`).
+    pub may_raise_cwnd: bool,
+    /// True if the window, not the application, limited the sender (Linux `tcp_is_cwnd_limited`, without its slow-start rule).
+    pub is_cwnd_limited: bool,
+    /// The most packets in flight during the last window.
+    pub max_in_flight: u32,
+    /// Packets in flight before this ack.
+    pub prior_in_flight: u32,
+    /// Packets in flight now.
+    pub in_flight: u32,
+    /// Congestion state now.
+    pub state: State,
+    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time (RFC 6298).
+    pub srtt: Duration,
+    /// Minimum round-trip time of the connection.
+    pub min_rtt: Duration,
+    /// True if the receiver may have held this ack back (a lone runt packet).
+    pub is_delayed: bool,
+    /// One-way delay of the packet that caused this ack, as the receiver saw it. Clocks may differ by a constant.
+    pub one_way_delay: Option<Duration>,
+    /// Delivery rate.
+    pub rate: RateSample,
+    /// Packets delivered so far.
+    pub delivered: u64,
+    /// Packets lost so far.
+    pub lost: u64,
+    /// Sequence number of the first packet not acknowledged, in packets.
+    pub first_unacked: u64,
+    /// Sequence number of the next new packet, in packets.
+    pub next_sequence: u64,
+    /// True if the receiver echoes an ECN mark.
+    pub is_ecn_echo: bool,
+    /// What [`super::Scheme::on_sent`] returned for each newly delivered packet.
+    pub packets: &'a [u64],
+}
+
+/// Why the window is to be reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A packet was lost.
+    Loss,
+    /// The receiver echoed an ECN mark.
+    Ecn,
+    /// The last packets of a flight were lost and a probe recovered them.
+    TailLoss,
+}
+
+/// The transport begins to reduce the window.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// Now.
+    pub now: Instant,
+    /// What happened.
+    pub cause: Cause,
+    /// Packets in flight.
+    pub in_flight: u32,
+}
+
+/// A packet declared lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// Now.
+    pub now: Instant,
+    /// Payload bytes.
+    pub size: Bytes,
+    /// What [`super::Scheme::on_sent`] returned for it.
+    pub packet: u64,
+}
+
+/// The retransmission timer expired.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout {
+    /// Now.
+    pub now: Instant,
+    /// Packets in flight before, all but the selectively acknowledged.
+    pub prior_in_flight: u32,
+    /// Packets in flight that are not taken for lost.
+    pub in_flight: u32,
+    /// True if this is the first timeout of this window, so that ssthresh is to be reduced (RFC 5681, section 3.1).
+    pub is_first: bool,
+}

@@ -1,0 +1,116 @@
+//! HyStart: leaves slow start before the queue overflows.
+//!
+//! **What it is.** Two detectors per round trip: a train of closely spaced acks that is longer than half the path's delay, and a rise of
+//! the round-trip time. Either sets the slow-start threshold to the window.
+//!
+//! **Source.** Ha and Rhee, "Taming the elephants: new TCP slow start", 2011; Linux `net/ipv4/tcp_cubic.c` since 5.5 (`hystart_update`,
+//! `hystart_ack_delay`).
+//!
+//! **How it is validated.** Unit tests in [`super::cubic`]; slow-start exits in the simulator's behaviour tests.
+
+use super::Ack;
+use super::window::Window;
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// Below this window the detectors sleep (`hystart_low_window`).
+const LOW_WINDOW: u32 = 16;
+/// Acks closer than this belong to one train (`hystart_ack_delta_us`).
+const ACK_SPACING: Duration = Duration::from_millis(2);
+/// Samples of a round before its delay counts (`HYSTART_MIN_SAMPLES`).
+const MIN_SAMPLES: u32 = 8;
+/// The rise that counts is an eighth of the minimum, within these bounds (`HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
+const RISE_MIN: Duration = Duration::from_millis(4);
+const RISE_MAX: Duration = Duration::from_millis(16);
+/// Receivers may hold back the acks of four of the sender's largest bursts, but not longer than a millisecond.
+const BURSTS: Bytes = Bytes::new(4 * 65_536);
+const ACK_DELAY_MAX: Duration = Duration::from_millis(1);
+
+/// The detectors.
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    is_paced: bool,
+    has_found: bool,
+    round_start: Instant,
+    last_ack: Instant,
+    round_end: u64,
+    round_rtt: Duration,
+    samples: u32,
+}
+
+impl HyStart {
+    /// Detectors for a flow that starts; `is_paced` if the transport spreads packets over the round trip.
+    pub fn new(is_paced: bool) -> Self {
+        Self {
+            is_paced,
+            has_found: false,
+            round_start: Instant::ZERO,
+            last_ack: Instant::ZERO,
+            round_end: 0,
+            round_rtt: Duration::MAX,
+            samples: 0,
+        }
+    }
+
+    /// Starts again after a timeout.
+    pub fn reset(&mut self) {
+        *self = Self::new(self.is_paced);
+    }
+
+    /// True once slow start was left.
+    pub fn has_found(&self) -> bool {
+        self.has_found
+    }
+
+    /// Takes a round-trip sample; sets the threshold when it is time to leave slow start. `min_rtt` is that of the scheme.
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>, rtt: Duration, min_rtt: Duration) {
+        if self.has_found || !window.is_in_slow_start() {
+            return;
+        }
+        if ack.first_unacked > self.round_end {
+            self.begin_round(ack);
+        }
+        if window.cwnd < LOW_WINDOW {
+            return;
+        }
+        if self.is_long_train(window, ack, min_rtt) || self.has_risen(rtt, min_rtt) {
+            self.has_found = true;
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    fn begin_round(&mut self, ack: &Ack<'_>) {
+        self.round_start = ack.now;
+        self.last_ack = ack.now;
+        self.round_end = ack.next_sequence;
+        self.round_rtt = Duration::MAX;
+        self.samples = 0;
+    }
+
+    fn is_long_train(&mut self, window: &Window, ack: &Ack<'_>, min_rtt: Duration) -> bool {
+        if ack.now.since(self.last_ack) > ACK_SPACING {
+            return false;
+        }
+        self.last_ack = ack.now;
+        let mut threshold = min_rtt + ack_delay(window, ack);
+        if !self.is_paced {
+            threshold = threshold.scale(1, 2);
+        }
+        ack.now.since(self.round_start) > threshold
+    }
+
+    fn has_risen(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
+        self.round_rtt = self.round_rtt.min(rtt);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        self.round_rtt > min_rtt + min_rtt.scale(1, 8).max(RISE_MIN).min(RISE_MAX)
+    }
+}
+
+/// How long the receiver may have held acks back: four bursts at twice the window per round trip.
+fn ack_delay(window: &Window, ack: &Ack<'_>) -> Duration {
+    let mss = Bytes::new(ack.newly_delivered_bytes.count() / u64::from(ack.newly_delivered.max(1)));
+    let rate = Rate::of(mss * (2 * u64::from(window.cwnd)), ack.srtt);
+    rate.filter(|rate| !rate.is_zero()).map_or(Duration::ZERO, |rate| rate.time_for(BURSTS)).min(ACK_DELAY_MAX)
+}

@@ -1,0 +1,121 @@
+//! HyStart++: leaves slow start on a rise of the round-trip time, but first slows down to see whether it was a false alarm.
+//!
+//! **Source.** RFC 9406, section 4.
+//!
+//! **Deviations.** None known; a round trip without an increase in delay returns to slow start as section 4.2 says.
+//!
+//! **How it is validated.** Unit tests here.
+
+use super::Ack;
+use super::window::Window;
+use crate::units::Duration;
+
+/// RFC 9406, section 4.3.
+const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
+const MIN_RTT_DIVISOR: u64 = 8;
+const N_RTT_SAMPLE: u32 = 8;
+const CSS_GROWTH_DIVISOR: u32 = 4;
+const CSS_ROUNDS: u32 = 5;
+/// Packets counted per ack while packets are not paced.
+const L: u32 = 8;
+
+/// Where the flow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    SlowStart,
+    /// Conservative slow start: the round trip at which it began, and the rounds it has lasted.
+    Conservative {
+        baseline: Duration,
+        rounds: u32,
+    },
+    Done,
+}
+
+/// The first slow start of a flow.
+#[derive(Clone, Debug)]
+pub struct HyStartPlusPlus {
+    is_paced: bool,
+    phase: Phase,
+    round_end: u64,
+    last_round_rtt: Option<Duration>,
+    round_rtt: Option<Duration>,
+    samples: u32,
+    /// Packets acknowledged in conservative slow start that have not yet made the window grow.
+    credit: u32,
+}
+
+impl HyStartPlusPlus {
+    /// For a flow that starts; `is_paced` if the transport spreads packets over the round trip.
+    pub fn new(is_paced: bool) -> Self {
+        Self {
+            is_paced,
+            phase: Phase::SlowStart,
+            round_end: 0,
+            last_round_rtt: None,
+            round_rtt: None,
+            samples: 0,
+            credit: 0,
+        }
+    }
+
+    /// A loss or an ECN echo ends the first slow start, and later ones are ordinary.
+    pub fn finish(&mut self) {
+        self.phase = Phase::Done;
+    }
+
+    /// Takes a round-trip sample.
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>, rtt: Duration) {
+        if self.phase == Phase::Done {
+            return;
+        }
+        if ack.first_unacked > self.round_end {
+            self.end_round(window, ack.next_sequence);
+        }
+        self.samples += 1;
+        let round_rtt = self.round_rtt.map_or(rtt, |least| least.min(rtt));
+        self.round_rtt = Some(round_rtt);
+        if self.samples < N_RTT_SAMPLE {
+            return;
+        }
+        match (self.phase, self.last_round_rtt) {
+            (Phase::SlowStart, Some(last)) => {
+                let rise = last.scale(1, MIN_RTT_DIVISOR).max(MIN_RTT_THRESH).min(MAX_RTT_THRESH);
+                if round_rtt >= last + rise {
+                    self.phase = Phase::Conservative { baseline: round_rtt, rounds: 0 };
+                }
+            }
+            (Phase::Conservative { baseline, .. }, _) if round_rtt < baseline => self.phase = Phase::SlowStart,
+            _ => {}
+        }
+    }
+
+    fn end_round(&mut self, window: &mut Window, round_end: u64) {
+        self.round_end = round_end;
+        self.last_round_rtt = self.round_rtt.take();
+        self.samples = 0;
+        if let Phase::Conservative { baseline, rounds } = self.phase {
+            if rounds + 1 >= CSS_ROUNDS {
+                self.phase = Phase::Done;
+                window.ssthresh = window.cwnd;
+            } else {
+                self.phase = Phase::Conservative { baseline, rounds: rounds + 1 };
+            }
+        }
+    }
+
+    /// How much of `acked` packets counts for growth in slow start.
+    pub fn growth(&mut self, acked: u32) -> u32 {
+        let counted = if self.is_paced { acked } else { acked.min(L) };
+        match self.phase {
+            Phase::Done => acked,
+            Phase::SlowStart => counted,
+            Phase::Conservative { .. } => {
+                self.credit += counted;
+                let grown = self.credit / CSS_GROWTH_DIVISOR;
+                self.credit %= CSS_GROWTH_DIVISOR;
+                grown
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The window of libutp, fed with acks.
+
+use super::*;
+use crate::scheme::ledbat::testing::{MSS, ack};
+
+const BASE: Duration = Duration::from_millis(20);
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A sender past slow start with a window of `packets` that has seen the base delay.
+fn sender(packets: u64) -> Libutp {
+    let mut sender = Libutp::new(Bytes::new(MSS));
+    sender.history.add(BASE, Instant::ZERO);
+    sender.is_slow_start = false;
+    sender.window = packets * MSS;
+    sender
+}
+
+/// Bytes gained in a round trip with this much queueing delay.
+fn change_per_round(queueing: Duration) -> i64 {
+    let mut sender = sender(100);
+    for _ in 0..CURRENT_SAMPLES {
+        sender.history.add(BASE + queueing, Instant::ZERO);
+    }
+    let before = sender.window as i64;
+    for packet in 0..100 {
+        sender.on_ack(&ack(Instant::ZERO + ms(2 * packet), BASE + queueing));
+    }
+    sender.window as i64 - before
+}
+
+#[test]
+fn it_gains_3000_bytes_per_round_trip_at_zero_delay_and_in_proportion_above() {
+    // Bytes are whole, which costs up to one per ack; the window grows meanwhile, which costs 1 %.
+    assert!((2_870..=3_000).contains(&change_per_round(ms(0))), "{}", change_per_round(ms(0)));
+    assert!((1_390..=1_500).contains(&change_per_round(ms(50))), "{}", change_per_round(ms(50)));
+    assert_eq!(change_per_round(ms(100)), 0);
+    assert!((-1_650..=-1_500).contains(&change_per_round(ms(150))), "{}", change_per_round(ms(150)));
+    assert!((-6_300..=-6_000).contains(&change_per_round(ms(300))), "{}", change_per_round(ms(300)));
+}
+
+#[test]
+fn it_does_not_grow_a_window_that_is_not_used() {
+    let mut sender = sender(100);
+    let mut unlimited = ack(Instant::ZERO + ms(1_001), BASE);
+    unlimited.is_cwnd_limited = false;
+    sender.last_limited = Some(Instant::ZERO);
+    sender.on_ack(&unlimited);
+    assert_eq!(sender.window, 100 * MSS);
+    unlimited.now = Instant::ZERO + ms(1_000);
+    sender.on_ack(&unlimited);
+    assert!(sender.window > 100 * MSS);
+}
+
+#[test]
+fn slow_start_ends_at_90_milliseconds() {
+    let mut sender = Libutp::new(Bytes::new(MSS));
+    sender.on_ack(&ack(Instant::ZERO, BASE));
+    assert_eq!((sender.window, sender.cwnd()), (MSS + 3_000, 3), "the gain is more than the packet of slow start");
+    sender.window = 50 * MSS;
+    for (delay, is_slow_start) in [(90, true), (90, true), (90, true), (91, true), (91, true), (91, false)] {
+        sender.on_ack(&ack(Instant::ZERO, BASE + ms(delay)));
+        assert_eq!(sender.is_slow_start, is_slow_start);
+    }
+    assert_eq!(sender.ssthresh, sender.window);
+}
+
+#[test]
+fn it_halves_at_most_every_100_milliseconds() {
+    let mut sender = sender(64);
+    let mut packets = Vec::new();
+    for millis in [0, 50, 99, 100, 150, 200] {
+        let now = Instant::ZERO + ms(millis);
+        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 64 });
+        packets.push(sender.cwnd());
+    }
+    assert_eq!(packets, [32, 32, 32, 16, 16, 8]);
+}
+
+#[test]
+fn one_packet_may_always_be_sent() {
+    let mut sender = sender(1);
+    for halving in 0..20 {
+        let now = Instant::ZERO + ms(100 * halving);
+        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 1 });
+    }
+    assert_eq!((sender.window, sender.cwnd()), (10, 1));
+}
+
+#[test]
+fn the_window_ends_at_a_mebibyte() {
+    let mut sender = sender(724);
+    for packet in 0..4_000 {
+        sender.on_ack(&ack(Instant::ZERO + ms(packet), BASE));
+    }
+    assert_eq!((sender.window, sender.cwnd()), (1 << 20, 724));
+}
+
+#[test]
+fn a_timeout_starts_from_one_packet_and_idleness_takes_a_third() {
+    let mut sender = sender(90);
+    sender.on_restart(Instant::ZERO, ms(999), ms(300));
+    assert_eq!(sender.cwnd(), 90);
+    // Timeouts after 1 s and 2 s more.
+    sender.on_restart(Instant::ZERO, ms(3_000), ms(300));
+    assert_eq!(sender.cwnd(), 40);
+    sender.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 40, in_flight: 0, is_first: true });
+    assert_eq!((sender.cwnd(), sender.is_slow_start), (1, true));
+}
+
+#[test]
+fn a_delay_above_the_round_trip_raises_the_base() {
+    let mut sender = sender(100);
+    let mut impossible = ack(Instant::ZERO, BASE + ms(500));
+    impossible.rtt = Some(ms(80));
+    for _ in 0..CURRENT_SAMPLES {
+        sender.on_ack(&impossible);
+    }
+    assert_eq!(sender.history.base(), Some(BASE + ms(420)));
+}

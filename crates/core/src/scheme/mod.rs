@@ -1,0 +1,96 @@
+//! Congestion-control schemes: one file each, behind one trait.
+//!
+//! The transport tells a scheme what happened; the scheme answers with a congestion window and, if it has one, a pacing rate. The events
+//! are those of Linux TCP (`struct tcp_congestion_ops`), so that a kernel controller can be followed line by line, and carry enough for
+//! schemes that come from elsewhere.
+
+mod bbr;
+mod catalogue;
+mod cubic;
+mod event;
+pub mod hystart;
+pub mod hystart_plus_plus;
+mod ledbat;
+mod parameters;
+pub mod prr;
+mod reno;
+mod vegas;
+pub mod window;
+
+pub use catalogue::{SCHEMES, SchemeEntry, build};
+pub use event::{Ack, Cause, Congestion, Lost, RateSample, Sent, State, Timeout};
+pub use parameters::{ParameterError, Parameters, Value};
+
+use crate::random::RandomStream;
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// The initial window (RFC 6928), packets.
+pub const INITIAL_WINDOW: u32 = 10;
+
+/// What a scheme is told when a flow starts.
+#[derive(Debug)]
+pub struct Setup {
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// IP size of a full packet.
+    pub packet_size: Bytes,
+    /// True if the transport paces a scheme that has no rate of its own.
+    pub is_paced: bool,
+    /// The scheme's own random numbers.
+    pub random: RandomStream,
+    /// Parameters as the experiment states them; see [`Parameters`].
+    pub parameters: Parameters,
+}
+
+/// A congestion-control scheme. Windows and packet counts are in packets of one MSS.
+pub trait Scheme: Send {
+    /// Congestion window: packets that may be in flight.
+    fn cwnd(&self) -> u32;
+
+    /// The rate at which packets are to leave; `None` if the scheme leaves timing to the returning acks.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Slow-start threshold in packets, if the scheme has one.
+    fn ssthresh(&self) -> Option<u32> {
+        None
+    }
+
+    /// A packet leaves. Whatever is returned comes back with the packet's ack or loss.
+    fn on_sent(&mut self, _sent: &Sent) -> u64 {
+        0
+    }
+
+    /// An acknowledgement was processed: the one place where windows grow. Called after [`Scheme::on_congestion`] of the same ack.
+    fn on_ack(&mut self, ack: &Ack<'_>);
+
+    /// Congestion, at most once per window of data: the transport enters recovery because of a loss or an ECN echo.
+    fn on_congestion(&mut self, congestion: &Congestion);
+
+    /// A packet was declared lost.
+    fn on_lost(&mut self, _lost: &Lost) {}
+
+    /// The retransmission timer expired: everything in flight is taken for lost.
+    fn on_timeout(&mut self, timeout: &Timeout);
+
+    /// Recovery is over: everything that was outstanding when it began has been acknowledged.
+    fn on_recovered(&mut self, _now: Instant) {}
+
+    /// The last congestion event or timeout proved spurious: what was reduced may be restored.
+    fn on_undo(&mut self, _now: Instant) {}
+
+    /// Data goes out again after nothing was in flight for `idle`; `rto` is the current retransmission timeout.
+    fn on_restart(&mut self, _now: Instant, _idle: Duration, _rto: Duration) {}
+
+    /// When [`Scheme::on_timer`] wants to be called; `None` for never.
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The time of [`Scheme::next_timer`] has come.
+    fn on_timer(&mut self, _now: Instant) {}
+
+    /// Reports inner state under the names that the scheme's [`crate::info::Info`] declares.
+    fn telemetry(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,157 @@
+//! Parameters of a scheme, checked against what it declares.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::info::{Kind, Parameter};
+
+/// The value of a parameter as it stands in an experiment.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Number(f64),
+    /// A word.
+    Text(String),
+}
+
+/// Why a set of parameters cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    /// The scheme has no such parameter.
+    #[error("{scheme} has no parameter {name:?}; it has {known}")]
+    Unknown {
+        /// The scheme.
+        scheme: &'static str,
+        /// The parameter.
+        name: String,
+        /// Those it has.
+        known: String,
+    },
+    /// The parameter cannot have this value.
+    #[error("parameter {name} of {scheme} cannot be {value}; it takes {expected}")]
+    Invalid {
+        /// The scheme.
+        scheme: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// There is no such scheme.
+    #[error("there is no scheme called {0:?}")]
+    NoScheme(String),
+}
+
+/// The value of every parameter that a scheme declares: given, or its default.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    values: BTreeMap<&'static str, Value>,
+}
+
+impl Parameters {
+    /// Checks what was given against what `scheme` declares and fills in the defaults.
+    pub fn resolve(
+        scheme: &'static str,
+        declared: &'static [Parameter],
+        given: &BTreeMap<String, Value>,
+    ) -> Result<Self, ParameterError> {
+        if let Some(name) = given.keys().find(|name| !declared.iter().any(|parameter| parameter.name == *name)) {
+            let names: Vec<_> = declared.iter().map(|parameter| parameter.name).collect();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(ParameterError::Unknown { scheme, name: name.clone(), known });
+        }
+        let mut values = BTreeMap::new();
+        for parameter in declared {
+            let value = match given.get(parameter.name) {
+                Some(value) => check(scheme, parameter, value)?,
+                None => default(parameter.kind),
+            };
+            values.insert(parameter.name, value);
+        }
+        Ok(Self { values })
+    }
+
+    /// The number called `name`.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.values.get(name) {
+            Some(Value::Number(number)) => *number,
+            _ => f64::NAN,
+        }
+    }
+
+    /// The flag called `name`.
+    pub fn flag(&self, name: &str) -> bool {
+        self.values.get(name) == Some(&Value::Flag(true))
+    }
+
+    /// The word called `name`.
+    pub fn text(&self, name: &str) -> &str {
+        match self.values.get(name) {
+            Some(Value::Text(text)) => text,
+            _ => "",
+        }
+    }
+}
+
+fn default(kind: Kind) -> Value {
+    match kind {
+        Kind::Number { default, .. } => Value::Number(default),
+        Kind::Flag { default } => Value::Flag(default),
+        Kind::Choice { default, .. } | Kind::Text { default } => Value::Text(default.to_owned()),
+    }
+}
+
+fn check(scheme: &'static str, parameter: &Parameter, value: &Value) -> Result<Value, ParameterError> {
+    let expected = match (parameter.kind, value) {
+        (Kind::Number { min, max, .. }, Value::Number(number)) if (min..=max).contains(number) => return Ok(value.clone()),
+        (Kind::Flag { .. }, Value::Flag(_)) | (Kind::Text { .. }, Value::Text(_)) => return Ok(value.clone()),
+        (Kind::Choice { options, .. }, Value::Text(text)) if options.contains(&text.as_str()) => return Ok(value.clone()),
+        (Kind::Number { min, max, .. }, _) => format!("a number from {min} to {max}"),
+        (Kind::Flag { .. }, _) => "true or false".to_owned(),
+        (Kind::Text { .. }, _) => "a text".to_owned(),
+        (Kind::Choice { options, .. }, _) => format!("one of {}", options.join(", ")),
+    };
+    let value = match value {
+        Value::Flag(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Text(text) => format!("{text:?}"),
+    };
+    Err(ParameterError::Invalid { scheme, name: parameter.name, value, expected })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARED: &[Parameter] = &[
+        Parameter { name: "gain", kind: Kind::Number { default: 2.0, min: 1.0, max: 4.0 }, unit: "", doc: "" },
+        Parameter { name: "law", kind: Kind::Choice { options: &["linux", "rfc"], default: "linux" }, unit: "", doc: "" },
+    ];
+
+    fn resolve(name: &str, value: Value) -> Result<Parameters, String> {
+        let given = BTreeMap::from([(name.to_owned(), value)]);
+        Parameters::resolve("test", DECLARED, &given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn defaults_fill_what_is_not_given() {
+        let parameters = resolve("gain", Value::Number(3.0)).expect("3 is between 1 and 4");
+        assert_eq!((parameters.number("gain"), parameters.text("law")), (3.0, "linux"));
+    }
+
+    #[test]
+    fn errors_say_what_would_be_right() {
+        let unknown = resolve("gian", Value::Number(1.0)).expect_err("a typing error");
+        assert_eq!(unknown, "test has no parameter \"gian\"; it has gain, law");
+        let range = resolve("gain", Value::Number(5.0)).expect_err("too large");
+        assert_eq!(range, "parameter gain of test cannot be 5; it takes a number from 1 to 4");
+        let choice = resolve("law", Value::Text("ns3".to_owned())).expect_err("no such law");
+        assert_eq!(choice, "parameter law of test cannot be \"ns3\"; it takes one of linux, rfc");
+    }
+}

@@ -1,0 +1,209 @@
+//! The common frame of window-based schemes: Linux TCP's window, PRR and undo around an algorithm that says how far to fall and how to grow.
+//!
+//! **Source.** Linux `net/ipv4/tcp_cong.c` and `tcp_input.c`; function names are given beside each part.
+
+use super::prr::Prr;
+use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Scheme, Sent, State, Timeout};
+use crate::units::{Duration, Instant};
+
+/// No slow-start threshold yet (Linux `TCP_INFINITE_SSTHRESH`).
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// Congestion window and slow-start threshold, in packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Packets that may be in flight.
+    pub cwnd: u32,
+    /// Below it the window grows by slow start.
+    pub ssthresh: u32,
+    /// Packets acknowledged towards the next increase by one.
+    credit: u32,
+}
+
+impl Window {
+    /// The window of a flow that starts.
+    pub fn initial() -> Self {
+        Self { cwnd: INITIAL_WINDOW, ssthresh: INFINITE_SSTHRESH, credit: 0 }
+    }
+
+    /// True while the window is below the threshold.
+    pub fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Grows by one per packet acknowledged, up to the threshold; returns the packets left over (`tcp_slow_start`).
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
+        let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
+        let left = acked - (grown - self.cwnd);
+        self.cwnd = grown;
+        left
+    }
+
+    /// Grows by one per `count` packets acknowledged (`tcp_cong_avoid_ai`).
+    pub fn grow_one_per(&mut self, count: u32, acked: u32) {
+        let count = count.max(1);
+        // Credit from a time when an increase cost more is worth one step, not several.
+        if self.credit >= count {
+            self.credit = 0;
+            self.cwnd += 1;
+        }
+        self.credit += acked;
+        if self.credit >= count {
+            self.cwnd += self.credit / count;
+            self.credit %= count;
+        }
+    }
+
+    /// Reno's growth: slow start, then one packet per window (`tcp_reno_cong_avoid`).
+    pub fn grow_as_reno(&mut self, ack: &Ack<'_>) {
+        if !self.is_limiting(ack) {
+            return;
+        }
+        let mut acked = ack.newly_delivered;
+        if self.is_in_slow_start() {
+            acked = self.slow_start(acked);
+        }
+        if acked > 0 {
+            self.grow_one_per(self.cwnd, acked);
+        }
+    }
+
+    /// True if the window held the sender back; in slow start, if at least half of it was used (`tcp_is_cwnd_limited`).
+    pub fn is_limiting(&self, ack: &Ack<'_>) -> bool {
+        ack.is_cwnd_limited || (self.is_in_slow_start() && self.cwnd < 2 * ack.max_in_flight)
+    }
+}
+
+/// How a window-based scheme falls and grows (Linux `struct tcp_congestion_ops`).
+pub trait WindowAlgorithm: Send {
+    /// The threshold after a congestion event at this window; at least 2.
+    fn ssthresh_after_loss(&mut self, window: &Window, now: Instant) -> u32;
+
+    /// Grows the window; called for acks outside recovery that may raise it.
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>);
+
+    /// Any ack, before the window is touched (`pkts_acked`).
+    fn on_ack(&mut self, _window: &mut Window, _ack: &Ack<'_>) {}
+
+    /// A timeout: everything learnt is void.
+    fn on_timeout(&mut self) {}
+
+    /// Data goes out again after an idle period.
+    fn on_restart(&mut self, _now: Instant, _idle: Duration) {}
+
+    /// Inner state beyond window and threshold.
+    fn telemetry(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A window-based scheme.
+#[derive(Debug)]
+pub struct WindowBased<A> {
+    window: Window,
+    algorithm: A,
+    /// The reduction under way.
+    reduction: Option<Prr>,
+    /// Window and threshold before the last reduction, while it may still be undone.
+    before: Option<(u32, u32)>,
+}
+
+impl<A: WindowAlgorithm> WindowBased<A> {
+    /// A flow's initial window around `algorithm`.
+    pub fn new(algorithm: A) -> Self {
+        Self { window: Window::initial(), algorithm, reduction: None, before: None }
+    }
+
+    /// The threshold to return to if what follows proves spurious (`tcp_current_ssthresh`).
+    fn current_ssthresh(&self) -> u32 {
+        if self.reduction.is_some() { self.window.ssthresh } else { self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4) }
+    }
+}
+
+impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
+    fn cwnd(&self) -> u32 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> Option<u32> {
+        (self.window.ssthresh != INFINITE_SSTHRESH).then_some(self.window.ssthresh)
+    }
+
+    fn on_sent(&mut self, _sent: &Sent) -> u64 {
+        if let Some(reduction) = &mut self.reduction {
+            reduction.on_sent();
+        }
+        0
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.algorithm.on_ack(&mut self.window, ack);
+        match &mut self.reduction {
+            Some(reduction) if matches!(ack.state, State::Cwr | State::Recovery) => {
+                if let Some(cwnd) = reduction.cwnd_after(ack, self.window.ssthresh) {
+                    self.window.cwnd = cwnd;
+                }
+            }
+            _ if ack.may_raise_cwnd => self.algorithm.grow(&mut self.window, ack),
+            _ => {}
+        }
+    }
+
+    /// `tcp_init_cwnd_reduction`.
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        // An ECN echo is congestion beyond doubt, so it cannot be undone.
+        self.before = (congestion.cause != Cause::Ecn).then(|| (self.window.cwnd, self.current_ssthresh()));
+        self.reduction = Some(Prr::new(self.window.cwnd));
+        self.window.ssthresh = self.algorithm.ssthresh_after_loss(&self.window, congestion.now);
+        self.window.credit = 0;
+        if congestion.cause == Cause::Loss {
+            self.window.cwnd = congestion.in_flight + 1;
+        }
+    }
+
+    /// `tcp_enter_loss`.
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.is_first {
+            self.before = Some((self.window.cwnd, self.current_ssthresh()));
+            self.window.ssthresh = self.algorithm.ssthresh_after_loss(&self.window, timeout.now);
+        }
+        self.reduction = None;
+        self.window.cwnd = timeout.in_flight + 1;
+        self.window.credit = 0;
+        self.algorithm.on_timeout();
+    }
+
+    /// `tcp_end_cwnd_reduction`.
+    fn on_recovered(&mut self, _now: Instant) {
+        if self.reduction.take().is_some() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    /// `tcp_undo_cwnd_reduction`.
+    fn on_undo(&mut self, _now: Instant) {
+        self.reduction = None;
+        if let Some((cwnd, ssthresh)) = self.before.take() {
+            self.window.cwnd = self.window.cwnd.max(cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+        }
+    }
+
+    /// `tcp_cwnd_restart`: halves the window for every timeout that the idle period lasted.
+    fn on_restart(&mut self, now: Instant, idle: Duration, rto: Duration) {
+        self.algorithm.on_restart(now, idle);
+        if idle <= rto {
+            return;
+        }
+        let restart = INITIAL_WINDOW.min(self.window.cwnd);
+        self.window.ssthresh = self.current_ssthresh();
+        let mut left = idle.saturating_sub(rto);
+        while !left.is_zero() && self.window.cwnd > restart {
+            self.window.cwnd /= 2;
+            left = left.saturating_sub(rto);
+        }
+        self.window.cwnd = self.window.cwnd.max(restart);
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.algorithm.telemetry(report);
+    }
+}

@@ -1,0 +1,152 @@
+//! Traffic: when an application has data to send.
+
+use serde::Deserialize;
+
+use crate::random::RandomStream;
+use crate::units::{Bytes, Duration, Instant};
+
+/// The length of on and off periods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Always the mean.
+    #[default]
+    Constant,
+    /// Exponential with that mean.
+    Exponential,
+}
+
+/// What an application sends.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TrafficConfig {
+    /// As much as the transport takes, for ever.
+    Bulk,
+    /// A transfer of this size.
+    Finite {
+        /// Bytes of payload.
+        size_bytes: u64,
+    },
+    /// Bulk for a while, nothing for a while.
+    OnOff {
+        /// Mean length of an on period.
+        on_ns: u64,
+        /// Mean length of an off period.
+        off_ns: u64,
+        /// How the lengths vary.
+        #[serde(default)]
+        distribution: Distribution,
+    },
+}
+
+/// An application that writes into a transport.
+#[derive(Debug)]
+pub struct Source {
+    left: Bytes,
+    on_off: Option<OnOff>,
+}
+
+#[derive(Debug)]
+struct OnOff {
+    on: Duration,
+    off: Duration,
+    distribution: Distribution,
+    random: RandomStream,
+    is_on: bool,
+    until: Instant,
+}
+
+/// More than any run can send.
+const UNLIMITED: Bytes = Bytes::new(u64::MAX);
+
+impl Source {
+    /// An application that begins at `start`; on-off traffic begins with an on period.
+    pub fn new(config: &TrafficConfig, start: Instant, random: RandomStream) -> Self {
+        match *config {
+            TrafficConfig::Bulk => Self { left: UNLIMITED, on_off: None },
+            TrafficConfig::Finite { size_bytes } => Self { left: Bytes::new(size_bytes), on_off: None },
+            TrafficConfig::OnOff { on_ns, off_ns, distribution } => {
+                let (on, off) = (Duration::from_nanos(on_ns), Duration::from_nanos(off_ns));
+                let mut on_off = OnOff { on, off, distribution, random, is_on: false, until: start };
+                on_off.advance(start);
+                Self { left: UNLIMITED, on_off: Some(on_off) }
+            }
+        }
+    }
+
+    /// Bytes that can be sent at `now`.
+    pub fn available(&mut self, now: Instant) -> Bytes {
+        if let Some(on_off) = &mut self.on_off {
+            on_off.advance(now);
+            if !on_off.is_on {
+                return Bytes::ZERO;
+            }
+        }
+        self.left
+    }
+
+    /// The transport has taken `size` bytes.
+    pub fn take(&mut self, size: Bytes) {
+        if self.left != UNLIMITED {
+            self.left = self.left.saturating_sub(size);
+        }
+    }
+
+    /// When there will be data again, if there is none at the moment.
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        self.on_off.as_ref().filter(|on_off| !on_off.is_on).map(|on_off| on_off.until)
+    }
+
+    /// True if everything has been taken and nothing will follow.
+    pub fn is_finished(&self) -> bool {
+        self.left == Bytes::ZERO
+    }
+}
+
+impl OnOff {
+    fn advance(&mut self, now: Instant) {
+        while self.until <= now {
+            self.is_on = !self.is_on;
+            let mean = if self.is_on { self.on } else { self.off };
+            self.until += match self.distribution {
+                Distribution::Constant => mean,
+                Distribution::Exponential => self.random.exponential(mean),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(config: &TrafficConfig) -> Source {
+        Source::new(config, Instant::ZERO, RandomStream::new(1, "traffic"))
+    }
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_finite_transfer_ends() {
+        let mut source = source(&TrafficConfig::Finite { size_bytes: 2_000 });
+        source.take(Bytes::new(1_448));
+        assert_eq!((source.available(at(1)), source.is_finished()), (Bytes::new(552), false));
+        source.take(Bytes::new(552));
+        assert!(source.is_finished());
+    }
+
+    #[test]
+    fn constant_on_off_alternates() {
+        let on_off = TrafficConfig::OnOff {
+            on_ns: 2_000_000_000,
+            off_ns: 3_000_000_000,
+            distribution: Distribution::Constant,
+        };
+        let mut source = source(&on_off);
+        let is_on: Vec<_> = (0..10).map(|second| source.available(at(second)) > Bytes::ZERO).collect();
+        assert_eq!(is_on, [true, true, false, false, false, true, true, false, false, false]);
+        assert_eq!(source.next_wakeup(), Some(at(10)));
+    }
+}

@@ -1,0 +1,3 @@
+//! Transports: what carries an application's data between two endpoints.
+
+pub mod stream;

@@ -1,0 +1,233 @@
+//! When to acknowledge: delayed acks, quick acks, compressed acks.
+//!
+//! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `__tcp_ack_snd_check`) and `tcp_output.c` (`tcp_send_delayed_ack`), for
+//! a receiver that never sends data of its own.
+
+use crate::units::{Duration, Instant};
+
+/// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
+const DELAY_MIN: Duration = Duration::from_millis(40);
+/// The longest that a receiver without data of its own waits (HZ / 2).
+const DELAY_MAX: Duration = Duration::from_millis(500);
+/// Segments acknowledged one by one at the start and after a duplicate (`TCP_MAX_QUICKACKS`).
+const QUICK_ACKS: u32 = 16;
+/// Segments acknowledged one by one after a CE mark.
+const QUICK_ACKS_AFTER_MARK: u32 = 2;
+/// Duplicate acks that leave at once before compression begins (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED: u32 = 3;
+/// The most acks that one stands for (`tcp_comp_sack_nr`).
+const MAX_COMPRESSED: u32 = 44;
+/// The longest wait of a compressed ack (`tcp_comp_sack_delay_ns`), and the share of the round trip in percent
+/// (`tcp_comp_sack_rtt_percent`).
+const COMPRESSION_DELAY: Duration = Duration::from_millis(1);
+const COMPRESSION_PERCENT: u64 = 33;
+
+/// What a segment that has just arrived means to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// The next expected one, with nothing missing before or after.
+    InOrder,
+    /// The next expected one, with later ones waiting for others still missing.
+    BeforeHole,
+    /// It closed the last hole.
+    ClosesHole,
+    /// A later one than expected.
+    OutOfOrder,
+    /// The same, with so many holes that one ack cannot tell of them all.
+    Scattered,
+    /// One that had arrived before.
+    Duplicate,
+}
+
+/// Decides when an ack leaves.
+#[derive(Clone, Debug)]
+pub(super) struct AckPolicy {
+    /// Segments still to be acknowledged one by one.
+    quick: u32,
+    /// How long an ack may wait for company; zero before the first segment.
+    delay: Duration,
+    last_arrival: Instant,
+    unacked: u32,
+    is_due: bool,
+    delayed_until: Option<Instant>,
+    duplicates: u32,
+    compressed: u32,
+    compressed_until: Option<Instant>,
+    rtt: Option<Duration>,
+}
+
+impl AckPolicy {
+    pub(super) fn new() -> Self {
+        Self {
+            quick: 0,
+            delay: Duration::ZERO,
+            last_arrival: Instant::ZERO,
+            unacked: 0,
+            is_due: false,
+            delayed_until: None,
+            duplicates: 0,
+            compressed: 0,
+            compressed_until: None,
+            rtt: None,
+        }
+    }
+
+    /// The receiver has measured the round trip.
+    pub(super) fn set_rtt(&mut self, rtt: Duration) {
+        self.rtt = Some(rtt);
+    }
+
+    /// The round trip as the receiver measured it.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        self.rtt
+    }
+
+    /// A segment arrived; `is_marked` if it carries a CE mark that starts an echo.
+    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_marked: bool, now: Instant) {
+        self.adapt_delay(now);
+        if is_marked {
+            self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
+        }
+        match arrival {
+            Arrival::InOrder => {
+                self.unacked += 1;
+                self.duplicates = 0;
+                if self.unacked > 1 || self.quick > 0 { self.is_due = true } else { self.hold_back(now) }
+            }
+            Arrival::ClosesHole | Arrival::Scattered => self.is_due = true,
+            Arrival::BeforeHole => {
+                self.duplicates = 0;
+                self.compress(now);
+            }
+            Arrival::OutOfOrder => self.compress(now),
+            Arrival::Duplicate => {
+                self.quick = QUICK_ACKS;
+                self.delay = DELAY_MIN;
+                self.is_due = true;
+            }
+        }
+    }
+
+    /// `tcp_event_data_recv`: the delay follows the spacing of segments.
+    fn adapt_delay(&mut self, now: Instant) {
+        if self.delay.is_zero() {
+            self.quick = QUICK_ACKS;
+            self.delay = DELAY_MIN;
+        } else {
+            let spacing = now.since(self.last_arrival);
+            if spacing <= DELAY_MIN.scale(1, 2) {
+                self.delay = self.delay.scale(1, 2) + DELAY_MIN.scale(1, 2);
+            } else if spacing < self.delay {
+                self.delay = self.delay.scale(1, 2) + spacing;
+            }
+        }
+        self.last_arrival = now;
+    }
+
+    /// `tcp_send_delayed_ack`.
+    fn hold_back(&mut self, now: Instant) {
+        let longest = self.rtt.map_or(DELAY_MAX, |rtt| rtt.max(DELAY_MIN).min(DELAY_MAX));
+        let until = now + if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
+        self.delayed_until = Some(self.delayed_until.map_or(until, |earlier| earlier.min(until)));
+    }
+
+    /// After three duplicate acks, one ack stands for all of a millisecond (`tcp_compressed_ack`).
+    fn compress(&mut self, now: Instant) {
+        if self.duplicates < UNCOMPRESSED {
+            self.duplicates += 1;
+            self.is_due = true;
+            return;
+        }
+        self.compressed += 1;
+        if self.compressed >= MAX_COMPRESSED {
+            self.is_due = true;
+        } else if self.compressed_until.is_none() {
+            let share = self.rtt.map_or(COMPRESSION_DELAY, |rtt| rtt.scale(COMPRESSION_PERCENT, 100));
+            self.compressed_until = Some(now + COMPRESSION_DELAY.min(share));
+        }
+    }
+
+    /// True if an ack must leave at `now`.
+    pub(super) fn is_ack_due(&mut self, now: Instant) -> bool {
+        if self.delayed_until.is_some_and(|until| until <= now) {
+            // The companion did not come: wait longer the next time.
+            self.delay = (self.delay * 2).min(DELAY_MAX);
+            self.is_due = true;
+        }
+        self.is_due |= self.compressed_until.is_some_and(|until| until <= now);
+        self.is_due
+    }
+
+    /// An ack left.
+    pub(super) fn on_ack_sent(&mut self) {
+        self.quick = self.quick.saturating_sub(1);
+        self.unacked = 0;
+        self.is_due = false;
+        self.delayed_until = None;
+        self.compressed = 0;
+        self.compressed_until = None;
+    }
+
+    /// When an ack is due that waits.
+    pub(super) fn next_wakeup(&self) -> Option<Instant> {
+        [self.delayed_until, self.compressed_until].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
+    fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
+        let mut policy = AckPolicy::new();
+        (0..count)
+            .map(|n| {
+                policy.on_arrival(arrival, false, at(n * spacing));
+                let is_due = policy.is_ack_due(at(n * spacing));
+                if is_due {
+                    policy.on_ack_sent();
+                }
+                is_due
+            })
+            .collect()
+    }
+
+    #[test]
+    fn after_sixteen_quick_acks_every_second_segment_is_acknowledged() {
+        let acks = acks(Arrival::InOrder, 1, 22);
+        assert!(acks[..16].iter().all(|is_acked| *is_acked));
+        assert_eq!(acks[16..], [false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
+        let mut policy = AckPolicy::new();
+        for n in 0..17 {
+            policy.on_arrival(Arrival::InOrder, false, at(n));
+            if policy.is_ack_due(at(n)) {
+                policy.on_ack_sent();
+            }
+        }
+        let due = policy.next_wakeup().expect("the seventeenth waits");
+        assert!((36..=41).contains(&(due.as_millis() - 16)), "{due}");
+        assert!(policy.is_ack_due(due));
+    }
+
+    #[test]
+    fn the_fourth_duplicate_ack_is_compressed() {
+        let acks = acks(Arrival::OutOfOrder, 0, 47);
+        assert_eq!(acks[..4], [true, true, true, false]);
+        assert_eq!(acks.iter().filter(|is_acked| **is_acked).count(), 4);
+        assert!(acks[46], "the 44th compressed ack leaves");
+    }
+
+    #[test]
+    fn a_filled_hole_is_acknowledged_at_once() {
+        assert_eq!(acks(Arrival::ClosesHole, 1, 30), [true; 30]);
+    }
+}

@@ -1,0 +1,196 @@
+//! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
+
+use super::scoreboard::Outstanding;
+use super::segment::{AckSegment, Range};
+use super::sender::Sender;
+use crate::scheme::{Ack, State};
+use crate::units::{Bytes, Duration, Instant};
+
+/// The findings of one ack, on their way through the state machine.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Report {
+    /// The acknowledged segment number.
+    pub(super) cumulative: u64,
+    /// Send time of the segment whose timestamp is echoed.
+    pub(super) timestamp_echo: Instant,
+    /// The cumulative acknowledgement moved.
+    pub(super) is_advance: bool,
+    /// Segments were newly selectively acknowledged.
+    pub(super) is_sacked: bool,
+    /// Nothing new at all.
+    pub(super) is_duplicate_ack: bool,
+    /// Never retransmitted segments from before the episode arrived.
+    pub(super) is_original_delivered: bool,
+    /// A segment arrived twice.
+    pub(super) has_duplicate: bool,
+    /// The duplicate is the one that a loss probe sent.
+    pub(super) is_duplicate_of_probe: bool,
+    /// The receiver saw a CE mark.
+    pub(super) is_ecn_echo: bool,
+    /// A retransmission was found lost.
+    pub(super) has_lost_retransmission: bool,
+    /// The retransmission timer is to be set again.
+    pub(super) needs_timer: bool,
+    delivered_bytes: Bytes,
+    /// A retransmitted segment was cumulatively acknowledged.
+    is_retransmission_acked: bool,
+    /// Send times of never retransmitted segments that this ack covers: first and last cumulatively, first and last selectively.
+    acked: Option<(Instant, Instant)>,
+    sacked: Option<(Instant, Instant)>,
+}
+
+fn extend(span: &mut Option<(Instant, Instant)>, sent: Instant) {
+    *span = Some((span.map_or(sent, |(first, _)| first), sent));
+}
+
+impl Sender {
+    /// Processes an ack from end to end.
+    pub(super) fn on_ack(&mut self, ack: &AckSegment, now: Instant) {
+        if ack.cumulative > self.scoreboard.next() {
+            return;
+        }
+        let prior_in_flight = self.scoreboard.in_flight();
+        let prior_delivered = self.sampler.delivered();
+        let prior_lost = self.stats.lost;
+        self.recovery.prefers_new_data = false;
+        self.newly_delivered.clear();
+        let mut report = Report {
+            cumulative: ack.cumulative,
+            timestamp_echo: ack.timestamp_echo,
+            is_ecn_echo: ack.is_ecn_echo,
+            ..Report::default()
+        };
+        self.take_selective(ack, &mut report, now);
+        self.take_cumulative(ack.cumulative, &mut report, now);
+        let rtt = self.take_round_trip(ack, &report, now);
+        self.rack.update_window(self.sampler.prior_delivered(), self.sampler.delivered());
+        self.on_ack_of_probe(&report, now);
+        if report.is_advance {
+            self.forget_timeouts();
+        }
+        report.is_duplicate_ack = !report.is_advance && !report.is_sacked && !report.has_duplicate;
+        let is_dubious = !report.is_advance
+            || report.is_sacked
+            || report.is_ecn_echo
+            || report.has_duplicate
+            || self.recovery.state != State::Open;
+        if is_dubious {
+            self.on_dubious_ack(&mut report, now);
+        }
+        if report.needs_timer {
+            self.set_timer_after_ack(now);
+        }
+        let newly_delivered = (self.sampler.delivered() - prior_delivered) as u32;
+        let min_rtt = self.rtt.min_rtt();
+        let rate = self.sampler.finish(now, newly_delivered > 0, min_rtt);
+        self.scheme.on_ack(&Ack {
+            now,
+            newly_delivered,
+            newly_delivered_bytes: report.delivered_bytes,
+            newly_lost: (self.stats.lost - prior_lost) as u32,
+            is_advance: report.is_advance,
+            may_raise_cwnd: report.is_advance || (self.rack.is_reordering_common() && newly_delivered > 0),
+            is_cwnd_limited: self.usage.is_cwnd_limited,
+            max_in_flight: self.usage.max_outstanding,
+            prior_in_flight,
+            in_flight: self.scoreboard.in_flight(),
+            state: self.recovery.state,
+            rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt,
+            is_delayed: false,
+            one_way_delay: Some(ack.one_way_delay),
+            rate,
+            delivered: self.sampler.delivered(),
+            lost: self.stats.lost,
+            first_unacked: self.scoreboard.first(),
+            next_sequence: self.scoreboard.next(),
+            is_ecn_echo: ack.is_ecn_echo,
+            packets: &self.newly_delivered,
+        });
+    }
+
+    fn take_selective(&mut self, ack: &AckSegment, report: &mut Report, now: Instant) {
+        let (first, next) = (self.scoreboard.first(), self.scoreboard.next());
+        if let Some(duplicate) = ack.duplicate {
+            report.has_duplicate = true;
+            report.is_duplicate_of_probe = self.recovery.on_duplicate(duplicate.end);
+            if !report.is_duplicate_of_probe {
+                self.rack.on_duplicate();
+            }
+        }
+        let highest = self.sacked.end();
+        for block in ack.blocks().iter().filter(|block| block.end > first && block.end <= next) {
+            let mut parts = std::mem::take(&mut self.new_ranges);
+            let block = Range { start: block.start.max(first), end: block.end };
+            self.sacked.insert(block, |part| parts.push(part));
+            for sequence in parts.drain(..).flat_map(|part| part.start..part.end) {
+                self.take_sacked(sequence, highest, report, now);
+            }
+            self.new_ranges = parts;
+        }
+    }
+
+    fn take_sacked(&mut self, sequence: u64, highest: u64, report: &mut Report, now: Instant) {
+        let Some(segment) = self.scoreboard.get(sequence).copied() else { return };
+        self.scoreboard.mark_sacked(sequence);
+        report.is_sacked = true;
+        if !segment.was_retransmitted {
+            extend(&mut report.sacked, segment.sent);
+        }
+        self.take_delivered(sequence, &segment, highest, report, now);
+    }
+
+    fn take_cumulative(&mut self, cumulative: u64, report: &mut Report, now: Instant) {
+        let highest = self.sacked.end();
+        while self.scoreboard.first() < cumulative {
+            let sequence = self.scoreboard.first();
+            let Some(segment) = self.scoreboard.pop() else { break };
+            report.is_advance = true;
+            if segment.was_retransmitted {
+                report.is_retransmission_acked |= segment.is_retransmitted;
+            } else if !segment.is_sacked {
+                extend(&mut report.acked, segment.sent);
+            }
+            if !segment.is_sacked {
+                self.take_delivered(sequence, &segment, highest, report, now);
+            }
+        }
+        if report.is_advance {
+            self.sacked.remove_below(cumulative);
+            report.needs_timer = true;
+        }
+    }
+
+    /// What a delivery means, whichever way it was reported.
+    fn take_delivered(&mut self, sequence: u64, segment: &Outstanding, highest: u64, report: &mut Report, now: Instant) {
+        if !segment.was_retransmitted {
+            if sequence < highest {
+                self.rack.on_reordering(highest - sequence);
+            }
+            report.is_original_delivered |= sequence < self.recovery.high;
+        }
+        report.delivered_bytes += segment.length;
+        self.newly_delivered.push(segment.scheme_state);
+        self.rack.on_delivered(sequence, segment, self.rtt.min_rtt(), now);
+        self.sampler.on_delivered(sequence, segment.sent, segment.snapshot, segment.was_retransmitted);
+    }
+
+    /// Updates the estimators (`tcp_ack_update_rtt`) and returns the sample for the scheme.
+    fn take_round_trip(&mut self, ack: &AckSegment, report: &Report, now: Instant) -> Option<Duration> {
+        let since = |(first, last): (Instant, Instant)| (now.since(first), now.since(last));
+        let acked = report.acked.filter(|_| !report.is_retransmission_acked).map(since);
+        let sacked = report.sacked.map(since);
+        let echoed = now.since(ack.timestamp_echo);
+        let echoed = report.is_advance.then_some((echoed, echoed));
+        // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their timestamp says.
+        let (smoothed, latest) = match (acked, sacked) {
+            (Some((oldest, _)), Some((_, latest))) => (oldest, latest),
+            (Some(span), None) | (None, Some(span)) => span,
+            (None, None) => echoed?,
+        };
+        self.rtt.on_min_sample(latest, now);
+        self.rtt.on_sample(smoothed, self.scoreboard.first(), self.scoreboard.next());
+        Some(latest)
+    }
+}

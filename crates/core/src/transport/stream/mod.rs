@@ -1,0 +1,87 @@
+//! A reliable byte stream in the image of a current Linux TCP: SACK, RACK-TLP, PRR, F-RTO, delayed acks, delivery-rate samples.
+//!
+//! Sequence numbers count segments, not bytes: a segment is cut once, when it is first sent, and never changes afterwards. Everything that
+//! decides follows Linux `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`, `tcp_recovery.c` and `tcp_rate.c`; names of functions stand
+//! beside the parts. What is left out: segmentation offload, window scaling and auto-tuning, urgent data, simultaneous open, closing.
+//!
+//! Read first: [`Sender`] and [`Receiver`], two [`crate::endpoint::Endpoint`]s that exchange [`Segment`]s.
+
+mod ack_policy;
+mod acking;
+mod pacer;
+mod rack;
+mod range_set;
+mod rate_sampler;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod sender;
+mod timer;
+
+pub use receiver::{Receiver, ReceiverStats};
+pub use segment::{AckSegment, Range, Segment};
+pub use sender::{Sender, SenderStats};
+
+use crate::units::{Bytes, Duration};
+
+/// How a stream marks its packets for ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// Not ECN-capable.
+    #[default]
+    Off,
+    /// ECT(0) on data, one echo per window (RFC 3168).
+    Classic,
+}
+
+/// How a stream paces packets of a scheme that has no rate of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Only schemes with a rate of their own are paced; the others send when an ack allows it.
+    #[default]
+    Auto,
+    /// The others are paced too, at 200 % of window per round trip in slow start and 120 % otherwise (Linux `tcp_pacing_ss_ratio`,
+    /// `tcp_pacing_ca_ratio`).
+    Internal,
+}
+
+/// What both ends of a stream agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamConfig {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// IP and TCP headers with the timestamp option.
+    pub header: Bytes,
+    /// The most that the receiver lets be outstanding; `None` for no limit.
+    pub receive_window: Option<Bytes>,
+    /// Explicit congestion notification.
+    pub ecn: EcnMode,
+    /// Pacing of schemes without a rate.
+    pub pacing: Pacing,
+    /// Packets that the pacer releases back to back.
+    pub burst_packets: u32,
+    /// Every new packet is held back by a random time up to this.
+    pub send_jitter: Duration,
+}
+
+impl StreamConfig {
+    /// MSS 1448 in packets of 1500 bytes, no limits, no ECN.
+    pub const DEFAULT: Self = Self {
+        mss: Bytes::new(1_448),
+        header: Bytes::new(52),
+        receive_window: None,
+        ecn: EcnMode::Off,
+        pacing: Pacing::Auto,
+        burst_packets: 1,
+        send_jitter: Duration::ZERO,
+    };
+
+    /// IP size of a full segment.
+    pub fn packet_size(&self) -> Bytes {
+        self.mss + self.header
+    }
+}

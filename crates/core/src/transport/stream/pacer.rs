@@ -1,0 +1,96 @@
+//! Pacing: spreads packets over time.
+//!
+//! **Source.** Linux `net/ipv4/tcp_output.c`, `tcp_update_skb_after_send` and `tcp_pacing_check`.
+
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// The first packets of a connection leave unpaced, as in the fq queueing discipline.
+const UNPACED_PACKETS: u64 = 10;
+
+/// Tells when the next packet may leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacer {
+    next: Instant,
+    burst_packets: u32,
+    left_in_burst: u32,
+    sent_packets: u64,
+}
+
+impl Pacer {
+    pub(super) fn new(burst_packets: u32) -> Self {
+        Self { next: Instant::ZERO, burst_packets, left_in_burst: burst_packets, sent_packets: 0 }
+    }
+
+    /// When the next packet may leave; never later than now without pacing.
+    pub(super) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// A packet left at `now`.
+    pub(super) fn on_sent(&mut self, now: Instant, size: Bytes, rate: Option<Rate>) {
+        self.sent_packets += 1;
+        let Some(rate) = rate.filter(|rate| !rate.is_zero() && self.sent_packets > UNPACED_PACKETS) else { return };
+        self.left_in_burst -= 1;
+        if self.left_in_burst > 0 {
+            return;
+        }
+        self.left_in_burst = self.burst_packets;
+        let gap = rate.time_for(size * u64::from(self.burst_packets));
+        // A timer that fired late is made up for, by at most half a gap.
+        let late = now.since(self.next);
+        self.next = now + gap.saturating_sub(late.min(gap.scale(1, 2)));
+    }
+
+    /// Holds the next packet back by `delay`.
+    pub(super) fn hold(&mut self, now: Instant, delay: Duration) {
+        self.next = self.next.max(now + delay);
+    }
+}
+
+/// The rate for a scheme without one of its own: twice the window per round trip in slow start, 1.2 times after (`tcp_update_pacing_rate`).
+pub(super) fn internal_rate(cwnd: u32, in_flight: u32, ssthresh: Option<u32>, srtt: Duration, packet: Bytes) -> Option<Rate> {
+    const SLOW_START_PERCENT: u64 = 200;
+    const AVOIDANCE_PERCENT: u64 = 120;
+    let is_far_below = ssthresh.is_none_or(|ssthresh| cwnd < ssthresh / 2);
+    let percent = if is_far_below { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    Rate::of(packet * u64::from(cwnd.max(in_flight)), srtt).map(|rate| rate.scale(percent, 100))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: Bytes = Bytes::new(1_500);
+    const RATE: Rate = Rate::from_bits_per_second(12_000_000);
+
+    fn departures(burst_packets: u32, count: usize) -> Vec<u64> {
+        let mut pacer = Pacer::new(burst_packets);
+        let mut now = Instant::ZERO;
+        (0..count)
+            .map(|_| {
+                now = now.max(pacer.next());
+                pacer.on_sent(now, PACKET, Some(RATE));
+                now.as_millis()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn after_ten_packets_gaps_follow_the_rate() {
+        assert_eq!(departures(1, 14)[9..], [0, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_burst_leaves_together_and_pays_for_all() {
+        assert_eq!(departures(3, 16)[9..], [0, 0, 0, 0, 3, 3, 3]);
+    }
+
+    #[test]
+    fn slow_start_is_paced_at_twice_the_window() {
+        let srtt = Duration::from_millis(100);
+        let slow_start = internal_rate(10, 0, None, srtt, PACKET);
+        assert_eq!(slow_start, Some(Rate::from_bits_per_second(2_400_000)));
+        let avoidance = internal_rate(10, 0, Some(10), srtt, PACKET);
+        assert_eq!(avoidance, Some(Rate::from_bits_per_second(1_440_000)));
+    }
+}

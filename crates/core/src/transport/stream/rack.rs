@@ -1,0 +1,180 @@
+//! RACK: what was sent well before a packet that has since been delivered is lost.
+//!
+//! **Source.** RFC 8985; Linux `net/ipv4/tcp_recovery.c`.
+
+use super::scoreboard::{Outstanding, Scoreboard};
+use crate::scheme::State;
+use crate::units::{Duration, Instant};
+
+/// Segments after which a hole counts as a loss while no reordering is known (Linux `tcp_reordering`).
+const REORDERING: u32 = 3;
+/// Linux `tcp_max_reordering`.
+const MAX_REORDERING: u32 = 300;
+/// A widened window is kept for so many recoveries (Linux `TCP_RACK_RECOVERY_THRESH`).
+const KEEP_RECOVERIES: u32 = 16;
+/// The widest reordering window, in quarters of the minimum round trip.
+const MAX_STEPS: u64 = 255;
+
+/// What the reordering window depends on besides RACK's own state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context {
+    pub(super) state: State,
+    pub(super) srtt: Duration,
+    pub(super) min_rtt: Duration,
+}
+
+/// The most recently sent segment that was delivered, and how much reordering the path shows.
+#[derive(Clone, Debug)]
+pub(super) struct Rack {
+    sent: Instant,
+    sequence: u64,
+    rtt: Duration,
+    has_advanced: bool,
+    /// Segments by which a segment has been overtaken.
+    reordering: u32,
+    has_seen_reordering: bool,
+    steps: u64,
+    keep: u32,
+    has_seen_duplicate: bool,
+    adjusted_at_delivered: u64,
+}
+
+impl Rack {
+    pub(super) fn new() -> Self {
+        Self {
+            sent: Instant::ZERO,
+            sequence: 0,
+            rtt: Duration::ZERO,
+            has_advanced: false,
+            reordering: REORDERING,
+            has_seen_reordering: false,
+            steps: 1,
+            keep: 0,
+            has_seen_duplicate: false,
+            adjusted_at_delivered: 0,
+        }
+    }
+
+    /// True if the path reorders more than usual, so that windows may grow on any delivery.
+    pub(super) fn is_reordering_common(&self) -> bool {
+        self.reordering > REORDERING
+    }
+
+    /// A segment was delivered (`tcp_rack_advance`).
+    pub(super) fn on_delivered(&mut self, sequence: u64, segment: &Outstanding, min_rtt: Duration, now: Instant) {
+        let rtt = now.since(segment.sent);
+        if rtt < min_rtt && segment.was_retransmitted {
+            // Too early for the retransmission: the original has arrived.
+            return;
+        }
+        self.has_advanced = true;
+        self.rtt = rtt;
+        if (segment.sent, sequence) > (self.sent, self.sequence) {
+            self.sent = segment.sent;
+            self.sequence = sequence;
+        }
+    }
+
+    /// A never retransmitted segment `distance` below the highest delivered one arrived late (`tcp_check_sack_reordering`).
+    pub(super) fn on_reordering(&mut self, distance: u64) {
+        self.reordering = self.reordering.max(distance.min(u64::from(MAX_REORDERING)) as u32);
+        self.has_seen_reordering = true;
+    }
+
+    /// A retransmission proved unnecessary.
+    pub(super) fn on_duplicate(&mut self) {
+        self.has_seen_duplicate = true;
+    }
+
+    /// The detection is to be repeated at the next ack.
+    pub(super) fn rearm(&mut self) {
+        self.has_advanced = true;
+    }
+
+    /// A recovery ended without an undo: the widened window expires after some of them.
+    pub(super) fn on_recovered(&mut self) {
+        self.keep = self.keep.saturating_sub(1);
+    }
+
+    /// A timeout came although many segments had been selectively acknowledged: less reordering than thought.
+    pub(super) fn on_timeout_in_disorder(&mut self, sacked: u32) {
+        if sacked >= REORDERING {
+            self.reordering = self.reordering.min(REORDERING);
+        }
+    }
+
+    /// Widens the reordering window by a quarter round trip per round trip with a duplicate (`tcp_rack_update_reo_wnd`).
+    pub(super) fn update_window(&mut self, prior_delivered: Option<u64>, delivered: u64) {
+        let Some(prior_delivered) = prior_delivered else { return };
+        if prior_delivered < self.adjusted_at_delivered {
+            self.has_seen_duplicate = false;
+        }
+        if self.has_seen_duplicate {
+            self.steps = (self.steps + 1).min(MAX_STEPS);
+            self.has_seen_duplicate = false;
+            self.adjusted_at_delivered = delivered;
+            self.keep = KEEP_RECOVERIES;
+        } else if self.keep == 0 {
+            self.steps = 1;
+        }
+    }
+
+    fn reordering_window(&self, context: Context, sacked: u32) -> Duration {
+        if !self.has_seen_reordering && (context.state >= State::Recovery || sacked >= self.reordering) {
+            return Duration::ZERO;
+        }
+        (context.min_rtt.scale(1, 4) * self.steps).min(context.srtt)
+    }
+
+    /// How long a segment has left before it counts as lost (`tcp_rack_skb_timeout`); `None` if its time is over.
+    fn time_left(&self, segment: &Outstanding, window: Duration, now: Instant) -> Option<Duration> {
+        let left = (self.rtt + window).saturating_sub(now.since(segment.sent));
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// True if a timeout should take `segment` for lost (`tcp_timeout_mark_lost`): it was not sent only just now.
+    pub(super) fn is_overdue(&self, segment: &Outstanding, now: Instant) -> bool {
+        self.time_left(segment, Duration::ZERO, now).is_none()
+    }
+
+    /// Calls `on_lost` for every segment that is lost, and returns how long until the next one may be; needs news since the last call.
+    pub(super) fn detect_if_advanced(
+        &mut self,
+        scoreboard: &mut Scoreboard,
+        context: Context,
+        now: Instant,
+        on_lost: impl FnMut(&Outstanding),
+    ) -> Option<Duration> {
+        if !std::mem::take(&mut self.has_advanced) {
+            return None;
+        }
+        self.detect(scoreboard, context, now, on_lost)
+    }
+
+    /// The same without news, when the reordering timer expires (`tcp_rack_detect_loss`).
+    pub(super) fn detect(
+        &mut self,
+        scoreboard: &mut Scoreboard,
+        context: Context,
+        now: Instant,
+        mut on_lost: impl FnMut(&Outstanding),
+    ) -> Option<Duration> {
+        let window = self.reordering_window(context, scoreboard.sacked());
+        let mut wait: Option<Duration> = None;
+        let mut cursor = scoreboard.oldest_sent();
+        while let Some(sequence) = cursor {
+            cursor = scoreboard.sent_after(sequence);
+            let Some(segment) = scoreboard.get(sequence).copied() else { break };
+            if (segment.sent, sequence) >= (self.sent, self.sequence) {
+                break;
+            }
+            if let Some(left) = self.time_left(&segment, window, now) {
+                wait = wait.max(Some(left));
+            } else {
+                on_lost(&segment);
+                scoreboard.mark_lost(sequence);
+            }
+        }
+        wait
+    }
+}

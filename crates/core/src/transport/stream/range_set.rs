@@ -1,0 +1,101 @@
+//! A set of segment numbers, kept as ranges.
+
+use std::collections::VecDeque;
+
+use super::segment::Range;
+
+/// Disjoint, non-touching ranges in order. Changes near either end are cheap, which is where a stream's holes open and close.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RangeSet {
+    ranges: VecDeque<Range>,
+}
+
+impl RangeSet {
+    /// True if nothing is in the set.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// One past the largest member; zero if empty.
+    pub(super) fn end(&self) -> u64 {
+        self.ranges.back().map_or(0, |range| range.end)
+    }
+
+    /// The range that holds `sequence`.
+    pub(super) fn find(&self, sequence: u64) -> Option<Range> {
+        let index = self.ranges.partition_point(|range| range.end <= sequence);
+        self.ranges.get(index).copied().filter(|range| range.contains(sequence))
+    }
+
+    /// Adds `added` and calls `is_new` with each part that was not in the set yet.
+    pub(super) fn insert(&mut self, added: Range, mut is_new: impl FnMut(Range)) {
+        let first = self.ranges.partition_point(|range| range.end < added.start);
+        let mut merged = added;
+        let mut cursor = added.start;
+        let mut last = first;
+        while let Some(range) = self.ranges.get(last).filter(|range| range.start <= added.end) {
+            if cursor < range.start {
+                is_new(Range { start: cursor, end: range.start });
+            }
+            cursor = cursor.max(range.end);
+            merged = Range { start: merged.start.min(range.start), end: merged.end.max(range.end) };
+            last += 1;
+        }
+        if cursor < added.end {
+            is_new(Range { start: cursor, end: added.end });
+        }
+        match last - first {
+            0 => self.ranges.insert(first, merged),
+            1 => self.ranges[first] = merged,
+            _ => {
+                self.ranges[first] = merged;
+                self.ranges.drain(first + 1..last);
+            }
+        }
+    }
+
+    /// Removes everything below `sequence`.
+    pub(super) fn remove_below(&mut self, sequence: u64) {
+        while let Some(first) = self.ranges.front_mut().filter(|range| range.start < sequence) {
+            if first.end > sequence {
+                first.start = sequence;
+                break;
+            }
+            self.ranges.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_set_of_numbers(operations in prop::collection::vec((0_u64..60, 1_u64..12, prop::bool::weighted(0.2)), 1..60)) {
+            let mut ranges = RangeSet::default();
+            let mut model = BTreeSet::new();
+            for (start, length, is_removal) in operations {
+                if is_removal {
+                    ranges.remove_below(start);
+                    model.retain(|sequence| *sequence >= start);
+                } else {
+                    let mut new = Vec::new();
+                    ranges.insert(Range { start, end: start + length }, |part| new.extend(part.start..part.end));
+                    let expected: Vec<_> = (start..start + length).filter(|sequence| model.insert(*sequence)).collect();
+                    prop_assert_eq!(new, expected);
+                }
+                for sequence in 0..80 {
+                    prop_assert_eq!(ranges.find(sequence).is_some(), model.contains(&sequence));
+                }
+                prop_assert_eq!(ranges.end(), model.last().map_or(0, |last| last + 1));
+                prop_assert_eq!(ranges.is_empty(), model.is_empty());
+                prop_assert!(ranges.ranges.iter().zip(ranges.ranges.iter().skip(1)).all(|(a, b)| a.end < b.start));
+            }
+        }
+    }
+}

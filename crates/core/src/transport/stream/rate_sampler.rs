@@ -1,0 +1,155 @@
+//! Delivery-rate samples.
+//!
+//! **Source.** draft-ietf-ccwg-bbr, delivery rate samples; Linux `net/ipv4/tcp_rate.c`. Every packet remembers how much had been delivered
+//! when it was sent; its ack then tells how much was delivered meanwhile, and over what time.
+
+use crate::scheme::RateSample;
+use crate::units::{Duration, Instant};
+
+/// The delivery counters when a packet was sent (`tcp_rate_skb_sent`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Snapshot {
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent: Instant,
+    is_app_limited: bool,
+}
+
+/// Counts what is delivered.
+#[derive(Clone, Debug)]
+pub(super) struct RateSampler {
+    delivered: u64,
+    delivered_at: Instant,
+    /// When the first packet of the flight being sampled was sent.
+    first_sent: Instant,
+    /// The sender is application-limited until this many packets are delivered.
+    app_limited_until: u64,
+    /// The sample that the current ack builds.
+    candidate: Option<Candidate>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    snapshot: Snapshot,
+    sent: Instant,
+    sequence: u64,
+    send_interval: Duration,
+    is_retransmission: bool,
+}
+
+impl RateSampler {
+    pub(super) fn new() -> Self {
+        Self {
+            delivered: 0,
+            delivered_at: Instant::ZERO,
+            first_sent: Instant::ZERO,
+            app_limited_until: 0,
+            candidate: None,
+        }
+    }
+
+    /// Packets delivered so far.
+    pub(super) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// A packet leaves; `is_idle` if nothing else is outstanding.
+    pub(super) fn on_sent(&mut self, now: Instant, is_idle: bool) -> Snapshot {
+        if is_idle {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        Snapshot {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            is_app_limited: self.app_limited_until > 0,
+        }
+    }
+
+    /// The sender has less to send than it could: what is in flight cannot show the path's rate (`tcp_rate_check_app_limited`).
+    pub(super) fn on_app_limited(&mut self, in_flight: u32) {
+        self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
+    }
+
+    /// A packet was newly reported as delivered (`tcp_rate_skb_delivered`); the most recently sent one makes the sample.
+    pub(super) fn on_delivered(&mut self, sequence: u64, sent: Instant, snapshot: Option<Snapshot>, is_retransmission: bool) {
+        self.delivered += 1;
+        let Some(snapshot) = snapshot else { return };
+        let is_newer =
+            self.candidate.is_none_or(|best| sent > best.sent || (sent == best.sent && sequence > best.sequence));
+        if is_newer {
+            self.first_sent = sent;
+            let send_interval = sent.since(snapshot.first_sent);
+            self.candidate = Some(Candidate { snapshot, sent, sequence, send_interval, is_retransmission });
+        }
+    }
+
+    /// What had been delivered when the sampled packet of this ack was sent.
+    pub(super) fn prior_delivered(&self) -> Option<u64> {
+        self.candidate.map(|candidate| candidate.snapshot.delivered)
+    }
+
+    /// Ends the ack and returns its sample (`tcp_rate_gen`).
+    pub(super) fn finish(&mut self, now: Instant, has_delivered: bool, min_rtt: Duration) -> RateSample {
+        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        if has_delivered {
+            self.delivered_at = now;
+        }
+        let Some(Candidate { snapshot, send_interval, is_retransmission, .. }) = self.candidate.take() else {
+            return RateSample::default();
+        };
+        let interval = send_interval.max(now.since(snapshot.delivered_at));
+        // Shorter than the path allows: the ack of a spurious retransmission, or ack compression.
+        let is_valid = interval >= min_rtt && !interval.is_zero();
+        RateSample {
+            delivered: self.delivered - snapshot.delivered,
+            interval: is_valid.then_some(interval),
+            prior_delivered: snapshot.delivered,
+            is_app_limited: snapshot.is_app_limited,
+            is_retransmission,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_steady_flow_shows_its_rate() {
+        let mut sampler = RateSampler::new();
+        // One packet per millisecond, 50 ms of round trip.
+        let snapshots: Vec<_> = (0..50).map(|n| sampler.on_sent(at(n), n == 0)).collect();
+        let mut last = RateSample::default();
+        for n in 0..50 {
+            sampler.on_delivered(n, at(n), Some(snapshots[n as usize]), false);
+            last = sampler.finish(at(n + 50), true, Duration::from_millis(50));
+        }
+        assert_eq!((last.delivered, last.interval), (50, Some(Duration::from_millis(99))));
+        assert!(!last.is_app_limited);
+    }
+
+    #[test]
+    fn a_sample_shorter_than_the_minimum_rtt_is_void() {
+        let mut sampler = RateSampler::new();
+        let snapshot = sampler.on_sent(at(0), true);
+        sampler.on_delivered(0, at(0), Some(snapshot), true);
+        assert_eq!(sampler.finish(at(10), true, Duration::from_millis(50)).interval, None);
+    }
+
+    #[test]
+    fn what_is_in_flight_when_the_application_pauses_is_marked() {
+        let mut sampler = RateSampler::new();
+        sampler.on_app_limited(3);
+        let snapshot = sampler.on_sent(at(0), true);
+        sampler.on_delivered(0, at(0), Some(snapshot), false);
+        assert!(sampler.finish(at(50), true, Duration::ZERO).is_app_limited);
+    }
+}

@@ -1,0 +1,393 @@
+//! The congestion state machine: when recovery begins, what is undone, when it ends.
+//!
+//! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert` and what it calls), F-RTO of RFC 5682 in its SACK form, Eifel
+//! detection by timestamps (RFC 3522) and by DSACK (RFC 3708).
+
+use super::acking::Report;
+use super::rack::Context;
+use super::sender::{Forced, Sender};
+use crate::scheme::{Cause, Congestion, Lost, State, Timeout};
+use crate::units::Instant;
+
+/// Where the sender stands in a recovery.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    /// Linux `icsk_ca_state`.
+    pub(super) state: State,
+    /// The episode ends when everything below has been acknowledged (`high_seq`).
+    pub(super) high: u64,
+    /// The first segment of an episode that may still prove spurious (`undo_marker`).
+    undo_from: Option<u64>,
+    /// Retransmissions not yet reported as duplicates; `None` before the first one (`undo_retrans`).
+    unreported: Option<u32>,
+    /// The cause was beyond doubt (an ECN echo), so the window must not be restored (`prior_ssthresh` = 0).
+    is_undo_barred: bool,
+    /// When the first retransmission of the episode left (`retrans_stamp`).
+    retransmitting_since: Option<Instant>,
+    /// F-RTO is testing whether a timeout was spurious.
+    is_frto: bool,
+    /// Until the next ack, new data goes before retransmissions (F-RTO, step 2b).
+    pub(super) prefers_new_data: bool,
+    /// Timeouts since the last progress (`icsk_retransmits`).
+    timeouts: u32,
+    /// The highest segment when a loss probe was sent (`tlp_high_seq`).
+    probe_high: Option<u64>,
+    /// The probe repeated old data.
+    is_probe_retransmission: bool,
+}
+
+impl Recovery {
+    /// True while the window is being reduced (`tcp_in_cwnd_reduction`).
+    fn is_reducing(&self) -> bool {
+        matches!(self.state, State::Cwr | State::Recovery)
+    }
+
+    /// A segment was sent again.
+    pub(super) fn on_retransmission(&mut self, now: Instant) {
+        self.unreported = Some(self.unreported.unwrap_or(0) + 1);
+        self.retransmitting_since.get_or_insert(now);
+    }
+
+    /// The receiver reports a segment that arrived twice; true if it answers a loss probe.
+    pub(super) fn on_duplicate(&mut self, end: u64) -> bool {
+        if self.undo_from.is_some_and(|from| end > from) {
+            self.unreported = self.unreported.map(|count| count.saturating_sub(1));
+        }
+        self.is_probe_retransmission && self.probe_high == Some(end)
+    }
+
+    /// True if the retransmissions of this episode have all proved unnecessary, or the first of them came after the original's arrival.
+    fn may_undo(&self, report: &Report) -> bool {
+        self.undo_from.is_some() && (self.unreported == Some(0) || self.is_original_delayed(report))
+    }
+
+    /// True if what arrived was no retransmission: none was sent, or the echoed timestamp, in milliseconds as in TCP, is older than the
+    /// first one (`tcp_packet_delayed`).
+    fn is_original_delayed(&self, report: &Report) -> bool {
+        self.retransmitting_since.is_none_or(|since| report.timestamp_echo.as_millis() < since.as_millis())
+    }
+
+    fn begin_undo_watch(&mut self, from: u64, retransmitted: u32) {
+        self.undo_from = Some(from);
+        self.unreported = (retransmitted > 0).then_some(retransmitted);
+    }
+}
+
+impl Sender {
+    /// Draws the conclusions from an ack that is not plainly good news (`tcp_fastretrans_alert`).
+    pub(super) fn on_dubious_ack(&mut self, report: &mut Report, now: Instant) {
+        if report.is_ecn_echo {
+            self.recovery.is_undo_barred = true;
+        }
+        self.end_episode_if_acknowledged(report, now);
+        match self.recovery.state {
+            State::Recovery => {
+                if report.is_advance && self.undo_partly(report, now) {
+                    return;
+                }
+                self.undo_if_all_duplicates(now);
+                self.detect_losses(report, now);
+                if self.recovery.state != State::Recovery && self.scoreboard.lost() > 0 {
+                    self.enter_recovery(report.is_ecn_echo, now);
+                }
+            }
+            State::Loss => {
+                self.continue_after_timeout(report, now);
+                self.detect_losses(report, now);
+                if self.recovery.state == State::Open || report.has_lost_retransmission {
+                    self.enter_recovery_if_lost(report, now);
+                }
+            }
+            State::Open | State::Disorder | State::Cwr => {
+                if self.recovery.state <= State::Disorder {
+                    self.undo_if_all_duplicates(now);
+                }
+                self.detect_losses(report, now);
+                self.enter_recovery_if_lost(report, now);
+            }
+        }
+    }
+
+    fn enter_recovery_if_lost(&mut self, report: &Report, now: Instant) {
+        if self.scoreboard.lost() > 0 {
+            self.enter_recovery(report.is_ecn_echo, now);
+        } else {
+            self.try_to_open(report.is_ecn_echo, now);
+        }
+    }
+
+    /// Step D of `tcp_fastretrans_alert`: what was outstanding when the episode began has arrived.
+    fn end_episode_if_acknowledged(&mut self, report: &Report, now: Instant) {
+        let first = self.scoreboard.first();
+        if self.recovery.state == State::Open {
+            self.recovery.retransmitting_since = None;
+        } else if first >= self.recovery.high {
+            match self.recovery.state {
+                // One more segment: the CWR flag has then reached the receiver.
+                State::Cwr if first > self.recovery.high => self.return_to_open(now),
+                State::Recovery => {
+                    self.undo_or_settle(report, now);
+                    self.return_to_open(now);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn return_to_open(&mut self, now: Instant) {
+        self.recovery.state = State::Open;
+        self.scheme.on_recovered(now);
+    }
+
+    /// `tcp_try_undo_recovery`, without the change of state.
+    fn undo_or_settle(&mut self, report: &Report, now: Instant) {
+        if self.recovery.may_undo(report) {
+            self.undo(false, now);
+        } else {
+            self.rack.on_recovered();
+        }
+    }
+
+    /// `tcp_undo_cwnd_reduction`.
+    fn undo(&mut self, is_nothing_lost: bool, now: Instant) {
+        if is_nothing_lost {
+            self.scoreboard.unmark_lost();
+        }
+        if !self.recovery.is_undo_barred {
+            self.scheme.on_undo(now);
+            self.stats.undone += 1;
+        }
+        self.recovery.undo_from = None;
+        self.rack.rearm();
+    }
+
+    /// All retransmissions were reported as duplicates (`tcp_try_undo_dsack`).
+    fn undo_if_all_duplicates(&mut self, now: Instant) {
+        if self.recovery.undo_from.is_some() && self.recovery.unreported == Some(0) {
+            self.undo(false, now);
+            if self.recovery.state == State::Recovery {
+                self.try_to_open(false, now);
+            }
+        }
+    }
+
+    /// A hole was filled by the original, not by its retransmission (`tcp_try_undo_partial`); true if nothing more is to be done.
+    fn undo_partly(&mut self, report: &Report, now: Instant) -> bool {
+        if self.recovery.undo_from.is_some() && self.recovery.is_original_delayed(report) {
+            self.rack.on_reordering(1);
+            if self.scoreboard.retransmitted() > 0 {
+                return true;
+            }
+            self.recovery.retransmitting_since = None;
+            self.undo(true, now);
+            self.keep_open(now);
+        }
+        false
+    }
+
+    /// `tcp_process_loss`.
+    fn continue_after_timeout(&mut self, report: &Report, now: Instant) {
+        let is_recovered = self.scoreboard.first() >= self.recovery.high;
+        if report.is_advance && self.recovery.may_undo(report) {
+            self.undo_timeout(now);
+            return;
+        }
+        if self.recovery.is_frto {
+            if report.is_original_delivered {
+                self.undo_timeout(now);
+                return;
+            }
+            if self.scoreboard.next() > self.recovery.high {
+                if report.is_sacked || report.is_duplicate_ack {
+                    self.recovery.is_frto = false;
+                }
+            } else if report.is_advance && !is_recovered {
+                self.recovery.high = self.scoreboard.next();
+                self.recovery.prefers_new_data = true;
+                return;
+            }
+        }
+        if is_recovered {
+            self.undo_or_settle(report, now);
+            self.return_to_open(now);
+        }
+    }
+
+    /// `tcp_try_undo_loss`.
+    fn undo_timeout(&mut self, now: Instant) {
+        self.undo(true, now);
+        self.recovery.timeouts = 0;
+        self.recovery.is_frto = false;
+        self.recovery.state = State::Open;
+    }
+
+    /// F-RTO found no new data to test with.
+    pub(super) fn give_up_frto(&mut self) {
+        self.recovery.prefers_new_data = false;
+        self.recovery.is_frto = false;
+    }
+
+    /// `tcp_identify_packet_loss`.
+    fn detect_losses(&mut self, report: &mut Report, now: Instant) {
+        let retransmitted = self.scoreboard.retransmitted();
+        let context = self.rack_context();
+        let (scheme, stats) = (&mut self.scheme, &mut self.stats);
+        let wait = self.rack.detect_if_advanced(&mut self.scoreboard, context, now, |segment| {
+            stats.lost += 1;
+            scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
+        });
+        if let Some(wait) = wait {
+            self.set_reordering_timer(wait, now);
+            report.needs_timer = false;
+        }
+        report.has_lost_retransmission |= self.scoreboard.retransmitted() < retransmitted;
+    }
+
+    fn rack_context(&self) -> Context {
+        Context { state: self.recovery.state, srtt: self.rtt.srtt(), min_rtt: self.rtt.min_rtt() }
+    }
+
+    /// `tcp_enter_recovery`.
+    fn enter_recovery(&mut self, is_ecn_echo: bool, now: Instant) {
+        self.recovery.begin_undo_watch(self.scoreboard.first(), self.scoreboard.retransmitted());
+        if !self.recovery.is_reducing() {
+            self.recovery.is_undo_barred = is_ecn_echo;
+            self.begin_reduction(Cause::Loss, now);
+        }
+        self.recovery.state = State::Recovery;
+    }
+
+    /// `tcp_init_cwnd_reduction`.
+    fn begin_reduction(&mut self, cause: Cause, now: Instant) {
+        self.recovery.high = self.scoreboard.next();
+        self.recovery.probe_high = None;
+        self.must_announce_reduction = true;
+        self.scheme.on_congestion(&Congestion { now, cause, in_flight: self.scoreboard.in_flight() });
+    }
+
+    /// `tcp_try_to_open`.
+    fn try_to_open(&mut self, is_ecn_echo: bool, now: Instant) {
+        if self.scoreboard.retransmitted() == 0 {
+            self.recovery.retransmitting_since = None;
+        }
+        if is_ecn_echo && self.recovery.state < State::Cwr {
+            self.recovery.undo_from = None;
+            self.begin_reduction(Cause::Ecn, now);
+            self.recovery.state = State::Cwr;
+        }
+        if self.recovery.state != State::Cwr {
+            self.keep_open(now);
+        }
+    }
+
+    /// `tcp_try_keep_open`.
+    fn keep_open(&mut self, now: Instant) {
+        let has_holes = self.scoreboard.sacked() + self.scoreboard.lost() + self.scoreboard.retransmitted() > 0;
+        let state = if has_holes { State::Disorder } else { State::Open };
+        if state != self.recovery.state {
+            if self.recovery.is_reducing() {
+                self.scheme.on_recovered(now);
+            }
+            self.recovery.state = state;
+            self.recovery.high = self.scoreboard.next();
+        }
+    }
+
+    /// An ack may tell whether a loss probe repaired something (`tcp_process_tlp_ack`).
+    pub(super) fn on_ack_of_probe(&mut self, report: &Report, now: Instant) {
+        let Some(high) = self.recovery.probe_high.filter(|high| report.cumulative >= *high) else { return };
+        if !self.recovery.is_probe_retransmission || report.is_duplicate_of_probe {
+            self.recovery.probe_high = None;
+        } else if report.cumulative > high {
+            // Both the original and the rest of the flight were gone: a loss that no duplicate ack could show.
+            self.begin_reduction(Cause::TailLoss, now);
+            self.recovery.undo_from = None;
+            self.recovery.state = State::Cwr;
+            self.keep_open(now);
+        } else if !report.is_advance && !report.is_sacked {
+            self.recovery.probe_high = None;
+        }
+    }
+
+    /// `tcp_retransmit_timer` and `tcp_enter_loss`.
+    pub(super) fn on_retransmission_timeout(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        let prior_in_flight = self.scoreboard.in_flight();
+        let was = self.recovery.state;
+        self.take_overdue_for_lost(now);
+        let is_first = was <= State::Disorder
+            || self.scoreboard.first() >= self.recovery.high
+            || (was == State::Loss && self.recovery.timeouts == 0);
+        if is_first {
+            self.recovery.is_undo_barred = false;
+            self.recovery.begin_undo_watch(self.scoreboard.first(), self.scoreboard.retransmitted());
+        }
+        if was <= State::Disorder {
+            self.rack.on_timeout_in_disorder(self.scoreboard.sacked());
+        }
+        self.recovery.is_frto = was < State::Recovery || self.recovery.timeouts > 0;
+        self.recovery.prefers_new_data = false;
+        self.recovery.state = State::Loss;
+        self.recovery.high = self.scoreboard.next();
+        self.recovery.probe_high = None;
+        self.recovery.timeouts += 1;
+        self.must_announce_reduction = true;
+        self.scheme.on_timeout(&Timeout { now, prior_in_flight, in_flight: self.scoreboard.in_flight(), is_first });
+        self.rtt.back_off();
+        self.forced = Some(Forced::FirstSegment);
+        self.timer = None;
+        self.rearm_retransmission_timer(now);
+    }
+
+    fn take_overdue_for_lost(&mut self, now: Instant) {
+        for sequence in self.scoreboard.first()..self.scoreboard.next() {
+            let Some(segment) = self.scoreboard.get(sequence).copied() else { break };
+            let is_first = sequence == self.scoreboard.first();
+            let is_news = !segment.is_lost || segment.is_retransmitted;
+            if is_news && !segment.is_sacked && (is_first || self.rack.is_overdue(&segment, now)) {
+                self.scoreboard.mark_lost(sequence);
+                self.stats.lost += 1;
+                self.scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
+            }
+        }
+    }
+
+    /// Progress was made: the next timeout is the first again.
+    pub(super) fn forget_timeouts(&mut self) {
+        self.recovery.timeouts = 0;
+    }
+
+    /// `tcp_send_loss_probe`: new data if there is any, else the last segment again.
+    pub(super) fn on_loss_probe_timeout(&mut self, now: Instant) {
+        if self.recovery.probe_high.is_none() {
+            self.forced = Some(Forced::Probe);
+            self.timer = None;
+        }
+        self.rearm_retransmission_timer(now);
+    }
+
+    /// The probe has left.
+    pub(super) fn on_probe_sent(&mut self, is_retransmission: bool) {
+        self.stats.probes += 1;
+        self.recovery.probe_high = Some(self.scoreboard.next());
+        self.recovery.is_probe_retransmission = is_retransmission;
+    }
+
+    /// `tcp_rack_reo_timeout`.
+    pub(super) fn on_reordering_timeout(&mut self, now: Instant) {
+        let prior_in_flight = self.scoreboard.in_flight();
+        let context = self.rack_context();
+        let (scheme, stats) = (&mut self.scheme, &mut self.stats);
+        let wait = self.rack.detect(&mut self.scoreboard, context, now, |segment| {
+            stats.lost += 1;
+            scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
+        });
+        if prior_in_flight != self.scoreboard.in_flight() && self.recovery.state != State::Recovery {
+            self.enter_recovery(false, now);
+        }
+        match wait {
+            Some(wait) => self.set_reordering_timer(wait, now),
+            None => self.rearm_retransmission_timer(now),
+        }
+    }
+}

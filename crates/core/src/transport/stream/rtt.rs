@@ -1,0 +1,172 @@
+//! Round-trip time and retransmission timeout.
+//!
+//! **Source.** RFC 6298 with Linux' variance estimator (`net/ipv4/tcp_input.c`, `tcp_rtt_estimator`): the variance falls slowly, rises at
+//! once, and never below the minimum timeout. The arithmetic is the kernel's, in microseconds with srtt scaled by 8 and mdev by 4.
+
+use crate::filter::WindowedFilter;
+use crate::units::{Duration, Instant};
+
+/// Linux `TCP_RTO_MIN`.
+const RTO_MIN_US: i64 = 200_000;
+/// Linux `TCP_RTO_MAX`.
+const RTO_MAX: Duration = Duration::from_secs(120);
+/// Before the first sample (RFC 6298, section 2.1).
+const RTO_INITIAL: Duration = Duration::from_secs(1);
+/// Linux `tcp_min_rtt_wlen`: the minimum is taken over five minutes.
+const MIN_RTT_WINDOW_MS: u64 = 300_000;
+
+/// The sender's view of the round trip.
+#[derive(Clone, Debug)]
+pub(super) struct RttEstimator {
+    /// Eight times the smoothed round-trip time.
+    srtt_us8: i64,
+    /// Four times the mean deviation.
+    mdev_us4: i64,
+    mdev_max_us4: i64,
+    rttvar_us4: i64,
+    /// The variance may fall once per round trip, when this segment has been acknowledged.
+    round_end: u64,
+    backoff: u32,
+    min_rtt: WindowedFilter,
+}
+
+impl RttEstimator {
+    pub(super) fn new() -> Self {
+        Self {
+            srtt_us8: 0,
+            mdev_us4: 0,
+            mdev_max_us4: 0,
+            rttvar_us4: 0,
+            round_end: 0,
+            backoff: 0,
+            min_rtt: WindowedFilter::min(MIN_RTT_WINDOW_MS),
+        }
+    }
+
+    /// Takes a sample; `first_unacked` and `next_sequence` tell when a round trip has passed.
+    pub(super) fn on_sample(&mut self, rtt: Duration, first_unacked: u64, next_sequence: u64) {
+        self.backoff = 0;
+        let measured = rtt.as_micros() as i64;
+        if self.srtt_us8 == 0 {
+            self.srtt_us8 = (measured << 3).max(1);
+            self.mdev_us4 = measured << 1;
+            self.rttvar_us4 = self.mdev_us4.max(RTO_MIN_US);
+            self.mdev_max_us4 = self.rttvar_us4;
+            self.round_end = next_sequence;
+            return;
+        }
+        let error = measured - (self.srtt_us8 >> 3);
+        self.srtt_us8 = (self.srtt_us8 + error).max(1);
+        let mut deviation = error.abs() - (self.mdev_us4 >> 2);
+        if error < 0 && deviation > 0 {
+            // A falling round trip is no reason to expect a wide spread.
+            deviation >>= 3;
+        }
+        self.mdev_us4 += deviation;
+        if self.mdev_us4 > self.mdev_max_us4 {
+            self.mdev_max_us4 = self.mdev_us4;
+            self.rttvar_us4 = self.rttvar_us4.max(self.mdev_max_us4);
+        }
+        if first_unacked > self.round_end {
+            if self.mdev_max_us4 < self.rttvar_us4 {
+                self.rttvar_us4 -= (self.rttvar_us4 - self.mdev_max_us4) >> 2;
+            }
+            self.round_end = next_sequence;
+            self.mdev_max_us4 = RTO_MIN_US;
+        }
+    }
+
+    /// Takes a sample for the minimum only.
+    pub(super) fn on_min_sample(&mut self, rtt: Duration, now: Instant) {
+        self.min_rtt.update(now.as_millis(), rtt.as_micros().max(1));
+    }
+
+    /// The timer expired: the next timeout is twice as long.
+    pub(super) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// True once there has been a sample.
+    pub(super) fn has_sample(&self) -> bool {
+        self.srtt_us8 != 0
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub(super) fn srtt(&self) -> Duration {
+        Duration::from_micros((self.srtt_us8 >> 3) as u64)
+    }
+
+    /// The smallest round-trip time of the last five minutes; zero before the first sample.
+    pub(super) fn min_rtt(&self) -> Duration {
+        Duration::from_micros(self.min_rtt.get().unwrap_or(0))
+    }
+
+    /// The retransmission timeout, backed off.
+    pub(super) fn rto(&self) -> Duration {
+        let base = if self.has_sample() {
+            Duration::from_micros(((self.srtt_us8 >> 3) + self.rttvar_us4) as u64)
+        } else {
+            RTO_INITIAL
+        };
+        (base * (1 << self.backoff.min(16))).min(RTO_MAX)
+    }
+
+    /// Linux `TCP_RTO_MIN`, which a loss probe adds when a single segment is in flight.
+    pub(super) const fn rto_min() -> Duration {
+        Duration::from_micros(RTO_MIN_US as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_first_timeout_is_one_second_and_then_three_round_trips() {
+        let mut rtt = RttEstimator::new();
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.on_sample(ms(300), 0, 10);
+        assert_eq!((rtt.srtt(), rtt.rto()), (ms(300), ms(900)));
+    }
+
+    #[test]
+    fn a_steady_round_trip_ends_at_srtt_plus_the_minimum() {
+        let mut rtt = RttEstimator::new();
+        for round in 0..100 {
+            rtt.on_sample(ms(100), round * 10 + 1, (round + 1) * 10);
+        }
+        assert_eq!((rtt.srtt(), rtt.rto()), (ms(100), ms(300)));
+    }
+
+    #[test]
+    fn each_timeout_doubles_and_a_sample_resets() {
+        let mut rtt = RttEstimator::new();
+        rtt.on_sample(ms(100), 0, 10);
+        let first = rtt.rto();
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), first * 4);
+        for _ in 0..20 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(120));
+        rtt.on_sample(ms(100), 0, 10);
+        assert!(rtt.rto() <= first);
+    }
+
+    #[test]
+    fn a_rising_round_trip_widens_the_timeout_at_once() {
+        let mut rtt = RttEstimator::new();
+        for round in 0..50 {
+            rtt.on_sample(ms(100), round * 10 + 1, (round + 1) * 10);
+        }
+        let before = rtt.rto();
+        // Error 400 ms: mdev grows by a quarter of it, to 100 ms, and counts four times.
+        rtt.on_sample(ms(500), 600, 610);
+        assert!(rtt.rto() > before + ms(100), "{}", rtt.rto());
+    }
+}

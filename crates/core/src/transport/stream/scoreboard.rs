@@ -1,0 +1,246 @@
+//! The segments in flight and what is known of each.
+//!
+//! A ring indexed by sequence number makes every change O(1). A doubly linked list through the ring keeps the segments that are neither
+//! delivered nor lost in order of their last transmission (Linux `tsorted_sent_queue`), so that RACK looks only at what it may declare lost.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::rate_sampler::Snapshot;
+use crate::units::{Bytes, Instant};
+
+/// No neighbour in the list.
+const NONE: u64 = u64::MAX;
+
+/// A segment in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outstanding {
+    /// When it was last sent.
+    pub(super) sent: Instant,
+    /// The delivery counters at that time; `None` once the segment has served as a rate sample.
+    pub(super) snapshot: Option<Snapshot>,
+    /// The scheme's own word.
+    pub(super) scheme_state: u64,
+    /// Payload.
+    pub(super) length: Bytes,
+    /// Selectively acknowledged.
+    pub(super) is_sacked: bool,
+    /// Declared lost.
+    pub(super) is_lost: bool,
+    /// A retransmission is in flight.
+    pub(super) is_retransmitted: bool,
+    /// Has ever been retransmitted.
+    pub(super) was_retransmitted: bool,
+    is_listed: bool,
+    older: u64,
+    newer: u64,
+}
+
+/// All segments from the first that is not acknowledged to the last that was sent.
+#[derive(Debug)]
+pub(super) struct Scoreboard {
+    first: u64,
+    ring: VecDeque<Outstanding>,
+    oldest: u64,
+    newest: u64,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Lost segments in order of sequence; those that have since been sent again or acknowledged are skipped when met.
+    to_retransmit: BinaryHeap<Reverse<u64>>,
+}
+
+impl Scoreboard {
+    pub(super) fn new() -> Self {
+        Self {
+            first: 0,
+            ring: VecDeque::new(),
+            oldest: NONE,
+            newest: NONE,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            to_retransmit: BinaryHeap::new(),
+        }
+    }
+
+    /// The first segment not acknowledged (`snd_una`).
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The next segment to send (`snd_nxt`).
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.ring.len() as u64
+    }
+
+    /// Segments sent and not cumulatively acknowledged (`packets_out`).
+    pub(super) fn outstanding(&self) -> u32 {
+        self.ring.len() as u32
+    }
+
+    /// Segments selectively acknowledged (`sacked_out`).
+    pub(super) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Segments declared lost and not yet acknowledged (`lost_out`).
+    pub(super) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Retransmissions in flight (`retrans_out`).
+    pub(super) fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+
+    /// Packets believed to be in the network (`tcp_packets_in_flight`).
+    pub(super) fn in_flight(&self) -> u32 {
+        self.outstanding() + self.retransmitted - self.sacked - self.lost
+    }
+
+    /// A segment in flight; `None` if it is not.
+    pub(super) fn get(&self, sequence: u64) -> Option<&Outstanding> {
+        self.ring.get(sequence.checked_sub(self.first)? as usize)
+    }
+
+    pub(super) fn get_mut(&mut self, sequence: u64) -> Option<&mut Outstanding> {
+        self.ring.get_mut(sequence.checked_sub(self.first)? as usize)
+    }
+
+    /// Adds a segment that is sent for the first time.
+    pub(super) fn push(&mut self, sent: Instant, length: Bytes, snapshot: Snapshot, scheme_state: u64) {
+        let sequence = self.next();
+        self.ring.push_back(Outstanding {
+            sent,
+            snapshot: Some(snapshot),
+            scheme_state,
+            length,
+            is_sacked: false,
+            is_lost: false,
+            is_retransmitted: false,
+            was_retransmitted: false,
+            is_listed: false,
+            older: NONE,
+            newer: NONE,
+        });
+        self.link(sequence);
+    }
+
+    /// Removes the first segment, which has been acknowledged.
+    pub(super) fn pop(&mut self) -> Option<Outstanding> {
+        if self.ring.front()?.is_listed {
+            self.unlink(self.first);
+        }
+        let segment = self.ring.pop_front()?;
+        self.first += 1;
+        self.sacked -= u32::from(segment.is_sacked);
+        self.lost -= u32::from(segment.is_lost);
+        self.retransmitted -= u32::from(segment.is_retransmitted);
+        Some(segment)
+    }
+
+    /// A segment was selectively acknowledged; it is neither lost nor in flight any more.
+    pub(super) fn mark_sacked(&mut self, sequence: u64) {
+        let Some(segment) = self.get_mut(sequence) else { return };
+        let (was_lost, was_retransmitted, is_listed) = (segment.is_lost, segment.is_retransmitted, segment.is_listed);
+        segment.is_sacked = true;
+        segment.is_lost = false;
+        segment.is_retransmitted = false;
+        self.sacked += 1;
+        self.lost -= u32::from(was_lost);
+        self.retransmitted -= u32::from(was_retransmitted);
+        if is_listed {
+            self.unlink(sequence);
+        }
+    }
+
+    /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`).
+    pub(super) fn mark_lost(&mut self, sequence: u64) {
+        let Some(segment) = self.get_mut(sequence) else { return };
+        let (was_lost, was_retransmitted, is_listed) = (segment.is_lost, segment.is_retransmitted, segment.is_listed);
+        segment.is_lost = true;
+        segment.is_retransmitted = false;
+        self.lost += u32::from(!was_lost);
+        self.retransmitted -= u32::from(was_retransmitted);
+        if is_listed {
+            self.unlink(sequence);
+        }
+        if !was_lost || was_retransmitted {
+            self.to_retransmit.push(Reverse(sequence));
+        }
+    }
+
+    /// Nothing is lost after all (`tcp_undo_cwnd_reduction` with its loss marks).
+    pub(super) fn unmark_lost(&mut self) {
+        for segment in &mut self.ring {
+            segment.is_lost = false;
+        }
+        self.lost = 0;
+        self.to_retransmit.clear();
+    }
+
+    /// A segment is sent again at `now`.
+    pub(super) fn mark_sent_again(&mut self, sequence: u64, now: Instant, snapshot: Snapshot, scheme_state: u64) {
+        let Some(segment) = self.get_mut(sequence) else { return };
+        let (is_listed, counts) = (segment.is_listed, segment.is_lost && !segment.is_retransmitted);
+        segment.sent = now;
+        segment.snapshot = Some(snapshot);
+        segment.scheme_state = scheme_state;
+        segment.was_retransmitted = true;
+        segment.is_retransmitted |= counts;
+        self.retransmitted += u32::from(counts);
+        if is_listed {
+            self.unlink(sequence);
+        }
+        self.link(sequence);
+    }
+
+    /// The lowest segment that is lost and has no retransmission in flight.
+    pub(super) fn next_to_retransmit(&mut self) -> Option<u64> {
+        while let Some(Reverse(sequence)) = self.to_retransmit.peek().copied() {
+            if self.get(sequence).is_some_and(|segment| segment.is_lost && !segment.is_retransmitted) {
+                return Some(sequence);
+            }
+            self.to_retransmit.pop();
+        }
+        None
+    }
+
+    /// The listed segment that was sent longest ago.
+    pub(super) fn oldest_sent(&self) -> Option<u64> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// The listed segment sent next after `sequence`.
+    pub(super) fn sent_after(&self, sequence: u64) -> Option<u64> {
+        self.get(sequence).map(|segment| segment.newer).filter(|newer| *newer != NONE)
+    }
+
+    fn link(&mut self, sequence: u64) {
+        let older = std::mem::replace(&mut self.newest, sequence);
+        if let Some(segment) = self.get_mut(sequence) {
+            segment.is_listed = true;
+            segment.older = older;
+            segment.newer = NONE;
+        }
+        match self.get_mut(older) {
+            Some(neighbour) => neighbour.newer = sequence,
+            None => self.oldest = sequence,
+        }
+    }
+
+    fn unlink(&mut self, sequence: u64) {
+        let Some(segment) = self.get_mut(sequence) else { return };
+        segment.is_listed = false;
+        let (older, newer) = (segment.older, segment.newer);
+        match self.get_mut(older) {
+            Some(neighbour) => neighbour.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.get_mut(newer) {
+            Some(neighbour) => neighbour.older = older,
+            None => self.newest = older,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What the two ends of a stream say to each other.
+
+use crate::units::{Bytes, Duration, Instant};
+
+/// SYN or SYN-ACK with its options: MSS, SACK permitted, timestamps, window scale.
+pub(super) const HANDSHAKE_SIZE: Bytes = Bytes::new(60);
+/// With timestamps there is room for three SACK blocks (RFC 2018, section 3).
+const MAX_SACK_BLOCKS: usize = 3;
+/// Kind, length and padding of the SACK option; each block adds [`SACK_BLOCK`].
+const SACK_OPTION: u64 = 4;
+const SACK_BLOCK: u64 = 8;
+
+/// Segments from `start` up to, but not including, `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range {
+    /// The first segment.
+    pub start: u64,
+    /// One past the last segment.
+    pub end: u64,
+}
+
+impl Range {
+    /// True if `sequence` lies inside.
+    pub const fn contains(self, sequence: u64) -> bool {
+        self.start <= sequence && sequence < self.end
+    }
+}
+
+/// What a packet of a stream carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Segment {
+    /// The sender asks for a connection.
+    Syn,
+    /// The receiver agrees.
+    SynAck,
+    /// One segment of data.
+    Data {
+        /// Its number.
+        sequence: u64,
+        /// Payload.
+        length: Bytes,
+        /// True if the sender has reduced its window after an ECN echo (CWR).
+        is_window_reduced: bool,
+    },
+    /// An acknowledgement.
+    Ack(AckSegment),
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSegment {
+    /// The next segment that the receiver expects: all before it have arrived.
+    pub cumulative: u64,
+    /// Blocks that arrived out of order, most recent first.
+    sack: [Range; MAX_SACK_BLOCKS],
+    blocks: u8,
+    /// A segment that arrived a second time (RFC 2883); it takes the place of one block.
+    pub duplicate: Option<Range>,
+    /// When the segment was sent that the timestamp option echoes (RFC 7323, section 4.3).
+    pub timestamp_echo: Instant,
+    /// One-way delay of the segment that caused this ack.
+    pub one_way_delay: Duration,
+    /// True if a CE mark has arrived and the sender has not yet answered with CWR.
+    pub is_ecn_echo: bool,
+}
+
+impl AckSegment {
+    /// An ack without SACK blocks.
+    pub fn new(cumulative: u64, timestamp_echo: Instant, one_way_delay: Duration) -> Self {
+        Self {
+            cumulative,
+            sack: [Range::default(); MAX_SACK_BLOCKS],
+            blocks: 0,
+            duplicate: None,
+            timestamp_echo,
+            one_way_delay,
+            is_ecn_echo: false,
+        }
+    }
+
+    /// Adds a block if there is room.
+    pub fn add_block(&mut self, block: Range) {
+        if self.option_blocks() < MAX_SACK_BLOCKS {
+            self.sack[usize::from(self.blocks)] = block;
+            self.blocks += 1;
+        }
+    }
+
+    /// The blocks that arrived out of order, most recent first.
+    pub fn blocks(&self) -> &[Range] {
+        &self.sack[..usize::from(self.blocks)]
+    }
+
+    fn option_blocks(&self) -> usize {
+        usize::from(self.blocks) + usize::from(self.duplicate.is_some())
+    }
+
+    /// IP size with `header` bytes of IP and TCP header.
+    pub fn size(&self, header: Bytes) -> Bytes {
+        match self.option_blocks() as u64 {
+            0 => header,
+            blocks => header + Bytes::new(SACK_OPTION + SACK_BLOCK * blocks),
+        }
+    }
+}

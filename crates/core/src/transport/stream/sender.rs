@@ -1,0 +1,360 @@
+//! The sending end of a stream.
+
+use super::pacer::{Pacer, internal_rate};
+use super::rack::Rack;
+use super::range_set::RangeSet;
+use super::rate_sampler::RateSampler;
+use super::recovery::Recovery;
+use super::rtt::RttEstimator;
+use super::scoreboard::Scoreboard;
+use super::segment::{HANDSHAKE_SIZE, Range, Segment};
+use super::timer::Timer;
+use super::{EcnMode, Pacing, StreamConfig};
+use crate::endpoint::Endpoint;
+use crate::packet::{Ecn, FlowId, Packet};
+use crate::random::RandomStream;
+use crate::scheme::{Scheme, Sent};
+use crate::traffic::Source;
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// What a sender has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Segments declared lost.
+    pub lost: u64,
+    /// Reductions that proved spurious and were undone.
+    pub undone: u64,
+    /// When the last byte of a finite transfer was acknowledged.
+    pub completed: Option<Instant>,
+}
+
+/// A segment that leaves whatever window and pacing say.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Forced {
+    /// The first outstanding segment, after a timeout.
+    FirstSegment,
+    /// A tail loss probe.
+    Probe,
+}
+
+/// How far the connection has come.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// A SYN leaves at this time, the next one after twice the wait.
+    Connecting { next_syn: Instant, wait: Duration },
+    Established,
+}
+
+/// How much of the window is used (`tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    pub(super) is_cwnd_limited: bool,
+    pub(super) max_outstanding: u32,
+    until: u64,
+}
+
+/// The sending end of a stream: an [`Endpoint`] for [`Segment`]s.
+pub struct Sender {
+    flow: FlowId,
+    config: StreamConfig,
+    phase: Phase,
+    source: Source,
+    random: RandomStream,
+    pacer: Pacer,
+    next_packet: u64,
+    last_sent: Instant,
+    pub(super) usage: Usage,
+    pub(super) scheme: Box<dyn Scheme>,
+    pub(super) scoreboard: Scoreboard,
+    /// Which of the outstanding segments are selectively acknowledged, as ranges.
+    pub(super) sacked: RangeSet,
+    pub(super) rtt: RttEstimator,
+    pub(super) rack: Rack,
+    pub(super) sampler: RateSampler,
+    pub(super) recovery: Recovery,
+    pub(super) timer: Timer,
+    pub(super) forced: Option<Forced>,
+    /// The next new segment tells the receiver that the window was reduced.
+    pub(super) must_announce_reduction: bool,
+    /// Scheme states of the segments that the current ack reports.
+    pub(super) newly_delivered: Vec<u64>,
+    pub(super) new_ranges: Vec<Range>,
+    /// What it has done so far.
+    pub stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender that connects at `start` and then sends what `source` has.
+    pub fn new(
+        flow: FlowId,
+        config: StreamConfig,
+        scheme: Box<dyn Scheme>,
+        source: Source,
+        start: Instant,
+        random: RandomStream,
+    ) -> Self {
+        Self {
+            flow,
+            config,
+            phase: Phase::Connecting { next_syn: start, wait: Duration::from_secs(1) },
+            source,
+            random,
+            pacer: Pacer::new(config.burst_packets),
+            next_packet: 0,
+            last_sent: start,
+            usage: Usage::default(),
+            scheme,
+            scoreboard: Scoreboard::new(),
+            sacked: RangeSet::default(),
+            rtt: RttEstimator::new(),
+            rack: Rack::new(),
+            sampler: RateSampler::new(),
+            recovery: Recovery::default(),
+            timer: None,
+            forced: None,
+            must_announce_reduction: false,
+            newly_delivered: Vec::new(),
+            new_ranges: Vec::new(),
+            stats: SenderStats::default(),
+        }
+    }
+
+    /// Reports the state of transport and scheme under the names that [`crate::record::TELEMETRY`] and the scheme declare.
+    pub fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("cwnd", f64::from(self.scheme.cwnd()));
+        if let Some(ssthresh) = self.scheme.ssthresh() {
+            report("ssthresh", f64::from(ssthresh));
+        }
+        report("in_flight", f64::from(self.scoreboard.in_flight()));
+        report("state", f64::from(self.recovery.state as u8));
+        if self.rtt.has_sample() {
+            report("srtt", self.rtt.srtt().as_secs_f64() * 1e3);
+            report("min_rtt", self.rtt.min_rtt().as_secs_f64() * 1e3);
+        }
+        if let Some(rate) = self.pacing_rate() {
+            report("pacing_rate", rate.as_bits_per_second() as f64);
+        }
+        self.scheme.telemetry(report);
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let internal = || {
+            let in_flight = self.scoreboard.in_flight();
+            let packet = self.config.packet_size();
+            internal_rate(self.scheme.cwnd(), in_flight, self.scheme.ssthresh(), self.rtt.srtt(), packet)
+        };
+        self.scheme.pacing_rate().or_else(|| (self.config.pacing == Pacing::Internal).then(internal).flatten())
+    }
+
+    fn packet(&mut self, now: Instant, size: Bytes, ecn: Ecn, is_retransmission: bool, payload: Segment) -> Packet<Segment> {
+        let number = self.next_packet;
+        self.next_packet += 1;
+        Packet {
+            flow: self.flow,
+            is_data_direction: true,
+            is_retransmission,
+            ecn,
+            size,
+            number,
+            sent: now,
+            enqueued: now,
+            queued_for: Duration::ZERO,
+            sojourn: Duration::ZERO,
+            hops_passed: 0,
+            payload,
+        }
+    }
+
+    /// The next SYN, when its time has come.
+    fn poll_handshake(&mut self, now: Instant) -> Option<Packet<Segment>> {
+        let Phase::Connecting { next_syn, wait } = self.phase else { return None };
+        if now < next_syn {
+            return None;
+        }
+        self.last_sent = now;
+        self.phase = Phase::Connecting { next_syn: now + wait, wait: wait * 2 };
+        Some(self.packet(now, HANDSHAKE_SIZE, Ecn::NotEct, false, Segment::Syn))
+    }
+
+    fn on_connected(&mut self, now: Instant) {
+        if matches!(self.phase, Phase::Connecting { .. }) {
+            let rtt = now.since(self.last_sent);
+            self.rtt.on_min_sample(rtt, now);
+            self.rtt.on_sample(rtt, 0, 0);
+            self.phase = Phase::Established;
+            self.last_sent = now;
+        }
+    }
+
+    /// What a timeout or a probe sends at once.
+    fn poll_forced(&mut self, now: Instant) -> Option<Packet<Segment>> {
+        match self.forced.take()? {
+            Forced::FirstSegment => self.retransmit(self.scoreboard.first(), now),
+            Forced::Probe => {
+                let new = self.send_new(now);
+                let is_retransmission = new.is_none();
+                let probe = new.or_else(|| self.retransmit(self.scoreboard.next().checked_sub(1)?, now));
+                if probe.is_some() {
+                    self.on_probe_sent(is_retransmission);
+                    self.timer = None;
+                    self.rearm_retransmission_timer(now);
+                }
+                probe
+            }
+        }
+    }
+
+    /// What the window allows: first what is lost, then what is new.
+    fn poll_window(&mut self, now: Instant) -> Option<Packet<Segment>> {
+        if self.pacer.next() > now {
+            return None;
+        }
+        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
+        if has_room {
+            if let Some(sequence) = self.scoreboard.next_to_retransmit().filter(|_| !self.recovery.prefers_new_data) {
+                return self.retransmit(sequence, now);
+            }
+            if let Some(packet) = self.send_new(now) {
+                return Some(packet);
+            }
+            if self.recovery.prefers_new_data {
+                self.give_up_frto();
+                return self.scoreboard.next_to_retransmit().and_then(|sequence| self.retransmit(sequence, now));
+            }
+            if self.source.available(now) == Bytes::ZERO && self.scoreboard.lost() <= self.scoreboard.retransmitted() {
+                self.sampler.on_app_limited(self.scoreboard.in_flight());
+            }
+        }
+        self.note_usage(!has_room);
+        None
+    }
+
+    /// Remembers whether the window held the sender back (`tcp_cwnd_validate`).
+    fn note_usage(&mut self, is_cwnd_limited: bool) {
+        let outstanding = self.scoreboard.outstanding();
+        let is_new_window = self.scoreboard.first() >= self.usage.until;
+        if is_new_window || is_cwnd_limited || (!self.usage.is_cwnd_limited && outstanding > self.usage.max_outstanding) {
+            self.usage = Usage { is_cwnd_limited, max_outstanding: outstanding, until: self.scoreboard.next() };
+        }
+    }
+
+    fn window_end(&self) -> u64 {
+        let window = self.config.receive_window.map_or(u64::MAX, |window| window.count() / self.config.mss.count());
+        self.scoreboard.first().saturating_add(window.max(1))
+    }
+
+    fn send_new(&mut self, now: Instant) -> Option<Packet<Segment>> {
+        let length = self.source.available(now).min(self.config.mss);
+        if length == Bytes::ZERO || self.scoreboard.next() >= self.window_end() {
+            return None;
+        }
+        let is_idle = self.scoreboard.outstanding() == 0;
+        if is_idle {
+            self.scheme.on_restart(now, now.since(self.last_sent), self.rtt.rto());
+        }
+        let snapshot = self.sampler.on_sent(now, is_idle);
+        let scheme_state = self.scheme.on_sent(&Sent {
+            now,
+            size: length,
+            is_retransmission: false,
+            in_flight: self.scoreboard.in_flight() + 1,
+            delivered: self.sampler.delivered(),
+            lost: self.stats.lost,
+        });
+        let sequence = self.scoreboard.next();
+        self.scoreboard.push(now, length, snapshot, scheme_state);
+        self.source.take(length);
+        if is_idle || matches!(self.timer, Some((super::timer::Purpose::LossProbe, _))) {
+            self.rearm_retransmission_timer(now);
+        }
+        self.schedule_loss_probe(now, false);
+        let is_window_reduced = self.config.ecn == EcnMode::Classic && std::mem::take(&mut self.must_announce_reduction);
+        let ecn = if self.config.ecn == EcnMode::Classic { Ecn::Ect0 } else { Ecn::NotEct };
+        self.after_sending(now, length);
+        Some(self.packet(now, length + self.config.header, ecn, false, Segment::Data { sequence, length, is_window_reduced }))
+    }
+
+    fn retransmit(&mut self, sequence: u64, now: Instant) -> Option<Packet<Segment>> {
+        let length = self.scoreboard.get(sequence)?.length;
+        let snapshot = self.sampler.on_sent(now, false);
+        self.stats.retransmissions += 1;
+        self.recovery.on_retransmission(now);
+        let scheme_state = self.scheme.on_sent(&Sent {
+            now,
+            size: length,
+            is_retransmission: true,
+            in_flight: self.scoreboard.in_flight() + 1,
+            delivered: self.sampler.delivered(),
+            lost: self.stats.lost,
+        });
+        self.scoreboard.mark_sent_again(sequence, now, snapshot, scheme_state);
+        if sequence == self.scoreboard.first() && !matches!(self.timer, Some((super::timer::Purpose::Reordering, _))) {
+            self.rearm_retransmission_timer(now);
+        }
+        self.after_sending(now, length);
+        // Retransmissions are never ECN-capable (RFC 3168, section 6.1.5).
+        let segment = Segment::Data { sequence, length, is_window_reduced: false };
+        Some(self.packet(now, length + self.config.header, Ecn::NotEct, true, segment))
+    }
+
+    fn after_sending(&mut self, now: Instant, length: Bytes) {
+        self.last_sent = now;
+        let rate = self.pacing_rate();
+        self.pacer.on_sent(now, length + self.config.header, rate);
+        if !self.config.send_jitter.is_zero() {
+            let nanos = self.random.below(self.config.send_jitter.as_nanos());
+            self.pacer.hold(now, Duration::from_nanos(nanos));
+        }
+    }
+
+    /// True if a paced sender only waits for its pacer.
+    fn is_waiting_for_pacer(&self) -> bool {
+        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
+        let has_new = !self.source.is_finished() && self.source.next_wakeup().is_none();
+        let may_send_new = has_new && self.scoreboard.next() < self.window_end();
+        has_room && (may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted())
+    }
+}
+
+impl Endpoint<Segment> for Sender {
+    fn accept(&mut self, packet: Packet<Segment>, now: Instant) {
+        match packet.payload {
+            Segment::SynAck => self.on_connected(now),
+            Segment::Ack(ack) => {
+                self.on_ack(&ack, now);
+                if self.source.is_finished() && self.scoreboard.outstanding() == 0 {
+                    self.stats.completed.get_or_insert(now);
+                }
+            }
+            Segment::Syn | Segment::Data { .. } => {}
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
+        if matches!(self.phase, Phase::Connecting { .. }) {
+            return self.poll_handshake(now);
+        }
+        self.run_timer(now);
+        while self.scheme.next_timer().is_some_and(|timer| timer <= now) {
+            self.scheme.on_timer(now);
+        }
+        self.poll_forced(now).or_else(|| self.poll_window(now))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        if let Phase::Connecting { next_syn, .. } = self.phase {
+            return Some(next_syn);
+        }
+        let timer = self.timer.map(|(_, due)| due);
+        let pacer = (self.pacer.next() > self.last_sent && self.is_waiting_for_pacer()).then(|| self.pacer.next());
+        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
+        let source = self.source.next_wakeup().filter(|_| has_room).map(|wakeup| wakeup.max(self.pacer.next()));
+        [timer, pacer, self.scheme.next_timer(), source].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,185 @@
+//! Hops against arithmetic: when packets come out, which ones, and that none vanishes.
+
+use bakeoff_core::hop::{Hop, HopConfig};
+use bakeoff_core::packet::{Ecn, FlowId, Packet};
+use bakeoff_core::queue::Drops;
+use bakeoff_core::units::{Bytes, Duration, Instant};
+use proptest::prelude::*;
+
+fn hop(json: &str) -> Hop<()> {
+    let config: HopConfig = serde_json::from_str(json).expect("a hop");
+    Hop::new(&config, 1, "forward.0")
+}
+
+fn packet(number: u64, size: u64, now: Instant) -> Packet<()> {
+    Packet {
+        flow: FlowId(0),
+        is_data_direction: true,
+        is_retransmission: false,
+        ecn: Ecn::NotEct,
+        size: Bytes::new(size),
+        number,
+        sent: now,
+        enqueued: now,
+        sojourn: Duration::ZERO,
+        queued_for: Duration::ZERO,
+        hops_passed: 0,
+        payload: (),
+    }
+}
+
+/// Offers (time in µs, size) to a hop and returns (time in µs, number) of what comes out, and the numbers of what is dropped.
+fn pass(hop: &mut Hop<()>, offered: &[(u64, u64)]) -> (Vec<(u64, u64)>, Vec<u64>) {
+    let (mut out, mut drops) = (Vec::new(), Drops::default());
+    let mut take = |hop: &mut Hop<()>, until: Instant, drops: &mut Drops<()>| {
+        while let Some(wakeup) = hop.next_wakeup().filter(|wakeup| *wakeup <= until) {
+            while let Some(packet) = hop.poll(wakeup, drops) {
+                out.push((wakeup.as_micros(), packet.number));
+            }
+        }
+    };
+    for (number, (micros, size)) in (0..).zip(offered) {
+        let now = Instant::ZERO + Duration::from_micros(*micros);
+        take(hop, now, &mut drops);
+        hop.accept(packet(number, *size, now), now, &mut drops);
+    }
+    take(hop, Instant::ZERO + Duration::from_secs(10_000), &mut drops);
+    let dropped = drops.drain().map(|(packet, _)| packet.number).collect();
+    (out, dropped)
+}
+
+const UNLIMITED_QUEUE: &str = r#""queue": {"kind": "fifo"}"#;
+
+#[test]
+fn a_constant_link_sends_one_after_the_other() {
+    let mut hop = hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 12000000}}, {UNLIMITED_QUEUE}, "delay_ns": 20000000}}"#));
+    let (out, _) = pass(&mut hop, &[(0, 1_500), (0, 1_500), (0, 750), (10_000, 1_500)]);
+    assert_eq!(out, [(21_000, 0), (22_000, 1), (22_500, 2), (31_000, 3)]);
+}
+
+#[test]
+fn rounding_to_nanoseconds_does_not_add_up() {
+    // 52 bytes at 7 Mbit/s take 59428.57 ns; a million of them must take a million times that.
+    let mut hop = hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 7000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
+    let (out, _) = pass(&mut hop, &vec![(0, 52); 1_000_000]);
+    assert_eq!(out.last(), Some(&(59_428_571, 999_999)));
+}
+
+#[test]
+fn packets_on_the_wire_take_no_room_in_the_buffer() {
+    // 600 ms of propagation hold 600 packets, the queue one: spaced packets all pass.
+    let queue = r#""queue": {"kind": "fifo", "limit_packets": 1}"#;
+    let mut hop = hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 12000000}}, {queue}, "delay_ns": 600000000}}"#));
+    let offered: Vec<_> = (0..2_000).map(|n| (n * 1_000, 1_500)).collect();
+    let (out, dropped) = pass(&mut hop, &offered);
+    assert_eq!((out.len(), dropped.len()), (2_000, 0));
+}
+
+#[test]
+fn the_packet_being_sent_is_outside_the_queue() {
+    let queue = r#""queue": {"kind": "fifo", "limit_packets": 1}"#;
+    let mut hop = hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 12000000}}, {queue}, "delay_ns": 0}}"#));
+    let (out, dropped) = pass(&mut hop, &[(0, 1_500), (0, 1_500), (0, 1_500)]);
+    assert_eq!((out, dropped), (vec![(1_000, 0), (2_000, 1)], vec![2]));
+}
+
+#[test]
+fn a_schedule_changes_the_rate_in_the_middle_of_a_packet() {
+    let link = r#"{"kind": "schedule", "period_ns": 2000000, "steps": [{"at_ns": 0, "rate_bps": 12000000}, {"at_ns": 1000000, "rate_bps": 0}]}"#;
+    let mut hop = hop(&format!(r#"{{"link": {link}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
+    // Half of the first packet leaves before the outage, half after it.
+    let (out, _) = pass(&mut hop, &[(500, 1_500), (500, 750)]);
+    assert_eq!(out, [(2_500, 0), (3_000, 1)]);
+    let capacity = hop.capacity(Instant::ZERO, Instant::ZERO + Duration::from_millis(20));
+    assert_eq!(capacity, Some(Bytes::new(15_000)));
+}
+
+#[test]
+fn a_dead_link_delivers_nothing() {
+    let link = r#"{"kind": "schedule", "period_ns": null, "steps": [{"at_ns": 0, "rate_bps": 12000000}, {"at_ns": 1000000, "rate_bps": 0}]}"#;
+    let mut hop = hop(&format!(r#"{{"link": {link}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
+    let (out, _) = pass(&mut hop, &[(0, 1_500), (0, 1_500)]);
+    assert_eq!(out, [(1_000, 0)]);
+    assert_eq!(hop.inside().packets, 1);
+}
+
+fn trace(opportunities_ms: &str) -> Hop<()> {
+    hop(&format!(
+        r#"{{"link": {{"kind": "trace", "opportunities_ms": {opportunities_ms}}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#
+    ))
+}
+
+#[test]
+fn a_trace_delivers_one_full_packet_per_opportunity_and_repeats() {
+    let (out, _) = pass(&mut trace("[1, 1, 5]"), &[(0, 1_500); 7]);
+    assert_eq!(out, [(1_000, 0), (1_000, 1), (5_000, 2), (6_000, 3), (6_000, 4), (10_000, 5), (11_000, 6)]);
+}
+
+#[test]
+fn small_packets_share_an_opportunity_and_a_packet_may_span_two() {
+    // Each packet of 996 bytes needs 1000 of 1504: the second one ends in the next opportunity, which has 1008 left for the third.
+    let (out, _) = pass(&mut trace("[1, 2, 3]"), &[(0, 996), (0, 996), (0, 996)]);
+    assert_eq!(out, [(1_000, 0), (2_000, 1), (2_000, 2)]);
+}
+
+#[test]
+fn an_unused_opportunity_is_lost() {
+    let (out, _) = pass(&mut trace("[1, 2, 3]"), &[(2_500, 1_500), (2_500, 1_500)]);
+    assert_eq!(out, [(3_000, 0), (4_000, 1)]);
+}
+
+#[test]
+fn the_capacity_of_a_trace_counts_every_opportunity() {
+    let mut hop = trace("[1, 2, 2, 10]");
+    let second = Instant::ZERO + Duration::from_secs(1);
+    assert_eq!(hop.capacity(Instant::ZERO, second), Some(Bytes::new(1_500 * (4 * 100 - 1))));
+    assert_eq!(hop.capacity(Instant::ZERO, second), Some(Bytes::new(1_500 * (4 * 100 - 1))));
+}
+
+#[test]
+fn a_poisson_link_reaches_its_mean_rate() {
+    let mut hop = hop(&format!(r#"{{"link": {{"kind": "poisson", "rate_bps": 12000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
+    let (out, _) = pass(&mut hop, &[(0, 1_500); 20_000]);
+    let (last, _) = out[out.len() - 1];
+    assert!((19_600_000..20_400_000).contains(&last), "20000 packets took {last} us");
+}
+
+#[test]
+fn loss_and_jitter_have_their_means_and_keep_order() {
+    let mut hop = hop(
+        r#"{"link": {"kind": "unlimited"}, "queue": {"kind": "fifo"}, "delay_ns": 10000000, "loss": 0.1, "jitter_ns": 1000000}"#,
+    );
+    let offered: Vec<_> = (0..20_000).map(|n| (n * 50_000, 1_500)).collect();
+    let (out, dropped) = pass(&mut hop, &offered);
+    assert!((1_850..2_150).contains(&dropped.len()), "{} of 20000 lost", dropped.len());
+    assert!(out.windows(2).all(|pair| pair[0].1 < pair[1].1));
+    let delays: u64 = out.iter().map(|(time, number)| time - number * 50_000).sum();
+    let mean = delays / out.len() as u64;
+    assert!((10_950..11_050).contains(&mean), "mean delay {mean} us");
+}
+
+proptest! {
+    #[test]
+    fn nothing_appears_or_vanishes(
+        link in prop_oneof![
+            Just(r#"{"kind": "unlimited"}"#),
+            Just(r#"{"kind": "constant", "rate_bps": 3000000}"#),
+            Just(r#"{"kind": "poisson", "rate_bps": 3000000}"#),
+            Just(r#"{"kind": "trace", "opportunities_ms": [0, 3, 3, 9]}"#),
+            Just(r#"{"kind": "schedule", "period_ns": 9000000, "steps": [{"at_ns": 0, "rate_bps": 0}, {"at_ns": 5000000, "rate_bps": 9000000}]}"#),
+        ],
+        limits in prop_oneof![Just(r#""limit_packets": 5"#), Just(r#""limit_bytes": 4000, "drop": "head""#), Just(r#""limit_time_ns": 9000000"#)],
+        loss in prop_oneof![Just(0.0), Just(0.3)],
+        offered in prop::collection::vec((0_u64..20_000, 40_u64..1_501), 1..200),
+    ) {
+        let mut hop = hop(&format!(
+            r#"{{"link": {link}, "queue": {{"kind": "fifo", {limits}}}, "delay_ns": 5000000, "loss": {loss}, "jitter_ns": 300000}}"#
+        ));
+        let mut at = 0;
+        let offered: Vec<_> = offered.into_iter().map(|(gap, size)| { at += gap; (at, size) }).collect();
+        let (out, dropped) = pass(&mut hop, &offered);
+        prop_assert_eq!(out.len() + dropped.len() + hop.inside().packets as usize, offered.len());
+        prop_assert!(out.windows(2).all(|pair| pair[0] < pair[1]));
+        prop_assert_eq!(hop.accepted.bytes, offered.iter().map(|(_, size)| size).sum::<u64>());
+    }
+}

@@ -1,0 +1,45 @@
+//! Recordings as Python sees them: numbers as numpy arrays that own the simulator's memory, words as lists.
+
+use bakeoff_core::record::Column;
+use bakeoff_sim::Recording;
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use serde::Serialize;
+
+/// `{"tables": {table: {column: values}}}`.
+pub(crate) fn to_dict(py: Python<'_>, recording: Recording) -> PyResult<Bound<'_, PyDict>> {
+    let tables = PyDict::new(py);
+    for table in recording.tables {
+        let columns = PyDict::new(py);
+        for (name, column) in table.columns {
+            columns.set_item(name, to_values(py, column)?)?;
+        }
+        tables.set_item(table.name, columns)?;
+    }
+    let result = PyDict::new(py);
+    result.set_item("tables", tables)?;
+    Ok(result)
+}
+
+fn to_values(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match column {
+        Column::U32(values) => values.into_pyarray(py).into_any(),
+        Column::U64(values) => values.into_pyarray(py).into_any(),
+        Column::I64(values) => values.into_pyarray(py).into_any(),
+        Column::F64(values) => values.into_pyarray(py).into_any(),
+        Column::Bool(values) => values.into_pyarray(py).into_any(),
+        Column::Text(values) => PyList::new(py, values)?.into_any(),
+        Column::Category { codes, names } => {
+            // One string object per word, however many rows name it.
+            let words: Vec<_> = names.iter().map(|name| PyString::new(py, name)).collect();
+            PyList::new(py, codes.iter().map(|code| &words[usize::from(*code)]))?.into_any()
+        }
+    })
+}
+
+/// A description as JSON.
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}

@@ -1,0 +1,70 @@
+//! `bakeoff._core`: the door between the Python face and the simulator.
+//!
+//! Scenarios and descriptions pass as JSON, recordings as numpy arrays. Nothing is decided here.
+
+mod convert;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    use bakeoff_core::{queue, record, scheme};
+    use bakeoff_sim::{Error, Scenario, run as simulate};
+    use pyo3::create_exception;
+    use pyo3::exceptions::{PyRuntimeError, PyValueError};
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+
+    use crate::convert::{to_dict, to_json};
+
+    create_exception!(bakeoff._core, ScenarioError, PyValueError, "The scenario cannot be run as it stands.");
+    create_exception!(bakeoff._core, ConservationError, PyRuntimeError, "The packets of a finished run do not add up.");
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+        module.add("ConservationError", module.py().get_type::<ConservationError>())
+    }
+
+    /// Runs one resolved scenario in virtual time, with the interpreter lock released.
+    #[pyfunction]
+    fn run<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
+        let done = py.detach(|| simulate(&Scenario::from_json(scenario_json)?));
+        let recording = done.map_err(|error| match error {
+            Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
+            Error::Conservation(_) => ConservationError::new_err(error.to_string()),
+        })?;
+        to_dict(py, recording)
+    }
+
+    /// The congestion-control schemes, as a JSON array.
+    #[pyfunction]
+    fn schemes() -> PyResult<String> {
+        let infos: Vec<_> = scheme::SCHEMES.iter().map(|entry| entry.info).collect();
+        to_json(&infos)
+    }
+
+    /// The queueing disciplines, as a JSON array.
+    #[pyfunction]
+    fn queues() -> PyResult<String> {
+        to_json(queue::QUEUES)
+    }
+
+    /// The tables of a recording, as a JSON array.
+    #[pyfunction]
+    fn tables() -> PyResult<String> {
+        to_json(&record::tables())
+    }
+
+    /// The telemetry that every sender has, whatever its scheme, as a JSON array.
+    #[pyfunction]
+    fn telemetry() -> PyResult<String> {
+        to_json(record::TELEMETRY)
+    }
+
+    /// The version of the core.
+    #[pyfunction]
+    fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+}

@@ -1,0 +1,209 @@
+//! What is recorded of one flow.
+
+use bakeoff_core::hop::Count;
+use bakeoff_core::packet::{Ecn, Packet};
+use bakeoff_core::queue::Reason;
+use bakeoff_core::record::{Packets, Series};
+use bakeoff_core::transport::stream::Segment;
+use bakeoff_core::units::{Bytes, Duration, Instant};
+
+use crate::histogram::Histogram;
+
+/// A time that does not exist.
+const NONE: i64 = -1;
+
+/// An instant for a table; -1 if there was none.
+pub(crate) fn instant_or_none(instant: Option<Instant>) -> i64 {
+    instant.map_or(NONE, |instant| instant.as_nanos() as i64)
+}
+
+/// A duration for a table; -1 if there was none.
+pub(crate) fn duration_or_none(duration: Option<Duration>) -> i64 {
+    duration.map_or(NONE, |duration| duration.as_nanos() as i64)
+}
+
+/// One interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    sent: Bytes,
+    received: Bytes,
+    goodput: Bytes,
+    received_packets: u64,
+    delay_sum: Duration,
+    delay_max: Duration,
+}
+
+/// One interval after the other.
+#[derive(Clone, Debug)]
+struct Bins {
+    interval: Duration,
+    filled: Vec<Bin>,
+    goodput_before: Bytes,
+}
+
+impl Bins {
+    fn at(&mut self, time: Instant) -> &mut Bin {
+        let index = (time.as_nanos() / self.interval.as_nanos()) as usize;
+        if index >= self.filled.len() {
+            self.filled.resize(index + 1, Bin::default());
+        }
+        &mut self.filled[index]
+    }
+}
+
+/// Totals of one flow, and its series and packets where they are asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowRecord {
+    pub(crate) sent: Count,
+    pub(crate) received: Count,
+    pub(crate) dropped: Count,
+    pub(crate) acks_sent: u64,
+    pub(crate) acks_received: u64,
+    pub(crate) acks_dropped: u64,
+    pub(crate) ce_marks: u64,
+    pub(crate) first_sent: Option<Instant>,
+    pub(crate) first_received: Option<Instant>,
+    pub(crate) last_received: Option<Instant>,
+    pub(crate) delay: Histogram,
+    pub(crate) queued: Histogram,
+    bins: Option<Bins>,
+    packets: Option<Packets>,
+}
+
+impl FlowRecord {
+    pub(crate) fn new(interval: Option<Duration>, has_packets: bool) -> Self {
+        Self {
+            bins: interval.map(|interval| Bins { interval, filled: Vec::new(), goodput_before: Bytes::ZERO }),
+            packets: has_packets.then(Packets::default),
+            ..Self::default()
+        }
+    }
+
+    /// A data packet leaves its sender.
+    pub(crate) fn is_sent(&mut self, packet: &Packet<Segment>) {
+        self.sent.add(packet.size);
+        self.first_sent.get_or_insert(packet.sent);
+        if let Some(bins) = &mut self.bins {
+            bins.at(packet.sent).sent += packet.size;
+        }
+        if let Some(packets) = &mut self.packets {
+            packets.flow.push(packet.flow.0 + 1);
+            packets.number.push(packet.number);
+            packets.size_bytes.push(packet.size.count() as u32);
+            packets.sent_ns.push(packet.sent.as_nanos());
+            packets.received_ns.push(NONE);
+            packets.queue_ns.push(0);
+            packets.fate.push("inside");
+            packets.reason.push("");
+            packets.retransmit.push(packet.is_retransmission);
+            packets.ce.push(false);
+        }
+    }
+
+    /// A data packet reaches its receiver.
+    pub(crate) fn is_received(&mut self, packet: &Packet<Segment>, now: Instant) {
+        let delay = now.since(packet.sent);
+        self.received.add(packet.size);
+        self.first_received.get_or_insert(now);
+        self.last_received = Some(now);
+        self.ce_marks += u64::from(packet.ecn == Ecn::Ce);
+        self.delay.add(delay);
+        self.queued.add(packet.queued_for);
+        if let Some(bins) = &mut self.bins {
+            let bin = bins.at(now);
+            bin.received += packet.size;
+            bin.received_packets += 1;
+            bin.delay_sum += delay;
+            bin.delay_max = bin.delay_max.max(delay);
+        }
+        if let Some(packets) = &mut self.packets {
+            let row = packet.number as usize;
+            packets.received_ns[row] = now.as_nanos() as i64;
+            packets.queue_ns[row] = packet.queued_for.as_nanos();
+            packets.fate.set(row, "received");
+            packets.ce[row] = packet.ecn == Ecn::Ce;
+        }
+    }
+
+    /// A data packet is dropped.
+    pub(crate) fn is_dropped(&mut self, packet: &Packet<Segment>, reason: Reason) {
+        self.dropped.add(packet.size);
+        if let Some(packets) = &mut self.packets {
+            let row = packet.number as usize;
+            packets.queue_ns[row] = packet.queued_for.as_nanos();
+            packets.fate.set(row, "dropped");
+            packets.reason.set(row, reason.name());
+        }
+    }
+
+    /// An interval ends at which the application has this much.
+    pub(crate) fn sample(&mut self, goodput: Bytes, now: Instant) {
+        if let Some(bins) = &mut self.bins {
+            let news = goodput - std::mem::replace(&mut bins.goodput_before, goodput);
+            let start = now - bins.interval;
+            bins.at(start).goodput += news;
+        }
+    }
+
+    /// Data packets on the path.
+    pub(crate) fn inside(&self) -> Count {
+        Count {
+            packets: self.sent.packets - self.received.packets - self.dropped.packets,
+            bytes: self.sent.bytes - self.received.bytes - self.dropped.bytes,
+        }
+    }
+
+    /// Adds the totals of another flow.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        for (total, more) in [
+            (&mut self.sent, other.sent),
+            (&mut self.received, other.received),
+            (&mut self.dropped, other.dropped),
+        ] {
+            total.packets += more.packets;
+            total.bytes += more.bytes;
+        }
+        self.ce_marks += other.ce_marks;
+        self.first_sent = [self.first_sent, other.first_sent].into_iter().flatten().min();
+        self.first_received = [self.first_received, other.first_received].into_iter().flatten().min();
+        self.last_received = self.last_received.max(other.last_received);
+        self.delay.merge(&other.delay);
+        self.queued.merge(&other.queued);
+    }
+
+    /// Acks on the path.
+    pub(crate) fn acks_inside(&self) -> u64 {
+        self.acks_sent - self.acks_received - self.acks_dropped
+    }
+
+    /// Adds the intervals as rows of the flow with this number.
+    pub(crate) fn write_series(&self, flow: u32, series: &mut Series) {
+        let Some(bins) = &self.bins else { return };
+        for (index, bin) in bins.filled.iter().enumerate() {
+            let mean = bin.delay_sum.as_nanos().checked_div(bin.received_packets);
+            series.flow.push(flow);
+            series.t_ns.push(bins.interval.as_nanos() * index as u64);
+            series.sent_bytes.push(bin.sent.count());
+            series.received_bytes.push(bin.received.count());
+            series.goodput_bytes.push(bin.goodput.count());
+            series.received_packets.push(bin.received_packets);
+            series.owd_mean_ns.push(duration_or_none(mean.map(Duration::from_nanos)));
+            series.owd_max_ns.push(duration_or_none(mean.map(|_| bin.delay_max)));
+        }
+    }
+
+    /// Adds the packets as rows.
+    pub(crate) fn write_packets(&mut self, all: &mut Packets) {
+        let Some(mut packets) = self.packets.take() else { return };
+        all.flow.append(&mut packets.flow);
+        all.number.append(&mut packets.number);
+        all.size_bytes.append(&mut packets.size_bytes);
+        all.sent_ns.append(&mut packets.sent_ns);
+        all.received_ns.append(&mut packets.received_ns);
+        all.queue_ns.append(&mut packets.queue_ns);
+        all.fate.append(&packets.fate);
+        all.reason.append(&packets.reason);
+        all.retransmit.append(&mut packets.retransmit);
+        all.ce.append(&mut packets.ce);
+    }
+}

@@ -1,0 +1,254 @@
+//! What one run is: a path, flows and a duration, all in base units. The Python face resolves an experiment to this.
+
+use std::collections::BTreeMap;
+
+use bakeoff_core::hop::{HopConfig, LinkConfig};
+use bakeoff_core::scheme::{ParameterError, Value};
+use bakeoff_core::traffic::TrafficConfig;
+use bakeoff_core::transport::stream::{EcnMode, Pacing, StreamConfig};
+use bakeoff_core::units::{Bytes, Duration};
+use serde::Deserialize;
+
+/// The most flows in one run.
+const MAX_FLOWS: usize = 100_000;
+/// The most hops in one direction.
+const MAX_HOPS: usize = 64;
+/// The longest run: a day.
+const MAX_DURATION_NS: u64 = 86_400 * 1_000_000_000;
+
+/// Why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ScenarioError {
+    /// It is not the JSON of a scenario.
+    #[error("not a scenario: {0}")]
+    Malformed(String),
+    /// A value makes no sense.
+    #[error("{place}: {problem}")]
+    Invalid {
+        /// Where it stands.
+        place: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A flow's scheme cannot be built.
+    #[error("flow {flow}: {error}")]
+    Scheme {
+        /// Number of the flow from 1.
+        flow: usize,
+        /// What is wrong.
+        error: ParameterError,
+    },
+}
+
+/// How much is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Totals and percentiles.
+    #[default]
+    Summary,
+    /// And what happened in every interval, and the senders' inner state.
+    Series,
+    /// And every packet.
+    Packets,
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordConfig {
+    /// How much.
+    pub level: Level,
+    /// Interval of the series.
+    pub interval_ns: u64,
+}
+
+/// Which way the data of a flow goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Over the forward hops; acks return over the reverse hops.
+    #[default]
+    Forward,
+    /// Over the reverse hops; acks return over the forward hops.
+    Reverse,
+}
+
+/// One sender-receiver pair.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowConfig {
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Its parameters.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Value>,
+    /// What the application sends.
+    pub traffic: TrafficConfig,
+    /// When it connects.
+    pub start_ns: u64,
+    /// When it falls silent.
+    pub stop_ns: u64,
+    /// Which way the data goes.
+    #[serde(default)]
+    pub direction: Direction,
+    /// Propagation delay of its own, each way.
+    #[serde(default)]
+    pub extra_delay_ns: u64,
+    /// Payload of a full packet.
+    #[serde(default = "default_mss")]
+    pub mss_bytes: u64,
+    /// IP and TCP headers.
+    #[serde(default = "default_header")]
+    pub header_bytes: u64,
+    /// The most that may be outstanding.
+    #[serde(default)]
+    pub receive_window_bytes: Option<u64>,
+    /// Pacing of schemes without a rate.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// Packets that the pacer releases back to back.
+    #[serde(default = "default_burst")]
+    pub burst_packets: u32,
+    /// Explicit congestion notification.
+    #[serde(default)]
+    pub ecn: EcnMode,
+    /// Every packet is held back by a random time up to this.
+    #[serde(default)]
+    pub send_jitter_ns: u64,
+}
+
+fn default_mss() -> u64 {
+    StreamConfig::DEFAULT.mss.count()
+}
+
+fn default_header() -> u64 {
+    StreamConfig::DEFAULT.header.count()
+}
+
+fn default_burst() -> u32 {
+    StreamConfig::DEFAULT.burst_packets
+}
+
+/// One run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Fixes every random number.
+    pub seed: u64,
+    /// Length of the run.
+    pub duration_ns: u64,
+    /// What is recorded.
+    pub record: RecordConfig,
+    /// Every flow begins later by a random time up to this.
+    #[serde(default)]
+    pub start_jitter_ns: u64,
+    /// Hops from the senders to the receivers.
+    pub forward: Vec<HopConfig>,
+    /// Hops back.
+    pub reverse: Vec<HopConfig>,
+    /// The flows.
+    pub flows: Vec<FlowConfig>,
+}
+
+fn invalid(place: impl Into<String>, problem: impl Into<String>) -> ScenarioError {
+    ScenarioError::Invalid { place: place.into(), problem: problem.into() }
+}
+
+impl Scenario {
+    /// Reads and checks a scenario.
+    pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self =
+            serde_json::from_str(json).map_err(|error| ScenarioError::Malformed(error.to_string()))?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    fn check(&self) -> Result<(), ScenarioError> {
+        if !(1..=MAX_DURATION_NS).contains(&self.duration_ns) {
+            return Err(invalid("duration", "must be more than zero and at most one day"));
+        }
+        if self.record.interval_ns == 0 {
+            return Err(invalid("record.interval", "must be more than zero"));
+        }
+        if !(1..=MAX_FLOWS).contains(&self.flows.len()) {
+            return Err(invalid("flows", format!("{} flows; a run has 1 to {MAX_FLOWS}", self.flows.len())));
+        }
+        for (direction, hops) in [("forward", &self.forward), ("reverse", &self.reverse)] {
+            if !(1..=MAX_HOPS).contains(&hops.len()) {
+                return Err(invalid(direction, format!("{} hops; a direction has 1 to {MAX_HOPS}", hops.len())));
+            }
+            for (index, hop) in hops.iter().enumerate() {
+                check_hop(&format!("{direction}.{index}"), hop)?;
+            }
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            let place = format!("flow {}", index + 1);
+            check_flow(&place, flow, self.duration_ns)?;
+            let hops = if flow.direction == Direction::Forward { &self.forward } else { &self.reverse };
+            if flow.receive_window_bytes.is_none() && hops.iter().all(|hop| hop.link == LinkConfig::Unlimited) {
+                return Err(invalid(place, "has no limit at all: give a hop on its way a rate, or the flow a receive window"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_hop(place: &str, hop: &HopConfig) -> Result<(), ScenarioError> {
+    if !(0.0..=1.0).contains(&hop.loss) {
+        return Err(invalid(place, format!("loss {} is not a probability; give 0 to 1", hop.loss)));
+    }
+    let problem = match &hop.link {
+        LinkConfig::Unlimited => None,
+        LinkConfig::Constant { rate_bps } | LinkConfig::Poisson { rate_bps } => {
+            (*rate_bps == 0).then_some("rate must be more than zero")
+        }
+        LinkConfig::Schedule { steps, period_ns } => {
+            let is_ordered = steps.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns);
+            let starts_at_zero = steps.first().is_some_and(|step| step.at_ns == 0);
+            let fits = period_ns.is_none_or(|period| period > 0 && steps.iter().all(|step| step.at_ns < period));
+            (!(is_ordered && starts_at_zero && fits))
+                .then_some("schedule must begin at 0, go up in time and end before its period")
+        }
+        LinkConfig::Trace { opportunities_ms } => {
+            let is_ordered = opportunities_ms.windows(2).all(|pair| pair[0] <= pair[1]);
+            let ends_late = opportunities_ms.last().is_some_and(|last| *last > 0);
+            (!(is_ordered && ends_late)).then_some("trace must not be empty, never go back in time and end after 0")
+        }
+    };
+    problem.map_or(Ok(()), |problem| Err(invalid(place, problem)))
+}
+
+fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), ScenarioError> {
+    let problem = if flow.start_ns >= flow.stop_ns || flow.start_ns >= duration_ns {
+        "must start before it stops and before the run ends"
+    } else if !(1..=65_000).contains(&flow.mss_bytes) || flow.header_bytes > 500 {
+        "needs an MSS of 1 to 65000 bytes and headers of at most 500 bytes"
+    } else if flow.burst_packets == 0 {
+        "needs a burst of at least one packet"
+    } else if flow.receive_window_bytes.is_some_and(|window| window < flow.mss_bytes) {
+        "needs a receive window of at least one MSS"
+    } else if matches!(flow.traffic, TrafficConfig::Finite { size_bytes: 0 }) {
+        "needs a transfer of at least one byte"
+    } else if matches!(flow.traffic, TrafficConfig::OnOff { on_ns, off_ns, .. } if on_ns == 0 || off_ns == 0) {
+        "needs on and off periods of more than zero"
+    } else {
+        return Ok(());
+    };
+    Err(invalid(place, problem))
+}
+
+impl FlowConfig {
+    /// What both ends of the stream agree on.
+    pub fn stream(&self) -> StreamConfig {
+        StreamConfig {
+            mss: Bytes::new(self.mss_bytes),
+            header: Bytes::new(self.header_bytes),
+            receive_window: self.receive_window_bytes.map(Bytes::new),
+            ecn: self.ecn,
+            pacing: self.pacing,
+            burst_packets: self.burst_packets,
+            send_jitter: Duration::from_nanos(self.send_jitter_ns),
+        }
+    }
+}

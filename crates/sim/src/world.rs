@@ -1,0 +1,164 @@
+//! The event loop: wakes whoever is due, carries packets from one to the next, and tells the recorder.
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::Packet;
+use bakeoff_core::queue::Drops;
+use bakeoff_core::transport::stream::Segment;
+use bakeoff_core::units::{Duration, Instant};
+
+use crate::agenda::Agenda;
+use crate::recorder::Recorder;
+use crate::scenario::{Level, Scenario};
+use crate::topology::{self, Flow, NamedHop, Numbering, Participant};
+use crate::{Error, Recording};
+
+/// A run under way.
+pub(crate) struct World {
+    now: Instant,
+    end: Instant,
+    hops: Vec<NamedHop>,
+    flows: Vec<Flow>,
+    numbering: Numbering,
+    agenda: Agenda,
+    drops: Drops<Segment>,
+    recorder: Recorder,
+}
+
+impl World {
+    pub(crate) fn new(scenario: &Scenario) -> Result<Self, Error> {
+        let (hops, flows) = topology::build(scenario)?;
+        let numbering = Numbering { hops: hops.len(), flows: flows.len() };
+        let mut agenda = Agenda::new(numbering.count());
+        for (index, flow) in flows.iter().enumerate() {
+            agenda.set(numbering.number(Participant::Sender(index)), Some(flow.start));
+        }
+        let recorder = Recorder::new(scenario.record, hops.len(), flows.len());
+        if scenario.record.level >= Level::Series {
+            agenda.set(numbering.number(Participant::Sampler), Some(Instant::ZERO + recorder.interval()));
+        }
+        Ok(Self {
+            now: Instant::ZERO,
+            end: Instant::from_nanos(scenario.duration_ns),
+            hops,
+            flows,
+            numbering,
+            agenda,
+            drops: Drops::default(),
+            recorder,
+        })
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(&mut self) {
+        while let Some((time, number)) = self.agenda.next() {
+            // The sampler still takes the interval that ends with the run.
+            if time > self.end || (time == self.end && self.numbering.participant(number) != Participant::Sampler) {
+                break;
+            }
+            self.now = time;
+            let next = match self.numbering.participant(number) {
+                Participant::Hop(hop) => self.wake_hop(hop),
+                Participant::Sender(flow) => self.wake_sender(flow),
+                Participant::Receiver(flow) => self.wake_receiver(flow),
+                Participant::Sampler => Some(self.sample()),
+            };
+            // Whoever has nothing more to do now must not ask for now again.
+            debug_assert!(next.is_none_or(|next| next > time), "{:?}", self.numbering.participant(number));
+            self.agenda.set(number, next.map(|next| next.max(time + Duration::from_nanos(1))));
+        }
+        self.now = self.end;
+    }
+
+    /// Checks that every packet is accounted for and hands over the tables.
+    pub(crate) fn finish(mut self) -> Result<Recording, Error> {
+        for hop in 0..self.hops.len() {
+            // Serves the queue up to the end, so that what is inside is what is inside then.
+            self.hops[hop].hop.backlog(self.end, &mut self.drops);
+            self.note_drops(hop);
+        }
+        self.recorder.check(&self.hops).map_err(Error::Conservation)?;
+        Ok(Recording { tables: self.recorder.tables(&mut self.hops, &self.flows, self.end) })
+    }
+
+    fn wake_hop(&mut self, hop: usize) -> Option<Instant> {
+        loop {
+            let polled = self.hops[hop].hop.poll(self.now, &mut self.drops);
+            self.note_drops(hop);
+            let Some(packet) = polled else { break };
+            self.recorder.leaves_hop(hop, &packet);
+            self.carry_on(packet);
+        }
+        self.hops[hop].hop.next_wakeup()
+    }
+
+    fn wake_sender(&mut self, index: usize) -> Option<Instant> {
+        let flow = &mut self.flows[index];
+        if self.now >= flow.stop {
+            return None;
+        }
+        while let Some(packet) = self.flows[index].sender.poll(self.now) {
+            self.recorder.is_sent(&packet);
+            self.carry_on(packet);
+        }
+        self.flows[index].sender.next_wakeup()
+    }
+
+    fn wake_receiver(&mut self, index: usize) -> Option<Instant> {
+        while let Some(packet) = self.flows[index].receiver.poll(self.now) {
+            self.recorder.is_sent(&packet);
+            self.carry_on(packet);
+        }
+        self.flows[index].receiver.next_wakeup()
+    }
+
+    /// Takes a packet to the next hop of its route, or to its endpoint.
+    fn carry_on(&mut self, mut packet: Packet<Segment>) {
+        let flow = &self.flows[packet.flow.0 as usize];
+        let route = if packet.is_data_direction { &flow.data_route } else { &flow.ack_route };
+        let Some(&hop) = route.get(usize::from(packet.hops_passed)) else { return self.deliver(packet) };
+        packet.hops_passed += 1;
+        self.hops[hop].hop.accept(packet, self.now, &mut self.drops);
+        self.note_drops(hop);
+        self.agenda.set_by(hop, self.hops[hop].hop.next_wakeup());
+    }
+
+    fn deliver(&mut self, packet: Packet<Segment>) {
+        let index = packet.flow.0 as usize;
+        self.recorder.is_received(&packet, self.now);
+        let (participant, next) = if packet.is_data_direction {
+            self.flows[index].receiver.accept(packet, self.now);
+            (Participant::Receiver(index), self.wake_receiver(index))
+        } else {
+            if self.now >= self.flows[index].stop {
+                return;
+            }
+            self.flows[index].sender.accept(packet, self.now);
+            (Participant::Sender(index), self.wake_sender(index))
+        };
+        self.agenda.set_by(self.numbering.number(participant), next);
+    }
+
+    fn note_drops(&mut self, hop: usize) {
+        if self.drops.is_empty() {
+            return;
+        }
+        for (packet, reason) in self.drops.drain() {
+            self.recorder.is_dropped(hop, &packet, reason);
+        }
+    }
+
+    /// Samples the inner state of senders and queues at the end of an interval.
+    fn sample(&mut self) -> Instant {
+        for hop in 0..self.hops.len() {
+            let backlog = self.hops[hop].hop.backlog(self.now, &mut self.drops);
+            self.note_drops(hop);
+            self.recorder.sample_hop(&mut self.hops[hop], backlog, self.now);
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            if flow.start <= self.now {
+                self.recorder.sample_flow(index, flow, self.now);
+            }
+        }
+        self.now + self.recorder.interval()
+    }
+}

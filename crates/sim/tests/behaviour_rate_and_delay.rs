@@ -1,0 +1,273 @@
+//! How BBR and LEDBAT behave on a path. Where a number is not plainly the scheme's own arithmetic, the figure that it is to meet stands
+//! beside it.
+#![allow(clippy::float_cmp, reason = "gains, modes and counts are exact")]
+
+mod common;
+
+use common::{Dumbbell, Run, bulk, run};
+use serde_json::{Value, json};
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+
+/// 10 Mbit/s, 100 ms, 83 packets of BDP, a buffer that never overflows.
+fn deep(flows: &[Value]) -> Dumbbell {
+    Dumbbell { one_way_ms: 50.0, queue_packets: 1_000, ..Dumbbell::new(flows) }
+}
+
+fn ledbat(profile: &str, start_s: f64) -> Value {
+    json!({"scheme": "ledbat", "parameters": {"profile": profile}, "start_ns": (start_s * 1e9) as u64})
+}
+
+fn mean_after(from_s: f64, values: &[(f64, f64)]) -> f64 {
+    let late: Vec<_> = values.iter().filter(|(time, _)| *time >= from_s).map(|(_, value)| *value).collect();
+    late.iter().sum::<f64>() / late.len() as f64
+}
+
+/// When a condition on a quantity begins to hold, and for how long it does.
+fn spells(values: &[(f64, f64)], holds: impl Fn(f64) -> bool) -> Vec<(f64, f64)> {
+    let mut spells = Vec::new();
+    let mut start = None;
+    for (time, value) in values {
+        match (start, holds(*value)) {
+            (None, true) => start = Some(*time),
+            (Some(began), false) => {
+                spells.push((began, time - began));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    spells
+}
+
+/// IP bytes that a flow received between two times.
+fn received(run: &Run, flow: u32, from_s: f64, to_s: f64) -> f64 {
+    let (times, flows) = (run.column("series", "t_ns"), run.column("series", "flow"));
+    let bytes = run.column("series", "received_bytes");
+    let is_inside =
+        |row: &usize| flows[*row] == f64::from(flow) && times[*row] >= from_s * 1e9 && times[*row] < to_s * 1e9;
+    (0..times.len()).filter(is_inside).map(|row| bytes[row]).sum()
+}
+
+/// A flow's share of what two flows received after a time.
+fn share_of_two(run: &Run, flow: u32, from_s: f64) -> f64 {
+    let both = received(run, 1, from_s, f64::MAX) + received(run, 2, from_s, f64::MAX);
+    received(run, flow, from_s, f64::MAX) / both
+}
+
+fn queue_ms(run: &Run, path: &Dumbbell, from_s: f64) -> f64 {
+    mean_after(from_s, &run.queue()) * 12_000.0 / path.rate_bps as f64 * 1e3
+}
+
+#[test]
+fn one_bbr_flow_fills_a_link_with_one_bdp_of_buffer_and_leaves_the_buffer_empty() {
+    for seed in SEEDS {
+        let path = Dumbbell { seed, ..Dumbbell::new(&[bulk("bbr", 0.0)]) };
+        let run = path.run();
+        assert!(run.utilisation() >= 0.97, "seed {seed}: {}", run.utilisation());
+        let in_flight = mean_after(5.0, &run.telemetry(1, "in_flight")) / path.bdp_packets();
+        assert!((1.0..1.5).contains(&in_flight), "seed {seed}: {in_flight} BDP in flight");
+        let queue = mean_after(5.0, &run.queue()) / path.bdp_packets();
+        assert!(queue < 0.25, "seed {seed}: {queue} BDP in the queue");
+    }
+}
+
+#[test]
+fn bbr_starts_up_in_the_logarithm_of_the_bdp_overshoots_by_the_gain_and_drains_in_a_round() {
+    for seed in SEEDS {
+        let path = Dumbbell { seed, seconds: 5.0, ..deep(&[bulk("bbr", 0.0)]) };
+        let (run, rtt, bdp) = (path.run(), 0.1, path.bdp_packets());
+        let first_data = run.flow(1, "first_sent_ns") / 1e9 + rtt;
+        // A first flight of ten, then twice as many every round; one more until the rate arrives at the far end.
+        let limit = first_data + rtt * ((bdp / 10.0).log2() + 2.0);
+        let capacity = 10e6 / 8.0;
+        let rate = received(&run, 1, limit, limit + rtt) / rtt / capacity;
+        assert!(rate > 0.95, "seed {seed}: {rate} of the link at {limit} s");
+        let peak = run.queue().iter().map(|(_, packets)| *packets).fold(0.0, f64::max) / bdp;
+        assert!((1.8..2.1).contains(&peak), "seed {seed}: {peak} BDP, expected 2.89 - 1 and the segment budget");
+        let drains = spells(&run.telemetry(1, "mode"), |mode| mode == 1.0);
+        assert_eq!(drains.len(), 1);
+        assert!(drains[0].1 < rtt * (1.0 + peak), "seed {seed}: drained for {} s", drains[0].1);
+    }
+}
+
+#[test]
+fn bbr_probes_every_eight_round_trips() {
+    for seed in SEEDS {
+        let run = Dumbbell { seed, seconds: 30.0, ..deep(&[bulk("bbr", 0.0)]) }.run();
+        let probes = spells(&run.telemetry(1, "pacing_gain"), |gain| gain == 1.25);
+        let mut periods: Vec<_> = probes.windows(2).map(|pair| (pair[1].0 - pair[0].0) / 0.1).collect();
+        periods.sort_by(f64::total_cmp);
+        let median = periods[periods.len() / 2];
+        // A phase ends with the first ack after its round trip.
+        assert!((8.0..8.6).contains(&median), "seed {seed}: {median} round trips");
+        assert!(probes.len() >= 29, "seed {seed}: {} probes in 30 s", probes.len());
+    }
+}
+
+#[test]
+fn bbr_looks_at_the_empty_path_for_200_ms_every_ten_seconds() {
+    for seed in SEEDS {
+        let run = Dumbbell { seed, ..deep(&[bulk("bbr", 0.0)]) }.run();
+        let probes = spells(&run.telemetry(1, "mode"), |mode| mode == 3.0);
+        assert!((4..=6).contains(&probes.len()), "seed {seed}: {probes:?}");
+        for pair in probes.windows(2) {
+            let between = pair[1].0 - pair[0].0;
+            assert!((10.0..12.0).contains(&between), "seed {seed}: {between} s");
+        }
+        for (start, duration) in &probes {
+            // At least a round with four packets, after the round in which the rest drained.
+            assert!((0.29..0.5).contains(duration), "seed {seed}: {duration} s at {start} s");
+        }
+        let small = spells(&run.telemetry(1, "in_flight"), |packets| packets <= 4.0);
+        assert!(
+            small.iter().filter(|(start, length)| *start > 5.0 && *length > 0.19).count() >= probes.len(),
+            "{small:?}"
+        );
+    }
+}
+
+#[test]
+fn bbr_delivers_all_that_survives_ten_percent_of_loss_but_not_twenty_five() {
+    let utilisation = |seed, loss| {
+        let mut scenario = Dumbbell { seed, ..deep(&[bulk("bbr", 0.0)]) }.json();
+        let bottleneck = scenario["forward"][0].clone();
+        let lossy = json!({"link": {"kind": "unlimited"}, "queue": {"kind": "fifo"}, "delay_ns": 0, "loss": loss});
+        scenario["forward"] = json!([lossy, bottleneck]);
+        received(&run(&scenario), 1, 10.0, 60.0) / (50.0 * 10e6 / 8.0)
+    };
+    for seed in SEEDS {
+        // 0.99 of the bandwidth is sent, 0.9 of that arrives.
+        let tolerated = utilisation(seed, 0.1);
+        assert!(tolerated >= 0.88, "seed {seed}: {tolerated}");
+        let intolerable = utilisation(seed, 0.25);
+        assert!(intolerable < 0.7, "seed {seed}: {intolerable}");
+    }
+}
+
+#[test]
+fn two_bbr_flows_stand_at_a_queue_of_about_one_bdp() {
+    for seed in SEEDS {
+        let path = Dumbbell { seed, seconds: 120.0, ..deep(&[bulk("bbr", 0.0), bulk("bbr", 3.0)]) };
+        let run = path.run();
+        let queue = mean_after(20.0, &run.queue()) / path.bdp_packets();
+        assert!((0.8..1.5).contains(&queue), "seed {seed}: {queue} BDP");
+        assert!(run.utilisation() >= 0.97, "seed {seed}: {}", run.utilisation());
+        let share = share_of_two(&run, 1, 20.0);
+        assert!((0.35..0.65).contains(&share), "seed {seed}: {share}");
+    }
+}
+
+#[test]
+fn two_bbr_flows_lose_much_in_a_fifth_of_a_bdp_and_nothing_in_three() {
+    for seed in SEEDS {
+        let loss = |queue_packets| {
+            let path = Dumbbell { seed, queue_packets, ..deep(&[bulk("bbr", 0.0), bulk("bbr", 3.0)]) };
+            let run = path.run();
+            run.flow(0, "dropped_packets") / run.flow(0, "sent_packets")
+        };
+        assert!((0.03..0.2).contains(&loss(16)), "seed {seed}: {}", loss(16));
+        assert_eq!(loss(250), 0.0, "seed {seed}");
+    }
+}
+
+#[test]
+fn bbr_takes_a_shallow_buffer_and_the_longer_path_takes_a_deep_one() {
+    for seed in SEEDS {
+        let versus_reno = Dumbbell { seed, queue_packets: 40, ..deep(&[bulk("bbr", 0.0), bulk("reno", 0.0)]) }.run();
+        let share = share_of_two(&versus_reno, 1, 10.0);
+        assert!(share > 0.8, "seed {seed}: {share} against Reno in half a BDP");
+        let mut longer = bulk("bbr", 1.0);
+        longer["extra_delay_ns"] = json!(100_000_000);
+        let share = share_of_two(&Dumbbell { seed, ..deep(&[bulk("bbr", 0.0), longer]) }.run(), 2, 20.0);
+        assert!(share > 0.6, "seed {seed}: {share} for the longer path");
+    }
+}
+
+#[test]
+fn bbr_with_pauses_never_stops_to_look_at_the_empty_path() {
+    // Every pause is longer than the ten seconds for which the shortest round trip is believed.
+    let traffic = json!({"kind": "on-off", "on_ns": 1_000_000_000_u64, "off_ns": 11_000_000_000_u64});
+    for seed in SEEDS {
+        let run = Dumbbell { seed, ..deep(&[json!({"scheme": "bbr", "traffic": traffic})]) }.run();
+        assert_eq!(spells(&run.telemetry(1, "mode"), |mode| mode == 3.0), []);
+    }
+}
+
+#[test]
+fn ledbat_holds_100_ms_of_queue_and_fills_the_link() {
+    for (profile, rate_bps, one_way_ms) in
+        [("libutp", 12_000_000, 25.0), ("libutp", 3_000_000, 50.0), ("rfc6817", 3_000_000, 50.0)]
+    {
+        for seed in SEEDS {
+            let path = Dumbbell { seed, rate_bps, one_way_ms, ..deep(&[ledbat(profile, 0.0)]) };
+            let run = path.run();
+            let queue = queue_ms(&run, &path, 20.0);
+            assert!((95.0..=105.0).contains(&queue), "{profile} at {rate_bps} bit/s, seed {seed}: {queue} ms");
+            assert!(run.utilisation() >= 0.95, "{profile} at {rate_bps} bit/s, seed {seed}: {}", run.utilisation());
+            assert_eq!(run.flow(1, "dropped_packets"), 0.0);
+        }
+    }
+}
+
+#[test]
+fn ledbat_halves_its_window_where_the_buffer_is_less_than_its_target() {
+    for seed in SEEDS {
+        // 50 packets of BDP and 30 of buffer: 98 % with 0.15 % of loss in an independent implementation.
+        let path = Dumbbell {
+            rate_bps: 12_000_000,
+            one_way_ms: 25.0,
+            queue_packets: 30,
+            seconds: 120.0,
+            ..deep(&[ledbat("libutp", 0.0)])
+        };
+        let run = Dumbbell { seed, ..path }.run();
+        assert!(run.utilisation() >= 0.96, "seed {seed}: {}", run.utilisation());
+        let loss = run.flow(1, "dropped_packets") / run.flow(1, "sent_packets");
+        assert!((0.000_5..0.003).contains(&loss), "seed {seed}: {loss}");
+    }
+}
+
+#[test]
+fn a_late_ledbat_flow_takes_the_queue_of_the_first_for_its_base() {
+    for seed in SEEDS {
+        let flows = [ledbat("libutp", 0.0), ledbat("libutp", 10.0)];
+        let path = Dumbbell { seed, rate_bps: 12_000_000, one_way_ms: 25.0, seconds: 120.0, ..deep(&flows) };
+        let run = path.run();
+        // About 97 % for the second and 150 to 200 ms of queue in an independent implementation.
+        assert!(share_of_two(&run, 2, 60.0) > 0.95, "seed {seed}: {}", share_of_two(&run, 2, 60.0));
+        let queue = queue_ms(&run, &path, 60.0);
+        assert!((150.0..=205.0).contains(&queue), "seed {seed}: {queue} ms");
+    }
+}
+
+#[test]
+fn ledbat_yields_to_a_sender_that_fills_the_buffer() {
+    for (profile, seed) in ["libutp", "rfc6817"].into_iter().zip(SEEDS) {
+        let flows = [ledbat(profile, 0.0), bulk("reno", 20.0)];
+        let path = Dumbbell {
+            seed,
+            rate_bps: 12_000_000,
+            one_way_ms: 25.0,
+            queue_packets: 200,
+            seconds: 90.0,
+            ..deep(&flows)
+        };
+        let share = share_of_two(&path.run(), 1, 35.0);
+        assert!(share < 0.06, "{profile}: {share}");
+    }
+}
+
+#[test]
+fn libutp_adds_3000_bytes_per_round_trip_up_to_a_mebibyte() {
+    let path = Dumbbell { rate_bps: 200_000_000, seconds: 50.0, ..deep(&[ledbat("libutp", 0.0)]) };
+    let run = path.run();
+    let window: Vec<_> =
+        run.telemetry(1, "window").into_iter().filter(|(time, _)| (5.0..25.0).contains(time)).collect();
+    let rounds = (window[window.len() - 1].0 - window[0].0) / 0.1;
+    let per_round = (window[window.len() - 1].1 - window[0].1) / rounds;
+    assert!((2_850.0..=3_000.0).contains(&per_round), "{per_round} bytes; whole bytes per ack cost a few percent");
+    // 724 whole packets of 1448 bytes fit.
+    let rate = received(&run, 1, 45.0, 50.0) * 8.0 / 5.0;
+    assert!((rate / (724.0 * 12_000.0 / 0.1) - 1.0).abs() < 0.01, "{rate} bit/s");
+}

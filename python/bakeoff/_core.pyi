@@ -1,0 +1,57 @@
+"""The compiled core: the simulator behind a JSON door. Ordinary code calls `bakeoff.worlds`, not this."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Column: TypeAlias = (
+    NDArray[np.uint32] | NDArray[np.uint64] | NDArray[np.int64] | NDArray[np.float64] | NDArray[np.bool_] | list[str]
+)
+
+__all__ = [
+    "ConservationError",
+    "ScenarioError",
+    "queues",
+    "run",
+    "schemes",
+    "tables",
+    "telemetry",
+    "version",
+]
+
+class ScenarioError(ValueError):
+    """The scenario cannot be run as it stands; the message is one sentence that names the key."""
+
+class ConservationError(RuntimeError):
+    """The packets of a finished run do not add up: a fault of ours, never of the input."""
+
+def run(scenario_json: str) -> dict[str, dict[str, dict[str, _Column]]]:
+    """Runs one resolved scenario in virtual time, with the interpreter lock released.
+
+    Args:
+        scenario_json: the scenario as a JSON object (units: ns, bit/s, bytes; ratios 0..1).
+
+    Returns:
+        `{"tables": {table: {column: values}}}`. The columns of a table are equally long, numbers as arrays and words as
+        lists; -1 stands for what does not exist. `tables()` declares them.
+
+    Raises:
+        ScenarioError: the scenario is malformed or names something unknown.
+        ConservationError: the packets of the run do not add up.
+    """
+
+def schemes() -> str:
+    """The congestion-control schemes, as a JSON array of `{name, title, source, parameters, telemetry}`."""
+
+def queues() -> str:
+    """The queueing disciplines, as a JSON array of `{name, title, source, parameters, telemetry}`."""
+
+def tables() -> str:
+    """The tables of a recording, as a JSON array of `{name, doc, columns: [{name, kind, doc}]}`."""
+
+def telemetry() -> str:
+    """The telemetry that every sender has, whatever its scheme, as a JSON array of `{name, unit, doc}`."""
+
+def version() -> str:
+    """The version of the core, as in `1.2.3`."""

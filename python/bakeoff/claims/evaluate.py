@@ -1,0 +1,123 @@
+"""Verdicts: each claim over all runs that it is about.
+
+With several runs, a claim holds if the whole 95 % interval of the mean lies in the expected range, fails if
+none of it does, and is undecided otherwise. A single run has no interval: then its value alone decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from bakeoff.claims.expect import Expectation, parse_expectation
+from bakeoff.claims.measure import parse_measure
+from bakeoff.claims.tokens import ClaimSyntaxError
+from bakeoff.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bakeoff.metrics.statistics import Estimate
+
+Verdict = Literal["holds", "fails", "undecided"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimResult:
+    """A claim and its verdict.
+
+    Attributes:
+        id: short name.
+        says: the claim in words.
+        source: who says so; None if the experiment does.
+        where: the cells it is about.
+        measure: what was measured, as written.
+        expect: the expectation, as written.
+        verdict: what came out.
+        mean: mean of the measure over the runs; None if it never exists.
+        low: lower end of the 95 % interval; None for fewer than two runs.
+        high: upper end.
+        runs: number of runs that had the measure.
+        reason: why it is undecided; None otherwise.
+    """
+
+    id: str
+    says: str
+    source: str | None
+    where: Mapping[str, str] = field(default_factory=dict)
+    measure: str
+    expect: str
+    verdict: Verdict
+    mean: float | None
+    low: float | None
+    high: float | None
+    runs: int
+    reason: str | None
+
+
+def check(measure: str, expect: str) -> None:
+    """Checks that a claim can be understood, before anything runs.
+
+    Raises:
+        ClaimSyntaxError: the measure or the expectation cannot.
+    """
+    parse_measure(measure)
+    parse_expectation(expect)
+
+
+def evaluate(claims: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
+    """The verdict on each claim.
+
+    Args:
+        claims: with `id`, `says`, `measure`, `expect`, and optionally `source` and `where`.
+        runs: the runs of the experiment, as in the JSON contract.
+
+    Raises:
+        UserError: a claim cannot be understood.
+    """
+    return [_evaluate(claim, runs) for claim in claims]
+
+
+def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> ClaimResult:
+    from bakeoff.metrics.statistics import estimate  # noqa: PLC0415 - brings what checking a claim does not need
+
+    try:
+        measure, expected = parse_measure(claim["measure"]), parse_expectation(claim["expect"])
+    except ClaimSyntaxError as error:
+        raise UserError(f"claim {claim['id']}: {error}.") from error
+    where = dict(claim.get("where") or {})
+    matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
+    complete = [run for run in matching if run["status"] == "complete"]
+    values = [measure.evaluate(run) for run in complete]
+    known = [value for value in values if value is not None]
+    found = estimate(known)
+    verdict, reason = _judge(expected, found, len(matching) - len(known))
+    return ClaimResult(
+        id=claim["id"],
+        says=claim["says"],
+        source=claim.get("source"),
+        where=where,
+        measure=claim["measure"],
+        expect=claim["expect"],
+        verdict=verdict,
+        mean=found.mean if found else None,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        runs=len(known),
+        reason=reason,
+    )
+
+
+def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple[Verdict, str | None]:
+    """Verdict and, if undecided, the reason; `missing` is the number of runs that have no value."""
+    if missing:
+        return "undecided", f"runs that failed or lack the value: {missing}"
+    if found is None:
+        return "undecided", "no run matches"
+    if found.low is None or found.high is None:
+        return ("holds" if expected.contains(found.mean) else "fails"), None
+    if expected.contains(found.low) and expected.contains(found.high):
+        return "holds", None
+    if expected.misses(found.low, found.high):
+        return "fails", None
+    return "undecided", "the 95 % interval reaches across the bound"

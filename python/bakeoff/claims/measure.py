@@ -1,0 +1,257 @@
+"""The measure language: arithmetic over the numbers of one run.
+
+    sum     = term { ("+" | "-") term }
+    term    = factor { ("*" | "/") factor }
+    factor  = "-" factor | number | value | call | "(" sum ")"
+    call    = ("min" | "max" | "abs") "(" sum { "," sum } ")"
+    value   = "flow" N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
+    metric  = name | "pantheon" "." name | ("dropped" | "marked") "[" string "]"
+
+Metrics are those of `bakeoff list metrics`. A value that a run does not have makes the whole measure not
+exist for that run; so does a division by zero. Packets dropped or marked for a reason that did not occur are
+0.
+
+Examples: `flow2.throughput_mbps / flow1.throughput_mbps`, `1 - total.pantheon.loss`,
+`hops["forward.0"].queue_p95_ms`, `hops["forward.0"].dropped["overlimit"]`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.claims.tokens import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+MAX_DEPTH = 50
+
+_FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
+    "min": min,
+    "max": max,
+    "abs": lambda values: abs(values[0]),
+}
+_FLOW = re.compile(r"flow([1-9][0-9]{0,8})", re.ASCII)
+_COUNTERS = ("dropped", "marked")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A literal."""
+
+    value: float
+
+    def evaluate(self, run: Mapping[str, Any]) -> float | None:  # noqa: ARG002 - same shape as the other nodes
+        """The number itself."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A value of the run: the steps through its JSON."""
+
+    steps: tuple[str, ...]
+
+    def evaluate(self, run: Mapping[str, Any]) -> float | None:
+        """The value, or None if the run does not have it."""
+        head, *rest = self.steps
+        value: Any = run
+        if match := _FLOW.fullmatch(head):
+            value = _find(run["flows"], "flow", int(match[1]))
+        elif head == "hops":
+            value = _find(run["hops"], "hop", rest.pop(0))
+        else:
+            value = run[head]
+        for index, step in enumerate(rest):
+            if value is None:
+                return None
+            value = value.get(step, 0) if index and rest[index - 1] in _COUNTERS else value[step]
+        return None if value is None else float(value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of several values."""
+
+    function: str
+    arguments: tuple[Any, ...]
+
+    def evaluate(self, run: Mapping[str, Any]) -> float | None:
+        """The function's value, or None if an argument does not exist."""
+        values = [argument.evaluate(run) for argument in self.arguments]
+        known = [value for value in values if value is not None]
+        return _FUNCTIONS[self.function](known) if len(known) == len(values) else None
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Two values and an operator."""
+
+    operator: str
+    left: Any
+    right: Any
+
+    def evaluate(self, run: Mapping[str, Any]) -> float | None:
+        """The result, or None if a side does not exist or a divisor is zero."""
+        left, right = self.left.evaluate(run), self.right.evaluate(run)
+        if left is None or right is None:
+            return None
+        if self.operator == "+":
+            return float(left + right)
+        if self.operator == "-":
+            return float(left - right)
+        if self.operator == "*":
+            return float(left * right)
+        return float(left / right) if right else None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A parsed measure.
+
+    Attributes:
+        text: as written.
+        root: the tree.
+    """
+
+    text: str
+    root: Any
+
+    def evaluate(self, run: Mapping[str, Any]) -> float | None:
+        """The measure's value for one run.
+
+        Args:
+            run: one entry of `runs` in the JSON contract, with status `complete`.
+
+        Returns:
+            A finite number, or None if a value that it needs does not exist.
+        """
+        value: float | None = self.root.evaluate(run)
+        return value if value is not None and math.isfinite(value) else None
+
+
+def _find(entries: Sequence[Mapping[str, Any]], key: str, wanted: int | str) -> Mapping[str, Any] | None:
+    return next((entry for entry in entries if entry[key] == wanted), None)
+
+
+def parse_measure(text: str) -> Measure:
+    """Reads a measure.
+
+    Raises:
+        ClaimSyntaxError: it does not follow the grammar or names a metric that does not exist.
+    """
+    reader = Reader(text, "measure")
+    root = _sum(reader, 0)
+    reader.finish()
+    return Measure(text, root)
+
+
+def _sum(reader: Reader, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise reader.error(f"nested more than {MAX_DEPTH} deep")
+    node = _term(reader, depth)
+    while operator := reader.accept("+", "-"):
+        node = Binary(operator, node, _term(reader, depth))
+    return node
+
+
+def _term(reader: Reader, depth: int) -> Any:
+    node = _factor(reader, depth)
+    while operator := reader.accept("*", "/"):
+        node = Binary(operator, node, _factor(reader, depth))
+    return node
+
+
+def _factor(reader: Reader, depth: int) -> Any:
+    negative = False
+    while reader.accept("-"):
+        negative = not negative
+    node = _primary(reader, depth)
+    return Binary("-", Number(0.0), node) if negative else node
+
+
+def _primary(reader: Reader, depth: int) -> Any:
+    if reader.accept("("):
+        node = _sum(reader, depth + 1)
+        reader.expect(")")
+        return node
+    token = reader.take()
+    if token.kind == "number":
+        return Number(float(token.text))
+    if token.kind == "name":
+        return _call(reader, token.text, depth) if token.text in _FUNCTIONS else _lookup(reader, token.text)
+    raise reader.error(f"expected a number or a value such as total.loss and found {token}")
+
+
+def _call(reader: Reader, function: str, depth: int) -> Call:
+    reader.expect("(")
+    arguments = [_sum(reader, depth + 1)]
+    while reader.accept(","):
+        arguments.append(_sum(reader, depth + 1))
+    reader.expect(")")
+    if function == "abs" and len(arguments) != 1:
+        raise reader.error("abs takes one value")
+    return Call(function, tuple(arguments))
+
+
+def _lookup(reader: Reader, head: str) -> Lookup:
+    if head == "duration_s":
+        return Lookup((head,))
+    steps = [head]
+    if head == "hops":
+        reader.expect("[")
+        steps.append(_string(reader, 'a hop such as "forward.0"'))
+        reader.expect("]")
+        known = _names()["hop"]
+    elif head == "total":
+        known = _names()["total"]
+    elif _FLOW.fullmatch(head):
+        known = _names()["flow"]
+    else:
+        raise reader.error(f'"{head}" is not a value; write flow1.METRIC, total.METRIC or hops["forward.0"].METRIC')
+    reader.expect(".")
+    steps.append(_metric(reader, known))
+    if steps[-1] == "pantheon":
+        reader.expect(".")
+        steps.append(_metric(reader, _names()["pantheon"]))
+    elif steps[-1] in _COUNTERS:
+        reader.expect("[")
+        steps.append(_string(reader, 'a reason such as "overlimit"'))
+        reader.expect("]")
+    return Lookup(tuple(steps))
+
+
+def _string(reader: Reader, what: str) -> str:
+    token = reader.take()
+    if token.kind != "string":
+        raise reader.error(f"expected {what} in quotes and found {token}")
+    return token.text
+
+
+def _metric(reader: Reader, known: Sequence[str]) -> str:
+    token = reader.take()
+    if token.kind != "name" or token.text not in known:
+        near = difflib.get_close_matches(token.text, known, 1)
+        hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}"
+        raise reader.error(f"{token} is not a metric; {hint}")
+    return token.text
+
+
+@functools.cache
+def _names() -> dict[str, tuple[str, ...]]:
+    """The metrics of each kind of object: its numeric fields."""
+    # Imported late: it brings numpy, which `bakeoff --help` must not wait for.
+    from bakeoff.metrics.pantheon import PantheonMetrics  # noqa: PLC0415
+    from bakeoff.metrics.summary import FlowSummary, HopSummary, TotalSummary  # noqa: PLC0415
+
+    texts = {"scheme", "hop", "bottleneck", "pantheon_discarded", "flow"}
+    kinds = {"flow": FlowSummary, "total": TotalSummary, "hop": HopSummary, "pantheon": PantheonMetrics}
+    return {
+        kind: tuple(entry.name for entry in fields(summary) if entry.name not in texts)
+        for kind, summary in kinds.items()
+    }

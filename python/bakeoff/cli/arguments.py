@@ -1,0 +1,60 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+
+def complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
+    """Names of suites, and files, for the shell."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - only while completing
+
+    from bakeoff import suites  # noqa: PLC0415 - only while completing
+
+    found = [CompletionItem(name) for name in suites.names() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def experiment_argument(function: _F) -> _F:
+    """The experiment: a suite or a file."""
+    return click.argument("experiment", metavar="SUITE|FILE", shell_complete=complete_suite)(function)
+
+
+def change_options(function: _F) -> _F:
+    """What changes the file: `--set`, `--scheme`, `--repeats`."""
+    for option in (
+        click.option(
+            "--repeats", type=click.IntRange(1), metavar="N", help="Runs of each cell, each with a seed of its own."
+        ),
+        click.option(
+            "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Override a key: rate=2Mbit/s; repeatable."
+        ),
+        click.option(
+            "--scheme", "schemes", multiple=True, metavar="NAMES", help="Run these schemes only, separated by commas."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def all_changes(changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int | None) -> list[str]:
+    """The options of `change_options` as `KEY=VALUE` settings."""
+    settings = list(changes)
+    if schemes:
+        settings.append(f"matrix.scheme={','.join(schemes)}")
+    if repeats is not None:
+        settings.append(f"repeats={repeats}")
+    return settings
+
+
+def json_option(function: _F) -> _F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")(function)

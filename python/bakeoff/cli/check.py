@@ -1,0 +1,25 @@
+"""`bakeoff check`: whether an experiment file is sound, without running it."""
+
+from __future__ import annotations
+
+import click
+
+from bakeoff.cli import arguments
+from bakeoff.cli.output import amount
+
+
+@click.command("check")
+@arguments.experiment_argument
+@arguments.change_options
+def command(experiment: str, changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int | None) -> None:
+    """Check an experiment file without running it."""
+    from bakeoff.experiment import expand, load  # noqa: PLC0415 - loaded when the command runs
+
+    plan = expand(load(experiment, arguments.all_changes(changes, schemes, repeats)))
+    axes = ", ".join(f"{axis.name} ({len(axis.choices)})" for axis in plan.experiment.axes)
+    parts = [
+        amount(len(plan.runs), "run"),
+        *([f"axes {axes}"] if axes else []),
+        *([amount(len(plan.experiment.claims), "claim")] if plan.experiment.claims else []),
+    ]
+    click.echo(f"{experiment}: sound; {', '.join(parts)}")

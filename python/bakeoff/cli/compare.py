@@ -1,0 +1,23 @@
+"""`bakeoff compare`: two result folders, or one and published numbers, side by side."""
+
+from __future__ import annotations
+
+import click
+
+from bakeoff.cli import arguments
+from bakeoff.cli.output import print_json
+
+
+@click.command("compare")
+@click.argument("left", metavar="DIR")
+@click.argument("right", metavar="DIR|REFERENCE")
+@arguments.json_option
+def command(left: str, right: str, *, as_json: bool) -> None:
+    """Lay two result folders, or one and a published reference, side by side."""
+    from bakeoff.reports import compare, terminal  # noqa: PLC0415 - loaded when the command runs
+
+    comparison = compare.compare(left, right)
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        compare.show(comparison, terminal.make_console())

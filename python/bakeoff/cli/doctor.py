@@ -1,0 +1,95 @@
+"""`bakeoff doctor`: whether this machine has what it takes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from bakeoff.cli import arguments
+from bakeoff.cli.output import amount_of_bytes, print_json, print_table
+
+PACKAGES = ("click", "jinja2", "numpy", "polars", "pydantic", "rich")
+_LOW_DISK_BYTES = 10**9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        subject: what.
+        fine: whether it is as it should be.
+        text: what was found, and what to do if it is not fine.
+    """
+
+    subject: str
+    fine: bool
+    text: str
+
+
+def examine() -> list[Finding]:
+    """Looks at Python, the core, the packages and the machine."""
+    return [_python(), _core(), *map(_package, PACKAGES), _processors(), _memory(), _disk()]
+
+
+def _python() -> Finding:
+    fine = sys.version_info >= (3, 11)
+    return Finding("python", fine, platform.python_version() + ("" if fine else "; 3.11 or newer is needed"))
+
+
+def _core() -> Finding:
+    try:
+        from bakeoff import _core  # noqa: PLC0415 - it may be missing, which is what is asked
+
+        return Finding("core", True, _core.version())  # noqa: FBT003
+    except ImportError as error:
+        return Finding("core", False, f"cannot be loaded ({error}); start ./bakeoff once to compile it")  # noqa: FBT003
+
+
+def _package(name: str) -> Finding:
+    from importlib import metadata  # noqa: PLC0415 - slow to load
+
+    try:
+        return Finding(name, True, metadata.version(name))  # noqa: FBT003
+    except metadata.PackageNotFoundError:
+        return Finding(name, False, "is missing; start ./bakeoff once to install it")  # noqa: FBT003
+
+
+def _processors() -> Finding:
+    return Finding("processors", True, f"{len(os.sched_getaffinity(0))}, {platform.machine()}")  # noqa: FBT003
+
+
+def _memory() -> Finding:
+    return Finding("memory", True, amount_of_bytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))  # noqa: FBT003
+
+
+def _disk() -> Finding:
+    free = shutil.disk_usage(Path.cwd()).free
+    writable = os.access(Path.cwd(), os.W_OK)
+    text = f"{amount_of_bytes(free)} free here"
+    if not writable:
+        text += "; this folder is not writable: choose another with --out"
+    elif free < _LOW_DISK_BYTES:
+        text += "; recordings of packets need more: choose another folder with --out"
+    return Finding("disk", writable and free >= _LOW_DISK_BYTES, text)
+
+
+@click.command("doctor")
+@arguments.json_option
+def command(*, as_json: bool) -> int:
+    """Check whether this machine has what bakeoff needs."""
+    findings = examine()
+    if as_json:
+        print_json([vars(finding) for finding in findings])
+    else:
+        print_table(
+            ["", "what", "found"],
+            [["ok" if finding.fine else "!!", finding.subject, finding.text] for finding in findings],
+        )
+    return 0 if all(finding.fine for finding in findings) else 1

@@ -1,0 +1,77 @@
+"""`bakeoff list`: what there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bakeoff.cli import arguments
+from bakeoff.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bakeoff.experiment.catalogue import Entry
+
+    Row = dict[str, str]
+
+
+def _suites() -> list[Row]:
+    from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment.source import read_toml  # noqa: PLC0415
+
+    return [{"suite": name, "title": str(read_toml(suites.file(name), name)["title"])} for name in suites.names()]
+
+
+def _paths() -> list[Row]:
+    from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment.source import read_path  # noqa: PLC0415
+
+    return [{"path": name, "title": str(read_path(name)["title"])} for name in suites.path_names()]
+
+
+def _schemes() -> list[Row]:
+    from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415 - loaded when the command runs
+
+    return _entries("scheme", of_core().schemes)
+
+
+def _queues() -> list[Row]:
+    from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415 - loaded when the command runs
+
+    return _entries("queue", of_core().queues)
+
+
+def _entries(what: str, entries: Mapping[str, Entry]) -> list[Row]:
+    return [{what: entry.name, "title": entry.title, "source": entry.source} for entry in entries.values()]
+
+
+def _metrics() -> list[Row]:
+    from bakeoff.metrics import DEFINITIONS  # noqa: PLC0415 - loaded when the command runs
+
+    return [
+        {"metric": entry.name, "of": ", ".join(entry.scope), "unit": entry.unit, "meaning": entry.meaning}
+        for entry in DEFINITIONS
+    ]
+
+
+KINDS: dict[str, Callable[[], list[Row]]] = {
+    "suites": _suites,
+    "schemes": _schemes,
+    "queues": _queues,
+    "paths": _paths,
+    "metrics": _metrics,
+}
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@arguments.json_option
+def command(kind: str, *, as_json: bool) -> None:
+    """List suites, schemes, queues, paths or metrics."""
+    rows = KINDS[kind]()
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])

@@ -1,0 +1,81 @@
+"""Writing for people and programs: tables and JSON on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+_PIPE_WIDTH = 10_000
+
+
+def say(sentence: str) -> None:
+    """A sentence for the person, on stderr."""
+    click.echo(f"bakeoff: {sentence}", err=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def console() -> Console:
+    """Stdout with styles where it is a terminal; lines are not wrapped where it is not."""
+    from rich.console import Console  # noqa: PLC0415 - loaded when something is printed
+
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Console(file=sys.stdout, width=width, highlight=False)
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """A table on stdout.
+
+    Args:
+        head: names of the columns.
+        rows: cells as text.
+        right: columns to be aligned right.
+    """
+    from rich.table import Table  # noqa: PLC0415 - loaded when something is printed
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in head:
+        justify = "right" if name in right else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == head[0])  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+def amount_of_bytes(number: float) -> str:
+    """A size for people: three digits and a unit."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} TB"
+
+
+def amount_of_time(seconds: float) -> str:
+    """A duration for people: "0.1 s" at least, "0.4 s", "12 s", "3 min", "2.5 h"."""
+    if seconds < 0.1:
+        return "0.1 s"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def amount(number: int, singular: str) -> str:
+    """A number of things: "1 run", "12 runs"."""
+    return f"{number} {singular}" if number == 1 else f"{number} {singular}s"

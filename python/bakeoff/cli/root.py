@@ -1,0 +1,122 @@
+"""The group of all commands, and the one sentence that every error becomes.
+
+Nothing here or at the top of a command's file imports more than click, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from bakeoff.errors import BakeoffError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+COMMANDS = ("run", "report", "compare", "list", "show", "check", "doctor")
+
+_EPILOG = """\b
+Exit codes: 0 done, 1 a run failed, 2 the input is wrong.
+Colours: off with NO_COLOR=1.
+Completion for bash (or zsh, fish): eval "$(_BAKEOFF_COMPLETE=bash_source bakeoff)"
+"""
+
+
+class Root(click.Group):
+    """The commands by name, and one sentence for every error."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click has it
+        """Names of the commands, in the order in which a person meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, from its own file."""
+        if cmd_name not in COMMANDS:
+            near = click.UsageError(f'there is no command "{cmd_name}"; there are {", ".join(COMMANDS)}', ctx)
+            raise near
+        module = importlib.import_module(f"bakeoff.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def main(  # type: ignore[override] # the arguments that anything passes
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        *,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Runs a command line and exits with its code; see `click.Command.main`."""
+        words = list(sys.argv[1:] if args is None else args)
+        extra.setdefault("obj", words)
+        if not standalone_mode:
+            return super().main(words, prog_name, standalone_mode=False, **extra)
+        try:
+            result = super().main(words, prog_name, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except BaseException as error:  # noqa: BLE001 - the last place before a traceback
+            _end(error)
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+def _end(error: BaseException) -> NoReturn:
+    """Says what went wrong, and exits."""
+    if isinstance(error, SystemExit):
+        raise error
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has left; Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    code, sentence = _explain(error)
+    click.echo(f"bakeoff: {sentence}", err=True)
+    if threading.active_count() > 1:
+        # Threads of an interrupted or broken experiment may still be computing in the core; nothing waits for them.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _explain(error: BaseException) -> tuple[int, str]:
+    """Exit code and sentence of an error."""
+    if isinstance(error, BakeoffError):
+        return error.exit_code, str(error)
+    if isinstance(error, click.ClickException):
+        message = error.format_message().rstrip(".")
+        message = message[:1].lower() + message[1:]
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        return 2, f"{message}; see {context.command_path} --help" if context else message
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        return 1, "interrupted"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return 1, f"{where}{(error.strerror or str(error)).lower()}"
+    text = " ".join(str(error).split())
+    return 1, f"internal error, a fault of bakeoff: {type(error).__name__} {_place(error.__traceback__)}: {text}"
+
+
+def _place(trace: TracebackType | None) -> str:
+    """The innermost line of ours."""
+    place = "outside"
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if "bakeoff" in file.parts:
+            place = f"in {file.parent.name}/{file.name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+@click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+@click.version_option(package_name="bakeoff", prog_name="bakeoff", message="%(prog)s %(version)s")
+def main() -> None:
+    """A laboratory for congestion control: one experiment file, one report.
+
+    Begin with: bakeoff run pantheon/india-ppp0
+    """

@@ -1,0 +1,99 @@
+"""`bakeoff show`: what a suite, path, scheme, queue or metric is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bakeoff.cli.output import print_json, print_table
+from bakeoff.errors import UserError
+
+if TYPE_CHECKING:
+    from bakeoff.experiment.catalogue import Entry
+
+SCHEMA = "schema"
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - only while completing
+
+    return [CompletionItem(name) for name in _names() if name.startswith(incomplete)]
+
+
+def _names() -> list[str]:
+    from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415
+    from bakeoff.metrics import DEFINITIONS  # noqa: PLC0415
+
+    core = of_core()
+    metrics = [name for entry in DEFINITIONS for name in entry.name.split(", ")]
+    return [*suites.names(), *suites.path_names(), *core.schemes, *core.queues, *metrics, SCHEMA]
+
+
+@click.command("show")
+@click.argument("name", shell_complete=_complete)
+def command(name: str) -> None:
+    """Show a suite, path, scheme, queue or metric; "schema" is the JSON Schema of experiment files.
+
+    Suites and paths come as the TOML files they are, with their text in comments: a start for one of your own.
+    """
+    from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment.base import nearest  # noqa: PLC0415
+    from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415
+    from bakeoff.metrics import DEFINITIONS  # noqa: PLC0415
+
+    if name in suites.names():
+        _show_suite(name)
+    elif name in suites.path_names():
+        click.echo(suites.path_file(name).read_text(encoding="utf-8"), nl=False)
+    elif name in of_core().schemes:
+        _show_entry(of_core().schemes[name])
+    elif name in of_core().queues:
+        _show_entry(of_core().queues[name])
+    elif name == SCHEMA:
+        from bakeoff.experiment.schema import json_schema  # noqa: PLC0415
+
+        print_json(json_schema())
+    else:
+        found = [entry for entry in DEFINITIONS if name in (entry.name, *entry.name.split(", "))]
+        if not found:
+            raise UserError(f'"{name}" is no suite, path, scheme, queue or metric; {nearest(name, _names())}')
+        for entry in found:
+            click.echo(f"{entry.name}, of {', '.join(entry.scope)}{f', in {entry.unit}' if entry.unit else ''}")
+            click.echo(f"{entry.meaning}{f' Source: {entry.source}.' if entry.source else ''}")
+
+
+def _show_suite(name: str) -> None:
+    from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
+
+    for line in suites.doc(name).rstrip().splitlines():
+        click.echo(f"# {line}".rstrip())
+    click.echo()
+    click.echo(suites.file(name).read_text(encoding="utf-8"), nl=False)
+
+
+def _show_entry(entry: Entry) -> None:
+    click.echo(f"{entry.name}: {entry.title}")
+    click.echo(f"Source: {entry.source}")
+    if entry.parameters:
+        click.echo()
+        print_table(
+            ["parameter", "default", "unit", "values", "meaning"],
+            [
+                [parameter.name, _text(parameter.default), parameter.unit, parameter.values, parameter.doc]
+                for parameter in entry.parameters
+            ],
+        )
+    if entry.telemetry:
+        click.echo()
+        print_table(
+            ["telemetry", "unit", "meaning"],
+            [[quantity["name"], quantity["unit"], quantity["doc"]] for quantity in entry.telemetry],
+        )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

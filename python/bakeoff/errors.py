@@ -1,0 +1,30 @@
+"""The errors that a person is meant to read: one sentence each, and an exit code.
+
+Everything else that is raised is a fault of ours.
+"""
+
+
+class BakeoffError(Exception):
+    """An error whose message is one sentence for the person at the keyboard.
+
+    Args:
+        message: the sentence; it may quote the input, whose control characters never reach a terminal.
+
+    Attributes:
+        exit_code: what the command line exits with.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message))
+
+
+class UserError(BakeoffError):
+    """The input is wrong: the message names it, says what is wrong, and what would be right."""
+
+    exit_code = 2
+
+
+class RunFailed(BakeoffError):  # noqa: N818 - what happened, in the words of the report
+    """The input is sound, and what was asked for could not be done."""

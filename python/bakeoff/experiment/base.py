@@ -1,0 +1,100 @@
+"""What all parts of the experiment schema share: the strict model, the quantity types, and unknown keys with a hint."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from bakeoff.experiment import units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+UNKNOWN_KEY = "unknown_key"
+SENTENCE = "sentence"
+
+
+def problem(sentence: str, *key: str | int) -> PydanticCustomError:
+    """An error for a validator to raise.
+
+    Args:
+        sentence: what is wrong and what would be right, without the key.
+        key: where, below the model or field being validated.
+    """
+    return PydanticCustomError(SENTENCE, "{sentence}", {"sentence": sentence, "key": list(key)})
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """What to say about a word that is none of those known: the nearest one, or all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, 1, 0.55)
+    if near:
+        return f'did you mean "{near[0]}"?'
+    return f"known are {', '.join(names)}" if names else "none is known"
+
+
+def default(value: Any, text: str, description: str) -> Any:
+    """A default that the JSON Schema shows as it would be written.
+
+    Args:
+        value: the default in the units of the core.
+        text: the same as it stands in a file.
+        description: what the key means.
+    """
+    return Field(default=value, description=description, json_schema_extra={"default": text})
+
+
+class Model(BaseModel):
+    """A table of the file: immutable, strictly typed, and closed to keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unknown_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            for key in data:
+                if key not in cls.model_fields:
+                    sentence = f"unknown key; {nearest(str(key), cls.model_fields)}"
+                    raise PydanticCustomError(UNKNOWN_KEY, "{sentence}", {"sentence": sentence, "key": [str(key)]})
+        return data
+
+
+def _quantity(parse: Callable[[object], Any], pattern: str, example: str, what: str) -> tuple[Any, ...]:
+    schema = {"type": "string", "pattern": pattern, "examples": [example], "description": what}
+    return BeforeValidator(parse), WithJsonSchema(schema)
+
+
+_NUMBER = r"^[0-9]+(\.[0-9]+)? ?"
+
+Time = Annotated[int, *_quantity(units.parse_time, _NUMBER + "(ns|us|µs|ms|s|min|h)$", "80ms", "a time")]
+Rate = Annotated[int, *_quantity(units.parse_rate, _NUMBER + "[kMGT]?bit/s$", "12Mbit/s", "a rate")]
+RateOrZero = Annotated[
+    int, *_quantity(units.parse_rate_or_zero, _NUMBER + "[kMGT]?bit/s$", "0bit/s", "a rate; zero is an outage")
+]
+Size = Annotated[int, *_quantity(units.parse_size, _NUMBER + "([kMG]|[KMG]i)?B$", "64kB", "a size")]
+Packets = Annotated[int, *_quantity(units.parse_packets, "^[0-9]+ ?pkt$", "50pkt", "a number of packets")]
+
+_LIMIT_PATTERN = _NUMBER + "(pkt|([kMG]|[KMG]i)?B|ns|us|µs|ms|s|bdp)$|^infinite$"
+_LIMIT_SCHEMA: dict[str, Any] = {
+    "description": 'what the queue holds: packets, bytes, time, "1bdp", "infinite"; or a list of different limits',
+    "anyOf": [
+        {"type": "string", "pattern": _LIMIT_PATTERN, "examples": ["50pkt"]},
+        {"type": "array", "items": {"type": "string", "pattern": _LIMIT_PATTERN}, "minItems": 1},
+    ],
+}
+
+
+QueueLimit = Annotated[units.Limit, PlainValidator(units.parse_limit), WithJsonSchema(_LIMIT_SCHEMA)]
+
+_RATIO_SCHEMA: dict[str, Any] = {
+    "description": 'a ratio, 0 <= ratio < 1, or a text such as "1%"',
+    "anyOf": [
+        {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%$"},
+    ],
+}
+Ratio = Annotated[float, BeforeValidator(units.parse_ratio), WithJsonSchema(_RATIO_SCHEMA)]

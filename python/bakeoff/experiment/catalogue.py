@@ -1,0 +1,157 @@
+"""What the core offers: the schemes and queues by which names and parameters of an experiment are checked."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.errors import UserError
+from bakeoff.experiment.base import nearest
+from bakeoff.experiment.units import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a scheme or queue.
+
+    Attributes:
+        name: its key.
+        kind: `number`, `flag` (true or false), `choice` (one of the options) or `text`.
+        default: value if not given.
+        unit: unit of a number; empty if it has none.
+        doc: what it does.
+        least: smallest number allowed.
+        most: largest number allowed.
+        options: what can be chosen.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    unit: str
+    doc: str
+    least: float = -math.inf
+    most: float = math.inf
+    options: tuple[str, ...] = ()
+
+    def problem(self, value: Any) -> str | None:
+        """What is wrong with a value, and what would be right; None if it is fine."""
+        if self.kind == "flag":
+            right = isinstance(value, bool)
+        elif self.kind == "choice":
+            right = value in self.options
+        elif self.kind == "number":
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            right = number and self.least <= value <= self.most
+        else:
+            right = isinstance(value, str)
+        return None if right else f"{shown(value)} is not possible; write {self.values}"
+
+    @property
+    def values(self) -> str:
+        """What it can be, in words."""
+        if self.kind == "flag":
+            return "true or false"
+        if self.kind == "choice":
+            return " or ".join(f'"{option}"' for option in self.options)
+        if self.kind == "number":
+            return f"a number from {self.least:g} to {self.most:g}"
+        return "a text"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A scheme or queue.
+
+    Attributes:
+        name: its key in experiment files.
+        title: its name in reports.
+        source: where its definition comes from.
+        parameters: what can be set.
+        telemetry: internal state that is recorded: name, unit and meaning.
+    """
+
+    name: str
+    title: str
+    source: str
+    parameters: tuple[Parameter, ...] = ()
+    telemetry: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Schemes and queues by name."""
+
+    schemes: Mapping[str, Entry]
+    queues: Mapping[str, Entry]
+
+    def check_scheme(self, name: str) -> None:
+        """Checks the name of a scheme.
+
+        Raises:
+            UserError: it is unknown; the message lacks the place.
+        """
+        entry = self.schemes.get(name)
+        if entry is None:
+            raise UserError(f"{shown(name)} is not a scheme; {nearest(name, self.schemes)}")
+
+    def check_parameter(self, scheme: str, name: str, value: Any) -> None:
+        """Checks a parameter of a scheme that exists.
+
+        Raises:
+            UserError: the scheme has no such parameter, or not with this value; the message lacks the place.
+        """
+        known = {parameter.name: parameter for parameter in self.schemes[scheme].parameters}
+        if name not in known:
+            raise UserError(f"{scheme} has no such parameter; {nearest(name, known)}")
+        if (problem := known[name].problem(value)) is not None:
+            raise UserError(problem)
+
+    def check_queue(self, kind: str) -> None:
+        """Checks the name of a queue.
+
+        Raises:
+            UserError: it is unknown; the message lacks the place.
+        """
+        if kind not in self.queues:
+            raise UserError(f"{shown(kind)} is not a queue; {nearest(kind, self.queues)}")
+
+
+def decode(schemes: str, queues: str) -> Catalogue:
+    """The catalogue from what the core says of itself in JSON."""
+    return Catalogue(_entries(schemes), _entries(queues))
+
+
+def _entries(text: str) -> dict[str, Entry]:
+    entries = {}
+    for item in json.loads(text):
+        parameters = tuple(
+            Parameter(
+                name=entry["name"],
+                kind=entry["kind"],
+                default=entry["default"],
+                unit=entry["unit"],
+                doc=entry["doc"],
+                least=entry.get("min", -math.inf),
+                most=entry.get("max", math.inf),
+                options=tuple(entry.get("options", ())),
+            )
+            for entry in item["parameters"]
+        )
+        telemetry = tuple(item["telemetry"])
+        entries[item["name"]] = Entry(item["name"], item["title"], item["source"], parameters, telemetry)
+    return entries
+
+
+@functools.cache
+def of_core() -> Catalogue:
+    """What the built core offers."""
+    from bakeoff import _core  # noqa: PLC0415 - checking a file's shape needs no core
+
+    return decode(_core.schemes(), _core.queues())

@@ -1,0 +1,153 @@
+"""What a run will cost, before it is started; good to a factor of two for bulk traffic, which is enough to plan."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.errors import UserError
+from bakeoff.experiment.limits import MAX_PACKETS
+from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# Measured on one core of 2024; what varies most is the scheme.
+_PACKETS_PER_CPU_SECOND = 1.0e6
+_CPU_SECONDS_PER_RUN = 0.02
+_DISK_BYTES_PER_RUN = 20_000
+_DISK_BYTES_PER_PACKET = 16
+_DISK_BYTES_PER_BIN = 90
+_MEMORY_BYTES_PER_PACKET = 160
+_MEMORY_BYTES_PER_BIN = 600
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An estimate.
+
+    Attributes:
+        packets: packets sent in the data direction.
+        cpu_s: seconds of one core.
+        disk_bytes: size of the recording.
+        memory_bytes: peak memory while one run is recorded and written.
+    """
+
+    packets: int
+    cpu_s: float
+    disk_bytes: int
+    memory_bytes: int
+
+    def __add__(self, other: Cost) -> Cost:
+        """The cost of both, one after the other."""
+        return Cost(
+            self.packets + other.packets,
+            self.cpu_s + other.cpu_s,
+            self.disk_bytes + other.disk_bytes,
+            max(self.memory_bytes, other.memory_bytes),
+        )
+
+
+def cost(scenario: Mapping[str, Any]) -> Cost:
+    """What one run costs."""
+    packets = sum(_packets(scenario, direction) for direction in ("forward", "reverse"))
+    bins = scenario["duration_ns"] // scenario["record"]["interval_ns"] * (len(scenario["flows"]) + 1)
+    level = scenario["record"]["level"]
+    rows = packets if level == "packets" else 0
+    bins = 0 if level == "summary" else bins
+    return Cost(
+        packets,
+        _CPU_SECONDS_PER_RUN + packets / _PACKETS_PER_CPU_SECOND,
+        _DISK_BYTES_PER_RUN + rows * _DISK_BYTES_PER_PACKET + bins * _DISK_BYTES_PER_BIN,
+        rows * _MEMORY_BYTES_PER_PACKET + bins * _MEMORY_BYTES_PER_BIN,
+    )
+
+
+def total(scenarios: Iterable[Mapping[str, Any]]) -> Cost:
+    """What several runs cost; memory is that of the largest."""
+    whole = Cost(0, 0.0, 0, 0)
+    for scenario in scenarios:
+        whole += cost(scenario)
+    return whole
+
+
+def check(scenario: Mapping[str, Any], where: str) -> None:
+    """Refuses what would not end, or not fit this machine.
+
+    Raises:
+        UserError: the run has too many packets, or its recording needs more memory than there is.
+    """
+    _check_bounded(scenario, where)
+    estimate = cost(scenario)
+    if estimate.packets > MAX_PACKETS:
+        raise UserError(
+            f"{where}: about {estimate.packets:.1e} packets, which would take {estimate.cpu_s / 3600:.0f} hours of "
+            f"CPU; the most is {MAX_PACKETS:.0e}: shorten the duration or lower the rate"
+        )
+    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if estimate.memory_bytes > installed:
+        raise UserError(
+            f"{where}: recording it needs about {estimate.memory_bytes / 1e9:.0f} GB of memory, and this machine has "
+            f'{installed / 1e9:.0f} GB; set record.level to "summary" or record.interval to a longer time'
+        )
+
+
+def _check_bounded(scenario: Mapping[str, Any], where: str) -> None:
+    for number, flow in enumerate(scenario["flows"], 1):
+        unlimited = _rate(scenario[flow["direction"]]) is None
+        if unlimited and flow["traffic"]["kind"] != "finite" and flow["receive_window_bytes"] is None:
+            raise UserError(
+                f"{where}: nothing bounds flow {number}: give a {flow['direction']} hop a rate, "
+                "or the flow a receive_window or finite traffic"
+            )
+
+
+def _packets(scenario: Mapping[str, Any], direction: str) -> int:
+    flows = [flow for flow in scenario["flows"] if flow["direction"] == direction]
+    if not flows:
+        return 0
+    rate = _rate(scenario[direction])
+    wanted = sum(_wanted(flow, scenario) for flow in flows)
+    if rate is None:
+        return int(wanted)
+    first = min(flow["start_ns"] for flow in flows)
+    last = max(flow["stop_ns"] for flow in flows)
+    size = min(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
+    carried = rate * (last - first) / 8e9 / size
+    return int(min(wanted, carried))
+
+
+def _wanted(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> float:
+    """Packets that a flow would send if its own limits were all."""
+    active_ns = flow["stop_ns"] - flow["start_ns"]
+    wanted = float("inf")
+    traffic = flow["traffic"]
+    if traffic["kind"] == "finite":
+        wanted = traffic["size_bytes"] / flow["mss_bytes"]
+    window = flow["receive_window_bytes"]
+    if window is not None:
+        rtt_ns = sum(hop["delay_ns"] for hop in [*scenario["forward"], *scenario["reverse"]])
+        rtt_ns = max(rtt_ns + 2 * flow["extra_delay_ns"], 10_000)
+        wanted = min(wanted, window / flow["mss_bytes"] * active_ns / rtt_ns)
+    if traffic["kind"] == "on-off":
+        wanted *= traffic["on_ns"] / (traffic["on_ns"] + traffic["off_ns"])
+    return wanted
+
+
+def _rate(hops: Iterable[Mapping[str, Any]]) -> float | None:
+    """Mean rate of the narrowest hop in bit/s; None if all are unlimited."""
+    rates = [rate for hop in hops if (rate := _link_rate(hop["link"])) is not None]
+    return min(rates, default=None)
+
+
+def _link_rate(link: Mapping[str, Any]) -> float | None:
+    kind = link["kind"]
+    if kind == "unlimited":
+        return None
+    if kind == "trace":
+        opportunities = link["opportunities_ms"]
+        return float(len(opportunities) * BITS_PER_OPPORTUNITY * 1000 / opportunities[-1])
+    if kind == "schedule":
+        return float(max(step["rate_bps"] for step in link["steps"]))
+    return float(link["rate_bps"])

@@ -1,0 +1,81 @@
+"""The flows of an experiment file: who sends what, from when to when, with which transport."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from bakeoff.experiment.base import Model, Packets, Size, Time, default
+from bakeoff.experiment.limits import MAX_FLOWS
+
+Parameter = bool | int | float | str
+
+
+class Bulk(Model):
+    """As much as the network takes."""
+
+    kind: Literal["bulk"]
+
+
+class Finite(Model):
+    """A transfer of a given size."""
+
+    kind: Literal["finite"]
+    size: Size = Field(description="bytes to deliver")
+
+
+class OnOff(Model):
+    """Bursts of bulk data with silence between them."""
+
+    kind: Literal["on-off"]
+    on: Time = Field(gt=0, description="length of a burst, or its mean")
+    off: Time = Field(gt=0, description="length of a silence, or its mean")
+    distribution: Literal["constant", "exponential"] = "constant"
+
+
+_TRAFFIC_KINDS = ("bulk", "finite", "on-off")
+
+
+def _traffic_kind(value: Any) -> str | None:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return f"<{kind}>" if kind in _TRAFFIC_KINDS else None
+
+
+Traffic = Annotated[
+    Annotated[Bulk, Tag("<bulk>")] | Annotated[Finite, Tag("<finite>")] | Annotated[OnOff, Tag("<on-off>")],
+    Discriminator(
+        _traffic_kind,
+        custom_error_type="sentence",
+        custom_error_message="{sentence}",
+        custom_error_context={
+            "sentence": 'write { kind = "bulk" }, { kind = "finite", size = "10MB" } '
+            'or { kind = "on-off", on = "1s", off = "1s" }'
+        },
+    ),
+]
+
+
+class Flow(Model):
+    """One sender and receiver, or several alike."""
+
+    scheme: str | None = Field(None, description="congestion control; without it the axis matrix.scheme decides")
+    parameters: dict[str, Parameter] = Field({}, description="parameters of the scheme; `bakeoff show SCHEME`")
+    traffic: Traffic = Field(default_factory=lambda: Bulk(kind="bulk"), description="what the application sends")
+    start: Time = default(0, "0s", "when it starts, before start_jitter")
+    stop: Time | None = Field(None, description="when it stops sending; default: the end of the run")
+    count: int = Field(1, ge=1, description="how many flows like this one")
+    interval: Time = default(0, "0s", "time between the starts of those flows")
+    direction: Literal["forward", "reverse"] = Field("forward", description="which way the data goes")
+    extra_delay: Time = default(0, "0s", "one way, added each way for this flow only")
+    mss: Size = default(1448, "1448B", "largest payload of a packet; headers of 52 bytes come on top")
+    receive_window: Size | None = Field(None, description="largest window that the receiver grants; default: unlimited")
+    pacing: Literal["auto", "internal"] = Field(
+        "auto", description="auto: schemes with a rate of their own are paced; internal: all others too, as in Linux"
+    )
+    burst: Packets = default(1, "1pkt", "packets that the pacer releases back to back")
+    ecn: Literal["off", "classic"] = Field("off", description="explicit congestion notification")
+    send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")
+
+
+Flows = Annotated[list[Flow], Field(min_length=1, max_length=MAX_FLOWS)]

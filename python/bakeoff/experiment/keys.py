@@ -1,0 +1,169 @@
+"""Dotted keys: `path.forward.0.rate`, and short words for the common ones.
+
+Numbers are those of the report: hops count from 0, flows from 1; `*` stands for all of them. The short words are also
+allowed behind `path.` (`path.trace`), and mean the only forward hop:
+
+| word | sets |
+|---|---|
+| `scheme` | the scheme of every flow that names none |
+| `rtt` | the base RTT: half of it in the first hop of each direction, none in the other hops |
+| `rate`, `loss` | that key |
+| `queue` | a limit ("50pkt"), or the whole queue |
+| `trace` | the rate, as a mahimahi trace |
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.errors import UserError
+from bakeoff.experiment.units import UnitError, format_time, parse_time, shown
+
+SHORT_WORDS = ("scheme", "rtt", "rate", "queue", "loss", "trace")
+SETTABLE = ("path", "flow", "duration", "record", "start_jitter")
+"""First words of keys that an axis of the matrix may set."""
+
+USE = "path.use"
+RATE_FORMS = ("poisson", "trace", "schedule")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value for a key of the file.
+
+    Attributes:
+        key: the key as written.
+        value: as TOML would read it.
+        origin: who says so, for messages.
+    """
+
+    key: str
+    value: Any
+    origin: str
+
+    def fail(self, sentence: str) -> UserError:
+        """An error about this setting."""
+        return UserError(f"{self.origin}: {sentence}")
+
+
+def short_word(key: str) -> str | None:
+    """The short word that a key is, or None."""
+    word = key.removeprefix("path.")
+    return word if word in SHORT_WORDS and (word != "scheme" or key == "scheme") else None
+
+
+def apply(raw: dict[str, Any], setting: Setting) -> list[str]:
+    """Puts a setting into a file's content, in place.
+
+    Returns:
+        the full keys that it set, numbers as in `Setting.key`.
+
+    Raises:
+        UserError: there is no such place.
+    """
+    word = short_word(setting.key)
+    if word == "scheme":
+        return _fill_schemes(raw, setting)
+    if word == "rtt":
+        return _set_rtt(raw, setting)
+    if word is not None:
+        hops = _hops(raw, "forward", setting)
+        if len(hops) != 1:
+            key = f"path.forward.N.{word}"
+            raise setting.fail(f'the path has {len(hops)} forward hops; say which one with "{key}"')
+        value = setting.value
+        if word == "trace":
+            word, value = "rate", {"trace": value}
+        elif word == "queue" and not isinstance(value, dict):
+            word = "queue.limit"
+        setting = Setting(f"path.forward.0.{word}", value, setting.origin)
+    parts = setting.key.split(".")
+    if not all(parts):
+        raise setting.fail('not a key; write for example "path.forward.0.rate"')
+    return _put(raw, parts, setting, "")
+
+
+def _put(node: Any, parts: list[str], setting: Setting, above: str) -> list[str]:
+    head, rest = parts[0], parts[1:]
+    here = f"{above}{head}"
+    if isinstance(node, list):
+        touched = []
+        for index in _indices(node, head, setting, above.rstrip(".")):
+            if rest:
+                touched += _put(node[index], rest, setting, f"{above}{index + _base(above)}.")
+            else:
+                node[index] = copy.deepcopy(setting.value)
+                touched.append(f"{above}{index + _base(above)}")
+        return touched
+    if not isinstance(node, dict):
+        raise setting.fail(f"{above.rstrip('.')} is not a table")
+    if not rest:
+        node[head] = copy.deepcopy(setting.value)
+        return [here]
+    if here in {"flow", "path.forward", "path.reverse"} and not isinstance(node.get(head), list):
+        raise setting.fail(f"the file has no [[{here}]] to set it in")
+    if not isinstance(node.get(head), (dict, list)) or (head == "rate" and rest[0] in RATE_FORMS):
+        # The forms of a rate exclude each other: naming one replaces the other.
+        node[head] = {key: value for key, value in _table(node.get(head)).items() if key == rest[0]}
+    return _put(node[head], rest, setting, f"{here}.")
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _base(above: str) -> int:
+    return 1 if above == "flow." else 0
+
+
+def _indices(items: list[Any], word: str, setting: Setting, name: str) -> list[int]:
+    if word == "*":
+        return list(range(len(items)))
+    first = _base(f"{name}.")
+    last = first + len(items) - 1
+    if not (word.isascii() and word.isdigit() and len(word) < 8 and first <= int(word) <= last):
+        known = f"{name}.{first}" if first == last else f"{name}.{first} to {name}.{last}"
+        raise setting.fail(f"there is no {name}.{word}; the file has {known}, and {name}.* means all")
+    return [int(word) - first]
+
+
+def _hops(raw: dict[str, Any], direction: str, setting: Setting) -> list[dict[str, Any]]:
+    path = raw.get("path")
+    hops = path.get(direction, []) if isinstance(path, dict) else []
+    if not isinstance(hops, list) or not all(isinstance(hop, dict) for hop in hops):
+        raise setting.fail(f"path.{direction} is not a list of tables; write [[path.{direction}]]")
+    return hops
+
+
+def _fill_schemes(raw: dict[str, Any], setting: Setting) -> list[str]:
+    flows = raw.get("flow")
+    if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
+        raise setting.fail("the file has no [[flow]] to give the scheme to")
+    touched = []
+    for number, flow in enumerate(flows, 1):
+        if "scheme" not in flow:
+            flow["scheme"] = setting.value
+            touched.append(f"flow.{number}.scheme")
+    if not touched:
+        raise setting.fail('every flow names its own scheme, so this changes nothing; set "flow.1.scheme" and so on')
+    return touched
+
+
+def _set_rtt(raw: dict[str, Any], setting: Setting) -> list[str]:
+    try:
+        rtt_ns = parse_time(setting.value)
+    except UnitError as error:
+        raise setting.fail(str(error)) from error
+    forward, reverse = _hops(raw, "forward", setting), _hops(raw, "reverse", setting)
+    if not forward:
+        raise setting.fail("the file has no [[path.forward]] to set it in")
+    if rtt_ns % 2:
+        raise setting.fail(f"{shown(setting.value)}: half of it goes each way, so it must be an even number of ns")
+    touched = []
+    for direction, hops in (("forward", forward), ("reverse", reverse)):
+        for index, hop in enumerate(hops):
+            hop["delay"] = format_time(rtt_ns // 2 if index == 0 else 0)
+            touched.append(f"path.{direction}.{index}.delay")
+    return touched

@@ -1,0 +1,20 @@
+"""Sizes beyond which an experiment is a slip of the pen, and refused before anything is allocated."""
+
+MAX_FLOWS = 10_000
+"""Flows of one run."""
+
+MAX_REPEATS = 10_000
+"""Repeats of one cell."""
+
+MAX_RUNS = 100_000
+"""Runs of one plan."""
+
+MAX_PACKETS = 10**10
+"""Packets of one run: some two hours of one core."""
+
+MIN_MSS_BYTES = 100
+MAX_MSS_BYTES = 65_000
+"""Payload of a full packet; with its headers it fits an IP packet."""
+
+HEADER_BYTES = 52
+"""IPv4 and TCP headers with timestamps: 20 + 20 + 12."""

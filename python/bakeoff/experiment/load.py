@@ -1,0 +1,230 @@
+"""Loading an experiment: a file, what the command line changes in it, and the cells of its matrix."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from bakeoff import references
+from bakeoff.claims import ClaimSyntaxError, check
+from bakeoff.errors import UserError
+from bakeoff.experiment import keys, matrix, overrides, resolve, source
+from bakeoff.experiment.base import nearest
+from bakeoff.experiment.problems import first_problem
+from bakeoff.experiment.schema import ExperimentFile
+from bakeoff.experiment.units import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bakeoff.experiment.catalogue import Catalogue
+    from bakeoff.experiment.keys import Setting
+    from bakeoff.experiment.matrix import Axis, Choice
+    from bakeoff.experiment.schema import Claim
+    from bakeoff.experiment.source import Source
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the matrix.
+
+    Attributes:
+        labels: the value of each axis.
+        model: the experiment with those values in place.
+        scenario: what a world runs, without the seed.
+    """
+
+    labels: dict[str, str]
+    model: ExperimentFile
+    scenario: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment, checked as far as its first cell.
+
+    Attributes:
+        source: the file it comes from.
+        changes: what the command line changes, as `KEY=VALUE`.
+        settings: those changes that are outside the matrix.
+        axes: the matrix.
+        first: its first cell; name, repeats, claims and all else that no axis can change are read there.
+        catalogue: schemes and queues that exist.
+    """
+
+    source: Source
+    changes: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    axes: tuple[Axis, ...]
+    first: Cell
+    catalogue: Catalogue
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment, also of the folder of its results."""
+        return self.first.model.name
+
+    @property
+    def title(self) -> str:
+        """Heading of the report; the name if the file has none."""
+        return self.first.model.title or self.name
+
+    @property
+    def description(self) -> str:
+        """A paragraph for the report."""
+        return self.first.model.description
+
+    @property
+    def doc(self) -> str:
+        """Text of the suite, in Markdown; empty for a user's file."""
+        return self.source.doc
+
+    @property
+    def repeats(self) -> int:
+        """Runs of each cell."""
+        return self.first.model.repeats
+
+    @property
+    def seed(self) -> int:
+        """What all randomness follows from."""
+        return self.first.model.seed
+
+    @property
+    def world(self) -> str:
+        """What executes the runs."""
+        return self.first.model.world
+
+    @property
+    def reference(self) -> str | None:
+        """Name of the published numbers to show beside ours."""
+        return self.first.model.reference
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the results are expected to show."""
+        return tuple(self.first.model.claim)
+
+    def cells(self) -> Iterator[Cell]:
+        """All cells, the last axis moving fastest.
+
+        Raises:
+            UserError: a cell cannot be run.
+        """
+        for choices in matrix.cells(self.axes):
+            yield _cell(self.source, self.settings, self.axes, choices, self.catalogue)
+
+
+def load(name_or_path: str, changes: Sequence[str] = (), catalogue: Catalogue | None = None) -> Experiment:
+    """Loads a suite or a file.
+
+    Args:
+        name_or_path: name of a suite, or path of an experiment file.
+        changes: `KEY=VALUE` settings that override the file.
+        catalogue: schemes and queues that exist; by default those of the core.
+
+    Raises:
+        UserError: the file or a setting is wrong.
+    """
+    if catalogue is None:
+        from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415 - the core is loaded when it is needed
+
+        catalogue = of_core()
+    return check_source(source.find(name_or_path), changes, catalogue)
+
+
+def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) -> Experiment:
+    """The experiment of a file that was read.
+
+    Raises:
+        UserError: its content or a setting is wrong.
+    """
+    raw = dict(found.raw)
+    settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
+    axes = matrix.parse(raw.pop("matrix", None), found.name)
+    _check_values(axes, catalogue, found.name)
+    stripped = source.Source(found.name, found.folder, raw, found.doc)
+    first = _cell(stripped, settings, axes, next(matrix.cells(axes)), catalogue)
+    _check_claims(first.model.claim, axes, found.name)
+    _check_reference(first.model.reference, found.name)
+    return Experiment(stripped, tuple(changes), settings, axes, first, catalogue)
+
+
+def _cell(
+    found: Source,
+    settings: Sequence[Setting],
+    axes: Sequence[Axis],
+    choices: Sequence[Choice],
+    catalogue: Catalogue,
+) -> Cell:
+    raw = copy.deepcopy(found.raw)
+    # A named path must be in place before its hops can be changed.
+    ordered = sorted(
+        [*settings, *(setting for choice in choices for setting in choice.settings)],
+        key=lambda setting: setting.key != keys.USE,
+    )
+    touched: list[tuple[str, str]] = []
+    for index, setting in enumerate(ordered):
+        if setting.key != keys.USE and (index == 0 or ordered[index - 1].key == keys.USE):
+            source.use_named_path(raw, found.name)
+        touched += [(key, setting.origin) for key in keys.apply(raw, setting)]
+    source.use_named_path(raw, found.name)
+    try:
+        model = ExperimentFile.model_validate(raw)
+    except ValidationError as error:
+        key, sentence = first_problem(error)
+        raise UserError(f"{_blamed(key, touched, found.name)}{key}: {sentence}") from error
+    try:
+        scenario = resolve.scenario(model, found.folder, catalogue)
+    except resolve.KeyProblem as error:
+        raise UserError(f"{_blamed(error.key, touched, found.name)}{error}") from error
+    labels = {axis.name: choice.label for axis, choice in zip(axes, choices, strict=True)}
+    return Cell(labels, model, scenario)
+
+
+def _blamed(key: str, touched: Sequence[tuple[str, str]], name: str) -> str:
+    """Who put the value of a key there: the file, an axis or the command line."""
+    for other, origin in reversed(touched):
+        if f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}."):
+            return f"{origin}: "
+    return f"{name}: " if key else name
+
+
+def _check_values(axes: Sequence[Axis], catalogue: Catalogue, name: str) -> None:
+    """Finds a misspelt scheme in any place of the axis, not only the first."""
+    for axis in axes:
+        for choice in axis.choices if axis.name == "scheme" else ():
+            for setting in choice.settings:
+                if isinstance(setting.value, str):
+                    try:
+                        catalogue.check_scheme(setting.value)
+                    except UserError as error:
+                        raise UserError(f"{name}: matrix.scheme: {error}") from error
+
+
+def _check_claims(claims: Sequence[Claim], axes: Sequence[Axis], name: str) -> None:
+    known = {axis.name: [choice.label for choice in axis.choices] for axis in axes}
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        where = f"{name}: claim.{index}"
+        if claim.id in seen:
+            raise UserError(f"{where}.id: {shown(claim.id)} is the id of an earlier claim; give it another")
+        seen.add(claim.id)
+        for axis, label in claim.where.items():
+            if axis not in known:
+                raise UserError(f"{where}.where: {shown(axis)} is not an axis of the matrix; {nearest(axis, known)}")
+            if label not in known[axis]:
+                hint = nearest(label, known[axis])
+                raise UserError(f"{where}.where.{axis}: {shown(label)} is not a value of that axis; {hint}")
+        try:
+            check(claim.measure, claim.expect)
+        except ClaimSyntaxError as error:
+            raise UserError(f"{where}: {error}") from error
+
+
+def _check_reference(reference: str | None, name: str) -> None:
+    if reference is not None and reference not in references.names():
+        hint = nearest(reference, references.names())
+        raise UserError(f"{name}: reference: {shown(reference)} is not a published reference; {hint}")

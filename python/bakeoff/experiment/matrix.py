@@ -1,0 +1,164 @@
+"""The matrix: axes, each a list of values for one key or a table of named variants that set several.
+
+    [matrix]
+    scheme = ["cubic", "bbr"]
+    "path.forward.0.delay" = ["10ms", "80ms"]
+
+    [matrix.pair.cubic-vs-bbr]
+    "flow.1.scheme" = "cubic"
+    "flow.2.scheme" = "bbr"
+
+Each combination is a cell and runs `repeats` times. Seeds follow from the seed of the experiment and the number of the
+repeat alone, so that all cells meet the same chance.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.errors import UserError
+from bakeoff.experiment import keys
+from bakeoff.experiment.base import nearest
+from bakeoff.experiment.keys import Setting
+from bakeoff.experiment.limits import MAX_RUNS
+from bakeoff.experiment.schema import label
+from bakeoff.experiment.units import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_FORMS = 'write a list of values, as in scheme = ["bbr", "cubic"]'
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of an axis.
+
+    Attributes:
+        label: its name in cells, tables and claims.
+        settings: what it sets.
+    """
+
+    label: str
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of the matrix.
+
+    Attributes:
+        name: the key it sets, or the name of a table of variants.
+        choices: its values, in the order of the file.
+    """
+
+    name: str
+    choices: tuple[Choice, ...]
+
+
+def parse(matrix: Any, source: str) -> tuple[Axis, ...]:
+    """The axes of a file's `matrix` table.
+
+    Args:
+        matrix: the table as TOML has it; None if there is none.
+        source: name of the file, for messages.
+
+    Raises:
+        UserError: an axis is empty, malformed, lists a value twice, or sets no key.
+    """
+    if matrix is None:
+        return ()
+    if not isinstance(matrix, dict):
+        raise UserError(f"{source}: matrix: must be a table, not {shown(matrix)}; write [matrix]")
+    if not matrix:
+        raise UserError(f'{source}: matrix: has no axis; add one, as in scheme = ["bbr", "cubic"], or remove [matrix]')
+    return tuple(_axis(str(name), values, source) for name, values in matrix.items())
+
+
+def _axis(name: str, values: Any, source: str) -> Axis:
+    where = f"{source}: matrix.{name}"
+    if isinstance(values, list):
+        _check_key(name, where)
+        choices = [_value(name, value, f"{where} = {shown(value)}", where) for value in values]
+    elif isinstance(values, dict):
+        if name in keys.SETTABLE:
+            # TOML reads path.forward.0.rate = [...] as tables within tables.
+            raise UserError(f'{where}: write the whole key in quotes, as in "{_dotted(name, values)}" = [...]')
+        choices = [_variant(str(title), settings, f"{where}.{title}", where) for title, settings in values.items()]
+    else:
+        raise UserError(f"{where}: must be a list, not {shown(values)}; {_FORMS}")
+    if not choices:
+        raise UserError(f"{where}: is empty, so there is nothing to run; {_FORMS}")
+    labels: set[str] = set()
+    for choice in choices:
+        if choice.label in labels:
+            raise UserError(f"{where}: {shown(choice.label)} is there twice; keep one of them")
+        labels.add(choice.label)
+    return Axis(name, tuple(choices))
+
+
+def _dotted(key: str, values: Any) -> str:
+    while isinstance(values, dict) and values:
+        word, values = next(iter(values.items()))
+        key = f"{key}.{word}"
+    return key
+
+
+def _check_key(key: str, where: str) -> None:
+    if keys.short_word(key) is None and key.split(".", maxsplit=1)[0] not in keys.SETTABLE:
+        hint = nearest(key, (*keys.SHORT_WORDS, *keys.SETTABLE))
+        raise UserError(f'{where}: not a key that can vary; {hint} (longer keys in quotes: "path.forward.0.delay")')
+
+
+def _value(key: str, value: Any, origin: str, where: str) -> Choice:
+    return Choice(_label(key, value, where), (Setting(key, value, origin),))
+
+
+def _label(key: str, value: Any, where: str) -> str:
+    if isinstance(value, str):
+        # A trace is called by its file, so that results do not depend on where it lies.
+        name = PurePath(value).name if key.rsplit(".", maxsplit=1)[-1] == "trace" else value
+        if name.strip():
+            return name
+    elif isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return label(value)
+    elif isinstance(value, dict) and value:
+        return " ".join(_label(str(key), item, where) for key, item in value.items())
+    elif isinstance(value, list) and value:
+        return "+".join(_label(key, item, where) for item in value)
+    raise UserError(f"{where}: {shown(value)} cannot be a value of an axis; {_FORMS}")
+
+
+def _variant(title: str, settings: Any, origin: str, where: str) -> Choice:
+    if not isinstance(settings, dict) or not settings:
+        dotted = f"{where.rpartition(': ')[2].removeprefix('matrix.')}.{title}"
+        raise UserError(
+            f"{origin}: must be a table of keys to set, not {shown(settings)}; "
+            f'for a single key write it in quotes, as in "{dotted}" = [...]'
+        )
+    if not title.strip():
+        raise UserError(f"{where}: a variant has no name")
+    for key in settings:
+        _check_key(key, origin)
+    return Choice(title, tuple(Setting(key, value, f"{origin}.{key}") for key, value in settings.items()))
+
+
+def count(axes: Sequence[Axis], repeats: int, source: str) -> int:
+    """Number of runs of a matrix.
+
+    Raises:
+        UserError: there are more than anyone would wait for.
+    """
+    runs = repeats * math.prod(len(axis.choices) for axis in axes)
+    if runs > MAX_RUNS:
+        raise UserError(f"{source}: the matrix has {runs} runs; the most is {MAX_RUNS}: shorten an axis, or repeats")
+    return runs
+
+
+def cells(axes: Sequence[Axis]) -> Iterator[tuple[Choice, ...]]:
+    """All combinations, the last axis moving fastest."""
+    return itertools.product(*(axis.choices for axis in axes))

@@ -1,0 +1,83 @@
+"""What the command line changes in a file: `--set KEY=VALUE` and `--scheme`.
+
+A value is read as TOML if it is a number, a truth value, a list or a table, and is text otherwise, so that
+`--set path.forward.0.rate=2Mbit/s` needs no quotes. Below `matrix.` a comma separates values. A key that is an axis of
+the matrix narrows that axis to the one value.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.errors import UserError
+from bakeoff.experiment.keys import Setting, short_word
+from bakeoff.experiment.units import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MATRIX = "matrix."
+_FORM = "write KEY=VALUE, as in --set path.forward.0.rate=2Mbit/s"
+
+
+def parse(assignment: str) -> Setting:
+    """One `KEY=VALUE`.
+
+    Raises:
+        UserError: it has no key, no `=` or no value.
+    """
+    key, equals, text = assignment.partition("=")
+    key, text = key.strip(), text.strip()
+    if not equals or not key or not text:
+        raise UserError(f"--set {shown(assignment)}: {_FORM}")
+    origin = f"--set {key}={text}" if len(text) <= 60 else f"--set {key}"
+    value: Any = _read(text)
+    if key.startswith(_MATRIX) and not isinstance(value, (list, dict)):
+        value = [_read(part.strip()) for part in text.split(",")]
+    if key.split(".")[-1] == "trace":
+        # What is typed in a shell is relative to where it is typed, not to the file.
+        value = [_absolute(item) for item in value] if isinstance(value, list) else _absolute(value)
+    return Setting(key, value, origin)
+
+
+def _absolute(value: Any) -> Any:
+    return str(Path.cwd() / os.path.expanduser(value)) if isinstance(value, str) else value  # noqa: PTH111 - never raises
+
+
+def _read(text: str) -> Any:
+    try:
+        value = tomllib.loads(f"value = {text}\n")["value"]
+    except (ValueError, KeyError, RecursionError):
+        return text
+    return value if isinstance(value, (bool, int, float, str, list, dict)) else text
+
+
+def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> list[Setting]:
+    """Changes the matrix in place, and returns the settings that are about something else.
+
+    Raises:
+        UserError: the matrix is not a table.
+    """
+    rest = []
+    for setting in settings:
+        matrix = raw.get("matrix", {})
+        if not isinstance(matrix, dict):
+            return list(settings)
+        if setting.key.startswith(_MATRIX):
+            raw["matrix"] = {**matrix, setting.key.removeprefix(_MATRIX): setting.value}
+        elif (axis := _same_axis(setting.key, matrix)) is not None:
+            raw["matrix"] = {**matrix, axis: [setting.value]}
+        else:
+            rest.append(setting)
+    return rest
+
+
+def _same_axis(key: str, matrix: dict[str, Any]) -> str | None:
+    word = short_word(key)
+    for axis, values in matrix.items():
+        if isinstance(values, list) and (axis == key or (word is not None and short_word(axis) == word)):
+            return axis
+    return None

@@ -1,0 +1,134 @@
+"""The plan: every run of an experiment, with a name, a seed and a scenario."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.experiment import estimate, matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bakeoff.experiment.load import Cell, Experiment
+
+_MAX_NAME = 120
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run to be executed.
+
+    Attributes:
+        id: readable name, unique in the plan, fit for a folder.
+        cell: the value of each axis.
+        repeat: which repetition, from 1.
+        seed: seed of all its random streams.
+        scenario: what the world runs.
+    """
+
+    id: str
+    cell: dict[str, str]
+    repeat: int
+    seed: int
+    scenario: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment and its runs, in the order in which they are started: all cells once, then all again."""
+
+    experiment: Experiment
+    runs: tuple[PlannedRun, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The resolved experiment, as the result folder keeps it; the same for the same file and settings."""
+        experiment = self.experiment
+        model = experiment.first.model
+        return {
+            "name": experiment.name,
+            "title": experiment.title,
+            "description": experiment.description,
+            "doc": experiment.doc,
+            "source": experiment.source.name,
+            "settings": [f"--set {change}" for change in experiment.changes],
+            "world": experiment.world,
+            "duration_ns": model.duration,
+            "repeats": experiment.repeats,
+            "seed": experiment.seed,
+            "record": {"level": model.record.level, "interval_ns": model.record.interval},
+            "reference": experiment.reference,
+            "axes": {axis.name: [choice.label for choice in axis.choices] for axis in experiment.axes},
+            "claims": [claim.model_dump() for claim in experiment.claims],
+            "scenarios_sha256": self._digest(),
+        }
+
+    def _digest(self) -> str:
+        """What tells two plans apart whose runs have the same names."""
+        digest = hashlib.sha256()
+        for run in self.runs:
+            if run.repeat == 1:
+                digest.update(json.dumps(run.scenario, sort_keys=True).encode())
+        return digest.hexdigest()
+
+
+def expand(experiment: Experiment) -> Plan:
+    """All runs of an experiment.
+
+    Raises:
+        UserError: a cell cannot be run, or the whole is larger than anyone would wait for.
+    """
+    matrix.count(experiment.axes, experiment.repeats, experiment.source.name)
+    cells = list(experiment.cells())
+    for cell in cells:
+        estimate.check(cell.scenario, _where(experiment, cell))
+    names = _names([cell.labels for cell in cells])
+    width = len(str(experiment.repeats))
+    runs = tuple(
+        PlannedRun(
+            id=f"{name}run{repeat:0{width}}",
+            cell=dict(cell.labels),
+            repeat=repeat,
+            seed=(seed := derive_seed(experiment.seed, repeat)),
+            scenario={"seed": seed, **cell.scenario},
+        )
+        for repeat in range(1, experiment.repeats + 1)
+        for name, cell in zip(names, cells, strict=True)
+    )
+    return Plan(experiment, runs)
+
+
+def _where(experiment: Experiment, cell: Cell) -> str:
+    labels = ", ".join(f"{axis} {label}" for axis, label in cell.labels.items())
+    return f"{experiment.source.name} ({labels})" if labels else experiment.source.name
+
+
+def derive_seed(seed: int, repeat: int) -> int:
+    """The seed of a repetition: the same in every cell, so that schemes are compared under the same chance.
+
+    It has 53 bits, which any reader of JSON keeps exactly.
+    """
+    digest = hashlib.sha256(f"bakeoff repeat {seed} {repeat}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 11
+
+
+def _names(cells: Iterable[dict[str, str]]) -> list[str]:
+    """The beginning of each run's name: its labels, fit for any file system, and told apart where they coincide."""
+    names: list[str] = []
+    seen: set[str] = set()
+    for labels in cells:
+        name = "".join(f"{_word(label)}_" for label in labels.values())
+        if len(name) > _MAX_NAME or name.casefold() in seen:
+            digest = hashlib.sha256(repr(sorted(labels.items())).encode()).hexdigest()[:8]
+            name = f"{name[:_MAX_NAME]}{digest}_"
+        seen.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def _word(label: str) -> str:
+    word = re.sub(r"[^A-Za-z0-9.+%-]+", "-", label)
+    return word if re.match(r"[A-Za-z0-9]", word) else f"x{word}"

@@ -1,0 +1,74 @@
+"""From what the schema found to the one sentence that a person reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.experiment.base import SENTENCE, UNKNOWN_KEY
+from bakeoff.experiment.units import UnitError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_SENTENCES = {
+    "missing": "missing",
+    "string_type": "must be a text, not {input}",
+    "int_type": "must be a whole number, not {input}",
+    "float_type": "must be a number, not {input}",
+    "bool_type": "must be true or false, not {input}",
+    "list_type": "must be a list, not {input}",
+    "dict_type": "must be a table, not {input}",
+    "model_type": "must be a table, not {input}",
+    "model_attributes_type": "must be a table, not {input}",
+    "literal_error": "{input} is not known; write {expected}",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}, not {input}",
+    "less_than_equal": "must be at most {le}, not {input}",
+    "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
+    "too_long": "has {actual_length} entries; the most is {max_length}",
+    "string_pattern_mismatch": "{input} does not fit; use small letters, digits, '.', '_' and '-'",
+}
+_TABLE_LISTS = {("flow",): "[[flow]]", ("path", "forward"): "[[path.forward]]", ("path", "reverse"): "[[path.reverse]]"}
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """The key and the sentence of what to mend first: misspelt keys come before what is missing for lack of them."""
+    details = error.errors(include_url=False)
+    chosen = min(details, key=lambda detail: detail["type"] != UNKNOWN_KEY)
+    context = chosen.get("ctx", {})
+    location = [part for part in chosen["loc"] if not _is_tag(part)]
+    location += context.get("key", [])
+    return key_path(location), _sentence(chosen, location)
+
+
+def _is_tag(part: str | int) -> bool:
+    # The schema names the forms of a value "<poisson>" and so on; nobody writes those.
+    return isinstance(part, str) and part.startswith("<")
+
+
+def key_path(location: Sequence[str | int]) -> str:
+    """The key as a person writes it: hops count from 0, flows from 1, as in the report."""
+    parts = [str(part) for part in location]
+    if len(location) > 1 and location[0] == "flow" and isinstance(location[1], int):
+        parts[1] = str(location[1] + 1)
+    return ".".join(parts)
+
+
+def _sentence(detail: ErrorDetails, location: list[str | int]) -> str:
+    context: dict[str, Any] = detail.get("ctx", {})
+    kind = detail["type"]
+    if kind in {SENTENCE, UNKNOWN_KEY}:
+        return str(context["sentence"])
+    if kind == "value_error" and isinstance(context.get("error"), UnitError):
+        return str(context["error"])
+    if kind == "missing" or (kind == "too_short" and tuple(location) in _TABLE_LISTS):
+        header = _TABLE_LISTS.get(tuple(str(part) for part in location))
+        return f"missing; add a table {header}" if header else "missing; this key is needed"
+    template = _SENTENCES.get(kind)
+    if template is None:
+        return f"{shown(detail['input'])}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+    return template.format(**{**context, "input": shown(detail["input"])}).replace("'", '"')

@@ -1,0 +1,264 @@
+"""From one cell of an experiment to the scenario that a world runs: integers in ns, bit/s and bytes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.errors import UserError
+from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
+from bakeoff.experiment.limits import HEADER_BYTES, MAX_FLOWS, MAX_MSS_BYTES, MIN_MSS_BYTES
+from bakeoff.experiment.path import (
+    ConstantTrace,
+    Hop,
+    LinkRate,
+    PoissonRate,
+    PoissonTrace,
+    ScheduledRate,
+    TraceRate,
+    TraceSource,
+)
+from bakeoff.experiment.units import format_rate, format_time
+from bakeoff.formats import mahimahi
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bakeoff.experiment.catalogue import Catalogue
+    from bakeoff.experiment.schema import ExperimentFile
+
+
+class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file is known
+    """A sentence about a key of the experiment."""
+
+    def __init__(self, key: str, sentence: str) -> None:
+        super().__init__(f"{key}: {sentence}")
+        self.key = key
+        self.sentence = sentence
+
+
+@dataclass(frozen=True)
+class Link:
+    """A resolved rate.
+
+    Attributes:
+        scenario: the link of the scenario.
+        rate_bps: its mean rate; None if unlimited.
+    """
+
+    scenario: dict[str, Any]
+    rate_bps: int | None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What limits of queues are measured by.
+
+    Attributes:
+        rtt_ns: base RTT of the flow that is farthest away.
+        packet_bytes: largest packet of any flow.
+    """
+
+    rtt_ns: int
+    packet_bytes: int
+
+
+def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> dict[str, Any]:
+    """The scenario of a cell, without its seed.
+
+    Args:
+        experiment: the cell.
+        folder: what names of trace files are relative to.
+        catalogue: schemes and queues that exist.
+
+    Raises:
+        KeyProblem: the cell cannot be run.
+    """
+    flows = _flows(experiment, catalogue)
+    forward = experiment.path.forward
+    reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
+    delay_ns = sum(hop.delay for hop in [*forward, *reverse])
+    rtt_ns = delay_ns + 2 * max(flow["extra_delay_ns"] for flow in flows)
+    sizes = Sizes(rtt_ns, max(flow["mss_bytes"] + flow["header_bytes"] for flow in flows))
+    hops = {
+        direction: [_hop(hop, f"path.{direction}.{index}", folder, catalogue, sizes) for index, hop in enumerate(items)]
+        for direction, items in (("forward", forward), ("reverse", reverse))
+    }
+    return {
+        "duration_ns": experiment.duration,
+        "record": {"level": experiment.record.level, "interval_ns": experiment.record.interval},
+        "start_jitter_ns": experiment.start_jitter,
+        "forward": hops["forward"],
+        "reverse": hops["reverse"],
+        "flows": flows,
+    }
+
+
+def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, sizes: Sizes) -> dict[str, Any]:
+    link = _link(hop.rate, f"{key}.rate", folder)
+    try:
+        catalogue.check_queue(hop.queue.kind)
+    except UserError as error:
+        raise KeyProblem(f"{key}.queue.kind", str(error)) from error
+    return {
+        "link": link.scenario,
+        "queue": {
+            "kind": hop.queue.kind,
+            "limit_packets": hop.queue.limit.packets,
+            "limit_bytes": _limit_bytes(hop, key, link.rate_bps, sizes),
+            "limit_time_ns": hop.queue.limit.time_ns,
+            "drop": hop.queue.drop,
+        },
+        "delay_ns": hop.delay,
+        "loss": hop.loss,
+        "jitter_ns": hop.jitter,
+    }
+
+
+def _limit_bytes(hop: Hop, key: str, rate_bps: int | None, sizes: Sizes) -> int | None:
+    limit = hop.queue.limit
+    if limit.bdp is None:
+        size = limit.size_bytes
+        what = f"{size} bytes"
+    else:
+        if rate_bps is None:
+            raise KeyProblem(f"{key}.queue.limit", "a bdp needs a rate; give the hop one, or a limit in packets")
+        size = round(limit.bdp * rate_bps * sizes.rtt_ns / 8e9)
+        what = f"{limit.bdp:g}bdp is {size} bytes at {format_rate(rate_bps)} and {format_time(sizes.rtt_ns)}, which"
+    if size is not None and size < sizes.packet_bytes:
+        sentence = f"{what} holds no packet of {sizes.packet_bytes} bytes; make it larger"
+        raise KeyProblem(f"{key}.queue.limit", sentence)
+    return size
+
+
+def _link(rate: LinkRate, key: str, folder: Path) -> Link:
+    if isinstance(rate, int):
+        return Link({"kind": "constant", "rate_bps": rate}, rate)
+    if isinstance(rate, PoissonRate):
+        return Link({"kind": "poisson", "rate_bps": rate.poisson}, rate.poisson)
+    if isinstance(rate, ScheduledRate):
+        steps = [{"at_ns": step.at, "rate_bps": step.rate} for step in rate.schedule]
+        return Link({"kind": "schedule", "steps": steps, "period_ns": rate.period}, _mean_rate(rate))
+    if isinstance(rate, TraceRate):
+        trace = _trace(rate.trace, f"{key}.trace", folder)
+        return Link({"kind": "trace", "opportunities_ms": trace.opportunities_ms}, trace.rate_bps)
+    return Link({"kind": "unlimited"}, None)
+
+
+def _mean_rate(rate: ScheduledRate) -> int:
+    """Mean over the period; without a period the rate of the last step, which stays, unless that is an outage."""
+    if rate.period is None:
+        return rate.schedule[-1].rate or max(step.rate for step in rate.schedule)
+    ends = [step.at for step in rate.schedule[1:]] + [rate.period]
+    bits = sum(step.rate * (end - step.at) for step, end in zip(rate.schedule, ends, strict=True))
+    return max(bits // rate.period, 1)
+
+
+def _trace(source: TraceSource, key: str, folder: Path) -> mahimahi.Trace:
+    if source == "":
+        raise KeyProblem(key, "no trace is named; give a mahimahi trace file with --set path.trace=FILE")
+    try:
+        trace = _read_trace(folder / source) if isinstance(source, str) else _make_trace(source)
+    except (mahimahi.TraceError, UserError) as error:
+        raise KeyProblem(key, str(error)) from error
+    return trace
+
+
+@functools.lru_cache(maxsize=64)
+def _read_trace(file: Path) -> mahimahi.Trace:
+    return mahimahi.read(file)
+
+
+def _make_trace(source: list[int] | ConstantTrace | PoissonTrace) -> mahimahi.Trace:
+    if isinstance(source, list):
+        mahimahi.check(source)
+        return mahimahi.Trace(tuple(source), "list")
+    if source.length % 10**6 or source.length == 0:
+        raise mahimahi.TraceError("the length must be in whole milliseconds, at least 1ms")
+    length_ms = source.length // 10**6
+    if isinstance(source, ConstantTrace):
+        return mahimahi.Trace(tuple(mahimahi.constant(source.constant, length_ms)), "constant")
+    prefix_ms = source.slow_prefix // 10**6
+    if prefix_ms >= length_ms:
+        raise mahimahi.TraceError("the slow prefix must be shorter than the trace")
+    times = mahimahi.poisson(source.poisson, length_ms, seed=source.seed, slow_prefix_ms=prefix_ms)
+    return mahimahi.Trace(tuple(times), "poisson")
+
+
+def _flows(experiment: ExperimentFile, catalogue: Catalogue) -> list[dict[str, Any]]:
+    total = sum(flow.count for flow in experiment.flow)
+    if total > MAX_FLOWS:
+        raise KeyProblem("flow", f"{total} flows in one run; the most is {MAX_FLOWS}: lower flow.N.count")
+    return [
+        _flow(flow, f"flow.{number}", copy, experiment, catalogue)
+        for number, flow in enumerate(experiment.flow, 1)
+        for copy in range(flow.count)
+    ]
+
+
+def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue: Catalogue) -> dict[str, Any]:
+    duration_ns = experiment.duration
+    start_ns = flow.start + copy * flow.interval
+    _check_times(flow, key, start_ns, experiment.start_jitter, duration_ns)
+    if flow.scheme is None:
+        raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
+    try:
+        catalogue.check_scheme(flow.scheme)
+    except UserError as error:
+        raise KeyProblem(f"{key}.scheme", str(error)) from error
+    for name, value in flow.parameters.items():
+        try:
+            catalogue.check_parameter(flow.scheme, name, value)
+        except UserError as error:
+            raise KeyProblem(f"{key}.parameters.{name}", str(error)) from error
+    if not MIN_MSS_BYTES <= flow.mss <= MAX_MSS_BYTES:
+        raise KeyProblem(f"{key}.mss", f"{flow.mss} bytes: must be from {MIN_MSS_BYTES}B to {MAX_MSS_BYTES}B")
+    if flow.receive_window is not None and flow.receive_window < 2 * flow.mss:
+        sentence = f"{flow.receive_window} bytes hold less than two segments; make it larger"
+        raise KeyProblem(f"{key}.receive_window", sentence)
+    return {
+        "scheme": flow.scheme,
+        "parameters": dict(flow.parameters),
+        "traffic": _traffic(flow.traffic),
+        "start_ns": start_ns,
+        "stop_ns": duration_ns if flow.stop is None else flow.stop,
+        "direction": flow.direction,
+        "extra_delay_ns": flow.extra_delay,
+        "mss_bytes": flow.mss,
+        "header_bytes": HEADER_BYTES,
+        "receive_window_bytes": flow.receive_window,
+        "pacing": flow.pacing,
+        "burst_packets": flow.burst,
+        "ecn": flow.ecn,
+        "send_jitter_ns": flow.send_jitter,
+    }
+
+
+def _check_times(flow: Flow, key: str, start_ns: int, jitter_ns: int, duration_ns: int) -> None:
+    latest = start_ns + jitter_ns
+    started = format_time(latest) + (" at the latest (start_jitter)" if jitter_ns else "")
+    end = format_time(duration_ns)
+    if latest >= duration_ns:
+        culprit = "start" if flow.start + jitter_ns >= duration_ns else "interval"
+        sentence = f"the flow starts at {started}, and the run ends at {end}; start it earlier"
+        raise KeyProblem(f"{key}.{culprit}", sentence)
+    if flow.stop is not None and not latest < flow.stop <= duration_ns:
+        raise KeyProblem(
+            f"{key}.stop",
+            f"{format_time(flow.stop)}: must lie after the start of the flow, {started}, "
+            f"and not after the end of the run, {end}",
+        )
+
+
+def _traffic(traffic: Traffic) -> dict[str, Any]:
+    if isinstance(traffic, Finite):
+        return {"kind": "finite", "size_bytes": traffic.size}
+    if isinstance(traffic, OnOff):
+        return {
+            "kind": "on-off",
+            "on_ns": traffic.on,
+            "off_ns": traffic.off,
+            "distribution": traffic.distribution,
+        }
+    return {"kind": "bulk"}

@@ -1,0 +1,107 @@
+"""The experiment file as a whole; its JSON Schema is what editors complete with."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from bakeoff.experiment.base import Model, Time, default
+from bakeoff.experiment.flow import Flows
+from bakeoff.experiment.limits import MAX_REPEATS
+from bakeoff.experiment.path import Hops, Path
+
+NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}(/[a-z0-9][a-z0-9._-]{0,63})?$"
+
+
+class Record(Model):
+    """How much a run writes."""
+
+    level: Literal["summary", "series", "packets"] = Field(
+        "series", description="summary: one row per flow and hop; series: also over time; packets: also every packet"
+    )
+    interval: Time = Field(
+        10**8, gt=0, description="bin of the tables over time", json_schema_extra={"default": "100ms"}
+    )
+
+
+def _label(value: Any) -> Any:
+    return label(value) if isinstance(value, (bool, int, float)) else value
+
+
+def label(value: bool | float | str) -> str:  # noqa: FBT001 - a value of an axis like the others
+    """A value of an axis as cells, tables and claims name it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Label = Annotated[str, BeforeValidator(_label)]
+
+
+class Claim(Model):
+    """A sentence that the results are expected to bear out."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="short name, unique in the file")
+    says: str = Field(min_length=1, description="the claim in words")
+    source: str | None = Field(None, description="who says so")
+    where: dict[str, Label] = Field({}, description="the cells it is about: one value for some axes of the matrix")
+    measure: str = Field(min_length=1, description='e.g. "flow2.throughput_mbps / flow1.throughput_mbps"')
+    expect: str = Field(min_length=1, description='e.g. ">= 3"')
+
+
+class ExperimentFile(Model):
+    """One experiment: a path, flows, and what to vary.
+
+    This is one cell of the matrix: the values of the axes stand where they belong, and `matrix` itself is gone.
+    """
+
+    name: str = Field(pattern=NAME_PATTERN, description="names the folder of the results")
+    title: str = Field("", description="heading of the report")
+    description: str = Field("", description="a paragraph for the report")
+    duration: Time = Field(gt=0, description="simulated time of one run")
+    repeats: int = Field(1, ge=1, le=MAX_REPEATS, description="runs of each cell, each with a seed of its own")
+    seed: int = Field(1, ge=0, le=2**53, description="all randomness follows from it")
+    world: Literal["sim", "emu", "linux", "live"] = Field("sim", description="what executes the runs")
+    record: Record = Field(default_factory=Record, description="how much is recorded")
+    start_jitter: Time = default(10**8, "100ms", "each flow starts up to this much later, by the seed; 0s: not at all")
+    reference: str | None = Field(None, description="published numbers to show beside ours")
+    path: Path = Field(description="hops forward and back")
+    flow: Flows = Field(description="the flows")
+    claim: list[Claim] = Field([], max_length=1000, description="what the results are expected to show")
+
+
+class NamedPath(Model):
+    """A path file of the collection: `bakeoff list paths`."""
+
+    title: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    forward: Hops
+    reverse: Hops | None = None
+
+
+_AXES_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "axes: a list of values for a key, or a table of named variants that set several keys",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "array", "minItems": 1},
+            {"type": "object", "minProperties": 1, "additionalProperties": {"type": "object", "minProperties": 1}},
+        ]
+    },
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of an experiment file as a person writes it.
+
+    It is wider than `ExperimentFile` where other parts of the file fill in: a `path.use` replaces the hops.
+    """
+    schema = ExperimentFile.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "bakeoff experiment"
+    schema["description"] = "An experiment file of bakeoff: path, flows, matrix and claims."
+    schema["properties"]["matrix"] = _AXES_SCHEMA
+    path = schema["$defs"]["Path"]
+    use = "a named path, whose hops the hops given here override key by key"
+    path["properties"]["use"] = {"type": "string", "description": use}
+    path.pop("required")
+    path["anyOf"] = [{"required": ["use"]}, {"required": ["forward"]}]
+    return schema

@@ -1,0 +1,151 @@
+"""Finding and reading experiment files and named paths."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from bakeoff import suites
+from bakeoff.errors import UserError
+from bakeoff.experiment.base import nearest
+from bakeoff.experiment.problems import first_problem
+from bakeoff.experiment.schema import NamedPath
+from bakeoff.experiment.units import shown
+
+_MAX_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Source:
+    """An experiment file that was read.
+
+    Attributes:
+        name: name of the suite, or the file as it was given.
+        folder: what relative names in the file are relative to.
+        raw: its content, as TOML has it.
+        doc: text of a suite, in Markdown; empty for other files.
+    """
+
+    name: str
+    folder: Path
+    raw: dict[str, Any]
+    doc: str
+
+
+def find(name_or_path: str) -> Source:
+    """Reads a suite by its name, or a file.
+
+    Raises:
+        UserError: there is neither, or it is not TOML.
+    """
+    if name_or_path in suites.names():
+        file = suites.file(name_or_path)
+        return Source(name_or_path, file.parent, read_toml(file, name_or_path), suites.doc(name_or_path))
+    file = Path(name_or_path)
+    try:
+        exists = file.exists()
+    except OSError as error:
+        raise UserError(f"{shown(name_or_path)}: cannot be read ({_reason(error)}); give a suite or a file") from error
+    if not exists:
+        raise UserError(f"{shown(name_or_path)}: neither a suite nor a file; {nearest(name_or_path, suites.names())}")
+    return Source(name_or_path, file.parent, read_toml(file, name_or_path), "")
+
+
+def read_toml(file: Path, name: str) -> dict[str, Any]:
+    """The content of a TOML file.
+
+    Args:
+        file: where it is.
+        name: what messages call it.
+
+    Raises:
+        UserError: it cannot be read, or is not TOML; the sentence names the line.
+    """
+    try:
+        if not file.is_file():
+            raise UserError(f"{name}: not a file; give an experiment file (TOML) or the name of a suite")
+        if file.stat().st_size > _MAX_BYTES:
+            raise UserError(f"{name}: larger than {_MAX_BYTES // 2**20} MiB, which is no experiment file")
+        content = file.read_bytes()
+    except OSError as error:
+        raise UserError(f"{name}: cannot be read ({_reason(error)}); give an experiment file (TOML)") from error
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{name}: line {line} is not UTF-8 text; save the file as UTF-8") from error
+    except RecursionError as error:
+        raise UserError(f"{name}: not TOML that can be read: nested too deeply") from error
+    except ValueError as error:
+        raise UserError(f"{name}: not valid TOML: {_toml_problem(str(error))}") from error
+
+
+def _toml_problem(message: str) -> str:
+    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
+    if match:
+        return f"line {match[2]}, column {match[3]}: {match[1]}"
+    return message.replace("(at end of document)", "at the end of the file")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def use_named_path(raw: dict[str, Any], source: str) -> None:
+    """Replaces `path.use` by the hops of the path it names, in place; the file's own hops override them key by key.
+
+    Raises:
+        UserError: there is no such path.
+    """
+    path = raw.get("path")
+    if not isinstance(path, dict) or "use" not in path:
+        return
+    name = path["use"]
+    if not isinstance(name, str) or name not in suites.path_names():
+        hint = nearest(name, suites.path_names()) if isinstance(name, str) else "write its name"
+        raise UserError(f"{source}: path.use: {shown(name)} is not a named path; {hint} (bakeoff list paths)")
+    named = read_path(name)
+    hops = {key: named[key] for key in ("forward", "reverse") if key in named}
+    own = {key: value for key, value in path.items() if key != "use"}
+    raw["path"] = _merged(hops, own)
+
+
+def read_path(name: str) -> dict[str, Any]:
+    """The content of a named path's file, checked.
+
+    Raises:
+        UserError: the file is not what it should be.
+    """
+    content = read_toml(suites.path_file(name), f"path {name}")
+    try:
+        NamedPath.model_validate(content)
+    except ValidationError as error:
+        key, sentence = first_problem(error)
+        raise UserError(f"path {name}: {key}: {sentence}") from error
+    return content
+
+
+def _merged(below: Any, above: Any) -> Any:
+    if isinstance(below, dict) and isinstance(above, dict):
+        keys = {**below, **above}
+        # The forms of a rate exclude each other, so a rate replaces a rate.
+        return {
+            key: _merged(below[key], above[key])
+            if key in below and key in above and key != "rate"
+            else copy.deepcopy(keys[key])
+            for key in keys
+        }
+    if isinstance(below, list) and isinstance(above, list) and _tables(below) and _tables(above):
+        paired = [_merged(one, other) for one, other in zip(below, above, strict=False)]
+        return paired + copy.deepcopy(below[len(paired) :] + above[len(paired) :])
+    return copy.deepcopy(above)
+
+
+def _tables(items: list[Any]) -> bool:
+    return all(isinstance(item, dict) for item in items)

@@ -1,0 +1,115 @@
+"""Every metric, defined once: for `bakeoff list metrics`, the glossary of a report, and the docs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One metric.
+
+    Attributes:
+        name: its name in the JSON and in the measures of claims.
+        scope: what has it: any of `flow`, `total`, `hop`, `run`, `series`.
+        unit: unit of the value; empty for ratios and counts.
+        meaning: how it is computed, in a sentence or two.
+        source: where the definition is from; empty if it is ours.
+    """
+
+    name: str
+    scope: tuple[str, ...]
+    unit: str
+    meaning: str
+    source: str = ""
+
+
+_PANTHEON = "Pantheon, src/analysis/tunnel_graph.py at 23e738c"
+_BOTH = ("flow", "total")
+
+DEFINITIONS = (
+    Definition(
+        "throughput_mbps",
+        _BOTH,
+        "Mbit/s",
+        "IP bytes that arrived, retransmissions included, over the time in which the flow was meant to send. "
+        "A starved flow has 0.",
+    ),
+    Definition(
+        "goodput_mbps",
+        _BOTH,
+        "Mbit/s",
+        "Payload handed to the application, in order and once, over the time in which the flow was meant to send.",
+    ),
+    Definition(
+        "owd_p50_ms, owd_p95_ms, owd_p99_ms",
+        _BOTH,
+        "ms",
+        "One-way delay of the packets that arrived: median, 95th and 99th percentile, nearest rank.",
+    ),
+    Definition(
+        "queue_p50_ms, queue_p95_ms",
+        (*_BOTH, "hop"),
+        "ms",
+        "Time spent waiting in queues, summed along the path (of a hop: in its own), nearest rank. "
+        "Propagation is not part of it.",
+    ),
+    Definition(
+        "loss",
+        _BOTH,
+        "",
+        "1 - bytes received / bytes sent, without the bytes still under way when the run ended.",
+    ),
+    Definition(
+        "jain",
+        ("total",),
+        "",
+        "Jain's fairness index of the flows' rates, over the time in which all flows were meant to send.",
+        "R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984)",
+    ),
+    Definition(
+        "utilisation",
+        ("total",),
+        "",
+        "Bytes that the bottleneck carried over those it could have carried, over the whole run. "
+        "The bottleneck is the hop of the data direction with the least capacity.",
+    ),
+    Definition("capacity_mbps", ("total",), "Mbit/s", "What the bottleneck could have carried, over the whole run."),
+    Definition("sent_packets", ("flow",), "", "Packets sent, retransmissions included."),
+    Definition("delivered_packets", ("flow",), "", "Packets that arrived, duplicates included."),
+    Definition("retransmits", ("flow",), "", "Packets that carried data sent before."),
+    Definition("timeouts", ("flow",), "", "Retransmission timeouts."),
+    Definition("ce_marks", ("flow",), "", "Packets that arrived marked with congestion experienced."),
+    Definition(
+        "pantheon.throughput_mbps",
+        _BOTH,
+        "Mbit/s",
+        "Bytes that arrived over the time from the first to the last arrival; the total has a window of its own.",
+        _PANTHEON,
+    ),
+    Definition(
+        "pantheon.owd_p95_ms",
+        _BOTH,
+        "ms",
+        "95th percentile of the one-way delays, nearest rank; the total is over all packets, so a fast flow dominates.",
+        _PANTHEON,
+    ),
+    Definition(
+        "pantheon.loss",
+        _BOTH,
+        "",
+        "1 - bytes received / bytes sent over everything that was sent: what is in flight at the end counts "
+        "as lost. "
+        "A run is discarded if its arrivals span less than 0.8 of its duration or if a flow has none.",
+        _PANTHEON,
+    ),
+    Definition(
+        "in_packets, out_packets, inside_packets",
+        ("hop",),
+        "",
+        "Packets that entered, left, and were inside at the end.",
+    ),
+    Definition("dropped, marked", ("hop",), "", "Packets dropped or marked, by reason."),
+    Definition("duration_s", ("run",), "s", "Length of the run, simulated or real."),
+    Definition("cpu_s", ("run",), "s", "Processor time that the run took."),
+)

@@ -1,0 +1,306 @@
+"""The numbers of one run, for every report and for `--json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.metrics import corrected, pantheon, utilisation
+from bakeoff.metrics.fairness import jain
+from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
+from bakeoff.metrics.percentile import nearest
+from bakeoff.metrics.quantities import mbps, ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from bakeoff.metrics.corrected import Interval
+    from bakeoff.metrics.utilisation import Bottleneck
+    from bakeoff.recording import RunRecording
+
+_PERCENTILES = (("owd", 50), ("owd", 95), ("owd", 99), ("queue", 50), ("queue", 95))
+# Without a time series, Jain's index compares whole-run rates; fair only if the flows ran (nearly) together.
+_TOGETHER = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowSummary:
+    """One flow of one run. Rates in Mbit/s, delays in ms, ratios 0..1; None is what does not exist.
+
+    Attributes:
+        flow: number, from 1.
+        scheme: its congestion control.
+        start_s: when it was meant to start.
+        stop_s: when it was meant to stop, or had delivered everything.
+        sent_packets: packets sent, retransmissions included.
+        delivered_packets: packets that arrived.
+        throughput_mbps: received IP bytes over its scheduled time.
+        goodput_mbps: payload to the application over its scheduled time.
+        owd_p50_ms: median one-way delay of what arrived.
+        owd_p95_ms: 95th percentile of it.
+        owd_p99_ms: 99th percentile of it.
+        queue_p50_ms: median time in queues.
+        queue_p95_ms: 95th percentile of it.
+        loss: ratio of bytes lost, without those still under way at the end.
+        ce_marks: packets marked with congestion experienced.
+        retransmits: packets sent again.
+        timeouts: retransmission timeouts.
+        pantheon: Pantheon's numbers; None if Pantheon would have discarded the run.
+    """
+
+    flow: int
+    scheme: str
+    start_s: float
+    stop_s: float
+    sent_packets: int
+    delivered_packets: int
+    throughput_mbps: float | None
+    goodput_mbps: float | None
+    owd_p50_ms: float | None
+    owd_p95_ms: float | None
+    owd_p99_ms: float | None
+    queue_p50_ms: float | None
+    queue_p95_ms: float | None
+    loss: float | None
+    ce_marks: int
+    retransmits: int
+    timeouts: int
+    pantheon: PantheonMetrics | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalSummary:
+    """All flows of one run together; units as in `FlowSummary`.
+
+    Attributes:
+        throughput_mbps: received IP bytes from the first start to the last stop.
+        goodput_mbps: payload over the same time.
+        owd_p50_ms: median one-way delay over all packets.
+        owd_p95_ms: 95th percentile of it.
+        queue_p95_ms: 95th percentile of the time in queues.
+        loss: ratio of bytes lost, without those still under way at the end.
+        jain: Jain's index of the rates while all flows were meant to send.
+        utilisation: what the bottleneck carried, as a ratio of what it could have.
+        capacity_mbps: capacity of the bottleneck.
+        bottleneck: its name.
+        pantheon: Pantheon's numbers; None if Pantheon would have discarded the run.
+        pantheon_discarded: why it would have.
+    """
+
+    throughput_mbps: float | None
+    goodput_mbps: float | None
+    owd_p50_ms: float | None
+    owd_p95_ms: float | None
+    queue_p95_ms: float | None
+    loss: float | None
+    jain: float | None
+    utilisation: float | None
+    capacity_mbps: float | None
+    bottleneck: str | None
+    pantheon: PantheonMetrics | None
+    pantheon_discarded: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HopSummary:
+    """One hop of one run.
+
+    Attributes:
+        hop: name, such as `forward.0`.
+        in_packets: packets that entered.
+        out_packets: packets that left.
+        dropped: packets dropped, by reason.
+        marked: packets marked, by reason.
+        inside_packets: packets inside at the end.
+        queue_p50_ms: median time in its queue.
+        queue_p95_ms: 95th percentile of it.
+    """
+
+    hop: str
+    in_packets: int
+    out_packets: int
+    dropped: dict[str, int]
+    marked: dict[str, int]
+    inside_packets: int
+    queue_p50_ms: float | None
+    queue_p95_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """One run. A run that failed has no numbers.
+
+    Attributes:
+        id: name of the run.
+        cell: its place in the matrix.
+        repeat: which repetition, from 1.
+        seed: seed of its random streams.
+        status: `complete`, `failed` or `invalid`.
+        error: one sentence if it is not complete.
+        duration_s: simulated or real seconds.
+        cpu_s: processor seconds it took; None if unknown.
+        flows: by number.
+        total: all flows together; None if the run is not complete.
+        hops: along the path.
+    """
+
+    id: str
+    cell: dict[str, str]
+    repeat: int
+    seed: int
+    status: str
+    error: str | None
+    duration_s: float
+    cpu_s: float | None
+    flows: tuple[FlowSummary, ...] = ()
+    total: TotalSummary | None = None
+    hops: tuple[HopSummary, ...] = field(default=())
+
+
+def summarise(recording: RunRecording) -> RunSummary:
+    """The numbers of one run.
+
+    Percentiles are exact if the run recorded packets, otherwise those of the recorder's histogram (within 0.1
+    %).
+
+    Args:
+        recording: the run; a failed one gives a summary without numbers.
+
+    Raises:
+        UserError: a table is missing or damaged.
+    """
+    manifest, scenario = recording.manifest, recording.scenario
+    identity: dict[str, Any] = {
+        "id": manifest.run,
+        "cell": manifest.cell,
+        "repeat": manifest.repeat,
+        "seed": manifest.seed,
+        "status": manifest.status,
+        "error": manifest.error,
+        "duration_s": scenario["duration_ns"] / 1e9,
+        "cpu_s": recording.timing.cpu_s if recording.timing else None,
+    }
+    if not recording.complete:
+        return RunSummary(**identity)
+    duration_ns = int(scenario["duration_ns"])
+    flows = recording.table("flows")
+    hops = recording.table("hops")
+    rows = {int(row["flow"]): row for row in flows.iter_rows(named=True)}
+    packets = recording.table("packets") if recording.has("packets") else None
+    if packets is not None:
+        rows = {number: row | _percentiles(packets, number) for number, row in rows.items()}
+        judged = pantheon.from_packets(packets, len(rows) - 1, duration_ns)
+    else:
+        judged = pantheon.from_flows(flows, duration_ns)
+    intervals = {n: corrected.scheduled(row, duration_ns) for n, row in rows.items() if n > 0}
+    series = recording.table("series") if packets is None and recording.has("series") else None
+    shares = _shares(packets, series, rows, intervals)
+    return RunSummary(
+        **identity,
+        flows=tuple(_flow(rows[n], scenario, intervals[n], judged) for n in sorted(intervals)),
+        total=_total(rows[0], utilisation.bottleneck(hops, scenario), intervals, shares, judged),
+        hops=_hops(hops, recording.table("verdicts")),
+    )
+
+
+def _percentiles(packets: pl.DataFrame, flow: int) -> dict[str, int | None]:
+    """Exact percentiles over the packets of a flow that arrived; flow 0 is all of them."""
+    arrived = packets["received_ns"].is_not_null()
+    chosen = packets.filter(arrived & (packets["flow"] == flow) if flow else arrived)
+    samples: dict[str, NDArray[np.int64]] = {
+        "owd": (chosen["received_ns"] - chosen["sent_ns"]).to_numpy(),
+        "queue": chosen["queue_ns"].to_numpy(),
+    }
+    return {f"{kind}_p{percent}_ns": nearest(samples[kind], percent) for kind, percent in _PERCENTILES}
+
+
+def _flow(
+    row: Mapping[str, Any], scenario: Mapping[str, Any], interval: Interval, judged: PantheonRun | Discarded
+) -> FlowSummary:
+    number = int(row["flow"])
+    return FlowSummary(
+        flow=number,
+        scheme=scenario["flows"][number - 1]["scheme"],
+        start_s=interval.start_ns / 1e9,
+        stop_s=interval.stop_ns / 1e9,
+        sent_packets=row["sent_packets"],
+        delivered_packets=row["received_packets"],
+        throughput_mbps=corrected.throughput_mbps(row, interval),
+        goodput_mbps=corrected.goodput_mbps(row, interval),
+        owd_p50_ms=ms(row["owd_p50_ns"]),
+        owd_p95_ms=ms(row["owd_p95_ns"]),
+        owd_p99_ms=ms(row["owd_p99_ns"]),
+        queue_p50_ms=ms(row["queue_p50_ns"]),
+        queue_p95_ms=ms(row["queue_p95_ns"]),
+        loss=corrected.loss(row),
+        ce_marks=row["ce_marks"],
+        retransmits=row["retransmits"],
+        timeouts=row["timeouts"],
+        pantheon=None if isinstance(judged, Discarded) else judged.flows[number - 1],
+    )
+
+
+def _total(
+    row: Mapping[str, Any],
+    used: Bottleneck | None,
+    intervals: Mapping[int, Interval],
+    shares: Sequence[float] | None,
+    judged: PantheonRun | Discarded,
+) -> TotalSummary:
+    hull = corrected.hull(list(intervals.values()))
+    return TotalSummary(
+        throughput_mbps=corrected.throughput_mbps(row, hull),
+        goodput_mbps=corrected.goodput_mbps(row, hull),
+        owd_p50_ms=ms(row["owd_p50_ns"]),
+        owd_p95_ms=ms(row["owd_p95_ns"]),
+        queue_p95_ms=ms(row["queue_p95_ns"]),
+        loss=corrected.loss(row),
+        jain=None if shares is None else jain(shares),
+        utilisation=used.utilisation if used else None,
+        capacity_mbps=used.capacity_mbps if used else None,
+        bottleneck=used.hop if used else None,
+        pantheon=None if isinstance(judged, Discarded) else judged.total,
+        pantheon_discarded=judged.reason if isinstance(judged, Discarded) else None,
+    )
+
+
+def _shares(
+    packets: pl.DataFrame | None,
+    series: pl.DataFrame | None,
+    rows: Mapping[int, Mapping[str, Any]],
+    intervals: Mapping[int, Interval],
+) -> Sequence[float] | None:
+    """Bytes (or a rate) of each flow while all were meant to send; None if never, or if not known."""
+    together = corrected.common(list(intervals.values()))
+    if len(intervals) < 2 or not together.length_ns:
+        return None
+    for table, time, size in ((packets, "received_ns", "size_bytes"), (series, "t_ns", "received_bytes")):
+        if table is not None:
+            inside = table.filter((table[time] >= together.start_ns) & (table[time] < together.stop_ns))
+            return [float(inside.filter(inside["flow"] == flow)[size].sum()) for flow in sorted(intervals)]
+    if together.length_ns < _TOGETHER * max(interval.length_ns for interval in intervals.values()):
+        return None
+    return [mbps(rows[n]["received_bytes"], intervals[n].length_ns) or 0.0 for n in sorted(intervals)]
+
+
+def _hops(hops: pl.DataFrame, verdicts: pl.DataFrame) -> tuple[HopSummary, ...]:
+    reasons: dict[tuple[str, str], dict[str, int]] = {}
+    for row in verdicts.iter_rows(named=True):
+        reasons.setdefault((row["hop"], row["verdict"]), {})[row["reason"]] = row["packets"]
+    return tuple(
+        HopSummary(
+            hop=row["hop"],
+            in_packets=row["in_packets"],
+            out_packets=row["out_packets"],
+            dropped=reasons.get((row["hop"], "drop"), {}),
+            marked=reasons.get((row["hop"], "mark"), {}),
+            inside_packets=row["inside_packets"],
+            queue_p50_ms=ms(row["queue_p50_ns"]),
+            queue_p95_ms=ms(row["queue_p95_ns"]),
+        )
+        for row in hops.iter_rows(named=True)
+    )

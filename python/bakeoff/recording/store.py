@@ -1,0 +1,246 @@
+"""The output folder of an experiment.
+
+- `experiment.json`: the resolved experiment and its plan
+- `runs/<run>/`: `manifest.json` and one Parquet file a table
+- `journal.jsonl`: what varies between executions: time, load
+- `report.html`: made from the rest, at any time
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bakeoff.errors import UserError
+from bakeoff.recording import atomic, journal, manifest, tables
+from bakeoff.recording.recording import RunRecording
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from bakeoff.recording.journal import Timing
+    from bakeoff.recording.manifest import PlannedRun, Status
+
+EXPERIMENT = "experiment.json"
+JOURNAL = "journal.jsonl"
+REPORT = "report.html"
+RUNS = "runs"
+LATEST = "latest"
+BASE = Path("results")
+
+_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,@%-]*")
+
+
+class Plan(Protocol):
+    """What a result folder needs to know of a plan."""
+
+    @property
+    def runs(self) -> Sequence[PlannedRun]:
+        """The runs, in the order in which they are reported."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The resolved experiment, as it is kept in the folder."""
+
+
+class ResultFolder:
+    """The output folder of one experiment. Safe to write to from several threads.
+
+    Attributes:
+        path: the folder.
+        experiment: the resolved experiment.
+        plan: identity (`id`, `cell`, `repeat`, `seed`) of every planned run, in order.
+    """
+
+    def __init__(self, path: Path, experiment: dict[str, Any], plan: list[dict[str, Any]]) -> None:
+        self.path = path
+        self.experiment = experiment
+        self.plan = plan
+        self._lock = threading.Lock()
+
+    @classmethod
+    def create(cls, path: Path, plan: Plan, *, resume: bool = False) -> ResultFolder:
+        """Makes the folder for a plan, or takes up an earlier one.
+
+        Args:
+            path: where; parents are made.
+            plan: what will run.
+            resume: take up a folder that already holds this very plan.
+
+        Raises:
+            UserError: the folder cannot be made, already holds an experiment, or another one than is resumed.
+        """
+        identities = [
+            {"id": run.id, "cell": dict(run.cell), "repeat": run.repeat, "seed": run.seed} for run in plan.runs
+        ]
+        for name in (entry["id"] for entry in identities):
+            if not _RUN_NAME.fullmatch(str(name)):
+                raise ValueError(f"{name!r} cannot be the name of a folder")
+        content = manifest.encode_json({"experiment": plan.to_json(), "plan": identities})
+        target = path / EXPERIMENT
+        if target.exists():
+            _check_same(target, content, resume=resume)
+        elif path.is_dir() and any(path.iterdir()):
+            raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out.")
+        with atomic.explained(path, writing="the result folder"):
+            (path / RUNS).mkdir(parents=True, exist_ok=True)
+        if not target.exists():
+            atomic.write_file(target, content, writing="the experiment")
+        atomic.sweep(path / RUNS)
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: Path) -> ResultFolder:
+        """Opens a folder that a run has made.
+
+        Raises:
+            UserError: it is not such a folder, or its `experiment.json` is damaged.
+        """
+        target = path / EXPERIMENT
+        try:
+            content = json.loads(target.read_bytes())
+            return cls(path, content["experiment"], content["plan"])
+        except OSError as error:
+            message = (
+                f"{path}: not a result folder of bakeoff ({EXPERIMENT}: {atomic.reason(error)}); "
+                "give the folder that `bakeoff run` named."
+            )
+            raise UserError(message) from error
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"{target}: damaged or cut short; run the experiment again into a new folder."
+            raise UserError(message) from error
+
+    def run_folder(self, run: str) -> Path:
+        """Where a run's files are or will be."""
+        return self.path / RUNS / run
+
+    def is_complete(self, run: str) -> bool:
+        """Whether a run ended well and all its files have their full size."""
+        folder = self.run_folder(run)
+        try:
+            found = manifest.read(folder / manifest.FILE_NAME)
+            return found.status == "complete" and all(
+                (folder / f"{name}.parquet").stat().st_size == entry.size_bytes for name, entry in found.tables.items()
+            )
+        except (UserError, OSError):
+            return False
+
+    def write_run(self, run: PlannedRun, run_tables: Mapping[str, pl.DataFrame], timing: Timing | None = None) -> None:
+        """Writes a complete run; an earlier folder of the same run is replaced.
+
+        Args:
+            run: what ran.
+            run_tables: its tables by name, as the world returned them (-1: does not exist).
+            timing: how long it took, for the journal.
+
+        Raises:
+            UserError: the folder cannot be written; nothing half-written is left.
+        """
+        identity = {
+            "bakeoff.run": run.id,
+            "bakeoff.cell": json.dumps(dict(run.cell), sort_keys=True),
+            "bakeoff.repeat": str(run.repeat),
+            "bakeoff.seed": str(run.seed),
+            "bakeoff.experiment": str(self.experiment.get("name", "")),
+        }
+        files: dict[str, bytes] = {}
+        entries: dict[str, manifest.TableEntry] = {}
+        for name, table in run_tables.items():
+            files[f"{name}.parquet"], entries[name] = tables.encode(table, {**identity, "bakeoff.table": name})
+        files[manifest.FILE_NAME] = manifest.describe(run, "complete", None, entries).encode()
+        self._put(run.id, "complete", files, timing)
+
+    def write_failure(
+        self, run: PlannedRun, error: str, timing: Timing | None = None, *, status: Status = "failed"
+    ) -> None:
+        """Notes that a run failed: a folder with only a manifest, which `--resume` replaces.
+
+        Args:
+            run: what ran.
+            error: one sentence.
+            timing: how long it took, for the journal.
+            status: `failed`, or `invalid` if its packets do not add up.
+
+        Raises:
+            UserError: the folder cannot be written.
+        """
+        files = {manifest.FILE_NAME: manifest.describe(run, status, error).encode()}
+        self._put(run.id, status, files, timing)
+
+    def _put(self, run: str, status: Status, files: Mapping[str, bytes], timing: Timing | None) -> None:
+        atomic.write_folder(self.run_folder(run), files, writing=f"run {run}")
+        with self._lock:
+            journal.append(self.path / JOURNAL, run, status, timing)
+
+    def write_report(self, content: str, target: Path | None = None) -> Path:
+        """Writes a report, by default `report.html` in the folder, and returns its path."""
+        path = target or self.path / REPORT
+        atomic.write_file(path, content.encode(), writing="the report")
+        return path
+
+    def recordings(self) -> list[RunRecording]:
+        """Every run that left a manifest, in the order of the plan.
+
+        Raises:
+            UserError: a manifest is damaged.
+        """
+        timings = journal.read(self.path / JOURNAL)
+        found = []
+        for entry in self.plan:
+            run = str(entry["id"])
+            folder = self.run_folder(run)
+            if folder.is_dir():
+                found.append(RunRecording(folder, manifest.read(folder / manifest.FILE_NAME), timings.get(run)))
+        return found
+
+
+def _check_same(target: Path, content: bytes, *, resume: bool) -> None:
+    if not resume:
+        message = f"{target.parent}: already holds an experiment; add --resume to run what is missing"
+        raise UserError(f"{message}, or choose another folder with --out.")
+    if target.read_bytes() != content:
+        message = (
+            f"{target.parent}: holds a different experiment or an older version of this one, "
+            "so it cannot be resumed; choose another --out."
+        )
+        raise UserError(message)
+
+
+def new_folder(name: str, base: Path = BASE) -> Path:
+    """Makes a fresh folder `results/<name>/<UTC time>`, and `latest` beside it to point there.
+
+    Args:
+        name: name of the experiment; slashes make sub-folders.
+        base: folder of all results.
+
+    Raises:
+        UserError: the folder cannot be made.
+    """
+    parent = base / name
+    stamp = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
+    path = parent / stamp
+    with atomic.explained(parent, writing="the result folder"):
+        parent.mkdir(parents=True, exist_ok=True)
+        number = 2
+        while True:
+            try:
+                path.mkdir()
+                break
+            except FileExistsError:
+                path = parent / f"{stamp}-{number}"
+                number += 1
+        link = parent / f"{atomic.TEMPORARY_PREFIX}{path.name}"
+        link.symlink_to(path.name, target_is_directory=True)
+        link.replace(parent / LATEST)
+    return path
+
+
+def latest_folder(name: str, base: Path = BASE) -> Path | None:
+    """The folder of the latest run of an experiment, or None."""
+    link = base / name / LATEST
+    return link.resolve() if link.is_dir() else None

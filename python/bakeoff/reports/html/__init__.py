@@ -1,0 +1,46 @@
+"""The report as one HTML file that needs nothing else: scripts, styles and data are inside.
+
+Read first: `write`, `page.context` (what is on the page) and `assets/page.html.j2` (how it is laid out).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from bakeoff.reports import model
+from bakeoff.reports.html import page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bakeoff.recording import ResultFolder
+    from bakeoff.reports.model import Report
+
+
+def render(report: Report, generated: datetime) -> str:
+    """The page as text.
+
+    Args:
+        report: what it shows.
+        generated: the time it carries.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("bakeoff.reports.html", "assets"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("page.html.j2").render(page.context(report, generated))
+
+
+def write(folder: ResultFolder, target: Path | None = None) -> Path:
+    """Writes the page, by default as `report.html` in the folder, and returns its path.
+
+    Raises:
+        UserError: a file of the folder is missing or damaged, or the page cannot be written.
+    """
+    return folder.write_report(render(model.load(folder), datetime.now(tz=UTC)), target)

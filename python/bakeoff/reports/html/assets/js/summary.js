@@ -1,0 +1,231 @@
+// The summary figures: throughput over 95th-percentile delay, axis inverted, a marker a scheme.
+
+const markerPaths = Object.fromEntries(
+  Object.entries(readJson(document.getElementById("markers"))).map(([name, path]) => [name, new Path2D(path)]),
+);
+const MARKER_RADIUS = 6.5;
+
+function drawMarker(ctx, entry, x, y, scale) {
+  ctx.save();
+  ctx.translate(x, y);
+  const radius = MARKER_RADIUS * scale;
+  ctx.scale(radius, radius);
+  ctx.lineWidth = 0.24;
+  ctx.lineJoin = "round";
+  ctx.strokeStyle = colourOf(entry);
+  ctx.fillStyle = entry.hollow ? inks().paper : colourOf(entry);
+  ctx.globalAlpha = 0.95;
+  ctx.fill(markerPaths[entry.marker]);
+  ctx.globalAlpha = 1;
+  ctx.stroke(markerPaths[entry.marker]);
+  ctx.restore();
+}
+
+/** Positions tried for a name beside its marker: right, left, above, below, and the corners. */
+const PLACES = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
+
+function overlaps(a, b) {
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+/** Puts names where they cover no marker and no other name, as far as there is room. */
+function drawNames(u, entries, taken) {
+  const { ctx, bbox } = u;
+  const scale = devicePixelRatio;
+  ctx.save();
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  for (const { entry, x, y } of entries) {
+    ctx.font = `${entry.hollow ? "" : "600 "}${Math.round(11.5 * scale)}px system-ui, sans-serif`;
+    const w = ctx.measureText(entry.name).width;
+    const h = 14 * scale;
+    const gap = (MARKER_RADIUS + 4) * scale;
+    const boxes = PLACES.map(([dx, dy]) => ({
+      x: x + dx * gap + (dx > 0 ? 0 : dx < 0 ? -w : -w / 2),
+      y: y + dy * (dx ? gap * 0.9 : gap + h / 3) - h / 2,
+      w,
+      h,
+    }));
+    const inside = (box) => box.x >= bbox.left && box.x + box.w <= bbox.left + bbox.width && box.y >= bbox.top && box.y + box.h <= bbox.top + bbox.height;
+    const box = boxes.find((candidate) => inside(candidate) && !taken.some((other) => overlaps(candidate, other)));
+    if (!box) continue;
+    taken.push(box);
+    ctx.fillStyle = colourOf(entry);
+    ctx.globalAlpha = entry.hollow ? 0.85 : 1;
+    ctx.fillText(entry.name, box.x, box.y + h / 2);
+  }
+  ctx.restore();
+}
+
+/** A thin line from each published mean to ours. */
+function joinPairs(u, figure, hidden) {
+  if (!figure.labels) return;
+  const { ctx } = u;
+  ctx.save();
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const theirs of figure.series.filter((entry) => entry.hollow && !hidden.has(entry.name))) {
+    const ours = figure.series.find((entry) => !entry.hollow && entry.name === theirs.name);
+    if (!ours) continue;
+    ctx.strokeStyle = colourOf(ours);
+    ctx.beginPath();
+    for (const [delay, throughput] of [theirs.points[0], ours.points[0]]) {
+      ctx.lineTo(u.valToPos(delay, "x", true), u.valToPos(throughput, "y", true));
+    }
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+function drawPoints(u, figure, hidden) {
+  const { ctx, bbox } = u;
+  const scale = devicePixelRatio;
+  const size = MARKER_RADIUS * scale;
+  const placed = [];
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  joinPairs(u, figure, hidden);
+  // Ours come last, so that they lie on top.
+  for (const entry of [...figure.series].sort((a, b) => b.hollow - a.hollow)) {
+    if (hidden.has(entry.name)) continue;
+    for (const [delay, throughput] of entry.points) {
+      const x = u.valToPos(delay, "x", true);
+      const y = u.valToPos(throughput, "y", true);
+      drawMarker(ctx, entry, x, y, scale);
+      placed.push({ entry, x, y });
+    }
+  }
+  if (figure.labels) {
+    const taken = placed.map(({ x, y }) => ({ x: x - size, y: y - size, w: 2 * size, h: 2 * size }));
+    // A scheme with both points is named once, at ours.
+    const filled = new Set(placed.filter(({ entry }) => !entry.hollow).map(({ entry }) => entry.name));
+    const named = placed.filter(({ entry }) => !entry.hollow || !filled.has(entry.name));
+    drawNames(u, named.sort((a, b) => a.entry.hollow - b.entry.hollow), taken);
+  }
+  ctx.restore();
+}
+
+/** Ticks of the logarithmic delay axis: powers of two, or round numbers once fewer than three are in sight. */
+function delayTicks(u, _axis, low, high) {
+  const powers = [];
+  for (let power = 2 ** Math.ceil(Math.log2(low)); power <= high; power *= 2) powers.push(power);
+  if (powers.length >= 3) return powers;
+  const step = niceStep((high - low) / 5);
+  const ticks = [];
+  for (let tick = Math.ceil(low / step) * step; tick <= high; tick += step) ticks.push(tick);
+  return ticks;
+}
+
+function niceStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
+}
+
+function padded(low, high) {
+  const room = (high - low || Math.abs(high) || 1) * 0.07;
+  return [low - room, high + room];
+}
+
+/** Shows the name and numbers of the marker under the pointer. */
+function tipPlugin(figure, hidden) {
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  return {
+    hooks: {
+      init: (u) => u.over.append(tip),
+      setCursor: (u) => {
+        const { left, top } = u.cursor;
+        let best = null;
+        let nearest = 18;
+        for (const entry of figure.series) {
+          if (hidden.has(entry.name)) continue;
+          for (const point of entry.points) {
+            const distance = Math.hypot(u.valToPos(point[0], "x") - left, u.valToPos(point[1], "y") - top);
+            if (distance < nearest) [nearest, best] = [distance, point];
+          }
+        }
+        tip.hidden = !best;
+        if (!best) return;
+        tip.textContent = `${best[2]}: ${shown(best[1])} Mbit/s, ${shown(best[0])} ms`;
+        const x = u.valToPos(best[0], "x");
+        tip.style.left = `${Math.min(Math.max(0, x - tip.offsetWidth / 2), u.over.clientWidth - tip.offsetWidth)}px`;
+        tip.style.top = `${Math.max(0, u.valToPos(best[1], "y") - tip.offsetHeight - 12)}px`;
+      },
+    },
+  };
+}
+
+/** A legend that hides and shows schemes; filled and hollow markers of a scheme go together. */
+function summaryLegend(u, figure, hidden) {
+  const list = document.createElement("ul");
+  list.className = "legend";
+  const names = new Map();
+  for (const entry of figure.series) if (!names.has(entry.name) || !entry.hollow) names.set(entry.name, entry);
+  for (const [name, entry] of names) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.setAttribute("aria-pressed", String(!hidden.has(name)));
+    const swatch = document.createElement("canvas");
+    const scale = devicePixelRatio;
+    [swatch.width, swatch.height] = [16 * scale, 16 * scale];
+    swatch.style.cssText = "width:16px;height:16px;vertical-align:-3px;margin-right:4px";
+    drawMarker(swatch.getContext("2d"), entry, 8 * scale, 8 * scale, scale * 0.85);
+    button.append(swatch, name);
+    button.addEventListener("click", () => {
+      if (!hidden.delete(name)) hidden.add(name);
+      button.setAttribute("aria-pressed", String(!hidden.has(name)));
+      u.redraw(false);
+    });
+    const item = document.createElement("li");
+    item.append(button);
+    list.append(item);
+  }
+  return list;
+}
+
+/** @returns {uPlot} */
+function drawSummary(host, figure, width) {
+  figure.hidden ??= new Set();
+  const points = figure.series.flatMap((entry) => entry.points);
+  const delays = points.map((point) => point[0]);
+  const rates = points.map((point) => point[1]);
+  const xWhole = figure.log ?? padded(Math.min(...delays), Math.max(...delays));
+  const [, top] = padded(0, Math.max(...rates));
+  const [bottom] = padded(Math.min(...rates), Math.max(...rates));
+  const yWhole = [Math.max(0, bottom), top];
+  // uPlot needs data to have scales; the points themselves are drawn by hand.
+  const order = [...points].sort((a, b) => a[0] - b[0]);
+  let zoomed = false;
+  const keep = (whole) => (_, low, high) => (zoomed && low != null ? [low, high] : whole);
+  const options = {
+    width,
+    height: Math.round(Math.min(520, Math.max(340, width * 0.6))),
+    scales: {
+      x: { time: false, dir: -1, range: keep(xWhole), ...(figure.log ? { distr: 3, log: 2 } : {}) },
+      y: { range: keep(yWhole) },
+    },
+    axes: [
+      axis("95th-percentile one-way delay (ms)", { values: (_, ticks) => ticks.map(plain), ...(figure.log ? { splits: delayTicks, filter: (_, ticks) => ticks } : {}) }),
+      axis("Average throughput (Mbit/s)", { size: 58, values: (_, ticks) => ticks.map(plain) }),
+    ],
+    series: [{}, { show: true, paths: () => null, points: { show: false } }],
+    cursor: { drag: { x: true, y: true, uni: 30 }, points: { show: false } },
+    legend: { show: false },
+    plugins: [tipPlugin(figure, figure.hidden)],
+    hooks: {
+      setSelect: [(u) => { zoomed = u.select.width > 0; }],
+      draw: [(u) => drawPoints(u, figure, figure.hidden)],
+    },
+  };
+  const u = new uPlot(options, [order.map((point) => point[0]), order.map((point) => point[1])], host);
+  u.over.addEventListener("dblclick", () => {
+    zoomed = false;
+    u.setScale("x", { min: xWhole[0], max: xWhole[1] });
+    u.setScale("y", { min: yWhole[0], max: yWhole[1] });
+  });
+  host.append(summaryLegend(u, figure, figure.hidden));
+  return u;
+}

@@ -1,0 +1,56 @@
+// Figures over time: throughput, delay, inner state of one run.
+
+/** Draws a small square at each point: tens of thousands of packets stay quick. */
+function dots(u, index, from, to) {
+  const { ctx } = u;
+  const size = Math.max(1, 1.6 * devicePixelRatio);
+  const xs = u.data[0];
+  const ys = u.data[index];
+  const { left, top, width, height } = u.bbox;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  ctx.fillStyle = u.series[index].stroke(u, index);
+  for (let i = from; i <= to; i++) {
+    if (ys[i] == null) continue;
+    const x = u.valToPos(xs[i], "x", true);
+    const y = u.valToPos(ys[i], "y", true);
+    ctx.fillRect(x - size / 2, y - size / 2, size, size);
+  }
+  ctx.restore();
+  return null;
+}
+
+function timeSeries(entry) {
+  const ink = inks();
+  const common = { label: entry.label, class: entry.style, value: (_, value) => shown(value), points: { show: false } };
+  if (entry.style === "area") {
+    return { ...common, stroke: ink.grid, fill: ink.area, width: 1, paths: uPlot.paths.stepped({ align: 1 }) };
+  }
+  const stroke = colourOf(entry);
+  if (entry.style === "dots") return { ...common, stroke, paths: dots };
+  const dashed = entry.style === "dashed";
+  return { ...common, stroke, width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined };
+}
+
+/** @returns {uPlot} */
+function drawTime(host, figure, width) {
+  const many = figure.series.length > 8;
+  const options = {
+    width,
+    height: Math.round(Math.min(360, Math.max(260, width * 0.42))),
+    scales: { x: { time: false }, y: { range: (_, low, high) => yRange(low, high) } },
+    axes: [axis("Time (s)", { values: (_, ticks) => ticks.map(plain) }), axis(figure.unit, { size: 58, values: (_, ticks) => ticks.map(plain) })],
+    series: [{ label: "Time (s)", value: (_, value) => shown(value) }, ...figure.series.map(timeSeries)],
+    cursor: { drag: { x: true, y: true, uni: 40 }, hover: { prox: 30, skip: [null] }, points: { size: 5 } },
+    legend: { live: !many, isolate: true, markers: { width: 2, dash: (_, index) => (index && figure.series[index - 1].style === "dashed" ? "dashed" : "solid") } },
+  };
+  return new uPlot(options, [figure.x, ...figure.series.map((entry) => entry.y)], host);
+}
+
+function yRange(low, high) {
+  if (low == null || high == null) return [0, 1];
+  // A zoomed-in range is kept; the whole one starts at 0.
+  return [Math.min(0, low), high > 0 ? high * 1.04 : 1];
+}

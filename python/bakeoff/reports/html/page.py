@@ -1,0 +1,205 @@
+"""What the template prints, put together from a report."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.metrics import DEFINITIONS
+from bakeoff.reports import looks, model, pantheon_text, terminal, words
+from bakeoff.reports.html import doc, path, run_figures, summary_figures, tables
+from bakeoff.reports.html.encode import Pack, json_for_script
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bakeoff.reports.model import Group, Report, Run
+
+# All dots of a page together, and at most so many and at least so few in one run.
+_ALL_POINTS = 1_000_000
+_MOST_POINTS, _LEAST_POINTS = 20_000, 1_000
+SCRIPTS = ("data.js", "paper.js", "time.js", "summary.js", "main.js")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a run.
+
+    Attributes:
+        id: element id.
+        kind: key of its data.
+        title: what it shows.
+        caption: how to read it.
+        alt: its content for those who do not see it.
+    """
+
+    id: str
+    kind: str
+    title: str
+    caption: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class RunSection:
+    """One run of the page.
+
+    Attributes:
+        id: element id.
+        title: heading.
+        note: why it has no numbers, or empty.
+        block: Pantheon's statistics text.
+        figures: what was recorded.
+        data: its figures as JSON, and their arrays as base64.
+        arrays: the arrays.
+        command: what repeats it.
+    """
+
+    id: str
+    title: str
+    note: str
+    block: str
+    figures: list[Figure]
+    data: str
+    arrays: str
+    command: str
+
+
+def asset(name: str) -> str:
+    """Text of a file that is copied into the page."""
+    return (resources.files("bakeoff.reports.html") / "assets" / name).read_text(encoding="utf-8")
+
+
+def context(report: Report, generated: datetime) -> dict[str, Any]:
+    """Everything that the template names."""
+    experiment = report.experiment
+    first = report.runs[0].recording.scenario if report.runs else None
+    return {
+        "report": report,
+        "experiment": experiment,
+        "generated": generated,
+        "sentences": _sentences(report),
+        "hops": path.describe(first) if first else None,
+        "varies": [axis for axis in experiment["axes"] if axis != "scheme"],
+        "facts": _facts(report),
+        "columns": terminal.columns(report),
+        "metrics": terminal.METRICS,
+        "summary": tables.summary(report),
+        "totals": tables.totals(report),
+        "corrected_columns": [title for title, _, _ in tables.CORRECTED],
+        "corrected": tables.corrected(report),
+        "difference_columns": tables.DIFFERENCE_COLUMNS,
+        "differences": tables.differences(report),
+        "doc": doc.render(experiment["doc"]),
+        "definitions": DEFINITIONS,
+        "groups": [
+            (f"scheme-{index}", group, _runs(report, group, generated)) for index, group in enumerate(report.groups)
+        ],
+        "means": json_for_script(summary_figures.means(report)),
+        "all_runs": json_for_script(summary_figures.all_runs(report)),
+        "markers": json_for_script({name: looks.marker_path(name) for name in looks.MARKERS}),
+        "marker_path": functools.cache(looks.marker_path),
+        "significant": words.significant,
+        "style": asset("vendor/uPlot.min.css") + asset("report.css"),
+        "uplot": asset("vendor/uPlot.iife.min.js"),
+        "uplot_licence": asset("vendor/uPlot-LICENSE"),
+        "script": "\n".join(asset(f"js/{name}") for name in SCRIPTS),
+    }
+
+
+def _sentences(report: Report) -> list[str]:
+    experiment = report.experiment
+    what = words.count(len(report.groups), "scheme" if "scheme" in experiment["axes"] else "cell")
+    sentences = [f"{what}, each run {words.times(experiment['repeats'])}."]
+    seconds = words.trimmed(experiment["duration_ns"] / 1e9)
+    if report.runs:
+        starts = sorted({flow["start_ns"] for flow in report.runs[0].recording.scenario["flows"]})
+        gaps = {later - earlier for earlier, later in itertools.pairwise(starts)}
+        flows = words.count(report.flow_count, "flow")
+        if len(gaps) == 1:
+            flows += f" that start {words.time(gaps.pop())} apart"
+        sentences.append(f"Each run lasts {seconds} s and has {flows}.")
+    return sentences
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    """Version and system, as label and text; several values if the runs differ."""
+
+    def values(pick: Any) -> str:
+        return ", ".join(sorted({str(pick(run.recording.manifest)) for run in report.runs}))
+
+    facts = [
+        ("bakeoff", values(lambda m: m.versions.get("bakeoff", "unknown"))),
+        ("Source", values(lambda m: _commit(m.git))),
+        ("Libraries", values(lambda m: ", ".join(f"{k} {v}" for k, v in m.versions.items() if k != "bakeoff"))),
+        ("System", values(lambda m: f"{m.host.get('system')} {m.host.get('kernel')} {m.host.get('machine')}")),
+    ]
+    timings = [run.recording.timing for run in report.runs if run.recording.timing]
+    if timings:
+        facts.append(("Executed", f"{min(t.started for t in timings)[:19].replace('T', ' ')} UTC"))
+        facts.append(
+            ("Processor time", f"{sum(t.cpu_s for t in timings):.1f} s for {words.count(len(timings), 'run')}")
+        )
+    return facts
+
+
+def _commit(git: dict[str, Any] | None) -> str:
+    if git is None:
+        return "installed package"
+    return f"{git['commit'][:12]}{' with changes' if git['changed'] else ''}"
+
+
+def _runs(report: Report, group: Group, generated: datetime) -> list[RunSection]:
+    most = min(_MOST_POINTS, max(_LEAST_POINTS, _ALL_POINTS // max(1, len(report.runs))))
+    return [_run(report, group, run, generated, most) for run in group.runs]
+
+
+def _run(report: Report, group: Group, run: Run, generated: datetime, most: int) -> RunSection:
+    summary = run.summary
+    identity = f"run-{summary.id}"
+    command = model.cell_command(report.experiment, group.cell)
+    if summary.total is None:
+        note = f"{summary.status}: {summary.error}"
+        return RunSection(identity, f"Run {summary.repeat}", note, "", [], "", "", command)
+    pack = Pack()
+    data = run_figures.figures(run, pack, most)
+    figures = [_figure(identity, kind, entry, group, run) for kind, entry in data.items()]
+    return RunSection(
+        id=identity,
+        title=f"Run {summary.repeat}",
+        note="" if data else f"Recorded at level {run.recording.level}: nothing over time.",
+        block=pantheon_text.statistics_block(summary, run.recording.timing, generated),
+        figures=figures,
+        data=json_for_script(data),
+        arrays=pack.encode(),
+        command=command,
+    )
+
+
+_CAPTIONS = {
+    "throughput": (
+        "Throughput over time",
+        (
+            "Bins of 500 ms from the first packet. Ingress (dashed) is what was sent, at the start of its bin; egress "
+            "(solid) is what arrived, at the end of its bin. Shaded: capacity of the bottleneck."
+        ),
+    ),
+    "delay": ("One-way delay over time", "Each packet that arrived, at the time of its arrival."),
+    "telemetry": ("Inner state over time", "What the congestion control and its transport believe and decide."),
+}
+
+
+def _figure(identity: str, kind: str, data: dict[str, Any], group: Group, run: Run) -> Figure:
+    title, caption = _CAPTIONS[kind]
+    if kind == "delay" and not run.recording.has("packets"):
+        caption = "Mean and largest delay of the packets that arrived in each bin."
+    flows = len(run.summary.flows)
+    note = data.get("note", "")
+    if flows > run_figures.MAX_FLOWS:
+        note = f"{note} Flows 1 to {run_figures.MAX_FLOWS} of {flows} are drawn."
+    labels = [entry["label"] for entry in data.get("series", [])]
+    alt = f"{title}, {group.label}, run {run.summary.repeat}. {'; '.join(labels)}"
+    return Figure(f"{identity}-{kind}", kind, title, f"{caption} {note.strip()}".strip(), alt)

@@ -1,0 +1,205 @@
+"""Data of the figures of one run: throughput, one-way delay and inner state over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bakeoff.metrics import bins
+from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S
+from bakeoff.reports import looks, words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bakeoff.metrics.bins import Rates
+    from bakeoff.metrics.summary import RunSummary
+    from bakeoff.recording import RunRecording
+    from bakeoff.reports.html.encode import Pack
+    from bakeoff.reports.model import Run
+
+MAX_FLOWS = 12
+MAX_TELEMETRY_POINTS = 1500
+
+
+def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
+    """The figures of a run by kind; a kind that was not recorded is absent.
+
+    Args:
+        run: a complete run.
+        pack: where the arrays go.
+        most_points: how many packets at most are drawn as dots.
+    """
+    recording = run.recording
+    packets = recording.table("packets") if recording.has("packets") else None
+    series = recording.table("series") if recording.has("series") else None
+    if packets is not None:
+        rates = bins.from_packets(packets)
+    else:
+        rates = bins.from_series(series) if series is not None else None
+    if rates is None:
+        return {}
+    found: dict[str, dict[str, Any] | None] = {"throughput": _throughput(run, rates, pack)}
+    if packets is not None:
+        found["delay"] = _delay_dots(packets, rates.origin_ns, run.summary, pack, most_points)
+    elif series is not None:
+        found["delay"] = _delay_lines(series, run.summary, pack)
+    if recording.has("telemetry"):
+        found["telemetry"] = _telemetry(recording, rates.origin_ns, pack)
+    return {kind: figure for kind, figure in found.items() if figure is not None}
+
+
+def _shown(numbers: list[int]) -> list[int]:
+    return sorted(number for number in numbers if 0 < number <= MAX_FLOWS)
+
+
+def _colours(flow: int) -> dict[str, str]:
+    look = looks.of_flow(flow)
+    return {"light": look.light, "dark": look.dark}
+
+
+def _throughput(run: Run, rates: Rates, pack: Pack) -> dict[str, Any]:
+    shown: list[dict[str, Any]] = []
+    total = run.summary.total
+    if total and total.bottleneck and run.recording.has("hop_series"):
+        capacity = bins.capacity(run.recording.table("hop_series"), total.bottleneck, rates)
+        if capacity is not None:
+            label = f"Capacity (mean {words.number(total.capacity_mbps)} Mbit/s, shaded)"
+            shown.append({"label": label, "style": "area", "y": pack.add(capacity)})
+    for flow in _shown(list(rates.received_mbps)):
+        for word, style, curves in (("in", "dashed", rates.sent_mbps), ("e", "solid", rates.received_mbps)):
+            mean = _mean_rate(curves[flow], style)
+            label = f"Flow {flow} {word}gress (mean {words.number(mean)} Mbit/s)"
+            shown.append({"label": label, "style": style, "y": pack.add(curves[flow]), **_colours(flow)})
+    return {"kind": "time", "unit": "Throughput (Mbit/s)", "x": pack.add(rates.t_s), "series": shown}
+
+
+def _mean_rate(curve: NDArray[np.float64], style: str) -> float | None:
+    """Mean of the bins of a curve; the received one begins with a 0 that is no bin."""
+    known = curve[~np.isnan(curve)][1 if style == "solid" else 0 :]
+    return float(known.mean()) if known.size else None
+
+
+def _delay_label(flow: int, summary: RunSummary) -> str:
+    return f"Flow {flow} (95th percentile {words.number(summary.flows[flow - 1].owd_p95_ms)} ms)"
+
+
+def _delay_dots(
+    packets: pl.DataFrame, origin_ns: int, summary: RunSummary, pack: Pack, most: int
+) -> dict[str, Any] | None:
+    arrived = packets.filter(packets["received_ns"].is_not_null() & (packets["flow"] <= MAX_FLOWS)).select(
+        "flow",
+        pl.col("received_ns").alias("t"),
+        (pl.col("received_ns") - pl.col("sent_ns")).alias("delay"),
+    )
+    if arrived.is_empty():
+        return None
+    drawn = thin(arrived, most).sort("t", "flow")
+    share = drawn.height / arrived.height
+    flows = drawn["flow"].to_numpy()
+    delay = drawn["delay"].to_numpy() / NS_PER_MS
+    return {
+        "kind": "time",
+        "unit": "Per-packet one-way delay (ms)",
+        "x": pack.add((drawn["t"].to_numpy() - origin_ns) / NS_PER_S),
+        "note": "" if share == 1 else f"{drawn.height} of {arrived.height} packets are drawn, extremes included.",
+        "series": [
+            {
+                "label": _delay_label(flow, summary),
+                "style": "dots",
+                "y": pack.add(np.where(flows == flow, delay, np.nan)),
+                **_colours(flow),
+            }
+            for flow in _shown([int(flow) for flow in np.unique(flows)])
+        ],
+    }
+
+
+def thin(packets: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Fewer packets that look the same: in each of many spans of time the first, last, fastest and slowest of a flow.
+
+    Args:
+        packets: columns `flow`, `t` and `delay`.
+        most: how many rows are wanted at most, about.
+    """
+    if packets.height <= most:
+        return packets
+    spans = max(1, most // (4 * packets["flow"].n_unique()))
+    first, last = packets["t"].min(), packets["t"].max()
+    width = (int(last) - int(first)) // spans + 1  # type: ignore[arg-type] # times are integers
+    kept = (
+        packets.with_row_index("row")
+        .group_by("flow", (pl.col("t") - first) // width, maintain_order=True)
+        .agg(
+            pl.col("row").first().alias("a"),
+            pl.col("row").last().alias("b"),
+            pl.col("row").get(pl.col("delay").arg_min()).alias("c"),
+            pl.col("row").get(pl.col("delay").arg_max()).alias("d"),
+        )
+    )
+    rows = np.unique(np.concatenate([kept[name].to_numpy() for name in "abcd"]))
+    return packets[rows]
+
+
+def _delay_lines(series: pl.DataFrame, summary: RunSummary, pack: Pack) -> dict[str, Any] | None:
+    rows = series.filter(series["flow"] <= MAX_FLOWS)
+    if rows.is_empty():
+        return None
+    times = np.unique(rows["t_ns"].to_numpy())
+    shown = []
+    for flow in _shown(rows["flow"].unique().to_list()):
+        own = rows.filter(rows["flow"] == flow)
+        where = np.searchsorted(times, own["t_ns"].to_numpy())
+        for column, style, word in (("owd_mean_ns", "solid", "mean"), ("owd_max_ns", "dashed", "largest")):
+            curve = np.full(times.size, np.nan)
+            curve[where] = own[column].cast(pl.Float64).fill_null(np.nan).to_numpy() / NS_PER_MS
+            label = f"{_delay_label(flow, summary)}, {word}"
+            shown.append({"label": label, "style": style, "y": pack.add(curve), **_colours(flow)})
+    x = pack.add(times / NS_PER_S)
+    return {"kind": "time", "unit": "One-way delay (ms)", "x": x, "series": shown}
+
+
+def _telemetry(recording: RunRecording, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
+    table = recording.table("telemetry")
+    table = table.filter(table["flow"] <= MAX_FLOWS)
+    if table.is_empty():
+        return None
+    units = looks.telemetry_units()
+    choices = []
+    names = sorted(table["name"].unique(), key=lambda name: (name != "cwnd", name))
+    for name in names:
+        rows = table.filter(table["name"] == name)
+        times = np.unique(rows["t_ns"].to_numpy())
+        stride = -(-times.size // MAX_TELEMETRY_POINTS)
+        times = times[::stride]
+        curves = [
+            {
+                "label": f"Flow {flow}",
+                "style": "solid",
+                "y": pack.add(_held(rows.filter(rows["flow"] == flow), times)),
+                **_colours(flow),
+            }
+            for flow in _shown(rows["flow"].unique().to_list())
+        ]
+        unit = units.get(name, "")
+        choices.append(
+            {
+                "name": name,
+                "unit": f"{name} ({unit})" if unit else name,
+                "x": pack.add((times - origin_ns) / NS_PER_S),
+                "series": curves,
+            }
+        )
+    return {"kind": "choice", "choices": choices}
+
+
+def _held(rows: pl.DataFrame, times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The latest value of a state at each time; NaN before the first and after the last."""
+    own, values = rows["t_ns"].to_numpy(), rows["value"].to_numpy()
+    order = np.argsort(own, kind="stable")
+    own, values = own[order], values[order]
+    where = np.searchsorted(own, times, side="right") - 1
+    there = (where >= 0) & (times <= own[-1])
+    return np.where(there, values[np.maximum(where, 0)], np.nan)

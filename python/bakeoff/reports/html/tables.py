@@ -1,0 +1,217 @@
+"""Rows of the page's tables, ready to print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bakeoff.metrics.statistics import paired
+from bakeoff.reports import model, terminal, words
+from bakeoff.reports.model import Absent, Group, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bakeoff.metrics import RunSummary
+    from bakeoff.metrics.statistics import Estimate
+    from bakeoff.reports.looks import Look
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of the summary table: ours, the published one, and their ratio; empty is what does not exist."""
+
+    ours: str
+    published: str
+    ratio: str
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """A row of the summary table.
+
+    Attributes:
+        name: the scheme.
+        look: its colour and marker.
+        runs: how many runs count.
+        note: `not implemented`, or empty.
+        cells: by metric, then flow.
+    """
+
+    name: str
+    look: Look
+    runs: str
+    note: str
+    cells: list[list[Cell]]
+
+
+def summary(report: Report) -> list[SummaryRow]:
+    """The table in the image of Pantheon's, with the published numbers inside."""
+    return [
+        SummaryRow(
+            name=row.label if isinstance(row, Group) else row.published.name,
+            look=row.look,
+            runs=str(len(row.valid)) if isinstance(row, Group) else "",
+            note="" if isinstance(row, Group) else row.reason,
+            cells=[[_cell(metric, row, flow) for _, flow in terminal.columns(report)] for metric in terminal.METRICS],
+        )
+        for row in report.rows
+    ]
+
+
+def _cell(metric: terminal.Metric, row: Group | Absent, flow: int | None) -> Cell:
+    theirs = terminal.published(row, flow)
+    expected = metric.value(theirs) if theirs is not None else None
+    printed = metric.text(expected) if theirs is not None else ""
+    if isinstance(row, Absent):
+        return Cell("", printed, "")
+    ours = metric.value(row.pantheon(flow))
+    return Cell(metric.text(ours), printed, words.ratio(ours, expected) if theirs is not None else "")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One number of the totals table.
+
+    Attributes:
+        ours: our mean.
+        published: the published mean.
+        ratio: ours over published.
+        verdict: `within` or `outside` the band, or empty.
+    """
+
+    ours: str
+    published: str
+    ratio: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class TotalsRow:
+    """A scheme against its published totals."""
+
+    name: str
+    look: Look
+    throughput: Comparison
+    delay: Comparison
+    loss: Comparison
+
+
+def totals(report: Report) -> list[TotalsRow]:
+    """All flows together against the published totals, with the bands that a faithful model should meet."""
+    rows = []
+    for group in report.groups:
+        if group.published is None:
+            continue
+        ours, theirs = group.pantheon(None), group.published.total
+        rows.append(
+            TotalsRow(
+                group.label,
+                group.look,
+                _compare(ours.throughput_mbps, theirs.throughput_mbps, model.THROUGHPUT_BAND, words.number),
+                _compare(ours.owd_p95_ms, theirs.owd_p95_ms, model.DELAY_BAND, words.number),
+                _compare(ours.loss, theirs.loss, None, words.percent),
+            )
+        )
+    return rows
+
+
+def _compare(
+    ours: float | None, theirs: float | None, band: float | None, text: Callable[[float | None], str]
+) -> Comparison:
+    verdict = ""
+    if band is not None and ours is not None and theirs:
+        verdict = "within" if abs(ours / theirs - 1) <= band else "outside"
+    return Comparison(text(ours), text(theirs), words.ratio(ours, theirs), verdict)
+
+
+def interval(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:
+    """A mean and half the width of its 95 % interval, as text; empty if there is none."""
+    if found is None:
+        return words.MISSING, ""
+    if found.high is None:
+        return text(found.mean), ""
+    return text(found.mean), f"± {text(found.high - found.mean)}"
+
+
+@dataclass(frozen=True)
+class CorrectedRow:
+    """A scheme in numbers without Pantheon's quirks: a mean and an interval per column."""
+
+    name: str
+    look: Look
+    cells: list[tuple[str, str]]
+
+
+CORRECTED: tuple[tuple[str, Callable[[RunSummary], float | None], Callable[[float | None], str]], ...] = (
+    ("Throughput (Mbit/s)", lambda run: run.total.throughput_mbps if run.total else None, words.number),
+    ("Goodput (Mbit/s)", lambda run: run.total.goodput_mbps if run.total else None, words.number),
+    ("Utilisation (%)", lambda run: run.total.utilisation if run.total else None, lambda x: words.percent(x, 1)),
+    ("Loss without tail (%)", lambda run: run.total.loss if run.total else None, words.percent),
+    (
+        "Queueing delay, 95th %ile (ms)",
+        lambda run: run.total.queue_p95_ms if run.total else None,
+        lambda x: words.number(x, 1),
+    ),
+    ("Jain's index", lambda run: run.total.jain if run.total else None, lambda x: words.number(x, 3)),
+    ("Retransmissions", lambda run: sum(flow.retransmits for flow in run.flows), lambda x: words.number(x, 0)),
+)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Every scheme minus one of them, over pairs of runs with equal seeds.
+
+    Attributes:
+        baseline: the one.
+        rows: name, look, and per column the interval of the mean difference.
+    """
+
+    baseline: str
+    rows: list[CorrectedRow]
+
+
+_DIFFERENCES = CORRECTED[:1] + CORRECTED[3:6]
+DIFFERENCE_COLUMNS = [title for title, _, _ in _DIFFERENCES]
+_BASELINE = "cubic"
+
+
+def differences(report: Report) -> Differences | None:
+    """Paired differences to Cubic, or to the first scheme; None without repeats or without a second scheme."""
+    groups = [group for group in report.groups if len(group.summaries) > 1]
+    if len(groups) < 2:
+        return None
+    baseline = next((group for group in groups if group.key == _BASELINE), groups[0])
+    rows = [
+        CorrectedRow(
+            group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in _DIFFERENCES]
+        )
+        for group in groups
+        if group is not baseline
+    ]
+    return Differences(baseline.label, rows)
+
+
+def _difference(
+    group: Group,
+    baseline: Group,
+    value: Callable[[RunSummary], float | None],
+    text: Callable[[float | None], str],
+) -> tuple[str, str]:
+    def by_seed(one: Group) -> dict[int, float]:
+        return {run.seed: number for run in one.summaries if (number := value(run)) is not None}
+
+    mean, half = interval(paired(by_seed(group), by_seed(baseline)), text)
+    return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
+
+
+def corrected(report: Report) -> list[CorrectedRow]:
+    """Means over runs with 95 % intervals."""
+    return [
+        CorrectedRow(
+            group.label,
+            group.look,
+            [interval(group.over_runs(value), text) for _, value, text in CORRECTED],
+        )
+        for group in report.groups
+    ]

@@ -1,0 +1,156 @@
+"""How schemes and flows look: a colour for light and one for dark paper, and a marker.
+
+Colours and markers follow Pantheon's (StanfordSNR/pantheon, src/config.yml at 23e738c), darkened or lightened where
+they would not stand out on the paper.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+
+from bakeoff import _core
+from bakeoff.references.pantheon import SCHEME_KEYS
+
+
+@dataclass(frozen=True)
+class Look:
+    """A colour on each paper, and a marker.
+
+    Attributes:
+        light: colour on light paper.
+        dark: colour on dark paper.
+        marker: shape of the point.
+    """
+
+    light: str
+    dark: str
+    marker: str = "circle"
+
+
+SCHEMES = {
+    "cubic": Look("#1b1f24", "#e8eaed", "star"),
+    "vegas": Look("#868e96", "#9aa5b1", "hexagon"),
+    "bbr": Look("#b07d00", "#f0c24b", "triangle-up"),
+    "ledbat": Look("#1a7f37", "#4ac26b", "triangle-left"),
+    "pcc": Look("#0a8594", "#39c5cf", "triangle-right"),
+    "verus": Look("#2f86bd", "#87ceeb", "hexagon-flat"),
+    "sprout": Look("#cf6a08", "#ff9f43", "pentagon"),
+    "quic": Look("#bd1597", "#ff74d9", "octagon"),
+    "scream": Look("#d14d88", "#ffa5c9", "tripod"),
+    "webrtc": Look("#85452a", "#cf9470", "triangle-down"),
+    "copa": Look("#cf222e", "#ff7b72", "circle"),
+    "taova": Look("#5f6872", "#b4bcc5", "diamond-thin"),
+    "vivace": Look("#1f4fd8", "#7aa2ff", "triangle-left"),
+    "pcc_experimental": Look("#6b7300", "#b8c046", "triangle-left"),
+    "fillp": Look("#9a3fd0", "#d29bff", "plus"),
+    "fillp_sheep": Look("#9a3fd0", "#d29bff", "diamond"),
+    "indigo": Look("#4b2fa8", "#a794ff", "diamond"),
+    "indigo_2_256": Look("#4b2fa8", "#a794ff", "diamond"),
+    "indigo_1_32": Look("#7a5fd0", "#c3b6ff", "diamond-thin"),
+    "indigo_1_128": Look("#2b1a73", "#8a78e8", "square"),
+    "muses": Look("#00796b", "#4fd1c0", "pentagon"),
+    "reno": Look("#7b3f00", "#d9a066", "square"),
+}
+
+# Pantheon's cycle of flow colours: blue, green, red, yellow, cyan, magenta.
+FLOWS = (
+    Look("#2660c8", "#6ea8ff"),
+    Look("#1a7f37", "#4ac26b"),
+    Look("#cf222e", "#ff7b72"),
+    Look("#a07000", "#e3b341"),
+    Look("#0a8594", "#39c5cf"),
+    Look("#a626a4", "#e58cff"),
+)
+
+# Shapes as rings of points around 0, reaching about 1; y grows downwards.
+Ring = tuple[tuple[float, float], ...]
+
+
+def _regular(corners: int, turn: float = 0.0, inner: float | None = None) -> Ring:
+    """A regular polygon with a corner on top, turned by a part of a circle; with an inner radius a star."""
+    steps = corners if inner is None else 2 * corners
+    radii = [1.0 if inner is None or step % 2 == 0 else inner for step in range(steps)]
+    angles = [2 * math.pi * (step / steps + turn) for step in range(steps)]
+    return tuple(
+        (radius * math.sin(angle), -radius * math.cos(angle)) for radius, angle in zip(radii, angles, strict=True)
+    )
+
+
+_ARM = 0.32
+_PLUS: Ring = (
+    (-_ARM, -1), (_ARM, -1), (_ARM, -_ARM), (1, -_ARM), (1, _ARM), (_ARM, _ARM),
+    (_ARM, 1), (-_ARM, 1), (-_ARM, _ARM), (-1, _ARM), (-1, -_ARM), (-_ARM, -_ARM),
+)  # fmt: skip
+
+MARKERS: dict[str, Ring] = {
+    "circle": _regular(24, 0),
+    "square": _regular(4, 1 / 8),
+    "diamond": _regular(4),
+    "diamond-thin": ((0, -1.1), (0.6, 0), (0, 1.1), (-0.6, 0)),
+    "triangle-up": _regular(3),
+    "triangle-right": _regular(3, 1 / 4),
+    "triangle-down": _regular(3, 1 / 2),
+    "triangle-left": _regular(3, 3 / 4),
+    "pentagon": _regular(5),
+    "hexagon": _regular(6),
+    "hexagon-flat": _regular(6, 1 / 12),
+    "octagon": _regular(8, 1 / 16),
+    "star": _regular(5, 0, 0.42),
+    "tripod": _regular(3, 1 / 2, 0.22),
+    "plus": _PLUS,
+}
+
+
+def marker_path(marker: str) -> str:
+    """A marker as SVG path data, within -1.1..1.1."""
+    points = " ".join(f"{x:.3f},{y:.3f}" for x, y in MARKERS[marker])
+    return f"M{points}Z"
+
+
+_SPARE_MARKERS = ("circle", "square", "triangle-up", "diamond", "pentagon", "triangle-down", "plus", "star")
+
+
+def of_scheme(key: str, index: int) -> Look:
+    """The look of a scheme; one that Pantheon does not know takes the next of the cycle.
+
+    Args:
+        key: key of the scheme, or empty for a mixture.
+        index: its place among those shown.
+    """
+    if key in SCHEMES:
+        return SCHEMES[key]
+    colour = FLOWS[index % len(FLOWS)]
+    return Look(colour.light, colour.dark, _SPARE_MARKERS[index % len(_SPARE_MARKERS)])
+
+
+def with_marker(look: Look, index: int) -> Look:
+    """The same colours with a marker of the cycle."""
+    return Look(look.light, look.dark, _SPARE_MARKERS[index % len(_SPARE_MARKERS)])
+
+
+def of_flow(flow: int) -> Look:
+    """The look of a flow, by its number from 1."""
+    return FLOWS[(flow - 1) % len(FLOWS)]
+
+
+@functools.cache
+def implemented() -> dict[str, str]:
+    """Title of every scheme of the core, by key."""
+    return {scheme["name"]: scheme["title"] for scheme in json.loads(_core.schemes())}
+
+
+def title(key: str) -> str:
+    """The name of a scheme for people: Pantheon's if it has one, then the core's."""
+    published = next((name for name, known in SCHEME_KEYS.items() if known == key), None)
+    return published or implemented().get(key, key)
+
+
+@functools.cache
+def telemetry_units() -> dict[str, str]:
+    """Unit of every telemetry of the transport and of the core's schemes, by name."""
+    everywhere = json.loads(_core.telemetry())
+    own = [entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"]]
+    return {entry["name"]: entry["unit"] for entry in everywhere + own}

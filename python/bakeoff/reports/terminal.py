@@ -1,0 +1,179 @@
+"""The report as tables in the terminal: ours, the published number and the ratio in each cell.
+
+Colour is rich's business: it obeys NO_COLOR and leaves plain text in pipes. Narrow terminals get one table a metric,
+very narrow ones one line a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bakeoff.reports import model, words
+from bakeoff.reports.model import Absent, Group, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bakeoff.recording import ResultFolder
+    from bakeoff.references import Published
+
+MAX_FLOW_COLUMNS = 4
+PIPE_WIDTH = 10_000
+_VERDICT_STYLE = {"holds": "green", "fails": "red", "undecided": "yellow"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One of Pantheon's three numbers, as a column group.
+
+    Attributes:
+        title: heading.
+        value: how to take it from numbers.
+        text: how to print it.
+    """
+
+    title: str
+    value: Callable[[Published], float | None]
+    text: Callable[[float | None], str]
+
+
+METRICS = (
+    Metric("throughput (Mbit/s)", lambda numbers: numbers.throughput_mbps, words.number),
+    Metric("95th-%ile delay (ms)", lambda numbers: numbers.owd_p95_ms, words.number),
+    Metric("loss (%)", lambda numbers: numbers.loss, words.percent),
+)
+
+
+def columns(report: Report) -> list[tuple[str, int | None]]:
+    """Heading and flow number of the columns of a metric; too many flows are shown together only."""
+    if report.flow_count > MAX_FLOW_COLUMNS:
+        return [("all flows", None)]
+    return [(f"flow {number}", number) for number in range(1, report.flow_count + 1)]
+
+
+def published(row: Group | Absent, flow: int | None) -> Published | None:
+    """The published numbers beside a cell."""
+    scheme = row.published
+    if scheme is None:
+        return None
+    return scheme.total if flow is None else scheme.flows.get(flow)
+
+
+def render(folder: ResultFolder, console: Console | None = None) -> None:
+    """Prints the tables of a result folder on stdout.
+
+    Raises:
+        UserError: a file of the folder is missing or damaged.
+    """
+    show(model.load(folder), console or make_console())
+
+
+def make_console() -> Console:
+    """A console on stdout; lines are not broken where no terminal limits them."""
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def show(report: Report, console: Console) -> None:
+    """Prints the tables of a report."""
+    experiment = report.experiment
+    complete = sum(run.recording.complete for run in report.runs)
+    console.print(Text(experiment["title"], style="bold"))
+    console.print(f"{words.count(complete, 'run')} of {report.planned} complete, world {experiment['world']}")
+    if report.reference is not None:
+        console.print(f"Below each number: published ({report.reference.title}) and ratio of ours to it.")
+    console.print()
+    _tables(report, console)
+    _claims(report, console)
+    _failures(report, console)
+
+
+def _tables(report: Report, console: Console) -> None:
+    """One table, a table a metric, or lines: the first that fits."""
+    layouts = [[_summary_table(report, METRICS)], [_summary_table(report, (metric,)) for metric in METRICS]]
+    unbounded = console.options.update(width=10_000)
+    for tables in layouts:
+        if all(console.measure(table, options=unbounded).maximum <= console.width for table in tables):
+            console.print(*tables, sep="\n")
+            return
+    _lines(report, console)
+
+
+def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", collapse_padding=True)
+    table.add_column("scheme", no_wrap=True)
+    table.add_column("runs", justify="right", no_wrap=True)
+    for metric in metrics:
+        for place, (heading, _) in enumerate(columns(report)):
+            title = f"{metric.title}\n{heading}" if place == 0 else f"\n{heading}"
+            table.add_column(title, justify="right", no_wrap=True)
+    for row in report.rows:
+        cells = [_cell(metric, row, flow) for metric in metrics for _, flow in columns(report)]
+        if isinstance(row, Group):
+            table.add_row(row.label, str(len(row.valid)), *cells)
+        else:
+            table.add_row(f"{row.published.name} ({row.reason})", "", *cells, style="dim")
+    return table
+
+
+def _cell(metric: Metric, row: Group | Absent, flow: int | None) -> Text:
+    theirs = published(row, flow)
+    expected = metric.value(theirs) if theirs is not None else None
+    text = Text()
+    ours = None
+    if isinstance(row, Group):
+        ours = metric.value(row.pantheon(flow))
+        text.append(metric.text(ours))
+    if theirs is not None:
+        text.append("\n" if isinstance(row, Group) else "")
+        text.append(metric.text(expected), style="dim")
+        if isinstance(row, Group):
+            text.append(f" {words.ratio(ours, expected)}", style="cyan")
+    return text
+
+
+def _lines(report: Report, console: Console) -> None:
+    """A heading a scheme and a line a number."""
+    for row in report.rows:
+        if isinstance(row, Absent):
+            console.print(Text(f"{row.published.name}: {row.reason}", style="dim"))
+            continue
+        console.print(Text(f"{row.label} ({words.count(len(row.valid), 'run')})", style="bold"))
+        for metric in METRICS:
+            console.print(f"  {metric.title}")
+            for heading, flow in columns(report):
+                lines = _cell(metric, row, flow).plain.split("\n")
+                console.print(f"    {heading}: {', published '.join(lines)}")
+
+
+def _claims(report: Report, console: Console) -> None:
+    if not report.claims:
+        return
+    console.print()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("claim", "verdict", "measured", "expected"):
+        table.add_column(heading)
+    for claim in report.claims:
+        measured = words.significant(claim.mean)
+        if claim.low is not None:
+            measured += f" [{words.significant(claim.low)}, {words.significant(claim.high)}]"
+        verdict = Text(claim.verdict, style=_VERDICT_STYLE[claim.verdict])
+        if claim.reason:
+            verdict.append(f" ({claim.reason})", style="dim")
+        table.add_row(Text(f"{claim.id}: {claim.says}"), verdict, measured, claim.expect)
+    console.print(table)
+
+
+def _failures(report: Report, console: Console) -> None:
+    for run in report.runs:
+        summary = run.summary
+        if summary.status != "complete":
+            console.print(Text(f"{summary.id}: {summary.status}: {summary.error}", style="red"))
+        elif summary.total and summary.total.pantheon_discarded:
+            reason = summary.total.pantheon_discarded
+            console.print(Text(f"{summary.id}: not counted, as Pantheon would: {reason}", style="yellow"))

@@ -1,0 +1,72 @@
+"""Numbers as people read them, with their units."""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "\N{EN DASH}"
+NUMBER_WORDS = ("zero", "once", "twice")
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number with a fixed number of decimals, or a dash for what does not exist."""
+    return MISSING if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """A number with so many significant digits and no exponent, or a dash."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == 0:
+        return "0"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{places}f}"
+
+
+def percent(ratio: float | None, digits: int = 2) -> str:
+    """A ratio in percent, without the sign; a dash for what does not exist."""
+    return number(None if ratio is None else 100 * ratio, digits)
+
+
+def ratio(ours: float | None, theirs: float | None) -> str:
+    """Ours over theirs as a factor, or a dash."""
+    if ours is None or not theirs:
+        return MISSING
+    return f"\N{MULTIPLICATION SIGN}{ours / theirs:.2f}"
+
+
+def trimmed(value: float) -> str:
+    """A number without trailing zeros."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    for factor, unit in units:
+        if value >= factor:
+            return f"{trimmed(float(f'{value / factor:.5g}'))} {unit}"
+    return f"{trimmed(value)} {units[-1][1]}"
+
+
+def rate(rate_bps: float) -> str:
+    """A rate in bit/s with a prefix that suits it."""
+    return _scaled(rate_bps, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s")))
+
+
+def time(time_ns: float) -> str:
+    """A time in ns, ms or s as suits it."""
+    return _scaled(time_ns, ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns")))
+
+
+def size(size_bytes: float) -> str:
+    """A size in bytes with a decimal prefix that suits it."""
+    return _scaled(size_bytes, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B")))
+
+
+def count(amount: int, noun: str) -> str:
+    """An amount and its noun, in the plural where needed."""
+    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+
+
+def times(amount: int) -> str:
+    """How often: once, twice, 3 times."""
+    return NUMBER_WORDS[amount] if 0 < amount < len(NUMBER_WORDS) else f"{amount} times"

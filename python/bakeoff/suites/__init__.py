@@ -1,0 +1,38 @@
+"""The collection: experiments (suites) and named paths that come with bakeoff, each a TOML file.
+
+A suite `pantheon/india-ppp0` is `pantheon/india-ppp0.toml`, and its text `pantheon/india-ppp0.md`. A path is
+`paths/NAME.toml`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+_PATHS = "paths"
+
+
+def names() -> list[str]:
+    """Names of all suites, sorted."""
+    files = _FOLDER.glob("*/*.toml")
+    return sorted(f"{file.parent.name}/{file.stem}" for file in files if file.parent.name != _PATHS)
+
+
+def file(name: str) -> Path:
+    """The experiment file of a suite; the name is one of `names()`."""
+    return _FOLDER / f"{name}.toml"
+
+
+def doc(name: str) -> str:
+    """What a suite is and why its numbers are what they are, in Markdown; the name is one of `names()`."""
+    return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def path_names() -> list[str]:
+    """Names of all named paths, sorted."""
+    return sorted(file.stem for file in (_FOLDER / _PATHS).glob("*.toml"))
+
+
+def path_file(name: str) -> Path:
+    """The file of a named path; the name is one of `path_names()`."""
+    return _FOLDER / _PATHS / f"{name}.toml"

@@ -1,0 +1,187 @@
+"""Writes docs/reference from the code, or says which page is out of date (`--check`)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bakeoff import _core
+from bakeoff.cli import main as cli
+from bakeoff.experiment.schema import json_schema
+from bakeoff.metrics.definitions import DEFINITIONS
+from schema_page import quoted, sections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+NOTE = "<!-- Written by `make docs` from the code. -->"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """A Markdown table, or nothing where there are no rows."""
+    lines = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
+    if not lines:
+        return []
+    return ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head), *lines, ""]
+
+
+def page(title: str, *parts: str) -> str:
+    """A page under its title."""
+    return "\n".join([NOTE, "", f"# {title}", "", *parts]).rstrip() + "\n"
+
+
+def number(value: float) -> str:
+    """A number without a needless fraction."""
+    return quoted(int(value) if value == int(value) else value)
+
+
+def default(parameter: dict[str, Any]) -> str:
+    """The default of a parameter as it stands in an experiment file."""
+    return number(parameter["default"]) if parameter["kind"] == "number" else quoted(parameter["default"])
+
+
+def allowed(parameter: dict[str, Any]) -> str:
+    """Which values a parameter takes."""
+    match parameter["kind"]:
+        case "number":
+            return f"{number(parameter['min'])} to {number(parameter['max'])}"
+        case "choice":
+            return " or ".join(quoted(option) for option in parameter["options"])
+        case "flag":
+            return "`true` or `false`"
+        case _:
+            return "text"
+
+
+def entries(found: str) -> Iterator[str]:
+    """The schemes or queues that the core lists."""
+    for entry in json.loads(found):
+        yield from (f"## `{entry['name']}`", "", f"{entry['title']}. Source: {entry['source']}.", "")
+        yield from table(
+            ("parameter", "values", "default", "unit", "meaning"),
+            ((f"`{p['name']}`", allowed(p), default(p), p["unit"], p["doc"]) for p in entry["parameters"]),
+        )
+        yield from quantities(entry["telemetry"])
+
+
+def quantities(found: Sequence[dict[str, str]]) -> list[str]:
+    """A table of telemetry."""
+    return table(("telemetry", "unit", "meaning"), ((f"`{q['name']}`", q["unit"], q["doc"]) for q in found))
+
+
+def schemes() -> str:
+    """The page of the congestion-control schemes."""
+    intro = [
+        "A flow names one in `scheme` and sets its parameters in `parameters`; `matrix.scheme` compares several.",
+        "",
+        "Every sender records the telemetry below, and its scheme may add to it.",
+        "",
+        *quantities(json.loads(_core.telemetry())),
+    ]
+    return page("Schemes", *intro, *entries(_core.schemes()))
+
+
+def queues() -> str:
+    """The page of the queueing disciplines."""
+    return page("Queues", "A hop names one in `queue.kind`.", "", *entries(_core.queues()))
+
+
+def recording() -> str:
+    """The page of the tables in a recording."""
+    parts = [
+        "A run is a folder with `manifest.json` and one Parquet file per table. Column names end in their unit; what",
+        "does not exist is null. Which tables there are depends on `record.level`: `summary` has `flows`, `hops` and",
+        "`verdicts`; `series` adds `series`, `telemetry` and `hop_series`; `packets` adds `packets`.",
+        "",
+    ]
+    for entry in json.loads(_core.tables()):
+        parts += [f"## `{entry['name']}`", "", entry["doc"], ""]
+        parts += table(
+            ("column", "type", "meaning"), ((f"`{c['name']}`", c["kind"], c["doc"]) for c in entry["columns"])
+        )
+    return page("Recordings", *parts)
+
+
+def command_line() -> str:
+    """The page of the commands, as `--help` shows them."""
+    parts: list[str] = []
+
+    def walk(command: click.Command, name: str, parent: click.Context | None) -> None:
+        settings = {**command.context_settings, "max_content_width": 100, "terminal_width": 100}
+        context = click.Context(command, info_name=name, parent=parent, **settings)
+        parts.extend([f"## `{context.command_path}`", "", "```text", command.get_help(context), "```", ""])
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                found = command.get_command(context, inner)
+                if found is not None and not found.hidden:
+                    walk(found, inner, context)
+
+    walk(cli, "bakeoff", None)
+    return page("Command line", *parts)
+
+
+def experiment() -> str:
+    """The page of experiment files."""
+    parts = [
+        "A TOML file; `#:schema experiment.schema.json` in its first line gives completion in editors that know TOML",
+        "schemas. Quantities carry their unit. `bakeoff check FILE` says what is wrong with a file.",
+        "",
+    ]
+    for title, description, found in sections(json_schema()):
+        parts += [f"## {title}", "", description, ""]
+        parts += table(("key", "values", "default", "meaning"), found)
+    return page("Experiment files", *parts)
+
+
+def experiment_schema() -> str:
+    """The JSON Schema of experiment files, for editors."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def metrics() -> str:
+    """The page of the metrics."""
+    rows = ((f"`{d.name}`", ", ".join(d.scope), d.unit, d.meaning, d.source) for d in DEFINITIONS)
+    intro = "What `--json` and the measures of claims contain. Ratios are 0 to 1; what does not exist is null."
+    return page("Metrics", intro, "", *table(("metric", "of", "unit", "meaning", "source"), rows))
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": command_line,
+    "experiment.md": experiment,
+    "experiment.schema.json": experiment_schema,
+    "metrics.md": metrics,
+    "queues.md": queues,
+    "recording.md": recording,
+    "schemes.md": schemes,
+}
+
+
+def main() -> int:
+    """Writes or checks every page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is out of date")
+    check = parser.parse_args().check
+    stale = 0
+    for name, write in PAGES.items():
+        target = FOLDER / name
+        text = write()
+        if target.is_file() and target.read_text(encoding="utf-8") == text:
+            continue
+        if check:
+            print(f"{target.relative_to(Path.cwd())} is out of date: run `make docs`", file=sys.stderr)
+            stale += 1
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+            print(target.relative_to(Path.cwd()))
+    return min(stale, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""The measure and expectation languages: what they accept, what they say otherwise, and that nothing else happens."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bakeoff.claims import ClaimSyntaxError, parse_expectation, parse_measure
+
+RUN: dict[str, Any] = {
+    "duration_s": 30.0,
+    "flows": [
+        {"flow": 1, "throughput_mbps": 2.0, "owd_p95_ms": 50.0, "pantheon": {"loss": 0.25}},
+        {"flow": 2, "throughput_mbps": 6.0, "owd_p95_ms": None, "pantheon": None},
+    ],
+    "total": {"throughput_mbps": 8.0, "loss": 0.0, "jain": None, "pantheon": {"throughput_mbps": 9.0}},
+    "hops": [{"hop": "forward.0", "queue_p95_ms": 12.5, "dropped": {"overlimit": 7}, "marked": {}, "in_packets": 10}],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("flow2.throughput_mbps / flow1.throughput_mbps", 3.0),
+        ("total.pantheon.throughput_mbps - total.throughput_mbps", 1.0),
+        ('hops["forward.0"].queue_p95_ms', 12.5),
+        ('hops["forward.0"].dropped["overlimit"] / hops["forward.0"].in_packets', 0.7),
+        ('hops["forward.0"].dropped["never"]', 0.0),
+        ('hops["forward.9"].queue_p95_ms', None),
+        ("flow1.pantheon.loss", 0.25),
+        ("flow2.pantheon.loss", None),
+        ("flow2.owd_p95_ms", None),
+        ("flow3.throughput_mbps", None),
+        ("1 / total.loss", None),
+        ("total.jain + 1", None),
+        ("max(flow1.throughput_mbps, flow2.throughput_mbps, 1)", 6.0),
+        ("min(1, total.jain)", None),
+        ("abs(1 - 3)", 2.0),
+        ("2 + 3 * 4 - 10 / 4 / 5", 13.5),
+        ("-(1 + 2) * --3", -9.0),
+        ("duration_s", 30.0),
+        (".5e1", 5.0),
+        ("1e308 * 10", None),
+    ],
+)
+def test_measures(text: str, value: float | None) -> None:
+    assert parse_measure(text).evaluate(RUN) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("", "found the end"),
+        ("1 +", "found the end"),
+        ("flow1", 'expected "."'),
+        ("flow1.througput_mbps", 'did you mean "throughput_mbps"'),
+        ("flow0.loss", "not a value"),
+        ("flow01.loss", "not a value"),
+        ("total.bottleneck", "not a metric"),
+        ("total.pantheon", 'expected "."'),
+        ("hops[0].loss", "in quotes"),
+        ('hops["forward.0"].dropped', r"expected \"\["),
+        ("__import__('os')", "no meaning"),
+        ("total.__class__", "not a metric"),
+        ("total.loss; 1", "no meaning"),
+        ("1 2", "one word too many"),
+        ("abs(1, 2)", "one value"),
+        ("(" * 60 + "1" + ")" * 60, "deep"),
+        ("1" + "+1" * 400, "longer than"),
+    ],
+)
+def test_bad_measures(text: str, hint: str) -> None:
+    with pytest.raises(ClaimSyntaxError, match=hint):
+        parse_measure(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        (">= 3", 3, math.inf),
+        ("> -3", -3, math.inf),
+        ("<= 5%", -math.inf, 0.05),
+        ("< 1e3", -math.inf, 1000),
+        ("between 2 and 4", 2, 4),
+        ("between -1% and 1%", -0.01, 0.01),
+        ("2 +- 10%", 1.8, 2.2),
+        ("-2 ± 0.5", -2.5, -1.5),
+        ("-2+-10%", -2.2, -1.8),
+    ],
+)
+def test_expectations(text: str, low: float, high: float) -> None:
+    expectation = parse_expectation(text)
+    assert (expectation.low, expectation.high) == pytest.approx((low, high))
+    assert expectation.strict == text.startswith(("> ", "< "))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "3", ">=", ">= three", "= 3", "between 4 and 2", "between 1 2", "2 +-", "2 +- -1", "1e999 +- 1", ">= 3 4"],
+)
+def test_bad_expectations(text: str) -> None:
+    with pytest.raises(ClaimSyntaxError, match="expectation"):
+        parse_expectation(text)
+
+
+ALPHABET = 'flow1.total.loss hops["forward.0"]dropped+-*/()<>=,%±e0123456789 \n\t_абв\0'
+
+
+@given(st.one_of(st.text(max_size=80), st.text(alphabet=ALPHABET, max_size=80)))
+def test_any_text_is_understood_or_refused_with_a_sentence(text: str) -> None:
+    for parse in (parse_measure, parse_expectation):
+        try:
+            parse(text)
+        except ClaimSyntaxError as error:
+            assert len(str(error)) < 1000  # noqa: PT017 - the message itself is under test
+
+
+NUMBERS = st.integers(0, 50).map(str)
+
+
+def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.tuples(inner, st.sampled_from("+-*/"), inner).map(" ".join),
+        inner.map(lambda text: f"({text})"),
+        inner.map(lambda text: f"-({text})"),
+        st.tuples(inner, inner).map(lambda pair: f"max({pair[0]}, {pair[1]})"),
+    )
+
+
+@given(st.recursive(NUMBERS, combine, max_leaves=12))
+def test_arithmetic_is_that_of_python(text: str) -> None:
+    try:
+        expected = eval(text, {"__builtins__": {}, "max": max})  # noqa: S307 - our own arithmetic
+    except ZeroDivisionError:
+        expected = None
+    assert parse_measure(text).evaluate(RUN) == (None if expected is None else pytest.approx(expected))

@@ -1,0 +1,59 @@
+"""Verdicts from means and intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bakeoff.claims import evaluate
+from bakeoff.errors import UserError
+
+
+def run(loss: float | None, scheme: str = "cubic", status: str = "complete") -> dict[str, Any]:
+    return {"cell": {"scheme": scheme}, "status": status, "flows": [], "hops": [], "total": {"loss": loss}}
+
+
+def claim(expect: str, **fields: Any) -> dict[str, Any]:
+    return {"id": "c", "says": "s", "measure": "total.loss", "expect": expect, **fields}
+
+
+@pytest.mark.parametrize(
+    ("losses", "expect", "verdict"),
+    [
+        ([0.1, 0.1, 0.1], "<= 0.1", "holds"),
+        ([0.1, 0.1, 0.1], "< 0.1", "fails"),
+        ([0.10, 0.11, 0.12], "<= 0.2", "holds"),
+        ([0.10, 0.11, 0.12], "<= 0.05", "fails"),
+        ([0.10, 0.11, 0.12], "<= 0.12", "undecided"),
+        ([0.10, 0.11, 0.12], "<= 0.109", "undecided"),
+        ([0.3], ">= 0.2", "holds"),
+        ([0.3], "0.2 +- 10%", "fails"),
+        ([], "<= 1", "undecided"),
+        ([0.1, None], "<= 1", "undecided"),
+    ],
+)
+def test_verdicts(losses: list[float | None], expect: str, verdict: str) -> None:
+    (result,) = evaluate([claim(expect)], [run(loss) for loss in losses])
+    assert result.verdict == verdict
+    assert (result.reason is not None) == (verdict == "undecided")
+
+
+def test_where_chooses_cells() -> None:
+    runs = [run(0.1), run(0.9, "bbr"), run(0.1)]
+    (result,) = evaluate([claim("<= 0.5", where={"scheme": "cubic"})], runs)
+    assert (result.verdict, result.runs) == ("holds", 2)
+    assert result.mean == pytest.approx(0.1)
+    (result,) = evaluate([claim("<= 0.5", where={"scheme": "vegas"})], runs)
+    assert (result.verdict, result.reason) == ("undecided", "no run matches")
+
+
+def test_a_failed_run_leaves_a_claim_undecided() -> None:
+    (result,) = evaluate([claim("<= 0.5")], [run(0.1), run(None, status="failed")])
+    assert result.verdict == "undecided"
+    assert result.mean == pytest.approx(0.1)
+
+
+def test_the_claim_is_named_when_it_cannot_be_understood() -> None:
+    with pytest.raises(UserError, match=r'claim c: measure "total\.los"'):
+        evaluate([claim("<= 1", measure="total.los")], [])

@@ -1,0 +1,97 @@
+"""The commands that only look: list, show, check, doctor, run --dry-run."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bakeoff import suites
+from bakeoff.cli.list import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ended
+
+    Command = Callable[..., Ended]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_are_tables_and_json(bakeoff: Command, kind: str) -> None:
+    table = bakeoff("list", kind)
+    rows = json.loads(bakeoff("list", kind, "--json").out)
+    assert table.code == 0
+    assert len(table.out.splitlines()) >= len(rows) + 1 > 1
+    assert all(next(iter(row.values())) in table.out for row in rows)
+    assert "\x1b" not in table.out
+
+
+@pytest.mark.parametrize("name", suites.names())
+def test_a_suite_is_shown_as_a_file_that_can_be_run(bakeoff: Command, here: Path, name: str) -> None:
+    shown = bakeoff("show", name)
+    assert shown.out.startswith("# # ")
+    assert tomllib.loads(shown.out) == tomllib.loads(suites.file(name).read_text())
+    (here / "my.toml").write_text(shown.out)
+    (here / "a.trace").write_text("1\n")
+    change = ["--set", "path.trace=a.trace"] if name == "cellular/trace" else []
+    checked = bakeoff("check", "my.toml", *change)
+    assert checked.code == 0
+    assert checked.out.startswith("my.toml: sound; ")
+
+
+@pytest.mark.parametrize("name", ["nepal-aws-india", "cubic", "fifo", "jain", "owd_p95_ms", "schema"])
+def test_show(bakeoff: Command, name: str) -> None:
+    shown = bakeoff("show", name)
+    assert shown.code == 0
+    assert len(shown.out) > 20
+
+
+def test_the_schema_is_a_json_schema(bakeoff: Command) -> None:
+    schema = json.loads(bakeoff("show", "schema").out)
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    assert {"name", "path", "flow", "matrix", "claim"} <= schema["properties"].keys()
+    assert schema["additionalProperties"] is False
+    assert schema["$defs"]["Hop"]["properties"]["delay"]["default"] == "0s"
+
+
+def test_check_names_axes_and_claims(bakeoff: Command) -> None:
+    assert bakeoff("check", "dumbbell/rtt-fairness").out.startswith(
+        "dumbbell/rtt-fairness: sound; 25 runs, axes scheme (5)"
+    )
+
+
+def test_a_dry_run_shows_the_plan_and_runs_nothing(bakeoff: Command, here: Path) -> None:
+    shown = bakeoff("run", "pantheon/india-ppp0", "--dry-run")
+    assert shown.code == 0
+    assert "cubic_run3" in shown.out
+    assert "12 runs, about " in shown.err
+    assert "nothing was run" in shown.err
+    assert list(here.iterdir()) == []
+
+
+def test_a_dry_run_as_json_has_every_scenario(bakeoff: Command) -> None:
+    shown = bakeoff("run", "pantheon/india-ppp0", "--dry-run", "--json", "--scheme", "bbr,vegas", "--repeats", "2")
+    found = json.loads(shown.out)
+    assert [run["id"] for run in found["runs"]] == ["bbr_run1", "vegas_run1", "bbr_run2", "vegas_run2"]
+    assert found["runs"][0]["scenario"]["flows"][2]["start_ns"] == 20 * 10**9
+    assert found["experiment"]["name"] == "india-ppp0"
+    assert found["cpu_s"] > 0
+
+
+def test_the_doctor_finds_this_machine_sound(bakeoff: Command) -> None:
+    findings = {entry["subject"]: entry for entry in json.loads(bakeoff("doctor", "--json").out)}
+    assert findings["core"]["fine"]
+    assert findings["polars"]["fine"]
+    assert findings["disk"]["text"].endswith("free here") or not findings["disk"]["fine"]
+
+
+def test_the_doctor_says_what_is_missing(bakeoff: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bakeoff.cli.doctor.PACKAGES", ("no-such-package",))
+    ended = bakeoff("doctor")
+    assert ended.code == 1
+    assert "no-such-package" in ended.out
+    assert "is missing; start ./bakeoff once to install it" in ended.out

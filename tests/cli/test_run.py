@@ -1,0 +1,182 @@
+"""`bakeoff run` and what follows from it, over a pretended world."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bakeoff.worlds import sim
+from bakeoff.worlds.outcome import RunInvalid, RunStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ended
+
+    from bakeoff.experiment import PlannedRun
+
+    Command = Callable[..., Ended]
+
+TWO_SCHEMES = ("run", "pantheon/india-ppp0", "--scheme", "cubic,bbr", "--repeats", "2")
+FILE = """
+    name = "x"
+    duration = "5s"
+    record = { level = "packets" }
+    [[path.forward]]
+    rate = "2.1Mbit/s"
+    delay = "20ms"
+    [[flow]]
+    scheme = "cubic"
+    [[claim]]
+    id = "fast"
+    says = "It is fast"
+    measure = "flow1.throughput_mbps"
+    expect = ">= 0"
+"""
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tables_of: Callable[..., Any]) -> dict[str, Any]:
+    """A pretended world; `world["fail"]` maps runs to errors, `world["done"]` lists what it ran."""
+    state: dict[str, Any] = {"fail": {}, "done": []}
+
+    def execute(run: PlannedRun) -> Any:
+        if run.id in state["fail"]:
+            raise state["fail"][run.id]
+        state["done"].append(run.id)
+        return tables_of(run.scenario, run.seed)
+
+    monkeypatch.setattr(sim, "execute", execute)
+    return state
+
+
+def test_a_run_leaves_recordings_and_a_report(bakeoff: Command, here: Path, world: Any) -> None:
+    ended = bakeoff(*TWO_SCHEMES)
+    assert ended.code == 0
+    assert len(world["done"]) == 4
+    latest = here / "results" / "india-ppp0" / "latest"
+    assert {folder.name for folder in (latest / "runs").iterdir()} == set(world["done"])
+    page = (latest / "report.html").read_text()
+    assert "TCP Cubic" in page
+    assert "not implemented" in page
+    assert "TCP Cubic" in ended.out
+    assert "4 runs on " in ended.err
+    assert "report: results/india-ppp0/" in ended.err
+
+
+def test_json_is_one_object_on_stdout(bakeoff: Command, world: Any) -> None:
+    ended = bakeoff(*TWO_SCHEMES, "--json", "--quiet")
+    found = json.loads(ended.out)
+    assert found["experiment"] == "india-ppp0"
+    assert found["world"] == "sim"
+    assert [run["id"] for run in found["runs"]] == ["cubic_run1", "bbr_run1", "cubic_run2", "bbr_run2"]
+    assert {"flows", "total", "hops", "status", "seed", "cell"} <= found["runs"][0].keys()
+    assert ended.err.count("\n") == 1
+
+
+def test_a_failed_run_is_reported_and_resumed(bakeoff: Command, world: Any) -> None:
+    world["fail"] = {"bbr_run1": RunStopped("the queue is on fire"), "cubic_run2": RunInvalid("3 packets too many")}
+    ended = bakeoff(*TWO_SCHEMES)
+    assert ended.code == 1
+    assert "bakeoff: run bbr_run1 failed: the queue is on fire" in ended.err
+    assert "bakeoff: run cubic_run2 invalid: 3 packets too many" in ended.err
+    world["fail"], world["done"] = {}, []
+    ended = bakeoff(*TWO_SCHEMES, "--resume")
+    assert ended.code == 0
+    assert sorted(world["done"]) == ["bbr_run1", "cubic_run2"]
+    assert "2 runs (2 complete already)" in ended.err
+
+
+def test_a_truncated_recording_is_run_again(bakeoff: Command, here: Path, world: Any) -> None:
+    bakeoff(*TWO_SCHEMES)
+    latest = here / "results" / "india-ppp0" / "latest"
+    table = latest / "runs" / "cubic_run1" / "flows.parquet"
+    table.write_bytes(table.read_bytes()[:100])
+    ended = bakeoff("report", str(latest))
+    assert ended.code == 2
+    assert "flows.parquet: the table is cut short (100 of" in ended.err
+    world["done"] = []
+    assert bakeoff(*TWO_SCHEMES, "--resume").code == 0
+    assert world["done"] == ["cubic_run1"]
+    assert bakeoff("report", str(latest)).code == 0
+
+
+def test_nothing_is_left_to_resume(bakeoff: Command, world: Any) -> None:
+    bakeoff(*TWO_SCHEMES)
+    world["done"] = []
+    ended = bakeoff(*TWO_SCHEMES, "--resume")
+    assert ended.code == 0
+    assert world["done"] == []
+
+
+def test_resuming_nothing_is_refused(bakeoff: Command, world: Any) -> None:
+    ended = bakeoff(*TWO_SCHEMES, "--resume")
+    assert ended.code == 2
+    assert "--resume: there is no results/india-ppp0/latest; name the folder with --out" in ended.err
+
+
+def test_resuming_another_experiment_is_refused(bakeoff: Command, world: Any) -> None:
+    bakeoff(*TWO_SCHEMES, "--out", "mine")
+    ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume", "--set", "rate=3Mbit/s")
+    assert ended.code == 2
+    assert "mine: holds a different experiment" in ended.err
+    ended = bakeoff(*TWO_SCHEMES, "--out", "mine")
+    assert ended.code == 2
+    assert "mine: already holds an experiment; add --resume" in ended.err
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(bakeoff: Command, here: Path, world: Any) -> None:
+    (here / "file").write_text("")
+    ended = bakeoff(*TWO_SCHEMES, "--out", "file/results")
+    assert ended.code == 2
+    assert "file/results: the result folder could not be written (not a directory)" in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_a_full_folder_stops_with_one_sentence(bakeoff: Command, world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    bakeoff(*TWO_SCHEMES, "--out", "mine", "--repeats", "1")
+    monkeypatch.setattr("os.fsync", full)
+    ended = bakeoff(*TWO_SCHEMES, "--out", "other")
+    assert ended.code == 1
+    assert (
+        "could not be written (no space left on device); make room, then repeat the command with --resume" in ended.err
+    )
+    assert ended.err.count("\n") == 1
+
+
+def test_claims_decide_the_exit_code_if_asked(bakeoff: Command, here: Path, world: Any) -> None:
+    (here / "x.toml").write_text(FILE)
+    assert bakeoff("run", "x.toml", "--check").code == 0
+    (here / "x.toml").write_text(FILE.replace(">= 0", ">= 1000"))
+    assert bakeoff("run", "x.toml").code == 0
+    ended = bakeoff("run", "x.toml", "--check")
+    assert ended.code == 1
+    assert "1 claim failed: fast" in ended.err
+
+
+def test_report_and_compare(bakeoff: Command, here: Path, world: Any) -> None:
+    bakeoff(*TWO_SCHEMES, "--out", "one")
+    bakeoff(*TWO_SCHEMES, "--out", "two", "--set", "seed=2")
+    written = bakeoff("report", "one", "--out", "page.html", "--json")
+    assert json.loads(written.out)["experiment"] == "india-ppp0"
+    assert (here / "page.html").read_text().startswith("<!doctype html>")
+    assert "bbr" in bakeoff("compare", "one", "two").out.lower()
+    compared = json.loads(bakeoff("compare", "one", "pantheon/india-ppp0", "--json").out)
+    assert compared["right"] == "pantheon/india-ppp0"
+    ended = bakeoff("compare", "one", "pantheon/india")
+    assert ended.code == 2
+    assert '"pantheon/india": neither a result folder nor a published reference' in ended.err
+
+
+def test_progress_without_a_terminal_is_a_line(bakeoff: Command, world: Any) -> None:
+    ended = bakeoff(*TWO_SCHEMES)
+    assert "bakeoff: 4/4 runs, " in ended.err
+    assert "simulated seconds per second" in ended.err
+    assert "\x1b" not in ended.err + ended.out
+    assert bakeoff(*TWO_SCHEMES, "--quiet", "--out", "q").err.startswith("bakeoff: report: ")

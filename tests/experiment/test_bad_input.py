@@ -1,0 +1,122 @@
+"""What a person can get wrong in an experiment file: one sentence each, with the key, the fault and the remedy."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bakeoff.errors import UserError
+from bakeoff.experiment import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bakeoff.experiment import Plan
+    from bakeoff.experiment.catalogue import Catalogue
+
+HOP = '[[path.forward]]\nrate = "12Mbit/s"\ndelay = "20ms"\n'
+FLOW = '[[flow]]\nscheme = "cubic"\n'
+HEAD = 'name = "x"\nduration = "30s"\n'
+CASES = tomllib.loads(Path(__file__).with_name("bad_input.toml").read_text(encoding="utf-8"))["case"]
+
+
+@pytest.mark.parametrize(("text", "sentence"), [(case["file"], case["sentence"]) for case in CASES])
+def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned(text.replace("@head\n", HEAD).replace("@hop\n", HOP).replace("@flow\n", FLOW))
+    message = str(caught.value)
+    assert sentence in message
+    assert "\n" not in message
+    assert re.match(r".*/x\.toml", message) or message.startswith("matrix.")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("rate", '--set "rate": write KEY=VALUE, as in --set path.forward.0.rate=2Mbit/s'),
+        ("=3", '--set "=3": write KEY=VALUE'),
+        ("rate=", '--set "rate=": write KEY=VALUE'),
+        ("rate=2Mb", '--set rate=2Mb: path.forward.0.rate: "2Mb": unknown unit "Mb" for a rate; write "2Mbit/s"'),
+        (
+            "path.forward.0.rat=2Mbit/s",
+            '--set path.forward.0.rat=2Mbit/s: path.forward.0.rat: unknown key; did you mean "rate"?',
+        ),
+        (
+            "path.forward.1.rate=2Mbit/s",
+            "there is no path.forward.1; the file has path.forward.0, and path.forward.* means all",
+        ),
+        ("path.reverse.0.loss=0.1", "--set path.reverse.0.loss=0.1: the file has no [[path.reverse]] to set it in"),
+        ("path.trace=none.trace", "/none.trace: no such trace file"),
+        ("path..rate=3", '--set path..rate=3: not a key; write for example "path.forward.0.rate"'),
+        ("repeats=0", "--set repeats=0: repeats: must be at least 1, not 0"),
+        ("scheme=bbr", "--set scheme=bbr: every flow names its own scheme"),
+        ("matrix.loss=", "write KEY=VALUE"),
+        ("durration=1s", '--set durration=1s: durration: unknown key; did you mean "duration"?'),
+        ("name.x=1", "--set name.x=1: name: must be a text, not a table"),
+    ],
+)
+def test_settings(planned: Callable[..., Plan], minimal: str, change: str, sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned(minimal, change)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"name = \n", "x.toml: not valid TOML: line 1, column 8: Invalid value"),
+        (b'name = "x', "x.toml: not valid TOML: "),
+        (b'name = "\xff"\n', "x.toml: line 1 is not UTF-8 text; save the file as UTF-8"),
+        (b"a = " + b"[" * 100_000, "x.toml: not TOML that can be read: nested too deeply"),
+        (b"a = " + b"9" * 10_000, "x.toml: not valid TOML: "),
+        (b"a = 1\na = 2\n", "x.toml: not valid TOML: line 2"),
+        (b"\x00", "x.toml: not valid TOML: line 1"),
+    ],
+)
+def test_not_toml(tmp_path: Path, catalogue: Catalogue, content: bytes, sentence: str) -> None:
+    file = tmp_path / "x.toml"
+    file.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        load(str(file), (), catalogue)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_not_a_file(tmp_path: Path, catalogue: Catalogue) -> None:
+    with pytest.raises(UserError, match="not a file; give an experiment file"):
+        load(str(tmp_path), (), catalogue)
+    with pytest.raises(UserError, match=r'neither a suite nor a file; did you mean "pantheon/india-ppp0"\?'):
+        load("pantheon/india-ppp", (), catalogue)
+    with pytest.raises(UserError, match="not a file"):
+        load("/dev/zero", (), catalogue)
+    with pytest.raises(UserError, match="cannot be read"):
+        load("x" * 5000, (), catalogue)
+
+
+def test_an_unreadable_file_is_named(tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text("")
+
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(file), "read_bytes", refuse)
+    with pytest.raises(UserError, match=r"x\.toml: cannot be read \(permission denied\)"):
+        load(str(file), (), catalogue)
+
+
+def test_a_matrix_of_too_many_runs(planned: Callable[..., Plan], minimal: str) -> None:
+    numbers = range(1, 400)
+    rates = ",".join(f"{number}Mbit/s" for number in numbers)
+    ratios = ",".join(f"0.{number:03}" for number in numbers)
+    with pytest.raises(UserError, match="the matrix has 159201 runs; the most is 100000: shorten an axis, or repeats"):
+        planned(minimal, f"matrix.rate={rates}", f"matrix.loss={ratios}")
+
+
+def test_recordings_larger_than_memory_are_refused(planned: Callable[..., Plan], minimal: str) -> None:
+    with pytest.raises(UserError, match=r"recording it needs about .* GB of memory, and this machine has"):
+        planned(minimal, "duration=60s", "rate=1Tbit/s", "record.level=packets")

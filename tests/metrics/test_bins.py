@@ -1,0 +1,84 @@
+"""Throughput over time: which bin a packet falls into, and at which edge its bin is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bakeoff.metrics import bins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bakeoff.recording import ResultFolder
+
+MS = 1_000_000
+
+
+def frame(rows: list[tuple[int, int, int, int | None]]) -> pl.DataFrame:
+    schema = {"flow": pl.Int64, "size_bytes": pl.Int64, "sent_ns": pl.Int64, "received_ns": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def test_edges_are_those_of_pantheon() -> None:
+    # The first packet leaves at 70 ms: bins begin there. Flow 2 has an empty bin between two full ones.
+    rates = bins.from_packets(
+        frame(
+            [
+                (1, 1000, 70 * MS, 569 * MS),
+                (1, 1000, 569 * MS, 570 * MS),
+                (2, 500, 600 * MS, 700 * MS),
+                (2, 500, 1600 * MS, 1700 * MS),
+                (2, 500, 1601 * MS, None),
+            ]
+        )
+    )
+    assert rates is not None
+    assert rates.origin_ns == 70 * MS
+    assert rates.t_s.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0]
+    nan, one, half = np.nan, 8 * 1000 / 500_000, 8 * 500 / 500_000
+    np.testing.assert_allclose(rates.sent_mbps[1], [2 * one, nan, nan, nan, nan])
+    np.testing.assert_allclose(rates.received_mbps[1], [0, one, one, nan, nan])
+    np.testing.assert_allclose(rates.sent_mbps[2], [nan, half, 0, 2 * half, nan])
+    np.testing.assert_allclose(rates.received_mbps[2], [nan, 0, half, 0, half])
+
+
+def test_series_and_packets_agree(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    recording = filled(plan_of(("cubic",), 1)).recordings()[0]
+    exact, binned = bins.from_packets(recording.table("packets")), bins.from_series(recording.table("series"))
+    assert exact is not None
+    assert binned is not None
+    assert exact.origin_ns == 0
+    for flow in (1, 2, 3):
+        np.testing.assert_allclose(exact.received_mbps[flow], binned.received_mbps[flow])
+        np.testing.assert_allclose(exact.sent_mbps[flow], binned.sent_mbps[flow])
+
+
+def test_capacity_is_that_of_the_link(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    recording = filled(plan_of(("cubic",), 1)).recordings()[0]
+    rates = bins.from_packets(recording.table("packets"))
+    assert rates is not None
+    capacity = bins.capacity(recording.table("hop_series"), "forward.0", rates)
+    assert capacity is not None
+    np.testing.assert_allclose(capacity, 2.1)
+    assert bins.capacity(recording.table("hop_series"), "reverse.0", rates) is None
+
+
+def test_capacity_where_bins_do_not_line_up() -> None:
+    rates = bins.from_packets(frame([(1, 1000, 250 * MS, 300 * MS), (1, 1000, 1100 * MS, 1150 * MS)]))
+    assert rates is not None
+    hop_series = pl.DataFrame(
+        {"t_ns": [500 * MS, 1000 * MS], "hop": ["a", "a"], "capacity_bytes": [1000, 3000]},
+        schema_overrides={"t_ns": pl.Int64},
+    )
+    capacity = bins.capacity(hop_series, "a", rates)
+    assert capacity is not None
+    # 250..750 ms has half of each; 750..1250 ms has only the last quarter second that the run covers.
+    assert capacity.tolist() == pytest.approx([8 * 2000 / 500_000, 8 * 1500 / 250_000, 8 * 1500 / 250_000])
+
+
+def test_nothing_sent() -> None:
+    assert bins.from_packets(frame([])) is None

@@ -1,0 +1,152 @@
+"""Summaries: corrected metrics, the JSON contract, and that lower levels agree with packets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from bakeoff.metrics import DEFINITIONS, FlowSummary, HopSummary, RunSummary, TotalSummary, summarise, to_json
+from bakeoff.metrics.corrected import Interval, common, hull, loss, scheduled
+from bakeoff.metrics.pantheon import PantheonMetrics
+from bakeoff.metrics.utilisation import bottleneck
+from bakeoff.recording import ResultFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SECOND = 1_000_000_000
+
+
+def test_scheduled_intervals() -> None:
+    row = {"start_ns": 10, "stop_ns": 90, "completed_ns": None}
+    assert scheduled(row, 50) == Interval(10, 50)
+    assert scheduled(row | {"completed_ns": 30}, 50) == Interval(10, 30)
+    assert scheduled(row | {"start_ns": 70}, 50).length_ns == 0
+    assert hull([Interval(10, 50), Interval(0, 20)]) == Interval(0, 50)
+    assert common([Interval(10, 50), Interval(0, 20)]) == Interval(10, 20)
+
+
+def test_loss_leaves_out_the_tail() -> None:
+    assert loss({"sent_bytes": 1000, "received_bytes": 800, "inside_bytes": 100}) == pytest.approx(1 / 9)
+    assert loss({"sent_bytes": 100, "received_bytes": 0, "inside_bytes": 100}) is None
+
+
+def test_a_summary_follows_from_its_counters(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    summary = summarise(filled(plan_of(("cubic",), 1)).recordings()[0])
+    flow = summary.flows[1]
+    assert (flow.flow, flow.start_s, flow.stop_s) == (2, 10.0, 30.0)
+    assert flow.throughput_mbps == pytest.approx(flow.delivered_packets * 1500 * 8 / 20e6)
+    assert flow.goodput_mbps == pytest.approx(flow.delivered_packets * 1448 * 8 / 20e6)
+    assert summary.total is not None
+    assert summary.total.capacity_mbps == pytest.approx(2.1)
+    assert summary.total.bottleneck == "forward.0"
+    assert summary.total.utilisation == pytest.approx(summary.hops[0].out_packets * 1500 / 7_875_000)
+    assert summary.hops[0].in_packets == (
+        summary.hops[0].out_packets + sum(summary.hops[0].dropped.values()) + summary.hops[0].inside_packets
+    )
+
+
+def test_levels_agree(tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]) -> None:
+    found = {}
+    for level in ("packets", "series", "summary"):
+        plan = plan_of(("cubic",), 1, level=level)
+        folder = ResultFolder.create(tmp_path / level, plan)
+        folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1))
+        found[level] = summarise(folder.recordings()[0])
+    assert found["packets"].flows == found["series"].flows == found["summary"].flows
+    exact, binned, counted = (found[level].total for level in ("packets", "series", "summary"))
+    assert exact is not None
+    assert exact == binned
+    # Flows that start 10 s apart cannot be compared by their whole-run rates.
+    assert counted == replace(exact, jain=None)
+
+
+def test_a_starved_flow_counts_as_zero(
+    tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1)
+    run = plan.runs[0]
+    tables = tables_of(run.scenario, 1)
+    gone = pl.col("flow") == 3
+    tables["packets"] = tables["packets"].with_columns(
+        pl.when(gone).then(-1).otherwise("received_ns").alias("received_ns"),
+        pl.when(gone).then(pl.lit("dropped")).otherwise("fate").alias("fate"),
+    )
+    starved = {"received_packets": 0, "received_bytes": 0, "goodput_bytes": 0, "inside_bytes": 0}
+    times = {"first_received_ns": -1, "last_received_ns": -1}
+    tables["flows"] = tables["flows"].with_columns(
+        pl.when(gone).then(value).otherwise(name).alias(name) for name, value in (starved | times).items()
+    )
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    folder.write_run(run, tables)
+    summary = summarise(folder.recordings()[0])
+    flow = summary.flows[2]
+    assert (flow.throughput_mbps, flow.goodput_mbps, flow.loss) == (0, 0, 1)
+    assert (flow.owd_p95_ms, flow.queue_p95_ms, flow.pantheon) == (None, None, None)
+    assert summary.total is not None
+    assert summary.total.pantheon is None
+    assert summary.total.pantheon_discarded == "nothing of flow 3 arrived"
+    assert summary.total.jain is not None
+    assert summary.total.jain < 0.7
+
+
+def test_the_bottleneck_is_on_the_way_of_the_data() -> None:
+    hops = pl.DataFrame(
+        {
+            "hop": ["forward.0", "forward.1", "reverse.0", "flow1.forward"],
+            "capacity_bytes": [2000, 1000, 500, None],
+            "out_bytes": [700, 600, 500, 700],
+        }
+    )
+    scenario = {"duration_ns": SECOND, "flows": [{"direction": "forward"}]}
+    found = bottleneck(hops, scenario)
+    assert found is not None
+    assert (found.hop, found.utilisation) == ("forward.1", 0.6)
+    assert found.capacity_mbps == pytest.approx(0.008)
+    assert bottleneck(hops.filter(pl.col("capacity_bytes").is_null()), scenario) is None
+
+
+def test_the_contract(india: ResultFolder) -> None:
+    runs = [summarise(recording) for recording in india.recordings()]
+    value = json.loads(json.dumps(to_json("pantheon/india-ppp0", "sim", runs), allow_nan=False))
+    assert list(value) == ["bakeoff", "experiment", "world", "runs"]
+    run = value["runs"][0]
+    assert set(run) >= {
+        "id",
+        "cell",
+        "repeat",
+        "seed",
+        "status",
+        "error",
+        "duration_s",
+        "cpu_s",
+        "flows",
+        "total",
+        "hops",
+    }
+    assert set(run["flows"][0]) >= {
+        "flow", "scheme", "start_s", "stop_s", "sent_packets", "delivered_packets", "throughput_mbps", "goodput_mbps",
+        "owd_p50_ms", "owd_p95_ms", "owd_p99_ms", "queue_p95_ms", "loss", "ce_marks", "retransmits", "pantheon",
+    }  # fmt: skip
+    assert set(run["flows"][0]["pantheon"]) == {"throughput_mbps", "owd_p95_ms", "loss"}
+    assert set(run["total"]) >= {"throughput_mbps", "owd_p95_ms", "loss", "jain", "utilisation", "pantheon"}
+    assert set(run["hops"][0]) == {
+        "hop", "in_packets", "out_packets", "dropped", "marked", "inside_packets", "queue_p50_ms", "queue_p95_ms",
+    }  # fmt: skip
+    assert run["hops"][1]["queue_p95_ms"] is None
+
+
+def test_every_number_is_defined() -> None:
+    defined = {name for entry in DEFINITIONS for name in entry.name.split(", ")}
+    described = {"flow", "scheme", "hop", "start_s", "stop_s", "bottleneck", "pantheon", "pantheon_discarded"}
+    described |= {"id", "cell", "repeat", "seed", "status", "error", "flows", "total", "hops"}
+    for kind in (FlowSummary, TotalSummary, HopSummary, RunSummary):
+        for entry in fields(kind):
+            assert entry.name in defined | described, entry.name
+    for entry in fields(PantheonMetrics):
+        assert f"pantheon.{entry.name}" in defined

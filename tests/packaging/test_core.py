@@ -1,0 +1,85 @@
+"""The compiled core keeps what its stub and its declarations promise."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bakeoff import __version__, _core
+
+KINDS = {"u32": np.uint32, "u64": np.uint64, "i64": np.int64, "f64": np.float64, "bool": np.bool_}
+
+
+def scenario(**changes: Any) -> str:
+    hop = {"link": {"kind": "constant", "rate_bps": 10_000_000}, "queue": {"kind": "fifo"}, "delay_ns": 10_000_000}
+    found = {
+        "seed": 1,
+        "duration_ns": 10**9,
+        "record": {"level": "packets", "interval_ns": 10**8},
+        "forward": [hop],
+        "reverse": [hop],
+        "flows": [{"scheme": "reno", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 10**9}],
+    }
+    return json.dumps(found | changes)
+
+
+def test_a_recording_has_the_declared_tables_and_columns() -> None:
+    found = _core.run(scenario())["tables"]
+    declared = {table["name"]: table["columns"] for table in json.loads(_core.tables())}
+    assert list(found) == list(declared)
+    for name, columns in found.items():
+        assert list(columns) == [column["name"] for column in declared[name]]
+        assert len({len(values) for values in columns.values()}) == 1, name
+        for column in declared[name]:
+            values = columns[column["name"]]
+            kind = column["kind"].partition(",")[0]
+            if isinstance(values, list):
+                assert kind == "text", column
+            else:
+                assert values.dtype == KINDS[kind], column
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not a scenario"),
+        (scenario(sede=1), "sede"),
+        (scenario(duration_ns=0), "duration"),
+        (scenario(flows=[{"scheme": "rneo", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 1}]), "rneo"),
+    ],
+)
+def test_a_bad_scenario_is_a_value_error_of_one_line(text: str, said: str) -> None:
+    with pytest.raises(_core.ScenarioError, match=said) as caught:
+        _core.run(text)
+    assert isinstance(caught.value, ValueError)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_threads_go_on_during_a_run() -> None:
+    second = 10**9
+    hop = {
+        "link": {"kind": "constant", "rate_bps": 50_000_000},
+        "queue": {"kind": "fifo", "limit_packets": 100},
+        "delay_ns": 10**7,
+    }
+    flow = {"scheme": "reno", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 100 * second}
+    record = {"level": "summary", "interval_ns": second}
+    text = scenario(duration_ns=100 * second, record=record, forward=[hop], flows=[flow])
+    worker = threading.Thread(target=_core.run, args=(text,))
+    ticks = [time.perf_counter()]
+    worker.start()
+    while worker.is_alive():
+        ticks.append(time.perf_counter())
+    longest_gap = max(later - earlier for earlier, later in pairwise(ticks))
+    assert longest_gap < (ticks[-1] - ticks[0]) / 2
+
+
+def test_versions_agree() -> None:
+    assert __version__ == _core.version()
+    assert __version__.count(".") == 2

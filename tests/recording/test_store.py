@@ -1,0 +1,226 @@
+"""Result folders: whole or absent, identical when repeated, honest when damaged."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+from bakeoff.errors import BakeoffError, RunFailed, UserError
+from bakeoff.recording import ResultFolder, Timing, atomic, latest_folder, new_folder, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_repetition_is_byte_identical(
+    tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 2, seconds=3)
+    for name, order in (("first", plan.runs), ("second", plan.runs[::-1])):
+        folder = ResultFolder.create(tmp_path / name, plan)
+        for run in order:
+            folder.write_run(run, tables_of(run.scenario, run.seed), Timing(started=name, wall_s=1.0, cpu_s=2.0))
+    first, second = snapshot(tmp_path / "first"), snapshot(tmp_path / "second")
+    assert first.pop("journal.jsonl") != second.pop("journal.jsonl")
+    assert first == second
+
+
+def test_sentinels_become_null_and_identity_is_inside(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    folder = filled(plan_of(("cubic",), 1, seconds=3))
+    (recording,) = folder.recordings()
+    packets = recording.table("packets")
+    lost = packets.filter(packets["fate"] != "received")
+    assert lost.height > 0
+    assert lost["received_ns"].is_null().all()
+    assert recording.table("hops")["capacity_bytes"].to_list() == [2_100_000 * 3 // 8, None]
+    metadata = pl.read_parquet_metadata(recording.folder / "packets.parquet")
+    assert metadata["bakeoff.run"] == "cubic_run1"
+    assert json.loads(metadata["bakeoff.cell"]) == {"scheme": "cubic"}
+
+
+def test_only_times_and_capacities_can_be_absent() -> None:
+    table = pl.DataFrame({"t_ns": [-1, 5], "capacity_bytes": [-1, 7], "count": [-1, 1], "value": [-1.0, 1.0]})
+    assert tables.for_keeping(table).rows() == [(None, None, -1, -1.0), (5, 7, 1, 1.0)]
+
+
+def test_times_are_signed() -> None:
+    table = pl.DataFrame({"t_ns": [1]}, schema={"t_ns": pl.UInt64})
+    assert tables.for_keeping(table).schema == {"t_ns": pl.Int64}
+
+
+def test_columns_have_unit_suffixes(india: ResultFolder) -> None:
+    recording = india.recordings()[0]
+    unitless = {"flow", "number", "hop", "verdict", "reason", "fate", "name", "value", "retransmit", "ce", "timeouts"}
+    for name in recording.manifest.tables:
+        for column in recording.table(name).columns:
+            assert column.endswith(
+                ("_ns", "_bytes", "_packets", "_marks", "packets", "bytes")
+            ) or column in unitless | {"retransmits"}, column
+
+
+def test_duckdb_reads_the_folder(india: ResultFolder) -> None:
+    files = str(india.path / "runs" / "*" / "packets.parquet")
+    query = "select count(*), sum(size_bytes) from read_parquet(?) where fate = 'received'"
+    (found,) = duckdb.execute(query, [files]).fetchall()
+    received = [r.table("packets").filter(pl.col("fate") == "received") for r in india.recordings()]
+    assert found == (sum(t.height for t in received), sum(int(t["size_bytes"].sum()) for t in received))
+
+
+def test_resume_runs_what_is_missing(
+    tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic", "bbr"), 1, seconds=3)
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    first, second = plan.runs
+    folder.write_run(first, tables_of(first.scenario, 1))
+    folder.write_failure(second, "the core said no.")
+    assert [folder.is_complete(run.id) for run in plan.runs] == [True, False]
+    assert [r.manifest.status for r in folder.recordings()] == ["complete", "failed"]
+    again = ResultFolder.create(tmp_path / "r", plan, resume=True)
+    again.write_run(second, tables_of(second.scenario, 1))
+    assert all(again.is_complete(run.id) for run in plan.runs)
+    assert again.recordings()[1].manifest.error is None
+
+
+def test_resume_refuses_another_experiment(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    ResultFolder.create(tmp_path / "r", plan_of(repeats=1))
+    with pytest.raises(UserError, match="add --resume"):
+        ResultFolder.create(tmp_path / "r", plan_of(repeats=1))
+    with pytest.raises(UserError, match="different experiment"):
+        ResultFolder.create(tmp_path / "r", plan_of(repeats=2), resume=True)
+
+
+def test_a_folder_of_someone_else_is_left_alone(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UserError, match="not of ours"):
+        ResultFolder.create(tmp_path, plan_of())
+    assert snapshot(tmp_path) == {"thesis.tex": b"years of work"}
+
+
+@pytest.mark.parametrize("damage", ["cut", "altered", "gone"])
+def test_a_damaged_table_is_named(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], damage: str
+) -> None:
+    folder = filled(plan_of(("cubic",), 1, seconds=3))
+    path = folder.run_folder("cubic_run1") / "packets.parquet"
+    content = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(content[:1000])
+    elif damage == "altered":
+        path.write_bytes(content[:1000] + b"\0" + content[1001:])
+    else:
+        path.unlink()
+    with pytest.raises(UserError, match=r"packets\.parquet.*--resume") as caught:
+        folder.recordings()[0].table("packets")
+    assert "\n" not in str(caught.value)
+    assert folder.is_complete("cubic_run1") is (damage == "altered")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b'"x"', b'{"format": 1}', b'{"format": 1, "status": "odd"}', b"\xff\xfe"]
+)
+def test_a_damaged_manifest_is_named(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], content: bytes
+) -> None:
+    folder = filled(plan_of(("cubic",), 1, seconds=3))
+    (folder.run_folder("cubic_run1") / "manifest.json").write_bytes(content)
+    assert not folder.is_complete("cubic_run1")
+    with pytest.raises(UserError, match=r"manifest\.json"):
+        folder.recordings()
+
+
+def test_a_later_layout_is_refused(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    folder = filled(plan_of(("cubic",), 1, seconds=3))
+    path = folder.run_folder("cubic_run1") / "manifest.json"
+    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(UserError, match="later bakeoff"):
+        folder.recordings()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"{}"])
+def test_not_a_result_folder(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "experiment.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"experiment\.json"):
+        ResultFolder.open(tmp_path)
+
+
+@pytest.mark.parametrize("trouble", [(errno.ENOSPC, RunFailed), (errno.EACCES, UserError)])
+def test_trouble_in_the_middle_leaves_nothing(
+    tmp_path: Path,
+    plan_of: Callable[..., Any],
+    tables_of: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    trouble: tuple[int, type[BakeoffError]],
+) -> None:
+    number, kind = trouble
+    plan = plan_of(("cubic",), 1, seconds=3)
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    before = snapshot(tmp_path)
+    calls = 0
+
+    def fsync(_: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(kind, match="run cubic_run1 could not be written") as caught:
+        folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1))
+    assert type(caught.value) is kind
+    assert snapshot(tmp_path) == before
+    assert not list((tmp_path / "r" / "runs").iterdir())
+
+
+def test_a_folder_below_a_file_is_refused(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="could not be written"):
+        ResultFolder.create(tmp_path / "file" / "r", plan_of())
+
+
+def test_what_an_interrupted_writer_left_is_swept(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    plan = plan_of()
+    ResultFolder.create(tmp_path / "r", plan)
+    left = tmp_path / "r" / "runs" / f"{atomic.TEMPORARY_PREFIX}cubic_run1-00000000"
+    left.mkdir()
+    (left / "flows.parquet").write_bytes(b"half")
+    folder = ResultFolder.create(tmp_path / "r", plan, resume=True)
+    assert not left.exists()
+    assert folder.recordings() == []
+
+
+def test_new_folders_do_not_collide_and_latest_follows(tmp_path: Path) -> None:
+    first = new_folder("pantheon/india-ppp0", tmp_path)
+    second = new_folder("pantheon/india-ppp0", tmp_path)
+    assert first != second
+    assert latest_folder("pantheon/india-ppp0", tmp_path) == second.resolve()
+    assert latest_folder("none", tmp_path) is None
+
+
+def test_the_journal_survives_a_crash(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    folder = filled(plan_of(("cubic",), 2, seconds=3))
+    with (folder.path / "journal.jsonl").open("ab") as file:
+        file.write(b'{"run": "cubic_run2", "started"')
+    timings = [recording.timing for recording in folder.recordings()]
+    assert [timing.cpu_s for timing in timings if timing] == [0.25, 0.25]
+
+
+def test_reading_some_columns(india: ResultFolder) -> None:
+    table = india.recordings()[0].table("packets", ["flow", "sent_ns"])
+    assert table.columns == ["flow", "sent_ns"]
+    assert np.all(np.diff(table["sent_ns"].to_numpy()) >= 0)

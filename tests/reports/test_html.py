@@ -1,0 +1,219 @@
+"""The page: well-formed, self-contained, honest about what is missing, and its data intact."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bakeoff.recording import ResultFolder
+from bakeoff.reports import html, model
+from bakeoff.reports.html import doc, encode, run_figures, summary_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+GENERATED = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+VOID = {"meta", "br", "path", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Checks nesting and collects what a test asks about."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.scripts: dict[str, str] = {}
+        self.text: list[str] = []
+        self._script = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if name := found.get("id"):
+            self.ids.append(name)
+        if tag == "a":
+            self.links.append(found.get("href") or "")
+        elif found.get("src") or found.get("href") or found.get("srcset"):
+            self.loads.append(str(found))
+        if tag == "script":
+            self._script = found.get("id") or found.get("data-for") or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[self._script] = self.scripts.get(self._script, "") + data
+        elif self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def text(india: ResultFolder) -> str:
+    return html.render(model.load(india), GENERATED)
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Page:
+    return Page(text)
+
+
+def test_nothing_is_loaded_from_elsewhere(text: str, page: Page) -> None:
+    assert page.loads == []
+    assert "default-src 'none'" in text
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "@import" not in style
+    assert "url(" not in style
+    code = page.scripts[""]
+    assert not re.search(r"\b(fetch|XMLHttpRequest|import)\s*\(", code)
+
+
+def test_nesting_anchors_and_ids(page: Page) -> None:
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        assert link.startswith(("#", "https://", "http://")), link
+        if link.startswith("#"):
+            assert link[1:] in page.ids
+
+
+def test_the_sections_of_a_pantheon_report(page: Page) -> None:
+    everything = " ".join(" ".join(page.text).split())
+    for words in (
+        "4 schemes, each run 3 times.",
+        "Each run lasts 30 s and has 3 flows that start 10 s apart.",
+        "bakeoff run pantheon/india-ppp0",
+        "Throughput (Mbit/s)",
+        "95th-%ile delay (ms)",
+        "not implemented",
+        "What differs and why",
+        "One bottleneck.",
+        "-- Total of 3 flows:",
+        "Why these numbers.",
+    ):
+        assert words in everything, words
+    assert everything.count("Datalink statistics") == 12
+
+
+def test_the_same_recordings_give_the_same_page(india: ResultFolder, text: str) -> None:
+    assert html.render(model.load(india), GENERATED) == text
+
+
+def decode(arrays: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(arrays)), dtype=np.uint8)
+    return planes.reshape(4, -1).T.copy().view("<f4").ravel()
+
+
+def test_packed_arrays_come_back() -> None:
+    pack = encode.Pack()
+    first, second = pack.add([1.5, float("nan"), -3.0]), pack.add(np.arange(5))
+    floats = decode(pack.encode())
+    np.testing.assert_array_equal(floats[first[0] : sum(first)], [1.5, np.nan, -3.0])
+    np.testing.assert_array_equal(floats[second[0] : sum(second)], [0, 1, 2, 3, 4])
+    assert decode(encode.Pack().encode()).size == 0
+
+
+def test_every_packet_is_on_the_page(india: ResultFolder, page: Page) -> None:
+    recording = next(r for r in india.recordings() if r.id == "cubic_run2")
+    packets = recording.table("packets").drop_nulls("received_ns")
+    figure = json.loads(page.scripts["run-cubic_run2-data"])["delay"]
+    floats = decode(page.scripts["run-cubic_run2-arrays"])
+    drawn = [floats[place[0] : sum(place)] for place in (entry["y"] for entry in figure["series"])]
+    expected = (packets["received_ns"] - packets["sent_ns"]).to_numpy() / 1e6
+    found = np.concatenate([values[~np.isnan(values)] for values in drawn])
+    np.testing.assert_allclose(np.sort(found), np.sort(expected), rtol=1e-6)
+
+
+def test_thinning_keeps_the_extremes() -> None:
+    rng = np.random.default_rng(1)
+    packets = pl.DataFrame(
+        {"flow": rng.integers(1, 4, 50_000), "t": np.sort(rng.integers(0, 10**10, 50_000)), "delay": rng.random(50_000)}
+    )
+    kept = run_figures.thin(packets, 2000)
+    assert 1000 < kept.height <= 2200
+    for flow in (1, 2, 3):
+        own, few = packets.filter(pl.col("flow") == flow), kept.filter(pl.col("flow") == flow)
+        for column in ("t", "delay"):
+            assert (few[column].min(), few[column].max()) == (own[column].min(), own[column].max())
+    assert run_figures.thin(packets, 50_000) is packets
+
+
+def test_script_data_cannot_end_the_script(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    bad = "</script><script>alert(1)</script>"
+    folder = filled(plan_of(("cubic",), 1, seconds=3, title=bad, description=bad, doc=f"# x\n\n{bad}\n"))
+    text = html.render(model.load(folder), GENERATED)
+    assert bad not in text
+    assert Page(text).open == []
+    assert encode.json_for_script(bad) == '"\\u003c/script>\\u003cscript>alert(1)\\u003c/script>"'
+
+
+@pytest.mark.parametrize(
+    ("delays", "limits"),
+    [
+        ([130, 390], None),
+        ([100, 390], [64, 512]),
+        ([100, 600], [64, 1024]),
+        ([64, 256], None),
+        ([63, 256], [32, 256]),
+        ([], None),
+        ([-3, 500], None),
+    ],
+)
+def test_the_delay_axis_is_logarithmic_when_pantheons_is(delays: list[float], limits: list[float] | None) -> None:
+    assert summary_figures.log_limits(delays) == limits
+
+
+def test_published_points_are_hollow(india: ResultFolder) -> None:
+    means = summary_figures.means(model.load(india))
+    kinds = {(entry["name"], entry["hollow"]) for entry in means["series"]}
+    assert {("TCP Cubic", False), ("TCP Cubic", True), ("Sprout", True)} <= kinds
+    assert ("Sprout", False) not in kinds
+    assert not any(name == "QUIC Cubic" for name, _ in kinds)
+
+
+def test_a_suite_text_is_split_at_its_differences() -> None:
+    parts = doc.render("# Title\n\nAbout <b>it</b>.\n\n## What differs\n\nA.\n\n### More\n\nB.\n\n## Next\n\nC.\n")
+    assert parts.differences == "<p>A.</p>\n<h5>More</h5>\n<p>B.</p>\n"
+    assert parts.about == "<p>About &lt;b&gt;it&lt;/b&gt;.</p>\n<h4>Next</h4>\n<p>C.</p>\n"
+    assert doc.render("").differences == ""
+
+
+def test_unfinished_and_failed_runs_are_told(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    plan = plan_of(("cubic",), 2, level="summary")
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    assert "No run has ended yet." in html.render(model.load(folder), GENERATED)
+    folder.write_failure(plan.runs[0], "the core said <no>.")
+    text = html.render(model.load(folder), GENERATED)
+    assert "0 of 2 planned runs are complete" in text
+    assert "failed: the core said &lt;no&gt;." in text
+    assert Page(text).open == []
+
+
+@pytest.mark.parametrize("level", ["summary", "series"])
+def test_lower_levels(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], level: str) -> None:
+    page = Page(html.render(model.load(filled(plan_of(("cubic",), 1, level=level, flows=7))), GENERATED))
+    assert page.open == []
+    assert ("run-cubic_run1-data" in page.scripts) == (level == "series")
+
+
+def test_writing(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path) -> None:
+    folder = filled(plan_of(("cubic",), 1, seconds=3))
+    assert html.write(folder) == folder.path / "report.html"
+    assert html.write(folder, tmp_path / "elsewhere.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -1,0 +1,107 @@
+"""Tables in the terminal, from wide to very narrow."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from bakeoff.reports import compare, looks, model, terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bakeoff.recording import ResultFolder
+
+
+def printed(report: model.Report, width: int, **console: Any) -> str:
+    file = io.StringIO()
+    terminal.show(report, Console(file=file, width=width, highlight=False, **console))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("width", [200, 100, 70, 40])
+def test_no_number_is_cut(india: ResultFolder, width: int) -> None:
+    report = model.load(india)
+    text = printed(report, width)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    for row in report.groups:
+        for flow in (1, 2, 3):
+            numbers = row.pantheon(flow)
+            assert f"{numbers.throughput_mbps:.2f}" in text
+            assert f"{numbers.owd_p95_ms:.2f}" in text
+    assert "not implemented" in text
+    assert "\N{MULTIPLICATION SIGN}1." in text
+
+
+def test_wide_is_one_table(india: ResultFolder) -> None:
+    line = next(line for line in printed(model.load(india), 200).splitlines() if line.startswith("TCP Cubic"))
+    assert len(line.split()) == 2 + 1 + 9
+
+
+def test_plain_text_without_a_terminal(india: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = model.load(india)
+    assert "\x1b" not in printed(report, 120)
+    monkeypatch.setenv("NO_COLOR", "1")
+    colours = ("\x1b[3", "\x1b[9", "\x1b[4")
+    assert not any(code in printed(report, 120, force_terminal=True) for code in colours[1:])
+
+
+def test_many_flows_are_shown_together(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    text = printed(model.load(filled(plan_of(("cubic",), 1, flows=8, level="summary"))), 120)
+    assert "all flows" in text
+    assert "flow 1" not in text
+
+
+def test_claims_and_failures(tmp_path: Any, filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    claims: list[dict[str, Any]] = [
+        {
+            "id": "full",
+            "says": "the link is used",
+            "source": None,
+            "where": {},
+            "measure": "total.utilisation",
+            "expect": ">= 1%",
+        }
+    ]
+    folder = filled(plan_of(("cubic",), 2, level="summary", claims=claims))
+    text = printed(model.load(folder), 120)
+    assert "full: the link is used" in text
+    assert "holds" in text
+
+
+def test_rounding_is_that_of_pantheon(india: ResultFolder) -> None:
+    group = next(group for group in model.load(india).groups if group.key == "cubic")
+    printed_runs = [
+        float(f"{run.flows[0].pantheon.throughput_mbps:.2f}") for run in group.valid if run.flows[0].pantheon
+    ]
+    mean = group.pantheon(1).throughput_mbps
+    assert mean == pytest.approx(sum(printed_runs) / 3)
+
+
+def test_comparison_of_two_folders(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], india: ResultFolder
+) -> None:
+    folder = filled(plan_of(("cubic", "reno"), 3))
+    found = compare.compare(str(india.path), str(folder.path))
+    assert {line.row for line in found.lines} == {"TCP Cubic"}
+    assert all(line.ratio in {1, None} for line in found.lines)
+    assert all(line.verdict == "same" for line in found.lines if line.difference)
+    assert found.only_right == (looks.title("reno"),)
+    file = io.StringIO()
+    compare.show(found, Console(file=file, width=120))
+    assert "TCP Cubic  all   throughput_mbps" in file.getvalue()
+
+
+def test_comparison_with_a_reference(india: ResultFolder) -> None:
+    found = compare.compare(str(india.path), "pantheon/india-ppp0")
+    line = next(line for line in found.lines if (line.row, line.flow, line.metric) == ("TCP Cubic", 1, "pantheon.loss"))
+    assert line.right == pytest.approx(0.0275)
+    assert line.left is not None
+    assert line.ratio == pytest.approx(line.left / 0.0275)
+    assert "Sprout" in found.only_right
+    value = found.to_json()
+    assert value["lines"][0]["verdict"] is None

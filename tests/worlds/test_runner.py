@@ -1,0 +1,156 @@
+"""Running a plan: all cores, failures apart, interrupts that lose nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from bakeoff.errors import UserError
+from bakeoff.experiment import PlannedRun
+from bakeoff.worlds.outcome import RunInvalid, RunStopped
+from bakeoff.worlds.runner import Finished, Interrupted, run_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bakeoff.recording import Timing
+
+RUNS = [PlannedRun(f"run{number}", {}, number, number, {"number": number}) for number in range(1, 9)]
+TABLES = {"flows": pl.DataFrame({"flow": [0, 1]})}
+
+
+class Memory:
+    """A store in memory."""
+
+    def __init__(self) -> None:
+        self.complete: list[str] = []
+        self.failures: dict[str, tuple[str, str]] = {}
+
+    def write_run(self, run: PlannedRun, run_tables: Mapping[str, pl.DataFrame], timing: Timing | None = None) -> None:
+        assert run_tables is TABLES
+        assert timing is not None
+        self.complete.append(run.id)
+
+    def write_failure(
+        self, run: PlannedRun, error: str, timing: Timing | None = None, *, status: str = "failed"
+    ) -> None:
+        self.failures[run.id] = (status, error)
+
+
+def execute(store: Any, world: Any, *, jobs: int = 4, on_finished: Any = None) -> list[Finished]:
+    finished: list[Finished] = []
+    run_plan(RUNS, store, world, jobs=jobs, on_finished=on_finished or finished.append)
+    return finished
+
+
+@pytest.mark.parametrize("jobs", [1, 3, 100])
+def test_every_run_is_executed_once(jobs: int) -> None:
+    store = Memory()
+    finished = execute(store, lambda _: TABLES, jobs=jobs)
+    assert sorted(store.complete) == [run.id for run in RUNS]
+    assert sorted(entry.run.id for entry in finished) == [run.id for run in RUNS]
+    assert all(entry.status == "complete" and entry.error is None for entry in finished)
+
+
+def test_runs_are_started_in_order() -> None:
+    store = Memory()
+    execute(store, lambda _: TABLES, jobs=1)
+    assert store.complete == [run.id for run in RUNS]
+
+
+def test_runs_overlap_on_several_threads() -> None:
+    meeting = threading.Barrier(4, timeout=20)
+
+    def world(_: PlannedRun) -> Any:
+        meeting.wait()
+        return TABLES
+
+    execute(Memory(), world, jobs=4)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (RunStopped("no"), "failed", "no"),
+        (RunInvalid("3 packets too many"), "invalid", "3 packets too many"),
+        (MemoryError(), "failed", "there was not enough memory"),
+        (ZeroDivisionError("x"), "failed", "internal error: ZeroDivisionError: x"),
+        (BaseException("a panic"), "failed", "internal error: BaseException: a panic"),
+    ],
+)
+def test_a_failure_stops_one_run_only(error: BaseException, status: str, sentence: str) -> None:
+    store = Memory()
+
+    def world(run: PlannedRun) -> Any:
+        if run.repeat == 3:
+            raise error
+        return TABLES
+
+    finished = execute(store, world)
+    assert len(store.complete) == 7
+    assert store.failures.keys() == {"run3"}
+    assert store.failures["run3"][0] == status
+    assert sentence in store.failures["run3"][1]
+    assert [entry.run.id for entry in finished if entry.status != "complete"] == ["run3"]
+
+
+def test_an_interrupt_keeps_what_is_complete_and_drops_the_rest() -> None:
+    store = Memory()
+    release = threading.Event()
+
+    def world(run: PlannedRun) -> Any:
+        if run.repeat > 2:
+            assert release.wait(20)
+        return TABLES
+
+    def on_finished(_: Finished) -> None:
+        if len(store.complete) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"interrupted: 2 of 8 runs are complete and kept"):
+        execute(store, world, jobs=3, on_finished=on_finished)
+    assert store.complete == ["run1", "run2"]
+    release.set()
+    time.sleep(0.2)
+    assert store.complete == ["run1", "run2"]
+    assert store.failures == {}
+
+
+def test_an_interrupt_waits_for_a_file_being_written() -> None:
+    class Slow(Memory):
+        def write_run(self, *arguments: Any, **options: Any) -> None:
+            if self.complete:
+                begun.set()
+                time.sleep(0.3)
+            super().write_run(*arguments, **options)
+
+    begun = threading.Event()
+    store = Slow()
+
+    def on_finished(_: Finished) -> None:
+        assert begun.wait(20)
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        execute(store, lambda _: TABLES, jobs=1, on_finished=on_finished)
+    assert store.complete == ["run1", "run2"]
+
+
+def test_a_full_disk_stops_everything() -> None:
+    class Full(Memory):
+        def write_run(self, *_: Any, **__: Any) -> None:
+            raise UserError("no space left")
+
+    calls = []
+
+    def world(run: PlannedRun) -> Any:
+        calls.append(run)
+        return TABLES
+
+    with pytest.raises(UserError, match="no space left"):
+        execute(Full(), world, jobs=1)
+    assert len(calls) == 1
