@@ -20,6 +20,7 @@ OURS = ROOT / "target" / "release" / "examples" / "bench_case"
 NS3_SOURCE = BENCHES / "ns3" / "dumbbell.cc"
 NS3_HEADER = Path("/usr/include/ns3/core-module.h")
 NS3_LIBRARIES = ("applications", "internet", "point-to-point", "network", "core")
+MOST_LOAD = 1.0  # of other work, beyond which numbers are not to be published
 REPEATS = 3  # of our runs, which are short; the median is shown
 
 
@@ -141,6 +142,13 @@ def build_ns3() -> Path | None:
     return program
 
 
+def warn_if_busy() -> None:
+    """Says so when other work shares the caches and hyper-threads: CPU times then come out larger."""
+    load = os.getloadavg()[0]
+    if load > MOST_LOAD + 1:  # the build that has just ended makes up for one
+        say(f"the machine is busy (load {load:.1f}): rates come out too low, those of ns-3 most of all")
+
+
 def measure(command: list[str]) -> Measurement:
     """Runs a program that prints one JSON object, and asks the kernel what it used."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -232,6 +240,7 @@ def main() -> int:
     try:
         build_ours()
         ns3 = build_ns3()
+        warn_if_busy()
         rows = [measure_case(case, ns3) for case in chosen]
     except BenchError as error:
         say(f"error: {error}")

@@ -279,12 +279,12 @@ def test_paths_can_be_an_axis(planned: Planned) -> None:
         [[flow]]
         scheme = "cubic"
         [matrix]
-        "path.use" = ["nepal-aws-india", "india-aws-india"]
         loss = [0, 0.2]
+        "path.use" = ["nepal-aws-india", "india-aws-india"]
     """
     runs = planned(text).runs
-    assert [run.scenario["forward"][0]["link"]["rate_bps"] for run in runs] == [570_000] * 2 + [100_420_000] * 2
-    assert [run.scenario["forward"][0]["loss"] for run in runs] == [0.0, 0.2] * 2
+    assert [run.scenario["forward"][0]["link"]["rate_bps"] for run in runs] == [570_000, 100_420_000] * 2
+    assert [run.scenario["forward"][0]["loss"] for run in runs] == [0.0, 0.0, 0.2, 0.2]
 
 
 def test_the_resolved_experiment_tells_plans_apart(planned: Planned, minimal: str) -> None:

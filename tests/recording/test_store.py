@@ -145,10 +145,13 @@ def test_a_damaged_manifest_is_named(
 
 def test_a_later_layout_is_refused(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
     folder = filled(plan_of(("cubic",), 1, seconds=3))
-    path = folder.run_folder("cubic_run1") / "manifest.json"
-    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
-    with pytest.raises(UserError, match="later bakeoff"):
-        folder.recordings()
+    for path, read in (
+        (folder.run_folder("cubic_run1") / "manifest.json", folder.recordings),
+        (folder.path / "experiment.json", lambda: ResultFolder.open(folder.path)),
+    ):
+        path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+        with pytest.raises(UserError, match="later bakeoff"):
+            read()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"{}"])

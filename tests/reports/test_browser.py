@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no chromium here")
 @pytest.mark.parametrize("paper", ["0", "1"], ids=["dark", "light"])
 def test_every_figure_is_drawn(

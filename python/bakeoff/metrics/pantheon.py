@@ -10,7 +10,8 @@ Source: StanfordSNR/pantheon, src/analysis/tunnel_graph.py at 23e738c; definitio
 - Loss is `1 - received/sent`, in bytes. What is in flight at the end counts as lost: about one-way delay over
   duration, even on a lossless path.
 - A run whose departures span less than 0.8 of its duration is discarded, and so is a run in which a flow has
-  no departure at all: starvation is invisible.
+  no departure at all: starvation is invisible. (The version of January 2018 still counted such a run and printed
+  0.00 Mbit/s for the flow, without delay and loss: PCC's first run in the report India ppp0.)
 
 Pantheon's own packets carry 36 bytes of tunnel header inside the path MTU; our sizes are IP packets of that
 MTU.

@@ -139,11 +139,19 @@ def read(path: Path) -> Manifest:
     raise UserError(f"{path}: the manifest {problem}; `bakeoff run` with --resume repeats this run.")
 
 
+def check_format(path: Path, number: int) -> None:
+    """Refuses a file of a later version of the layout.
+
+    Raises:
+        UserError: it is one.
+    """
+    if number > FORMAT:
+        raise UserError(f"{path}: written by a later bakeoff (layout {number}, known: {FORMAT}); update bakeoff.")
+
+
 def _decode(path: Path, content: bytes) -> Manifest:
     entry = json.loads(content)
-    if entry["format"] > FORMAT:
-        message = f"{path}: written by a later bakeoff (layout {entry['format']}, known: {FORMAT}); update."
-        raise UserError(message)
+    check_format(path, entry["format"])
     if entry["status"] not in get_args(Status):
         raise ValueError(entry["status"])
     entry["tables"] = {name: TableEntry(**table) for name, table in entry["tables"].items()}

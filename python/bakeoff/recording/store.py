@@ -81,7 +81,7 @@ class ResultFolder:
         for name in (entry["id"] for entry in identities):
             if not _RUN_NAME.fullmatch(str(name)):
                 raise ValueError(f"{name!r} cannot be the name of a folder")
-        content = manifest.encode_json({"experiment": plan.to_json(), "plan": identities})
+        content = manifest.encode_json({"format": manifest.FORMAT, "experiment": plan.to_json(), "plan": identities})
         target = path / EXPERIMENT
         if target.exists():
             _check_same(target, content, resume=resume)
@@ -104,6 +104,7 @@ class ResultFolder:
         target = path / EXPERIMENT
         try:
             content = json.loads(target.read_bytes())
+            manifest.check_format(target, content["format"])
             return cls(path, content["experiment"], content["plan"])
         except OSError as error:
             message = (

@@ -10,7 +10,10 @@ NUMBER_WORDS = ("zero", "once", "twice")
 
 def number(value: float | None, digits: int = 2) -> str:
     """A number with a fixed number of decimals, or a dash for what does not exist."""
-    return MISSING if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+    if value is None or not math.isfinite(value):
+        return MISSING
+    text = f"{value:.{digits}f}"
+    return text if float(text) else text.removeprefix("-")
 
 
 def significant(value: float | None, digits: int = 3) -> str:

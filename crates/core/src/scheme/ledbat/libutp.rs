@@ -32,6 +32,8 @@ pub(super) struct Libutp {
     drift: Drift,
     last_decay: Option<Instant>,
     last_limited: Option<Instant>,
+    /// Window and slow start before a timeout that may still prove spurious.
+    before_timeout: Option<(u64, bool)>,
 }
 
 impl Libutp {
@@ -45,6 +47,7 @@ impl Libutp {
             drift: Drift::default(),
             last_decay: None,
             last_limited: None,
+            before_timeout: None,
         }
     }
 
@@ -126,8 +129,20 @@ impl Scheme for Libutp {
     }
 
     fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.before_timeout.get_or_insert((self.window, self.is_slow_start));
         self.window = self.mss;
         self.is_slow_start = true;
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.before_timeout = None;
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        if let Some((window, is_slow_start)) = self.before_timeout.take() {
+            self.window = self.window.max(window);
+            self.is_slow_start = is_slow_start;
+        }
     }
 
     /// While nothing is in flight the timer goes on expiring.

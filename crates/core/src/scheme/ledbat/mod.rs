@@ -15,7 +15,7 @@
 //!   delay is not looked at here.
 //! - The RFC lets a sender slow-start; this one does not. libutp calls a phase slow start in which the window grows by a packet per round
 //!   trip, or by the 3000 bytes of its gain where those are more.
-//! - Neither profile reacts to ECN, nor undoes a reduction that proves spurious.
+//! - A timeout that our transport finds to be spurious is undone; neither uTP nor the RFC can tell. Neither profile reacts to ECN.
 //!
 //! **How it is validated.** Gain, decrease, base history, decay and timeouts beside the parts; standing queue, utilisation, the latecomer's
 //! advantage and yielding to CUBIC in the simulator's behaviour tests.

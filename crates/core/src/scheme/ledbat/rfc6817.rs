@@ -3,7 +3,7 @@
 use super::history::DelayHistory;
 use super::{TARGET, report_delays};
 use crate::scheme::{Ack, Cause, Congestion, Scheme, Timeout};
-use crate::units::Bytes;
+use crate::units::{Bytes, Instant};
 
 /// Packets that the window grows by in a round trip without a queue.
 const GAIN: f64 = 1.0;
@@ -21,13 +21,16 @@ pub(super) struct Rfc6817 {
     mss: f64,
     /// Bytes.
     window: f64,
+    /// The window before a timeout that may still prove spurious.
+    before_timeout: Option<f64>,
     history: DelayHistory,
 }
 
 impl Rfc6817 {
     pub(super) fn new(mss: Bytes) -> Self {
         let mss = mss.count() as f64;
-        Self { mss, window: INIT_CWND * mss, history: DelayHistory::new(BASE_HISTORY, CURRENT_FILTER) }
+        let history = DelayHistory::new(BASE_HISTORY, CURRENT_FILTER);
+        Self { mss, window: INIT_CWND * mss, before_timeout: None, history }
     }
 }
 
@@ -53,7 +56,18 @@ impl Scheme for Rfc6817 {
     }
 
     fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.before_timeout.get_or_insert(self.window);
         self.window = self.mss;
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.before_timeout = None;
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        if let Some(window) = self.before_timeout.take() {
+            self.window = self.window.max(window);
+        }
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
@@ -65,7 +79,7 @@ impl Scheme for Rfc6817 {
 mod tests {
     use super::super::testing::{MSS, ack};
     use super::*;
-    use crate::units::{Duration, Instant};
+    use crate::units::Duration;
 
     const BASE: Duration = Duration::from_millis(20);
 
@@ -121,5 +135,7 @@ mod tests {
         assert_eq!(sender.cwnd(), 1);
         sender.on_congestion(&Congestion { now: Instant::ZERO, cause: Cause::Loss, in_flight: 1 });
         assert_eq!(sender.cwnd(), 1, "a loss never enlarges the window");
+        sender.on_undo(Instant::ZERO);
+        assert_eq!(sender.cwnd(), 2, "the timeout was none");
     }
 }

@@ -126,15 +126,15 @@ impl Rack {
         (context.min_rtt.scale(1, 4) * self.steps).min(context.srtt)
     }
 
-    /// How long a segment has left before it counts as lost (`tcp_rack_skb_timeout`); `None` if its time is over.
-    fn time_left(&self, segment: &Outstanding, window: Duration, now: Instant) -> Option<Duration> {
-        let left = (self.rtt + window).saturating_sub(now.since(segment.sent));
+    /// How long a segment sent at `sent` has left before it counts as lost (`tcp_rack_skb_timeout`); `None` if its time is over.
+    fn time_left(&self, sent: Instant, window: Duration, now: Instant) -> Option<Duration> {
+        let left = (self.rtt + window).saturating_sub(now.since(sent));
         (!left.is_zero()).then_some(left)
     }
 
     /// True if a timeout should take `segment` for lost (`tcp_timeout_mark_lost`): it was not sent only just now.
     pub(super) fn is_overdue(&self, segment: &Outstanding, now: Instant) -> bool {
-        self.time_left(segment, Duration::ZERO, now).is_none()
+        self.time_left(segment.sent, Duration::ZERO, now).is_none()
     }
 
     /// Calls `on_lost` for every segment that is lost, and returns how long until the next one may be; needs news since the last call.
@@ -160,21 +160,18 @@ impl Rack {
         mut on_lost: impl FnMut(&Outstanding),
     ) -> Option<Duration> {
         let window = self.reordering_window(context, scoreboard.sacked());
-        let mut wait: Option<Duration> = None;
-        let mut cursor = scoreboard.oldest_sent();
-        while let Some(sequence) = cursor {
-            cursor = scoreboard.sent_after(sequence);
+        while let Some(sequence) = scoreboard.oldest_sent() {
             let Some(segment) = scoreboard.get(sequence).copied() else { break };
             if (segment.sent, sequence) >= (self.sent, self.sequence) {
                 break;
             }
-            if let Some(left) = self.time_left(&segment, window, now) {
-                wait = wait.max(Some(left));
-            } else {
-                on_lost(&segment);
-                scoreboard.mark_lost(sequence);
+            if self.time_left(segment.sent, window, now).is_some() {
+                // The list is in order of time, so all that follow have time left too; the timer waits for the last of them.
+                return self.time_left(self.sent, window, now);
             }
+            on_lost(&segment);
+            scoreboard.mark_lost(sequence);
         }
-        wait
+        None
     }
 }

@@ -111,6 +111,20 @@ fn a_timeout_starts_from_one_packet_and_idleness_takes_a_third() {
 }
 
 #[test]
+fn only_a_timeout_that_is_still_open_can_be_undone() {
+    let timeout = Timeout { now: Instant::ZERO, prior_in_flight: 90, in_flight: 0, is_first: true };
+    let mut sender = sender(90);
+    sender.on_timeout(&timeout);
+    sender.on_timeout(&timeout);
+    sender.on_undo(Instant::ZERO);
+    assert_eq!((sender.cwnd(), sender.is_slow_start), (90, false));
+    sender.on_timeout(&timeout);
+    sender.on_recovered(Instant::ZERO);
+    sender.on_undo(Instant::ZERO);
+    assert_eq!((sender.cwnd(), sender.is_slow_start), (1, true));
+}
+
+#[test]
 fn a_delay_above_the_round_trip_raises_the_base() {
     let mut sender = sender(100);
     let mut impossible = ack(Instant::ZERO, BASE + ms(500));

@@ -1,0 +1,110 @@
+//! Every scheme against random but legal sequences of events: it must not panic or overflow, its answers must make sense, and the same
+//! sequence must give the same answers.
+//!
+//! A failure prints the scheme, its parameters, the number of the step and the shortest sequence found; proptest keeps the sequence under
+//! `proptest-regressions` and tries it first the next time.
+
+mod sender;
+mod step;
+mod watched;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bakeoff_core::info::{Kind, Parameter};
+use bakeoff_core::random::RandomStream;
+use bakeoff_core::scheme::{Parameters, SCHEMES, SchemeEntry, Setup, Value, build};
+use bakeoff_core::units::{Bytes, Duration};
+use proptest::prelude::*;
+use sender::Sender;
+use step::{Step, round_trip, step};
+use watched::{Answer, Watched};
+
+/// A flow and what happens to it.
+#[derive(Clone, Debug)]
+struct Case {
+    mss: u64,
+    seed: u64,
+    is_paced: bool,
+    handshake_rtt: Duration,
+    /// One position between the bounds per parameter; none for the defaults.
+    parameters: Vec<f64>,
+    steps: Vec<Step>,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let mss = prop_oneof![2 => Just(1_448), 1 => Just(1), 1 => Just(65_000), 3 => 1_u64..=65_000];
+    let parameters = prop_oneof![Just(Vec::new()), prop::collection::vec(0.0..=1.0, 8)];
+    let steps = prop::collection::vec(step(), 1..80);
+    (mss, any::<u64>(), any::<bool>(), round_trip(), parameters, steps).prop_map(
+        |(mss, seed, is_paced, handshake_rtt, parameters, steps)| Case { mss, seed, is_paced, handshake_rtt, parameters, steps },
+    )
+}
+
+/// The value of a parameter at a position between 0 and 1.
+fn value(parameter: &Parameter, position: f64) -> Value {
+    match parameter.kind {
+        Kind::Number { min, max, .. } => Value::Number(min + (max - min) * position),
+        Kind::Flag { .. } => Value::Flag(position < 0.5),
+        Kind::Choice { options, .. } => {
+            Value::Text(options[((position * options.len() as f64) as usize).min(options.len() - 1)].to_owned())
+        }
+        Kind::Text { default } => Value::Text(default.to_owned()),
+    }
+}
+
+fn given(entry: &SchemeEntry, case: &Case) -> BTreeMap<String, Value> {
+    let positions = case.parameters.iter().cycle();
+    entry.info.parameters.iter().zip(positions).map(|(parameter, at)| (parameter.name.to_owned(), value(parameter, *at))).collect()
+}
+
+/// What the scheme answers after each step.
+fn answers(entry: &SchemeEntry, given: &BTreeMap<String, Value>, case: &Case, progress: &Cell<usize>) -> Vec<Answer> {
+    let setup = Setup {
+        mss: Bytes::new(case.mss),
+        packet_size: Bytes::new(case.mss + 52),
+        is_paced: case.is_paced,
+        random: RandomStream::new(case.seed, "scheme"),
+        parameters: Parameters::default(),
+    };
+    let scheme = build(entry.info.name, given, setup).expect("legal parameters");
+    let mut sender = Sender::new(Watched::new(scheme, entry.info), Bytes::new(case.mss), case.handshake_rtt);
+    let take = |(number, step): (usize, &Step)| {
+        progress.set(number);
+        sender.take(step);
+        sender.scheme().answer()
+    };
+    case.steps.iter().enumerate().map(take).collect()
+}
+
+fn run(entry: &SchemeEntry, case: &Case) -> Result<Vec<Answer>, TestCaseError> {
+    let (given, progress) = (given(entry, case), Cell::new(0));
+    catch_unwind(AssertUnwindSafe(|| answers(entry, &given, case, &progress))).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        let (name, number) = (entry.info.name, progress.get());
+        TestCaseError::fail(format!("{name} {given:?}, step {number}: {}", text.unwrap_or("panic")))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_scheme_survives_any_legal_sequence(case in case()) {
+        for entry in SCHEMES {
+            run(entry, &case)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_sequence_gives_the_same_answers(case in case()) {
+        for entry in SCHEMES {
+            prop_assert_eq!(run(entry, &case)?, run(entry, &case)?, "{}", entry.info.name);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bakeoff.reports import words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.005, "1.00"), (-0.001, "0.00"), (-0.006, "-0.01"), (None, words.MISSING), (math.inf, words.MISSING)],
+)
+def test_numbers(value: float | None, text: str) -> None:
+    assert words.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (1234.5, "1234"), (1.2345, "1.23"), (0.00012345, "0.000123"), (-12.345, "-12.3")]
+)
+def test_significant_digits(value: float, text: str) -> None:
+    assert words.significant(value) == text
+
+
+def test_quantities() -> None:
+    assert words.rate(2_100_000) == "2.1 Mbit/s"
+    assert words.rate(12_000) == "12 kbit/s"
+    assert words.rate(114_680_000_000) == "114.68 Gbit/s"
+    assert words.time(65_000_000) == "65 ms"
+    assert words.time(3_750_000_000) == "3.75 s"
+    assert words.size(75_000) == "75 kB"
+    assert words.percent(0.0477) == "4.77"
+    assert words.ratio(1, 0) == words.MISSING
+    assert [words.times(n) for n in (1, 2, 3)] == ["once", "twice", "3 times"]
+    assert [words.count(n, "run") for n in (1, 2)] == ["1 run", "2 runs"]
