@@ -307,3 +307,12 @@ def test_claims_name_cells_of_the_matrix(planned: Planned, minimal: str) -> None
     claim = '[[claim]]\nid = "a"\nsays = "b"\nmeasure = "duration_s"\nexpect = "> 1"\nwhere = { loss = 0.5 }\n'
     plan = planned(minimal + claim + "[matrix]\nloss = [0, 0.5]\n")
     assert plan.experiment.claims[0].where == {"loss": "0.5"}
+
+
+def test_a_claim_about_a_cell_that_was_left_out_is_left_out(planned: Planned, minimal: str) -> None:
+    claim = '[[claim]]\nid = "a"\nsays = "b"\nmeasure = "duration_s"\nexpect = "> 1"\nwhere = { loss = 0.5 }\n'
+    text = f"{minimal}{claim}[matrix]\nloss = [0, 0.5]\n"
+    assert len(planned(text).to_json()["claims"]) == 1
+    assert planned(text, "loss=0").to_json()["claims"] == []
+    assert planned(text, "matrix.loss=0.1,0.2").to_json()["claims"] == []
+    assert len(planned(text, "matrix.loss=0.1,0.5").to_json()["claims"]) == 1

@@ -1,7 +1,7 @@
 //! Windowed minimum and maximum, as Linux `lib/win_minmax.c` estimates them.
 //!
-//! Kathleen Nichols' algorithm keeps the best three samples of a window; time and memory per sample are constant. The clock is any counter
-//! that never runs backwards: microseconds for a minimum RTT, round trips for a maximum bandwidth.
+//! Kathleen Nichols' algorithm keeps the best three samples of a window; time and memory per sample are constant. The
+//! clock is any counter that never runs backwards: microseconds for a minimum RTT, round trips for a maximum bandwidth.
 
 use std::cmp::Ordering;
 

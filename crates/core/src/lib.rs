@@ -1,8 +1,9 @@
 //! bakeoff-core decides: congestion control, queues, links, transports and traffic.
 //!
-//! It never reads a clock, opens a socket, starts a thread or draws from a global random generator. Time, randomness and packets come in
-//! as arguments; decisions go out. Everything that lives in time has the same three verbs: *accept* something at `now`, *poll* for what is
-//! due at `now`, and tell the *next wake-up*. Nothing happens in between: state is advanced to the instant it is asked for.
+//! It never reads a clock, opens a socket, starts a thread or draws from a global random generator. Time, randomness
+//! and packets come in as arguments; decisions go out. Everything that lives in time has the same three verbs: *accept*
+//! something at `now`, *poll* for what is due at `now`, and tell the *next wake-up*. Nothing happens in between: state
+//! is advanced to the instant it is asked for.
 //!
 //! Read first: [`scheme::Scheme`], [`queue::Queue`], [`hop::Hop`] and [`endpoint::Endpoint`].
 

@@ -1,7 +1,8 @@
 //! Named streams of random numbers.
 //!
-//! Every component draws from a stream of its own, chosen by the seed of the run and the component's name, so that adding a component
-//! never changes what another one draws. The distributions are written here because results must not move with a library's version.
+//! Every component draws from a stream of its own, chosen by the seed of the run and the component's name, so that
+//! adding a component never changes what another one draws. The distributions are written here because results must not
+//! move with a library's version.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64;

@@ -1,4 +1,5 @@
-//! What a run records. Each table is declared once, here: the declaration makes the columns, their Parquet types and their documentation.
+//! What a run records. Each table is declared once, here: the declaration makes the columns, their Parquet types and
+//! their documentation.
 
 use serde::Serialize;
 
@@ -169,7 +170,8 @@ macro_rules! tables {
 }
 
 tables! {
-    /// One row per flow, and row 0 for all flows together. Packets are those of the data direction, handshake and retransmissions included.
+    /// One row per flow, and row 0 for all flows together. Packets are those of the data direction, handshake and
+    /// retransmissions included.
     "flows" Flows {
         /// Number of the flow from 1; 0 for all flows.
         flow: Vec<u32>,

@@ -1,5 +1,7 @@
 //! Hops against arithmetic: when packets come out, which ones, and that none vanishes.
 
+#![allow(clippy::expect_used, reason = "a broken test may panic")]
+
 use bakeoff_core::hop::{Hop, HopConfig};
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::queue::Drops;
@@ -28,7 +30,8 @@ fn packet(number: u64, size: u64, now: Instant) -> Packet<()> {
     }
 }
 
-/// Offers (time in µs, size) to a hop and returns (time in µs, number) of what comes out, and the numbers of what is dropped.
+/// Offers (time in µs, size) to a hop and returns (time in µs, number) of what comes out, and the numbers of what is
+/// dropped.
 fn pass(hop: &mut Hop<()>, offered: &[(u64, u64)]) -> (Vec<(u64, u64)>, Vec<u64>) {
     let (mut out, mut drops) = (Vec::new(), Drops::default());
     let mut take = |hop: &mut Hop<()>, until: Instant, drops: &mut Drops<()>| {
@@ -52,7 +55,9 @@ const UNLIMITED_QUEUE: &str = r#""queue": {"kind": "fifo"}"#;
 
 #[test]
 fn a_constant_link_sends_one_after_the_other() {
-    let mut hop = hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 12000000}}, {UNLIMITED_QUEUE}, "delay_ns": 20000000}}"#));
+    let mut hop = hop(&format!(
+        r#"{{"link": {{"kind": "constant", "rate_bps": 12000000}}, {UNLIMITED_QUEUE}, "delay_ns": 20000000}}"#
+    ));
     let (out, _) = pass(&mut hop, &[(0, 1_500), (0, 1_500), (0, 750), (10_000, 1_500)]);
     assert_eq!(out, [(21_000, 0), (22_000, 1), (22_500, 2), (31_000, 3)]);
 }
@@ -60,7 +65,8 @@ fn a_constant_link_sends_one_after_the_other() {
 #[test]
 fn rounding_to_nanoseconds_does_not_add_up() {
     // 52 bytes at 7 Mbit/s take 59428.57 ns; a million of them must take a million times that.
-    let mut hop = hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 7000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
+    let mut hop =
+        hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 7000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
     let (out, _) = pass(&mut hop, &vec![(0, 52); 1_000_000]);
     assert_eq!(out.last(), Some(&(59_428_571, 999_999)));
 }
@@ -69,7 +75,8 @@ fn rounding_to_nanoseconds_does_not_add_up() {
 fn packets_on_the_wire_take_no_room_in_the_buffer() {
     // 600 ms of propagation hold 600 packets, the queue one: spaced packets all pass.
     let queue = r#""queue": {"kind": "fifo", "limit_packets": 1}"#;
-    let mut hop = hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 12000000}}, {queue}, "delay_ns": 600000000}}"#));
+    let mut hop =
+        hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 12000000}}, {queue}, "delay_ns": 600000000}}"#));
     let offered: Vec<_> = (0..2_000).map(|n| (n * 1_000, 1_500)).collect();
     let (out, dropped) = pass(&mut hop, &offered);
     assert_eq!((out.len(), dropped.len()), (2_000, 0));
@@ -117,7 +124,8 @@ fn a_trace_delivers_one_full_packet_per_opportunity_and_repeats() {
 
 #[test]
 fn small_packets_share_an_opportunity_and_a_packet_may_span_two() {
-    // Each packet of 996 bytes needs 1000 of 1504: the second one ends in the next opportunity, which has 1008 left for the third.
+    // Each packet of 996 bytes needs 1000 of 1504: the second one ends in the next opportunity, which has 1008 left for
+    // the third.
     let (out, _) = pass(&mut trace("[1, 2, 3]"), &[(0, 996), (0, 996), (0, 996)]);
     assert_eq!(out, [(1_000, 0), (2_000, 1), (2_000, 2)]);
 }
@@ -138,8 +146,9 @@ fn the_capacity_of_a_trace_counts_every_opportunity() {
 
 #[test]
 fn a_poisson_link_reaches_its_mean_rate() {
-    let mut hop = hop(&format!(r#"{{"link": {{"kind": "poisson", "rate_bps": 12000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
-    let (out, _) = pass(&mut hop, &[(0, 1_500); 20_000]);
+    let mut hop =
+        hop(&format!(r#"{{"link": {{"kind": "poisson", "rate_bps": 12000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
+    let (out, _) = pass(&mut hop, &vec![(0, 1_500); 20_000]);
     let (last, _) = out[out.len() - 1];
     assert!((19_600_000..20_400_000).contains(&last), "20000 packets took {last} us");
 }

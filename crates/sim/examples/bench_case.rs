@@ -1,5 +1,5 @@
-//! Runs one benchmark case: `bench_case SCENARIO.json LEVEL`, with the level `summary`, `series` or `packets`. Prints one
-//! JSON line with the simulated time and the packets that the bottleneck (hop `forward.0`) forwarded.
+//! Runs one benchmark case: `bench_case SCENARIO.json LEVEL`, with the level `summary`, `series` or `packets`. Prints
+//! one JSON line with the simulated time and the packets that the bottleneck (hop `forward.0`) forwarded.
 
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 

@@ -1,7 +1,7 @@
 //! The agenda: who is to be woken next.
 //!
-//! One entry per participant, never one per packet. An indexed binary heap ordered by (time, participant), so that equal times have a
-//! fixed order and a run is the same every time.
+//! One entry per participant, never one per packet. An indexed binary heap ordered by (time, participant), so that
+//! equal times have a fixed order and a run is the same every time.
 
 use bakeoff_core::units::Instant;
 
@@ -47,7 +47,8 @@ impl Agenda {
         }
     }
 
-    /// Wakes `participant` at `time` unless it is woken earlier anyway. A wake-up that has become needless costs less than moving it.
+    /// Wakes `participant` at `time` unless it is woken earlier anyway. A wake-up that has become needless costs less
+    /// than moving it.
     pub(crate) fn set_by(&mut self, participant: usize, time: Option<Instant>) {
         let Some(time) = time else { return };
         let place = self.place[participant];

@@ -155,11 +155,9 @@ impl FlowRecord {
 
     /// Adds the totals of another flow.
     pub(crate) fn absorb(&mut self, other: &Self) {
-        for (total, more) in [
-            (&mut self.sent, other.sent),
-            (&mut self.received, other.received),
-            (&mut self.dropped, other.dropped),
-        ] {
+        for (total, more) in
+            [(&mut self.sent, other.sent), (&mut self.received, other.received), (&mut self.dropped, other.dropped)]
+        {
             total.packets += more.packets;
             total.bytes += more.bytes;
         }

@@ -1,7 +1,7 @@
 //! A histogram of durations whose resolution is relative.
 //!
-//! Values share a bucket when they agree in their first ten binary digits, so a percentile is off by at most 0.1 %. Memory grows with the
-//! largest value seen, not with the number of values.
+//! Values share a bucket when they agree in their first ten binary digits, so a percentile is off by at most 0.1 %.
+//! Memory grows with the largest value seen, not with the number of values.
 
 use bakeoff_core::units::Duration;
 

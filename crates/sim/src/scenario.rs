@@ -158,8 +158,7 @@ fn invalid(place: impl Into<String>, problem: impl Into<String>) -> ScenarioErro
 impl Scenario {
     /// Reads and checks a scenario.
     pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self =
-            serde_json::from_str(json).map_err(|error| ScenarioError::Malformed(error.to_string()))?;
+        let scenario: Self = serde_json::from_str(json).map_err(|error| ScenarioError::Malformed(error.to_string()))?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -187,7 +186,10 @@ impl Scenario {
             check_flow(&place, flow, self.duration_ns)?;
             let hops = if flow.direction == Direction::Forward { &self.forward } else { &self.reverse };
             if flow.receive_window_bytes.is_none() && hops.iter().all(|hop| hop.link == LinkConfig::Unlimited) {
-                return Err(invalid(place, "has no limit at all: give a hop on its way a rate, or the flow a receive window"));
+                return Err(invalid(
+                    place,
+                    "has no limit at all: give a hop on its way a rate, or the flow a receive window",
+                ));
             }
         }
         Ok(())

@@ -91,7 +91,11 @@ pub(crate) fn build(scenario: &Scenario) -> Result<(Vec<NamedHop>, Vec<Flow>), S
 }
 
 fn add_hops(hops: &mut Vec<NamedHop>, configs: &[HopConfig], direction: &str, seed: u64) -> Vec<usize> {
-    configs.iter().enumerate().map(|(index, config)| add_hop(hops, config, seed, format!("{direction}.{index}"))).collect()
+    configs
+        .iter()
+        .enumerate()
+        .map(|(index, config)| add_hop(hops, config, seed, format!("{direction}.{index}")))
+        .collect()
 }
 
 fn add_hop(hops: &mut Vec<NamedHop>, config: &HopConfig, seed: u64, name: String) -> usize {

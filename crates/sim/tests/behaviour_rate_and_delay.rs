@@ -1,5 +1,5 @@
-//! How BBR and LEDBAT behave on a path. Where a number is not plainly the scheme's own arithmetic, the figure that it is to meet stands
-//! beside it.
+//! How BBR and LEDBAT behave on a path. Where a number is not plainly the scheme's own arithmetic, the figure that it
+//! is to meet stands beside it.
 #![allow(clippy::float_cmp, reason = "gains, modes and counts are exact")]
 
 mod common;

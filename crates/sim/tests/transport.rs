@@ -1,5 +1,7 @@
 //! The stream transport on a path: what it must do whatever the scheme.
 
+#![allow(clippy::float_cmp, reason = "whole numbers held as f64 are exact")]
+
 mod common;
 
 use bakeoff_core::scheme::SCHEMES;
@@ -75,7 +77,8 @@ fn the_receive_window_limits_what_is_outstanding() {
 fn an_application_that_pauses_does_not_burst_when_it_returns() {
     let talk = json!({"scheme": "reno", "traffic": {"kind": "on-off", "on_ns": 3_000_000_000_u64, "off_ns": 3_000_000_000_u64}});
     let run = Dumbbell { seconds: 20.0, ..Dumbbell::new(&[talk]) }.run();
-    let after_pause: Vec<_> = run.telemetry(1, "in_flight").into_iter().filter(|(t, _)| (5.5..6.0).contains(t)).collect();
+    let after_pause: Vec<_> =
+        run.telemetry(1, "in_flight").into_iter().filter(|(t, _)| (5.5..6.0).contains(t)).collect();
     assert!(after_pause.iter().all(|(_, packets)| *packets == 0.0), "silent while off");
     let restart = run.telemetry(1, "cwnd").into_iter().find(|(t, _)| *t > 6.13).map(|(_, cwnd)| cwnd);
     assert!(restart.is_some_and(|cwnd| cwnd < 40.0), "window validated after idling: {restart:?}");
@@ -122,13 +125,19 @@ fn any_link() -> impl Strategy<Value = Value> {
 }
 
 fn any_hop() -> impl Strategy<Value = Value> {
-    (any_link(), 1_u64..60, any::<bool>(), 0_u64..80_000_000, prop_oneof![Just(0.0), 0.0..0.4], prop_oneof![Just(0), 0_u64..20_000_000]).prop_map(
-        |(link, limit, is_head, delay_ns, loss, jitter_ns)| {
+    (
+        any_link(),
+        1_u64..60,
+        any::<bool>(),
+        0_u64..80_000_000,
+        prop_oneof![Just(0.0), 0.0..0.4],
+        prop_oneof![Just(0), 0_u64..20_000_000],
+    )
+        .prop_map(|(link, limit, is_head, delay_ns, loss, jitter_ns)| {
             let drop = if is_head { "head" } else { "tail" };
             let queue = json!({"kind": "fifo", "limit_packets": limit, "drop": drop});
             json!({"link": link, "queue": queue, "delay_ns": delay_ns, "loss": loss, "jitter_ns": jitter_ns})
-        },
-    )
+        })
 }
 
 fn any_flow() -> impl Strategy<Value = Value> {
@@ -137,7 +146,12 @@ fn any_flow() -> impl Strategy<Value = Value> {
         (1_u64..500_000).prop_map(|size_bytes| json!({"kind": "finite", "size_bytes": size_bytes})),
         Just(json!({"kind": "on-off", "on_ns": 300_000_000, "off_ns": 200_000_000, "distribution": "exponential"})),
     ];
-    let options = (any::<bool>(), 1_u32..12, prop_oneof![Just(Value::Null), (1_448_u64..100_000).prop_map(Value::from)], any::<bool>());
+    let options = (
+        any::<bool>(),
+        1_u32..12,
+        prop_oneof![Just(Value::Null), (1_448_u64..100_000).prop_map(Value::from)],
+        any::<bool>(),
+    );
     (0..SCHEMES.len(), traffic, 0_u64..3_000_000_000, options).prop_map(|(scheme, traffic, start_ns, (is_paced, burst, window, is_reverse))| {
         json!({
             "scheme": SCHEMES[scheme].info.name, "traffic": traffic, "start_ns": start_ns, "stop_ns": start_ns + 4_000_000_000,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _PIPE_WIDTH = 10_000
+_NARROWEST_COLUMN = 22
 
 
 def say(sentence: str) -> None:
@@ -35,7 +36,7 @@ def console() -> Console:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """A table on stdout.
+    """A table on stdout, or one block a row where the terminal is too narrow for it.
 
     Args:
         head: names of the columns.
@@ -45,13 +46,22 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Se
     from rich.table import Table  # noqa: PLC0415 - loaded when something is printed
     from rich.text import Text  # noqa: PLC0415
 
+    lines = [list(row) for row in rows]
+    out = console()
+    if out.width < _NARROWEST_COLUMN * len(head):
+        for line in lines:
+            for name, cell in zip(head, line, strict=True):
+                if cell:
+                    out.print(Text(f"{name}: {cell}"))
+            out.print()
+        return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in head:
         justify = "right" if name in right else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == head[0])  # type: ignore[arg-type]
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+    for line in lines:
+        table.add_row(*(Text(cell) for cell in line))
+    out.print(table)
 
 
 def amount_of_bytes(number: float) -> str:

@@ -128,10 +128,10 @@ def _default_jobs(whole: Cost) -> int:
 def _announce(plan: Plan, missing: list[PlannedRun], whole: Cost, jobs: int) -> None:
     kept = len(plan.runs) - len(missing)
     rest = f" ({kept} complete already)" if kept else ""
-    wall = whole.cpu_s / min(jobs, len(missing))
+    cores = min(jobs, len(missing))
     say(
-        f"{amount(len(missing), 'run')}{rest} on {amount(jobs, 'core')}, "
-        f"about {amount_of_time(wall)} and {amount_of_bytes(whole.disk_bytes)}"
+        f"{amount(len(missing), 'run')}{rest} on {amount(cores, 'core')}, "
+        f"about {amount_of_time(whole.cpu_s / cores)} and {amount_of_bytes(whole.disk_bytes)}"
     )
 
 

@@ -13,12 +13,12 @@ from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# Measured on one core of 2024; what varies most is the scheme.
-_PACKETS_PER_CPU_SECOND = 1.0e6
-_CPU_SECONDS_PER_RUN = 0.02
+# Measured over the suites, with the release build.
+_PACKETS_PER_CPU_SECOND = 2.0e6
+_CPU_SECONDS_PER_RUN = 0.03
 _DISK_BYTES_PER_RUN = 20_000
-_DISK_BYTES_PER_PACKET = 16
-_DISK_BYTES_PER_BIN = 90
+_DISK_BYTES_PER_PACKET = 8
+_DISK_BYTES_PER_BIN = 27
 _MEMORY_BYTES_PER_PACKET = 160
 _MEMORY_BYTES_PER_BIN = 600
 

@@ -104,8 +104,13 @@ class Experiment:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the results are expected to show."""
-        return tuple(self.first.model.claim)
+        """What the results are expected to show, without the claims about cells that the command line left out."""
+        labels = _labels(self.axes)
+        return tuple(
+            claim
+            for claim in self.first.model.claim
+            if all(label in labels.get(axis, ()) for axis, label in claim.where.items())
+        )
 
     def cells(self) -> Iterator[Cell]:
         """All cells, the last axis moving fastest.
@@ -142,12 +147,14 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
         UserError: its content or a setting is wrong.
     """
     raw = dict(found.raw)
+    # A claim is checked against the matrix as written too: a narrower one does not make it wrong.
+    written = matrix.parse(raw.get("matrix"), found.name)
     settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
     axes = matrix.parse(raw.pop("matrix", None), found.name)
     _check_values(axes, catalogue, found.name)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
     first = _cell(stripped, settings, axes, next(matrix.cells(axes)), catalogue)
-    _check_claims(first.model.claim, axes, found.name)
+    _check_claims(first.model.claim, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
     return Experiment(stripped, tuple(changes), settings, axes, first, catalogue)
 
@@ -204,8 +211,14 @@ def _check_values(axes: Sequence[Axis], catalogue: Catalogue, name: str) -> None
                         raise UserError(f"{name}: matrix.scheme: {error}") from error
 
 
-def _check_claims(claims: Sequence[Claim], axes: Sequence[Axis], name: str) -> None:
-    known = {axis.name: [choice.label for choice in axis.choices] for axis in axes}
+def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
+    labels: dict[str, list[str]] = {}
+    for axis in axes:
+        labels.setdefault(axis.name, []).extend(choice.label for choice in axis.choices)
+    return labels
+
+
+def _check_claims(claims: Sequence[Claim], known: dict[str, list[str]], name: str) -> None:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         where = f"{name}: claim.{index}"

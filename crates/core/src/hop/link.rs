@@ -65,9 +65,13 @@ impl<P> Link<P> {
     pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
         match config {
             LinkConfig::Unlimited => Self::Unlimited,
-            LinkConfig::Constant { rate_bps } => Self::Fluid(Fluid::new(vec![Step { at_ns: 0, rate_bps: *rate_bps }], None)),
+            LinkConfig::Constant { rate_bps } => {
+                Self::Fluid(Fluid::new(vec![Step { at_ns: 0, rate_bps: *rate_bps }], None))
+            }
             LinkConfig::Schedule { steps, period_ns } => Self::Fluid(Fluid::new(steps.clone(), *period_ns)),
-            LinkConfig::Trace { opportunities_ms } => Self::Opportunities(Box::new(Opportunities::trace(opportunities_ms.clone()))),
+            LinkConfig::Trace { opportunities_ms } => {
+                Self::Opportunities(Box::new(Opportunities::trace(opportunities_ms.clone())))
+            }
             LinkConfig::Poisson { rate_bps } => {
                 Self::Opportunities(Box::new(Opportunities::poisson(Rate::from_bits_per_second(*rate_bps), seed, name)))
             }
@@ -189,12 +193,17 @@ impl Fluid {
     /// The rate at `now`, and until when it holds.
     fn step_at(&self, now: Instant) -> (u64, Instant) {
         let (base, offset) = match self.period {
-            Some(period) => (now.as_nanos() / period.as_nanos() * period.as_nanos(), now.as_nanos() % period.as_nanos()),
+            Some(period) => {
+                (now.as_nanos() / period.as_nanos() * period.as_nanos(), now.as_nanos() % period.as_nanos())
+            }
             None => (0, now.as_nanos()),
         };
         let next = self.steps.partition_point(|step| step.at_ns <= offset);
         let end = self.steps.get(next).map(|step| step.at_ns).or(self.period.map(Duration::as_nanos));
-        (self.steps[next.saturating_sub(1)].rate_bps, end.map_or(Instant::FAR_FUTURE, |end| Instant::from_nanos(base + end)))
+        (
+            self.steps[next.saturating_sub(1)].rate_bps,
+            end.map_or(Instant::FAR_FUTURE, |end| Instant::from_nanos(base + end)),
+        )
     }
 
     fn capacity(&self, from: Instant, to: Instant) -> Bytes {

@@ -1,8 +1,8 @@
 //! A hop: a queue, a link that serves it, and the wire behind the link.
 //!
-//! A packet waits in the queue, is sent by the link, may be lost on the wire, and comes out after the propagation delay. Queue and wire
-//! are two things: a packet that propagates takes no room in the buffer. Packets in flight sit in the hop's own ring, in order, so that a
-//! world needs one timer per hop and not one per packet.
+//! A packet waits in the queue, is sent by the link, may be lost on the wire, and comes out after the propagation
+//! delay. Queue and wire are two things: a packet that propagates takes no room in the buffer. Packets in flight sit in
+//! the hop's own ring, in order, so that a world needs one timer per hop and not one per packet.
 
 mod link;
 mod opportunities;
@@ -70,7 +70,13 @@ impl<P: Send + 'static> Hop<P> {
         Self {
             queue: config.queue.build(link.mean_rate()),
             link,
-            wire: Wire::new(Duration::from_nanos(config.delay_ns), config.loss, Duration::from_nanos(config.jitter_ns), seed, name),
+            wire: Wire::new(
+                Duration::from_nanos(config.delay_ns),
+                config.loss,
+                Duration::from_nanos(config.jitter_ns),
+                seed,
+                name,
+            ),
             accepted: Count::default(),
             delivered: Count::default(),
         }
@@ -99,7 +105,8 @@ impl<P: Send + 'static> Hop<P> {
 
     /// When [`Hop::poll`] may next have something to say.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        // A packet still to be sent comes out after everything on the wire, so the wire alone decides while it is not empty.
+        // A packet still to be sent comes out after everything on the wire, so the wire alone decides while it is not
+        // empty.
         self.wire.next_delivery().or_else(|| self.link.next_service(self.queue.packets() > 0))
     }
 

@@ -1,8 +1,9 @@
 //! A link that sends when a delivery opportunity comes: a mahimahi trace, or a Poisson process.
 //!
-//! Each opportunity lets [`OPPORTUNITY`] bytes pass. Small packets share one, a large packet may need several, and what is left when the
-//! queue runs empty is lost. A packet counts [`FRAME_HEADER`] bytes more than its IP size, because mahimahi sees it with the header of its
-//! TUN device; a full packet therefore fits one opportunity exactly (mahimahi `src/frontend/link_queue.cc`).
+//! Each opportunity lets [`OPPORTUNITY`] bytes pass. Small packets share one, a large packet may need several, and what
+//! is left when the queue runs empty is lost. A packet counts [`FRAME_HEADER`] bytes more than its IP size, because
+//! mahimahi sees it with the header of its TUN device; a full packet therefore fits one opportunity exactly (mahimahi
+//! `src/frontend/link_queue.cc`).
 
 use super::Wire;
 use crate::packet::Packet;

@@ -1,12 +1,13 @@
 //! First in, first out.
 //!
-//! **What it is.** One queue with a limit in packets, bytes, time or any of them together; it drops the arriving packet (drop-tail)
-//! or the oldest ones (drop-head) when the limit is passed.
+//! **What it is.** One queue with a limit in packets, bytes, time or any of them together; it drops the arriving packet
+//! (drop-tail) or the oldest ones (drop-head) when the limit is passed.
 //!
-//! **Source.** Linux `net/sched/sch_fifo.c` (`pfifo`, `bfifo`, `pfifo_head_drop`); mahimahi `droptail` and `drophead` queues.
+//! **Source.** Linux `net/sched/sch_fifo.c` (`pfifo`, `bfifo`, `pfifo_head_drop`); mahimahi `droptail` and `drophead`
+//! queues.
 //!
-//! **Deviations.** The packet that the link is sending is not in the queue (as in mahimahi; under Linux' htb it still is). A time
-//! limit is a byte limit at the link's mean rate.
+//! **Deviations.** The packet that the link is sending is not in the queue (as in mahimahi; under Linux' htb it still
+//! is). A time limit is a byte limit at the link's mean rate.
 //!
 //! **How it is validated.** Unit tests here; conservation in every run.
 
@@ -25,8 +26,18 @@ pub(super) const INFO: Info = Info {
     title: "First in, first out",
     source: "Linux net/sched/sch_fifo.c; mahimahi droptail, drophead",
     parameters: &[
-        Parameter { name: "limit", kind: Kind::Text { default: "infinite" }, unit: "", doc: "packets (50pkt), bytes (64kB), time at the mean rate (100ms), bandwidth-delay products (1bdp), a list of these, or infinite" },
-        Parameter { name: "drop", kind: Kind::Choice { options: &["tail", "head"], default: "tail" }, unit: "", doc: "which packet to drop when the limit is passed: the arriving one or the oldest" },
+        Parameter {
+            name: "limit",
+            kind: Kind::Text { default: "infinite" },
+            unit: "",
+            doc: "packets (50pkt), bytes (64kB), time at the mean rate (100ms), bandwidth-delay products (1bdp), a list of these, or infinite",
+        },
+        Parameter {
+            name: "drop",
+            kind: Kind::Choice { options: &["tail", "head"], default: "tail" },
+            unit: "",
+            doc: "which packet to drop when the limit is passed: the arriving one or the oldest",
+        },
     ],
     telemetry: &[],
 };
@@ -66,7 +77,10 @@ pub struct Fifo<P> {
 impl<P> Fifo<P> {
     /// An empty queue with the limits of `config`; a time limit counts at `mean_rate` and is void on an unlimited link.
     pub fn new(config: &FifoConfig, mean_rate: Option<Rate>) -> Self {
-        let limit_time = config.limit_time_ns.zip(mean_rate).map(|(nanos, rate)| rate.amount_in(Duration::from_nanos(nanos)).count());
+        let limit_time = config
+            .limit_time_ns
+            .zip(mean_rate)
+            .map(|(nanos, rate)| rate.amount_in(Duration::from_nanos(nanos)).count());
         let limit_bytes = [config.limit_bytes, limit_time].into_iter().flatten().min();
         Self {
             waiting: VecDeque::new(),
@@ -154,7 +168,9 @@ mod tests {
         for (number, &size) in sizes.iter().enumerate() {
             queue.enqueue(packet(number as u64, size), Instant::ZERO, &mut drops);
         }
-        let out = std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut Drops::default())).map(|packet| packet.number).collect();
+        let out = std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut Drops::default()))
+            .map(|packet| packet.number)
+            .collect();
         assert_eq!((queue.packets(), queue.bytes()), (0, Bytes::ZERO));
         (out, drops.drain().map(|(packet, _)| packet.number).collect())
     }

@@ -24,11 +24,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
 ];
 
 /// Makes the scheme called `name` with the parameters that an experiment gives; those of `setup` are replaced.
-pub fn build(
-    name: &str,
-    given: &BTreeMap<String, Value>,
-    setup: Setup,
-) -> Result<Box<dyn Scheme>, ParameterError> {
+pub fn build(name: &str, given: &BTreeMap<String, Value>, setup: Setup) -> Result<Box<dyn Scheme>, ParameterError> {
     let entry = SCHEMES
         .iter()
         .find(|entry| entry.info.name == name)

@@ -35,14 +35,16 @@ pub struct Sent {
     pub lost: u64,
 }
 
-/// How fast packets were delivered while one packet was in flight (Linux `struct rate_sample`; draft-ietf-ccwg-bbr, delivery rate samples).
+/// How fast packets were delivered while one packet was in flight (Linux `struct rate_sample`; draft-ietf-ccwg-bbr,
+/// delivery rate samples).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
     /// Packets delivered over `interval`.
     pub delivered: u64,
     /// The longer of the send interval and the ack interval; `None` if there is no valid sample.
     pub interval: Option<Duration>,
-    /// Packets delivered when the sampled packet was sent: a round trip has passed when this reaches a remembered count.
+    /// Packets delivered when the sampled packet was sent: a round trip has passed when this reaches a remembered
+    /// count.
     pub prior_delivered: u64,
     /// True if the application, not the network, limited the sender then.
     pub is_app_limited: bool,
@@ -70,9 +72,11 @@ pub struct Ack<'a> {
     pub newly_lost: u32,
     /// True if the cumulative acknowledgement moved.
     pub is_advance: bool,
-    /// True if the window may grow: data was delivered in order, or reordering is known to be common (Linux `tcp_may_raise_cwnd`).
+    /// True if the window may grow: data was delivered in order, or reordering is known to be common (Linux
+    /// `tcp_may_raise_cwnd`).
     pub may_raise_cwnd: bool,
-    /// True if the window, not the application, limited the sender (Linux `tcp_is_cwnd_limited`, without its slow-start rule).
+    /// True if the window, not the application, limited the sender (Linux `tcp_is_cwnd_limited`, without its slow-start
+    /// rule).
     pub is_cwnd_limited: bool,
     /// The most packets in flight during the last window.
     pub max_in_flight: u32,

@@ -1,10 +1,10 @@
 //! HyStart: leaves slow start before the queue overflows.
 //!
-//! **What it is.** Two detectors per round trip: a train of closely spaced acks that is longer than half the path's delay, and a rise of
-//! the round-trip time. Either sets the slow-start threshold to the window.
+//! **What it is.** Two detectors per round trip: a train of closely spaced acks that is longer than half the path's
+//! delay, and a rise of the round-trip time. Either sets the slow-start threshold to the window.
 //!
-//! **Source.** Ha and Rhee, "Taming the elephants: new TCP slow start", 2011; Linux `net/ipv4/tcp_cubic.c` since 5.5 (`hystart_update`,
-//! `hystart_ack_delay`).
+//! **Source.** Ha and Rhee, "Taming the elephants: new TCP slow start", 2011; Linux `net/ipv4/tcp_cubic.c` since 5.5
+//! (`hystart_update`, `hystart_ack_delay`).
 //!
 //! **How it is validated.** Unit tests in [`super::cubic`]; slow-start exits in the simulator's behaviour tests.
 
@@ -61,7 +61,8 @@ impl HyStart {
         self.has_found
     }
 
-    /// Takes a round-trip sample; sets the threshold when it is time to leave slow start. `min_rtt` is that of the scheme.
+    /// Takes a round-trip sample; sets the threshold when it is time to leave slow start. `min_rtt` is that of the
+    /// scheme.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>, rtt: Duration, min_rtt: Duration) {
         if self.has_found || !window.is_in_slow_start() {
             return;

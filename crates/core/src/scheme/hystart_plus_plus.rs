@@ -1,4 +1,5 @@
-//! HyStart++: leaves slow start on a rise of the round-trip time, but first slows down to see whether it was a false alarm.
+//! HyStart++: leaves slow start on a rise of the round-trip time, but first slows down to see whether it was a false
+//! alarm.
 //!
 //! **Source.** RFC 9406, section 4.
 //!

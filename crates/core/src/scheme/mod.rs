@@ -1,8 +1,8 @@
 //! Congestion-control schemes: one file each, behind one trait.
 //!
-//! The transport tells a scheme what happened; the scheme answers with a congestion window and, if it has one, a pacing rate. The events
-//! are those of Linux TCP (`struct tcp_congestion_ops`), so that a kernel controller can be followed line by line, and carry enough for
-//! schemes that come from elsewhere.
+//! The transport tells a scheme what happened; the scheme answers with a congestion window and, if it has one, a pacing
+//! rate. The events are those of Linux TCP (`struct tcp_congestion_ops`), so that a kernel controller can be followed
+//! line by line, and carry enough for schemes that come from elsewhere.
 
 mod bbr;
 mod catalogue;
@@ -47,7 +47,7 @@ pub trait Scheme: Send {
     /// Congestion window: packets that may be in flight.
     fn cwnd(&self) -> u32;
 
-    /// The rate at which packets are to leave; `None` if the scheme leaves timing to the returning acks.
+    /// The rate at which packets are to leave, IP headers included and never zero; `None` if the scheme leaves timing to the returning acks.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
@@ -62,7 +62,8 @@ pub trait Scheme: Send {
         0
     }
 
-    /// An acknowledgement was processed: the one place where windows grow. Called after [`Scheme::on_congestion`] of the same ack.
+    /// An acknowledgement was processed: the one place where windows grow. Called after [`Scheme::on_congestion`] of
+    /// the same ack.
     fn on_ack(&mut self, ack: &Ack<'_>);
 
     /// Congestion, at most once per window of data: the transport enters recovery because of a loss or an ECN echo.

@@ -109,9 +109,13 @@ fn default(kind: Kind) -> Value {
 
 fn check(scheme: &'static str, parameter: &Parameter, value: &Value) -> Result<Value, ParameterError> {
     let expected = match (parameter.kind, value) {
-        (Kind::Number { min, max, .. }, Value::Number(number)) if (min..=max).contains(number) => return Ok(value.clone()),
+        (Kind::Number { min, max, .. }, Value::Number(number)) if (min..=max).contains(number) => {
+            return Ok(value.clone());
+        }
         (Kind::Flag { .. }, Value::Flag(_)) | (Kind::Text { .. }, Value::Text(_)) => return Ok(value.clone()),
-        (Kind::Choice { options, .. }, Value::Text(text)) if options.contains(&text.as_str()) => return Ok(value.clone()),
+        (Kind::Choice { options, .. }, Value::Text(text)) if options.contains(&text.as_str()) => {
+            return Ok(value.clone());
+        }
         (Kind::Number { min, max, .. }, _) => format!("a number from {min} to {max}"),
         (Kind::Flag { .. }, _) => "true or false".to_owned(),
         (Kind::Text { .. }, _) => "a text".to_owned(),
@@ -131,7 +135,12 @@ mod tests {
 
     const DECLARED: &[Parameter] = &[
         Parameter { name: "gain", kind: Kind::Number { default: 2.0, min: 1.0, max: 4.0 }, unit: "", doc: "" },
-        Parameter { name: "law", kind: Kind::Choice { options: &["linux", "rfc"], default: "linux" }, unit: "", doc: "" },
+        Parameter {
+            name: "law",
+            kind: Kind::Choice { options: &["linux", "rfc"], default: "linux" },
+            unit: "",
+            doc: "",
+        },
     ];
 
     fn resolve(name: &str, value: Value) -> Result<Parameters, String> {

@@ -1,6 +1,7 @@
 //! Proportional Rate Reduction: how many packets to send while the window is being reduced.
 //!
-//! **Source.** RFC 6937 with the conservative-bound rule of RFC 9937; Linux `net/ipv4/tcp_input.c`, `tcp_cwnd_reduction`.
+//! **Source.** RFC 6937 with the conservative-bound rule of RFC 9937; Linux `net/ipv4/tcp_input.c`,
+//! `tcp_cwnd_reduction`.
 
 use super::Ack;
 
@@ -33,7 +34,8 @@ impl Prr {
             let target = (u64::from(ssthresh) * u64::from(self.delivered)).div_ceil(u64::from(self.prior_cwnd.max(1)));
             (target as u32).saturating_sub(self.sent)
         } else {
-            // Back to ssthresh: as fast as data is delivered, and in slow start while an advancing ack shows no new loss.
+            // Back to ssthresh: as fast as data is delivered, and in slow start while an advancing ack shows no new
+            // loss.
             let is_growing = ack.is_advance && ack.newly_lost == 0;
             let paced = self.delivered.saturating_sub(self.sent).max(ack.newly_delivered) + u32::from(is_growing);
             paced.min(ssthresh - ack.in_flight)

@@ -6,10 +6,11 @@
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** As Linux: the threshold after a loss is half the window, not half the data in flight, and slow start counts every
-//! packet that an ack covers (no limit of RFC 3465).
+//! **Deviations.** As Linux: the threshold after a loss is half the window, not half the data in flight, and slow start
+//! counts every packet that an ack covers (no limit of RFC 3465).
 //!
-//! **How it is validated.** Growth and halving here; utilisation and the √(3/2p) law in the simulator's behaviour tests.
+//! **How it is validated.** Growth and halving here; utilisation and the √(3/2p) law in the simulator's behaviour
+//! tests.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Scheme, Setup};

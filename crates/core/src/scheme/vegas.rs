@@ -1,13 +1,15 @@
 //! Vegas: keeps two to four packets in the queue.
 //!
-//! **What it is.** Once per round trip it compares the window with what the path would need without a queue, and grows or shrinks by one.
+//! **What it is.** Once per round trip it compares the window with what the path would need without a queue, and grows
+//! or shrinks by one.
 //!
 //! **Source.** Brakmo and Peterson, "TCP Vegas", 1995; Linux `net/ipv4/tcp_vegas.c`.
 //!
 //! **Parameters.** See [`INFO`].
 //!
 //! **Deviations.** As Linux: slow start doubles every round trip, not every second one; the backlog is estimated as
-//! window x (rtt - base) / base, which exceeds the packets queued by the ratio of rtt to base; the base round trip never ages.
+//! window x (rtt - base) / base, which exceeds the packets queued by the ratio of rtt to base; the base round trip
+//! never ages.
 //!
 //! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests.
 
@@ -43,15 +45,28 @@ pub(super) const INFO: Info = Info {
     ],
     telemetry: &[
         Quantity { name: "base_rtt", unit: "ms", doc: "smallest round-trip time ever seen" },
-        Quantity { name: "backlog", unit: "packets", doc: "estimate of the packets queued, at the end of the last round" },
+        Quantity {
+            name: "backlog",
+            unit: "packets",
+            doc: "estimate of the packets queued, at the end of the last round",
+        },
     ],
 };
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let packets = |name| setup.parameters.number(name) as u64;
+    let Setup { parameters, .. } = setup;
+    let packets = |name| parameters.number(name) as u64;
     let (alpha, beta, gamma) = (packets("alpha"), packets("beta"), packets("gamma"));
-    Box::new(WindowBased::new(Vegas { alpha, beta, gamma, is_on: true, base_rtt: None, round: Round::default(), backlog: 0 }))
+    Box::new(WindowBased::new(Vegas {
+        alpha,
+        beta,
+        gamma,
+        is_on: true,
+        base_rtt: None,
+        round: Round::default(),
+        backlog: 0,
+    }))
 }
 
 /// One round trip.

@@ -1,4 +1,5 @@
-//! The common frame of window-based schemes: Linux TCP's window, PRR and undo around an algorithm that says how far to fall and how to grow.
+//! The common frame of window-based schemes: Linux TCP's window, PRR and undo around an algorithm that says how far to
+//! fall and how to grow.
 //!
 //! **Source.** Linux `net/ipv4/tcp_cong.c` and `tcp_input.c`; function names are given beside each part.
 
@@ -114,7 +115,11 @@ impl<A: WindowAlgorithm> WindowBased<A> {
 
     /// The threshold to return to if what follows proves spurious (`tcp_current_ssthresh`).
     fn current_ssthresh(&self) -> u32 {
-        if self.reduction.is_some() { self.window.ssthresh } else { self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4) }
+        if self.reduction.is_some() {
+            self.window.ssthresh
+        } else {
+            self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4)
+        }
     }
 }
 

@@ -139,11 +139,8 @@ mod tests {
 
     #[test]
     fn constant_on_off_alternates() {
-        let on_off = TrafficConfig::OnOff {
-            on_ns: 2_000_000_000,
-            off_ns: 3_000_000_000,
-            distribution: Distribution::Constant,
-        };
+        let on_off =
+            TrafficConfig::OnOff { on_ns: 2_000_000_000, off_ns: 3_000_000_000, distribution: Distribution::Constant };
         let mut source = source(&on_off);
         let is_on: Vec<_> = (0..10).map(|second| source.available(at(second)) > Bytes::ZERO).collect();
         assert_eq!(is_on, [true, true, false, false, false, true, true, false, false, false]);

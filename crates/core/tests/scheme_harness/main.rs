@@ -1,8 +1,8 @@
-//! Every scheme against random but legal sequences of events: it must not panic or overflow, its answers must make sense, and the same
-//! sequence must give the same answers.
+//! Every scheme against random but legal sequences of events: it must not panic or overflow, its answers must make
+//! sense, and the same sequence must give the same answers.
 //!
-//! A failure prints the scheme, its parameters, the number of the step and the shortest sequence found; proptest keeps the sequence under
-//! `proptest-regressions` and tries it first the next time.
+//! A failure prints the scheme, its parameters, the number of the step and the shortest sequence found; proptest keeps
+//! the sequence under `proptest-regressions` and tries it first the next time.
 
 mod sender;
 mod step;
@@ -11,6 +11,7 @@ mod watched;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 
 use bakeoff_core::info::{Kind, Parameter};
 use bakeoff_core::random::RandomStream;
@@ -38,7 +39,14 @@ fn case() -> impl Strategy<Value = Case> {
     let parameters = prop_oneof![Just(Vec::new()), prop::collection::vec(0.0..=1.0, 8)];
     let steps = prop::collection::vec(step(), 1..80);
     (mss, any::<u64>(), any::<bool>(), round_trip(), parameters, steps).prop_map(
-        |(mss, seed, is_paced, handshake_rtt, parameters, steps)| Case { mss, seed, is_paced, handshake_rtt, parameters, steps },
+        |(mss, seed, is_paced, handshake_rtt, parameters, steps)| Case {
+            mss,
+            seed,
+            is_paced,
+            handshake_rtt,
+            parameters,
+            steps,
+        },
     )
 }
 
@@ -56,7 +64,13 @@ fn value(parameter: &Parameter, position: f64) -> Value {
 
 fn given(entry: &SchemeEntry, case: &Case) -> BTreeMap<String, Value> {
     let positions = case.parameters.iter().cycle();
-    entry.info.parameters.iter().zip(positions).map(|(parameter, at)| (parameter.name.to_owned(), value(parameter, *at))).collect()
+    entry
+        .info
+        .parameters
+        .iter()
+        .zip(positions)
+        .map(|(parameter, at)| (parameter.name.to_owned(), value(parameter, *at)))
+        .collect()
 }
 
 /// What the scheme answers after each step.
@@ -78,9 +92,30 @@ fn answers(entry: &SchemeEntry, given: &BTreeMap<String, Value>, case: &Case, pr
     case.steps.iter().enumerate().map(take).collect()
 }
 
+thread_local! {
+    static IS_WATCHED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Panics of a scheme are reported once, at the end, and not for every sequence that is tried while shrinking.
+fn silence_watched_panics() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !IS_WATCHED.get() {
+                usual(panic);
+            }
+        }));
+    });
+}
+
 fn run(entry: &SchemeEntry, case: &Case) -> Result<Vec<Answer>, TestCaseError> {
+    silence_watched_panics();
     let (given, progress) = (given(entry, case), Cell::new(0));
-    catch_unwind(AssertUnwindSafe(|| answers(entry, &given, case, &progress))).map_err(|panic| {
+    IS_WATCHED.set(true);
+    let outcome = catch_unwind(AssertUnwindSafe(|| answers(entry, &given, case, &progress)));
+    IS_WATCHED.set(false);
+    outcome.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
         let (name, number) = (entry.info.name, progress.get());
         TestCaseError::fail(format!("{name} {given:?}, step {number}: {}", text.unwrap_or("panic")))

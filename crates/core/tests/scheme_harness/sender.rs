@@ -1,4 +1,5 @@
-//! A sender without a network: it keeps the accounts of a transport, so that any steps at all make a legal sequence of events.
+//! A sender without a network: it keeps the accounts of a transport, so that any steps at all make a legal sequence of
+//! events.
 
 use std::collections::VecDeque;
 
@@ -59,6 +60,8 @@ pub struct Sender {
     high: u64,
     may_undo: bool,
     in_flight: u32,
+    /// Outstanding packets that are selectively acknowledged.
+    sacked: usize,
     delivered: u64,
     delivered_at: Instant,
     first_sent: Instant,
@@ -86,6 +89,7 @@ impl Sender {
             high: 0,
             may_undo: false,
             in_flight: 0,
+            sacked: 0,
             delivered: 0,
             delivered_at: now,
             first_sent: now,
@@ -166,12 +170,15 @@ impl Sender {
     }
 
     fn retransmit_lost(&mut self) {
+        if self.in_flight as usize + self.sacked == self.outstanding.len() {
+            return;
+        }
         for index in 0..self.outstanding.len() {
             let packet = &self.outstanding[index];
             if self.in_flight >= self.scheme.cwnd() || self.retransmissions > PACKET_BUDGET {
                 return;
             }
-            if packet.is_lost && !packet.is_retransmitted && !packet.is_sacked {
+            if packet.is_lost && !packet.is_retransmitted {
                 self.retransmit(index);
             }
         }
@@ -234,7 +241,8 @@ impl Sender {
         self.wait(half);
         for _ in 0..acks {
             let after = half.scale(1, u64::from(acks));
-            let plain = AckStep { after, cumulative: packets_per_ack, has_rtt: true, has_rate: true, ..AckStep::default() };
+            let plain =
+                AckStep { after, cumulative: packets_per_ack, has_rtt: true, has_rate: true, ..AckStep::default() };
             self.ack(&plain);
             self.offer(u32::MAX, false);
         }
@@ -249,7 +257,10 @@ impl Sender {
         if let Some((sent, ..)) = delivery.newest {
             self.now = self.now.max(sent + SHORTEST_RTT);
         }
-        let rtt = delivery.newest.filter(|(_, _, was_retransmitted)| !was_retransmitted && step.has_rtt).map(|(sent, ..)| self.now.since(sent));
+        let rtt = delivery
+            .newest
+            .filter(|(_, _, was_retransmitted)| !was_retransmitted && step.has_rtt)
+            .map(|(sent, ..)| self.now.since(sent));
         if let Some(rtt) = rtt {
             self.min_rtt = self.min_rtt.min(rtt);
             self.srtt = self.srtt.scale(7, 8) + rtt.scale(1, 8);
@@ -275,8 +286,16 @@ impl Sender {
         self.tell_ack(step, &delivery, rtt, prior_in_flight, (self.lost - prior_lost) as u32);
     }
 
-    fn tell_ack(&mut self, step: &AckStep, delivery: &Delivery, rtt: Option<Duration>, prior_in_flight: u32, newly_lost: u32) {
-        let rate = delivery.newest.filter(|_| step.has_rate).map_or_else(RateSample::default, |newest| self.rate(newest));
+    fn tell_ack(
+        &mut self,
+        step: &AckStep,
+        delivery: &Delivery,
+        rtt: Option<Duration>,
+        prior_in_flight: u32,
+        newly_lost: u32,
+    ) {
+        let rate =
+            delivery.newest.filter(|_| step.has_rate).map_or_else(RateSample::default, |newest| self.rate(newest));
         if !delivery.packets.is_empty() {
             self.delivered_at = self.now;
         }
@@ -309,29 +328,41 @@ impl Sender {
         self.scheme.on_ack(&ack);
     }
 
-    /// Takes what the ack reports, cumulatively and selectively; returns how many packets lie below the highest selectively acknowledged.
+    /// Takes what the ack reports, cumulatively and selectively; returns how many packets lie below the highest
+    /// selectively acknowledged.
     fn deliver(&mut self, step: &AckStep, delivery: &mut Delivery) -> usize {
-        for _ in 0..step.cumulative {
+        let mut left = step.cumulative;
+        // What the receiver has is acknowledged together with what was missing before it.
+        while left > 0 || (delivery.is_advance && self.outstanding.front().is_some_and(|packet| packet.is_sacked)) {
             let Some(packet) = self.outstanding.pop_front() else { break };
+            left = left.saturating_sub(1);
             self.first += 1;
             delivery.is_advance = true;
-            self.deliver_packet(&packet, delivery);
+            if packet.is_sacked {
+                self.sacked -= 1;
+            } else {
+                self.deliver_packet(&packet, delivery);
+            }
         }
         // A receiver never reports the first missing packet selectively.
         let start = step.skip as usize + 1;
         let end = start.saturating_add(step.selective as usize).min(self.outstanding.len());
         for index in start..end {
             let packet = self.outstanding[index].clone();
-            self.deliver_packet(&packet, delivery);
-            self.outstanding[index].is_sacked = true;
+            if !packet.is_sacked {
+                self.deliver_packet(&packet, delivery);
+                self.sacked += 1;
+                let packet = &mut self.outstanding[index];
+                (packet.is_sacked, packet.is_lost, packet.is_retransmitted) = (true, false, false);
+            }
+        }
+        if self.sacked == 0 {
+            return 0;
         }
         self.outstanding.iter().rposition(|packet| packet.is_sacked).unwrap_or(0)
     }
 
     fn deliver_packet(&mut self, packet: &Outstanding, delivery: &mut Delivery) {
-        if packet.is_sacked {
-            return;
-        }
         if !packet.is_lost || packet.is_retransmitted {
             self.in_flight -= 1;
         }
@@ -422,7 +453,7 @@ impl Sender {
         }
         if nothing_was_lost {
             for packet in &mut self.outstanding {
-                if packet.is_lost && !packet.is_retransmitted && !packet.is_sacked {
+                if packet.is_lost && !packet.is_retransmitted {
                     self.in_flight += 1;
                 }
                 packet.is_lost = false;

@@ -8,19 +8,33 @@ use proptest::prelude::*;
 pub enum Step {
     Wait(Duration),
     /// The application writes this many packets, the last one perhaps of one byte.
-    Offer { packets: u32, is_runt: bool },
+    Offer {
+        packets: u32,
+        is_runt: bool,
+    },
     Ack(AckStep),
     /// Whole windows leave and return unharmed.
-    Rounds { count: u32, rtt: Duration, packets_per_ack: u32 },
+    Rounds {
+        count: u32,
+        rtt: Duration,
+        packets_per_ack: u32,
+    },
     /// Packets are found lost without an ack.
-    ReorderingTimeout { lose: u32 },
+    ReorderingTimeout {
+        lose: u32,
+    },
     /// A retransmission timeout that takes this many packets for lost.
-    Timeout { lose: u32 },
+    Timeout {
+        lose: u32,
+    },
     /// The last reduction proves spurious.
-    Undo { nothing_was_lost: bool },
+    Undo {
+        nothing_was_lost: bool,
+    },
 }
 
-/// An ack: `cumulative` packets from the front, then `selective` packets behind `skip` missing ones; nothing at all makes a duplicate.
+/// An ack: `cumulative` packets from the front, then `selective` packets behind `skip` missing ones; nothing at all
+/// makes a duplicate.
 #[derive(Clone, Debug, Default)]
 pub struct AckStep {
     pub after: Duration,

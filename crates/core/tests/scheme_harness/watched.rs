@@ -103,7 +103,10 @@ impl Watched {
     pub fn answer(&self) -> Answer {
         let mut telemetry = Vec::new();
         self.scheme.telemetry(&mut |name, value| {
-            assert!(self.info.telemetry.iter().any(|quantity| quantity.name == name), "telemetry {name} is not declared");
+            assert!(
+                self.info.telemetry.iter().any(|quantity| quantity.name == name),
+                "telemetry {name} is not declared"
+            );
             assert!(value.is_finite(), "telemetry {name} is {value}");
             telemetry.push((name, value.to_bits()));
         });

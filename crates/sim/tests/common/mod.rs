@@ -1,5 +1,7 @@
 //! A dumbbell for tests, and a way to read its recording.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
+#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::expect_used, reason = "a broken test may panic")]
+#![allow(clippy::float_cmp, reason = "whole numbers held as f64 are exact")]
 
 use bakeoff_core::record::{Column, Table};
 use bakeoff_sim::{Recording, Scenario};

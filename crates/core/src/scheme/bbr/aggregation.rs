@@ -1,4 +1,5 @@
-//! Acks that come in lumps: how many more packets they report than the bandwidth explains (`bbr_update_ack_aggregation`).
+//! Acks that come in lumps: how many more packets they report than the bandwidth explains
+//! (`bbr_update_ack_aggregation`).
 
 use super::fixed_point::Bandwidth;
 

@@ -46,8 +46,11 @@ impl Bandwidth {
     }
 }
 
+/// No window or packet count is larger; the kernel has its `snd_cwnd_clamp`.
+pub(super) const MAX_PACKETS: u32 = 1 << 30;
+
 fn saturate(packets: u128) -> u32 {
-    u32::try_from(packets).unwrap_or(u32::MAX)
+    u32::try_from(packets).unwrap_or(MAX_PACKETS).min(MAX_PACKETS)
 }
 
 #[cfg(test)]

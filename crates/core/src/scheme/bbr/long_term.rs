@@ -1,7 +1,7 @@
 //! The long-term bandwidth: what a token-bucket policer lets through (`bbr_lt_bw_sampling`).
 //!
-//! A policer shows as heavy loss at a steady rate. Two intervals between losses, each with much loss and both with about the same rate, are
-//! taken for one; then that rate is used for a while in place of the filter's maximum.
+//! A policer shows as heavy loss at a steady rate. Two intervals between losses, each with much loss and both with
+//! about the same rate, are taken for one; then that rate is used for a while in place of the filter's maximum.
 
 use super::fixed_point::{Bandwidth, GAIN_UNIT};
 
@@ -120,7 +120,8 @@ impl LongTerm {
         self.rounds = 0;
     }
 
-    /// An interval is long enough and ends with a loss: is it lossy, and like the one before (`bbr_lt_bw_interval_done`)?
+    /// An interval is long enough and ends with a loss: is it lossy, and like the one before
+    /// (`bbr_lt_bw_interval_done`)?
     fn end_interval(&mut self, seen: &Observation) -> Verdict {
         let delivered = seen.delivered - self.start_delivered;
         let lost = seen.lost - self.start_lost;
@@ -186,7 +187,8 @@ mod tests {
     #[test]
     fn two_lossy_intervals_of_one_rate_are_a_policer() {
         let mut path = Path::new();
-        // 20 % of 100: more than 50/256. The ack that starts an interval counts as its first round at the beginning only.
+        // 20 % of 100: more than 50/256. The ack that starts an interval counts as its first round at the beginning
+        // only.
         let verdicts = path.rounds(8, 100, 20);
         assert_eq!(verdicts.iter().position(|verdict| *verdict == Verdict::Policed), Some(7));
         assert_eq!(path.model.bandwidth_in_use(), Some(Bandwidth::of(1, 1_000)));

@@ -1,25 +1,28 @@
 //! BBR version 1: pace at the measured bottleneck bandwidth, keep about two bandwidth-delay products in flight at most.
 //!
-//! **What it is.** A model of the path, the most that was delivered in ten rounds and the shortest round trip in ten seconds, sets the
-//! pacing rate and caps the window. Every eight round trips the rate goes up by a quarter for one of them to look for more; every ten
-//! seconds the window falls to four packets to look at the empty path. Losses do not count, except those of a policer.
+//! **What it is.** A model of the path, the most that was delivered in ten rounds and the shortest round trip in ten
+//! seconds, sets the pacing rate and caps the window. Every eight round trips the rate goes up by a quarter for one of
+//! them to look for more; every ten seconds the window falls to four packets to look at the empty path. Losses do not
+//! count, except those of a policer.
 //!
-//! **Source.** N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016; Linux `net/ipv4/tcp_bbr.c`, whose
-//! integer arithmetic is kept. Names of its functions and constants stand beside the parts.
+//! **Source.** N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016; Linux
+//! `net/ipv4/tcp_bbr.c`, whose integer arithmetic is kept. Names of its functions and constants stand beside the parts.
 //!
-//! **Parameters.** `generation`: "current" (default; Linux 5.1 and later) or "2018" (Linux 4.9 to 4.17: no pacing margin of 1 %, no
-//! correction for packets that wait in the pacer, no allowance for ack aggregation, no two packets more while probing; and the fq queueing
-//! discipline counted packets with their headers against a rate of payload, while TCP now counts payload).
+//! **Parameters.** `generation`: "current" (default; Linux 5.1 and later) or "2018" (Linux 4.9 to 4.17: no pacing
+//! margin of 1 %, no correction for packets that wait in the pacer, no allowance for ack aggregation, no two packets
+//! more while probing; and the fq queueing discipline counted packets with their headers against a rate of payload,
+//! while TCP now counts payload).
 //!
 //! **Deviations.**
-//! - The kernel corrects the packets in flight for those whose departure the pacer has booked ahead (`bbr_packets_in_net_at_edt`). Here the
-//!   pacer holds back one packet at most, so its departure is taken to be one packet time after the last one left.
-//! - There is no segmentation offload. The segment goal of the kernel (`bbr_tso_segs_goal`) still adds to the window; how many packets leave
-//!   back to back is the transport's setting.
+//! - The kernel corrects the packets in flight for those whose departure the pacer has booked ahead
+//!   (`bbr_packets_in_net_at_edt`). Here the pacer holds back one packet at most, so its departure is taken to be one
+//!   packet time after the last one left.
+//! - There is no segmentation offload. The segment goal of the kernel (`bbr_tso_segs_goal`) still adds to the window;
+//!   how many packets leave back to back is the transport's setting.
 //! - Any return from idle counts as one of a limited application.
 //!
-//! **How it is validated.** Constants, phases, policer detection, the full-pipe test, recovery and the ten-second probe here and beside the
-//! parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests.
+//! **How it is validated.** Constants, phases, policer detection, the full-pipe test, recovery and the ten-second probe
+//! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests.
 
 mod aggregation;
 mod bandwidth;
@@ -79,7 +82,8 @@ pub(super) const INFO: Info = Info {
 struct Generation {
     /// How far below the bandwidth to pace (`bbr_pacing_margin_percent`).
     margin_percent: u32,
-    /// Paces payload instead of packets, corrects for what waits in the pacer, allows for ack aggregation, adds two packets while probing.
+    /// Paces payload instead of packets, corrects for what waits in the pacer, allows for ack aggregation, adds two
+    /// packets while probing.
     is_current: bool,
 }
 
@@ -174,7 +178,8 @@ impl Scheme for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.packet_rate())
+        // A rate that rounds to zero does not pace, as in the kernel.
+        Some(self.packet_rate()).filter(|rate| !rate.is_zero())
     }
 
     fn ssthresh(&self) -> Option<u32> {

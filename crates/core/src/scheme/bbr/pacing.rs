@@ -16,7 +16,8 @@ impl Bbr {
         self.long_term.bandwidth_in_use().unwrap_or_else(|| self.bandwidth.max())
     }
 
-    /// The initial window per round trip, or per millisecond as long as none is known (`bbr_init_pacing_rate_from_rtt`).
+    /// The initial window per round trip, or per millisecond as long as none is known
+    /// (`bbr_init_pacing_rate_from_rtt`).
     pub(super) fn pace_initially(&mut self, srtt: Duration) {
         self.has_rtt = !srtt.is_zero();
         let micros = if self.has_rtt { srtt.as_micros().max(1) } else { 1_000 };

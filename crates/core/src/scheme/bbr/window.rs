@@ -1,7 +1,7 @@
 //! How much may be in flight (`bbr_set_cwnd`).
 
 use super::Bbr;
-use super::fixed_point::{Bandwidth, GAIN_UNIT};
+use super::fixed_point::{Bandwidth, GAIN_UNIT, MAX_PACKETS};
 use super::model::Mode;
 use crate::scheme::{Ack, INITIAL_WINDOW, State};
 use crate::units::Instant;
@@ -72,10 +72,11 @@ impl Bbr {
         } else {
             cwnd
         };
-        grown.max(MIN_WINDOW)
+        grown.clamp(MIN_WINDOW, MAX_PACKETS)
     }
 
-    /// Packet conservation in the first round of recovery; the old window after it (`bbr_set_cwnd_to_recover_or_restore`).
+    /// Packet conservation in the first round of recovery; the old window after it
+    /// (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, ack: &Ack<'_>) -> u32 {
         let mut cwnd = self.cwnd.saturating_sub(ack.newly_lost).max(1);
         let previous = std::mem::replace(&mut self.previous_state, ack.state);

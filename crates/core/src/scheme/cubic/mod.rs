@@ -1,7 +1,7 @@
 //! CUBIC: the window follows a cubic function of the time since the last loss.
 //!
-//! **What it is.** After a loss the window falls to 0.7 and returns to its old size along a cubic curve, slowly near it and faster beyond;
-//! where Reno would be faster, it grows as Reno. Slow start ends by `HyStart`.
+//! **What it is.** After a loss the window falls to 0.7 and returns to its old size along a cubic curve, slowly near it
+//! and faster beyond; where Reno would be faster, it grows as Reno. Slow start ends by `HyStart`.
 //!
 //! **Source.** RFC 9438; Linux `net/ipv4/tcp_cubic.c` (kernel 5.5 and later).
 //!
@@ -9,8 +9,8 @@
 //!
 //! **Deviations.** The cube root is exact, the kernel's errs by up to 0.2 %.
 //!
-//! **How it is validated.** The curve against RFC 9438's formula, `HyStart` exits and growth limits in unit tests; utilisation, fairness and
-//! the curve of a whole flow in the simulator's behaviour tests.
+//! **How it is validated.** The curve against RFC 9438's formula, `HyStart` exits and growth limits in unit tests;
+//! utilisation, fairness and the curve of a whole flow in the simulator's behaviour tests.
 
 mod linux;
 mod rfc9438;
@@ -66,16 +66,16 @@ pub(super) const INFO: Info = Info {
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let (fast_convergence, reno_friendly) =
-        (setup.parameters.flag("fast_convergence"), setup.parameters.flag("reno_friendly"));
-    let law = match setup.parameters.text("law") {
+    let Setup { parameters, is_paced, .. } = setup;
+    let (fast_convergence, reno_friendly) = (parameters.flag("fast_convergence"), parameters.flag("reno_friendly"));
+    let law = match parameters.text("law") {
         "rfc9438" => Law::Rfc9438(Rfc9438::new(fast_convergence, reno_friendly)),
         _ => Law::Linux(Linux::new(fast_convergence, reno_friendly)),
     };
-    let slow_start = match setup.parameters.text("slow_start") {
-        "hystart++" => SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(setup.is_paced)),
+    let slow_start = match parameters.text("slow_start") {
+        "hystart++" => SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(is_paced)),
         "standard" => SlowStart::Standard,
-        _ => SlowStart::HyStart(HyStart::new(setup.is_paced)),
+        _ => SlowStart::HyStart(HyStart::new(is_paced)),
     };
     Box::new(WindowBased::new(Cubic { law, slow_start, min_rtt: None }))
 }

@@ -35,7 +35,14 @@ pub(super) struct Rfc9438 {
 
 impl Rfc9438 {
     pub(super) fn new(has_fast_convergence: bool, is_reno_friendly: bool) -> Self {
-        Self { has_fast_convergence, is_reno_friendly, w_max: None, cwnd_prior: f64::INFINITY, fraction: 0.0, epoch: None }
+        Self {
+            has_fast_convergence,
+            is_reno_friendly,
+            w_max: None,
+            cwnd_prior: f64::INFINITY,
+            fraction: 0.0,
+            epoch: None,
+        }
     }
 
     pub(super) fn epoch_start(&self) -> Option<Instant> {

@@ -1,24 +1,28 @@
 //! LEDBAT: fill the link only as long as the queue stays below 100 ms.
 //!
-//! **What it is.** A sender for background traffic. It compares the one-way delay with the least it has ever seen, takes the difference for
-//! its queue, and lets the window grow or shrink in proportion to the distance from a target delay.
+//! **What it is.** A sender for background traffic. It compares the one-way delay with the least it has ever seen,
+//! takes the difference for its queue, and lets the window grow or shrink in proportion to the distance from a target
+//! delay.
 //!
-//! **Source.** RFC 6817; `bittorrent/libutp`, `utp_internal.cpp` (`apply_ccontrol`, `maybe_decay_win`, `check_timeouts`, `DelayHist`).
+//! **Source.** RFC 6817; `bittorrent/libutp`, `utp_internal.cpp` (`apply_ccontrol`, `maybe_decay_win`,
+//! `check_timeouts`, `DelayHist`).
 //!
-//! **Parameters.** `profile`: "libutp" (default; the program behind "LEDBAT" in Pantheon: 3000 bytes per round trip, halved at most every
-//! 100 ms, at most 1 MiB) or "rfc6817" (one packet per round trip, at least two packets).
+//! **Parameters.** `profile`: "libutp" (default; the program behind "LEDBAT" in Pantheon: 3000 bytes per round trip,
+//! halved at most every 100 ms, at most 1 MiB) or "rfc6817" (one packet per round trip, at least two packets).
 //!
 //! **Deviations.** Loss detection, retransmission and timers are those of our transport, not of uTP.
 //! - uTP waits at least 1 s for a timeout, doubles it, and gives up after four; ours waits 200 ms or more and goes on.
-//! - The window of libutp may fall to 10 bytes, at which it sends nothing until a timeout; here one packet may always be in flight.
-//! - libutp moves its base when the delay of the reverse direction falls; the reverse direction of a bulk transfer carries only acks, whose
-//!   delay is not looked at here.
-//! - The RFC lets a sender slow-start; this one does not. libutp calls a phase slow start in which the window grows by a packet per round
-//!   trip, or by the 3000 bytes of its gain where those are more.
-//! - A timeout that our transport finds to be spurious is undone; neither uTP nor the RFC can tell. Neither profile reacts to ECN.
+//! - The window of libutp may fall to 10 bytes, at which it sends nothing until a timeout; here one packet may always
+//!   be in flight.
+//! - libutp moves its base when the delay of the reverse direction falls; the reverse direction of a bulk transfer
+//!   carries only acks, whose delay is not looked at here.
+//! - The RFC lets a sender slow-start; this one does not. libutp calls a phase slow start in which the window grows by
+//!   a packet per round trip, or by the 3000 bytes of its gain where those are more.
+//! - A timeout that our transport finds to be spurious is undone; neither uTP nor the RFC can tell. Neither profile
+//!   reacts to ECN.
 //!
-//! **How it is validated.** Gain, decrease, base history, decay and timeouts beside the parts; standing queue, utilisation, the latecomer's
-//! advantage and yielding to CUBIC in the simulator's behaviour tests.
+//! **How it is validated.** Gain, decrease, base history, decay and timeouts beside the parts; standing queue,
+//! utilisation, the latecomer's advantage and yielding to CUBIC in the simulator's behaviour tests.
 
 mod drift;
 mod history;

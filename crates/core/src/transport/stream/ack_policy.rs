@@ -1,7 +1,7 @@
 //! When to acknowledge: delayed acks, quick acks, compressed acks.
 //!
-//! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `__tcp_ack_snd_check`) and `tcp_output.c` (`tcp_send_delayed_ack`), for
-//! a receiver that never sends data of its own.
+//! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `__tcp_ack_snd_check`) and `tcp_output.c`
+//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own.
 
 use crate::units::{Duration, Instant};
 

@@ -34,7 +34,8 @@ pub(super) struct Report {
     delivered_bytes: Bytes,
     /// A retransmitted segment was cumulatively acknowledged.
     is_retransmission_acked: bool,
-    /// Send times of never retransmitted segments that this ack covers: first and last cumulatively, first and last selectively.
+    /// Send times of never retransmitted segments that this ack covers: first and last cumulatively, first and last
+    /// selectively.
     acked: Option<(Instant, Instant)>,
     sacked: Option<(Instant, Instant)>,
 }
@@ -163,7 +164,14 @@ impl Sender {
     }
 
     /// What a delivery means, whichever way it was reported.
-    fn take_delivered(&mut self, sequence: u64, segment: &Outstanding, highest: u64, report: &mut Report, now: Instant) {
+    fn take_delivered(
+        &mut self,
+        sequence: u64,
+        segment: &Outstanding,
+        highest: u64,
+        report: &mut Report,
+        now: Instant,
+    ) {
         if !segment.was_retransmitted {
             if sequence < highest {
                 self.rack.on_reordering(highest - sequence);
@@ -183,7 +191,8 @@ impl Sender {
         let sacked = report.sacked.map(since);
         let echoed = now.since(ack.timestamp_echo);
         let echoed = report.is_advance.then_some((echoed, echoed));
-        // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their timestamp says.
+        // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their
+        // timestamp says.
         let (smoothed, latest) = match (acked, sacked) {
             (Some((oldest, _)), Some((_, latest))) => (oldest, latest),
             (Some(span), None) | (None, Some(span)) => span,

@@ -1,8 +1,10 @@
-//! A reliable byte stream in the image of a current Linux TCP: SACK, RACK-TLP, PRR, F-RTO, delayed acks, delivery-rate samples.
+//! A reliable byte stream in the image of a current Linux TCP: SACK, RACK-TLP, PRR, F-RTO, delayed acks, delivery-rate
+//! samples.
 //!
-//! Sequence numbers count segments, not bytes: a segment is cut once, when it is first sent, and never changes afterwards. Everything that
-//! decides follows Linux `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`, `tcp_recovery.c` and `tcp_rate.c`; names of functions stand
-//! beside the parts. What is left out: segmentation offload, window scaling and auto-tuning, urgent data, simultaneous open, closing.
+//! Sequence numbers count segments, not bytes: a segment is cut once, when it is first sent, and never changes
+//! afterwards. Everything that decides follows Linux `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`,
+//! `tcp_recovery.c` and `tcp_rate.c`; names of functions stand beside the parts. What is left out: segmentation
+//! offload, window scaling and auto-tuning, urgent data, simultaneous open, closing.
 //!
 //! Read first: [`Sender`] and [`Receiver`], two [`crate::endpoint::Endpoint`]s that exchange [`Segment`]s.
 
@@ -44,8 +46,8 @@ pub enum Pacing {
     /// Only schemes with a rate of their own are paced; the others send when an ack allows it.
     #[default]
     Auto,
-    /// The others are paced too, at 200 % of window per round trip in slow start and 120 % otherwise (Linux `tcp_pacing_ss_ratio`,
-    /// `tcp_pacing_ca_ratio`).
+    /// The others are paced too, at 200 % of window per round trip in slow start and 120 % otherwise (Linux
+    /// `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
     Internal,
 }
 

@@ -47,8 +47,15 @@ impl Pacer {
     }
 }
 
-/// The rate for a scheme without one of its own: twice the window per round trip in slow start, 1.2 times after (`tcp_update_pacing_rate`).
-pub(super) fn internal_rate(cwnd: u32, in_flight: u32, ssthresh: Option<u32>, srtt: Duration, packet: Bytes) -> Option<Rate> {
+/// The rate for a scheme without one of its own: twice the window per round trip in slow start, 1.2 times after
+/// (`tcp_update_pacing_rate`).
+pub(super) fn internal_rate(
+    cwnd: u32,
+    in_flight: u32,
+    ssthresh: Option<u32>,
+    srtt: Duration,
+    packet: Bytes,
+) -> Option<Rate> {
     const SLOW_START_PERCENT: u64 = 200;
     const AVOIDANCE_PERCENT: u64 = 120;
     let is_far_below = ssthresh.is_none_or(|ssthresh| cwnd < ssthresh / 2);

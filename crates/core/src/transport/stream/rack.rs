@@ -75,7 +75,8 @@ impl Rack {
         }
     }
 
-    /// A never retransmitted segment `distance` below the highest delivered one arrived late (`tcp_check_sack_reordering`).
+    /// A never retransmitted segment `distance` below the highest delivered one arrived late
+    /// (`tcp_check_sack_reordering`).
     pub(super) fn on_reordering(&mut self, distance: u64) {
         self.reordering = self.reordering.max(distance.min(u64::from(MAX_REORDERING)) as u32);
         self.has_seen_reordering = true;
@@ -103,7 +104,8 @@ impl Rack {
         }
     }
 
-    /// Widens the reordering window by a quarter round trip per round trip with a duplicate (`tcp_rack_update_reo_wnd`).
+    /// Widens the reordering window by a quarter round trip per round trip with a duplicate
+    /// (`tcp_rack_update_reo_wnd`).
     pub(super) fn update_window(&mut self, prior_delivered: Option<u64>, delivered: u64) {
         let Some(prior_delivered) = prior_delivered else { return };
         if prior_delivered < self.adjusted_at_delivered {
@@ -126,7 +128,8 @@ impl Rack {
         (context.min_rtt.scale(1, 4) * self.steps).min(context.srtt)
     }
 
-    /// How long a segment sent at `sent` has left before it counts as lost (`tcp_rack_skb_timeout`); `None` if its time is over.
+    /// How long a segment sent at `sent` has left before it counts as lost (`tcp_rack_skb_timeout`); `None` if its time
+    /// is over.
     fn time_left(&self, sent: Instant, window: Duration, now: Instant) -> Option<Duration> {
         let left = (self.rtt + window).saturating_sub(now.since(sent));
         (!left.is_zero()).then_some(left)
@@ -137,7 +140,8 @@ impl Rack {
         self.time_left(segment.sent, Duration::ZERO, now).is_none()
     }
 
-    /// Calls `on_lost` for every segment that is lost, and returns how long until the next one may be; needs news since the last call.
+    /// Calls `on_lost` for every segment that is lost, and returns how long until the next one may be; needs news since
+    /// the last call.
     pub(super) fn detect_if_advanced(
         &mut self,
         scoreboard: &mut Scoreboard,
@@ -166,7 +170,8 @@ impl Rack {
                 break;
             }
             if self.time_left(segment.sent, window, now).is_some() {
-                // The list is in order of time, so all that follow have time left too; the timer waits for the last of them.
+                // The list is in order of time, so all that follow have time left too; the timer waits for the last of
+                // them.
                 return self.time_left(self.sent, window, now);
             }
             on_lost(&segment);

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::segment::Range;
 
-/// Disjoint, non-touching ranges in order. Changes near either end are cheap, which is where a stream's holes open and close.
+/// Disjoint, non-touching ranges in order. Changes near either end are cheap, which is where a stream's holes open and
+/// close.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RangeSet {
     ranges: VecDeque<Range>,

@@ -1,7 +1,7 @@
 //! Delivery-rate samples.
 //!
-//! **Source.** draft-ietf-ccwg-bbr, delivery rate samples; Linux `net/ipv4/tcp_rate.c`. Every packet remembers how much had been delivered
-//! when it was sent; its ack then tells how much was delivered meanwhile, and over what time.
+//! **Source.** draft-ietf-ccwg-bbr, delivery rate samples; Linux `net/ipv4/tcp_rate.c`. Every packet remembers how much
+//! had been delivered when it was sent; its ack then tells how much was delivered meanwhile, and over what time.
 
 use crate::scheme::RateSample;
 use crate::units::{Duration, Instant};
@@ -67,13 +67,21 @@ impl RateSampler {
         }
     }
 
-    /// The sender has less to send than it could: what is in flight cannot show the path's rate (`tcp_rate_check_app_limited`).
+    /// The sender has less to send than it could: what is in flight cannot show the path's rate
+    /// (`tcp_rate_check_app_limited`).
     pub(super) fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// A packet was newly reported as delivered (`tcp_rate_skb_delivered`); the most recently sent one makes the sample.
-    pub(super) fn on_delivered(&mut self, sequence: u64, sent: Instant, snapshot: Option<Snapshot>, is_retransmission: bool) {
+    /// A packet was newly reported as delivered (`tcp_rate_skb_delivered`); the most recently sent one makes the
+    /// sample.
+    pub(super) fn on_delivered(
+        &mut self,
+        sequence: u64,
+        sent: Instant,
+        snapshot: Option<Snapshot>,
+        is_retransmission: bool,
+    ) {
         self.delivered += 1;
         let Some(snapshot) = snapshot else { return };
         let is_newer =

@@ -140,7 +140,8 @@ impl Receiver {
         self.recent = kept;
     }
 
-    /// Puts the block of `sequence` first among those reported (RFC 2018, section 4) and returns how many stood before it.
+    /// Puts the block of `sequence` first among those reported (RFC 2018, section 4) and returns how many stood before
+    /// it.
     fn remember(&mut self, sequence: u64) -> usize {
         let Some(block) = self.out_of_order.find(sequence) else { return 0 };
         let is_this = |recent: &Option<u64>| recent.is_some_and(|recent| block.contains(recent));

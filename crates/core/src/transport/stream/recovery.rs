@@ -1,7 +1,7 @@
 //! The congestion state machine: when recovery begins, what is undone, when it ends.
 //!
-//! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert` and what it calls), F-RTO of RFC 5682 in its SACK form, Eifel
-//! detection by timestamps (RFC 3522) and by DSACK (RFC 3708).
+//! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert` and what it calls), F-RTO of RFC 5682 in its SACK
+//! form, Eifel detection by timestamps (RFC 3522) and by DSACK (RFC 3708).
 
 use super::acking::Report;
 use super::rack::Context;
@@ -56,13 +56,14 @@ impl Recovery {
         self.is_probe_retransmission && self.probe_high == Some(end)
     }
 
-    /// True if the retransmissions of this episode have all proved unnecessary, or the first of them came after the original's arrival.
+    /// True if the retransmissions of this episode have all proved unnecessary, or the first of them came after the
+    /// original's arrival.
     fn may_undo(&self, report: &Report) -> bool {
         self.undo_from.is_some() && (self.unreported == Some(0) || self.is_original_delayed(report))
     }
 
-    /// True if what arrived was no retransmission: none was sent, or the echoed timestamp, in milliseconds as in TCP, is older than the
-    /// first one (`tcp_packet_delayed`).
+    /// True if what arrived was no retransmission: none was sent, or the echoed timestamp, in milliseconds as in TCP,
+    /// is older than the first one (`tcp_packet_delayed`).
     fn is_original_delayed(&self, report: &Report) -> bool {
         self.retransmitting_since.is_none_or(|since| report.timestamp_echo.as_millis() < since.as_millis())
     }
@@ -171,7 +172,8 @@ impl Sender {
         }
     }
 
-    /// A hole was filled by the original, not by its retransmission (`tcp_try_undo_partial`); true if nothing more is to be done.
+    /// A hole was filled by the original, not by its retransmission (`tcp_try_undo_partial`); true if nothing more is
+    /// to be done.
     fn undo_partly(&mut self, report: &Report, now: Instant) -> bool {
         if self.recovery.undo_from.is_some() && self.recovery.is_original_delayed(report) {
             self.rack.on_reordering(1);

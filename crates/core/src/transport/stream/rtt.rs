@@ -1,7 +1,8 @@
 //! Round-trip time and retransmission timeout.
 //!
-//! **Source.** RFC 6298 with Linux' variance estimator (`net/ipv4/tcp_input.c`, `tcp_rtt_estimator`): the variance falls slowly, rises at
-//! once, and never below the minimum timeout. The arithmetic is the kernel's, in microseconds with srtt scaled by 8 and mdev by 4.
+//! **Source.** RFC 6298 with Linux' variance estimator (`net/ipv4/tcp_input.c`, `tcp_rtt_estimator`): the variance
+//! falls slowly, rises at once, and never below the minimum timeout. The arithmetic is the kernel's, in microseconds
+//! with srtt scaled by 8 and mdev by 4.
 
 use crate::filter::WindowedFilter;
 use crate::units::{Duration, Instant};

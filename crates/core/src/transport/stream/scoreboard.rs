@@ -1,7 +1,8 @@
 //! The segments in flight and what is known of each.
 //!
-//! A ring indexed by sequence number makes every change O(1). A doubly linked list through the ring keeps the segments that are neither
-//! delivered nor lost in order of their last transmission (Linux `tsorted_sent_queue`), so that RACK looks only at what it may declare lost.
+//! A ring indexed by sequence number makes every change O(1). A doubly linked list through the ring keeps the segments
+//! that are neither delivered nor lost in order of their last transmission (Linux `tsorted_sent_queue`), so that RACK
+//! looks only at what it may declare lost.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -47,7 +47,10 @@ pub(super) enum Forced {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// A SYN leaves at this time, the next one after twice the wait.
-    Connecting { next_syn: Instant, wait: Duration },
+    Connecting {
+        next_syn: Instant,
+        wait: Duration,
+    },
     Established,
 }
 
@@ -125,7 +128,8 @@ impl Sender {
         }
     }
 
-    /// Reports the state of transport and scheme under the names that [`crate::record::TELEMETRY`] and the scheme declare.
+    /// Reports the state of transport and scheme under the names that [`crate::record::TELEMETRY`] and the scheme
+    /// declare.
     pub fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         report("cwnd", f64::from(self.scheme.cwnd()));
         if let Some(ssthresh) = self.scheme.ssthresh() {
@@ -152,7 +156,14 @@ impl Sender {
         self.scheme.pacing_rate().or_else(|| (self.config.pacing == Pacing::Internal).then(internal).flatten())
     }
 
-    fn packet(&mut self, now: Instant, size: Bytes, ecn: Ecn, is_retransmission: bool, payload: Segment) -> Packet<Segment> {
+    fn packet(
+        &mut self,
+        now: Instant,
+        size: Bytes,
+        ecn: Ecn,
+        is_retransmission: bool,
+        payload: Segment,
+    ) -> Packet<Segment> {
         let number = self.next_packet;
         self.next_packet += 1;
         Packet {
@@ -239,7 +250,8 @@ impl Sender {
     fn note_usage(&mut self, is_cwnd_limited: bool) {
         let outstanding = self.scoreboard.outstanding();
         let is_new_window = self.scoreboard.first() >= self.usage.until;
-        if is_new_window || is_cwnd_limited || (!self.usage.is_cwnd_limited && outstanding > self.usage.max_outstanding) {
+        if is_new_window || is_cwnd_limited || (!self.usage.is_cwnd_limited && outstanding > self.usage.max_outstanding)
+        {
             self.usage = Usage { is_cwnd_limited, max_outstanding: outstanding, until: self.scoreboard.next() };
         }
     }
@@ -274,10 +286,17 @@ impl Sender {
             self.rearm_retransmission_timer(now);
         }
         self.schedule_loss_probe(now, false);
-        let is_window_reduced = self.config.ecn == EcnMode::Classic && std::mem::take(&mut self.must_announce_reduction);
+        let is_window_reduced =
+            self.config.ecn == EcnMode::Classic && std::mem::take(&mut self.must_announce_reduction);
         let ecn = if self.config.ecn == EcnMode::Classic { Ecn::Ect0 } else { Ecn::NotEct };
         self.after_sending(now, length);
-        Some(self.packet(now, length + self.config.header, ecn, false, Segment::Data { sequence, length, is_window_reduced }))
+        Some(self.packet(
+            now,
+            length + self.config.header,
+            ecn,
+            false,
+            Segment::Data { sequence, length, is_window_reduced },
+        ))
     }
 
     fn retransmit(&mut self, sequence: u64, now: Instant) -> Option<Packet<Segment>> {

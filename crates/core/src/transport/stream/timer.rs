@@ -29,8 +29,11 @@ impl Sender {
             return;
         }
         let due = match self.timer {
-            // A probe or reordering timer ran meanwhile: the timeout still counts from the first segment's transmission.
-            Some((Purpose::LossProbe | Purpose::Reordering, _)) => self.retransmission_due().max(now + Duration::from_micros(1)),
+            // A probe or reordering timer ran meanwhile: the timeout still counts from the first segment's
+            // transmission.
+            Some((Purpose::LossProbe | Purpose::Reordering, _)) => {
+                self.retransmission_due().max(now + Duration::from_micros(1))
+            }
             _ => now + self.rtt.rto(),
         };
         self.timer = Some((Purpose::Retransmission, due));
@@ -43,14 +46,15 @@ impl Sender {
         }
     }
 
-    /// Sets the timer for a tail loss probe (RFC 8985, section 7.2; `tcp_schedule_loss_probe`); false if none is wanted.
+    /// Sets the timer for a tail loss probe (RFC 8985, section 7.2; `tcp_schedule_loss_probe`); false if none is
+    /// wanted.
     pub(super) fn schedule_loss_probe(&mut self, now: Instant, is_timeout_advancing: bool) -> bool {
         let outstanding = self.scoreboard.outstanding();
         if outstanding == 0 || !matches!(self.recovery.state, State::Open | State::Cwr) {
             return false;
         }
-        let wait = self.rtt.srtt() * 2
-            + if outstanding == 1 { super::rtt::RttEstimator::rto_min() } else { TIMEOUT_MIN };
+        let wait =
+            self.rtt.srtt() * 2 + if outstanding == 1 { super::rtt::RttEstimator::rto_min() } else { TIMEOUT_MIN };
         let timeout = if is_timeout_advancing { now + self.rtt.rto() } else { self.retransmission_due() };
         let mut due = now + wait;
         if timeout > now {

@@ -36,8 +36,8 @@ impl Path {
         }
     }
 
-    /// Past start-up and drain, in the gain cycle; with enough in flight to end the phase that probes, too much to end the one that
-    /// drains early.
+    /// Past start-up and drain, in the gain cycle; with enough in flight to end the phase that probes, too much to end
+    /// the one that drains early.
     fn probing(generation: Generation, seed: u64) -> Self {
         let mut path = Self::new(generation, seed);
         path.acks(300);

@@ -1,0 +1,56 @@
+"""The estimate of what a run costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bakeoff.experiment import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Scenario = Callable[..., dict[str, Any]]
+
+FULL = 30 * 12_000_000 / 8 / 1500
+
+
+@pytest.mark.parametrize(
+    ("changes", "packets"),
+    [
+        ([], FULL),
+        (["rate={poisson='6Mbit/s'}"], FULL / 2),
+        (["rate={trace=[1,2,3,4]}"], FULL),
+        (["rate={trace=[1,2,3,8]}"], FULL / 2),
+        (["rate={schedule=[{at='0s',rate='12Mbit/s'},{at='9s',rate='1Mbit/s'}]}"], FULL),
+        (["flow.1.mss=698B"], FULL * 2),
+        (["flow.1.start=15s"], FULL / 2),
+        (["flow.1.stop=10s"], FULL / 3),
+        (["flow.1.direction=reverse", "flow.1.receive_window=1448kB"], 1000 * 30 / 0.04),
+        (["flow.1.receive_window=14480B"], 10 * 30 / 0.04),
+        (["flow.1.traffic={kind='finite',size='1448kB'}"], 1000),
+        (["rate=unlimited", "flow.1.traffic={kind='finite',size='1448kB'}"], 1000),
+        (["rate=unlimited", "flow.1.traffic={kind='on-off',on='1s',off='3s'}", "flow.1.receive_window=14480B"], 1875),
+    ],
+)
+def test_packets(scenario: Scenario, minimal: str, changes: list[str], packets: float) -> None:
+    assert estimate.cost(scenario(minimal, *changes)).packets == int(packets)
+
+
+def test_what_is_recorded_costs_disk_and_memory(scenario: Scenario, minimal: str) -> None:
+    summary, series, packets = (
+        estimate.cost(scenario(minimal, f"record.level={level}")) for level in ("summary", "series", "packets")
+    )
+    assert summary.disk_bytes < series.disk_bytes < packets.disk_bytes
+    assert summary.memory_bytes < series.memory_bytes < packets.memory_bytes
+    assert summary.cpu_s == series.cpu_s == packets.cpu_s > 0
+
+
+def test_a_total_adds_up_all_but_memory(scenario: Scenario, minimal: str) -> None:
+    one = scenario(minimal)
+    single, double = estimate.total([one]), estimate.total([one, one])
+    assert double.packets == 2 * single.packets
+    assert double.disk_bytes == 2 * single.disk_bytes
+    assert double.cpu_s == pytest.approx(2 * single.cpu_s)
+    assert double.memory_bytes == single.memory_bytes
