@@ -186,3 +186,33 @@ proptest! {
         prop_assert_eq!(rows, run.flow(0, "sent_packets"));
     }
 }
+
+#[test]
+fn a_pause_of_the_path_is_not_taken_for_congestion() {
+    // For half a second nothing passes and nothing is lost: the timeout is spurious, and the window comes back.
+    let limited = json!({"scheme": "reno", "receive_window_bytes": 60_000});
+    let mut scenario = Dumbbell { seconds: 10.0, queue_packets: 1_000, ..Dumbbell::new(&[limited]) }.json();
+    scenario["forward"][0]["link"] = json!({
+        "kind": "schedule", "period_ns": null,
+        "steps": [
+            {"at_ns": 0, "rate_bps": 10_000_000},
+            {"at_ns": 5_000_000_000_u64, "rate_bps": 0},
+            {"at_ns": 5_600_000_000_u64, "rate_bps": 10_000_000},
+        ],
+    });
+    let run = run(&scenario);
+    assert_eq!(run.flow(1, "dropped_packets"), 0.0);
+    assert!(run.flow(1, "timeouts") >= 1.0);
+    assert!(run.flow(1, "retransmits") <= 4.0, "{} needless retransmissions", run.flow(1, "retransmits"));
+    let cwnd_at = |t: f64| run.telemetry(1, "cwnd").into_iter().find(|(at, _)| *at >= t).map_or(0.0, |(_, cwnd)| cwnd);
+    assert!(cwnd_at(4.9) > 40.0);
+    assert!(cwnd_at(6.0) >= cwnd_at(4.9), "{} packets before, {} after", cwnd_at(4.9), cwnd_at(6.0));
+}
+
+#[test]
+fn ecn_marks_nothing_on_a_drop_tail_path() {
+    let capable = json!({"scheme": "reno", "ecn": "classic"});
+    let run = Dumbbell { seconds: 5.0, ..Dumbbell::new(&[capable]) }.run();
+    assert_eq!(run.flow(1, "ce_marks"), 0.0);
+    assert!(run.utilisation() > 0.9);
+}

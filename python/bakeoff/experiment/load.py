@@ -214,7 +214,8 @@ def _check_values(axes: Sequence[Axis], catalogue: Catalogue, name: str) -> None
 def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
     labels: dict[str, list[str]] = {}
     for axis in axes:
-        labels.setdefault(axis.name, []).extend(choice.label for choice in axis.choices)
+        known = labels.setdefault(axis.name, [])
+        known += [choice.label for choice in axis.choices if choice.label not in known]
     return labels
 
 

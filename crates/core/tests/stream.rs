@@ -1,0 +1,149 @@
+//! A sender and a receiver with nothing between them but a delay and a hand that drops or marks.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::{Ecn, FlowId, Packet};
+use bakeoff_core::random::RandomStream;
+use bakeoff_core::scheme::{self, Parameters, Scheme, Setup};
+use bakeoff_core::traffic::{Source, TrafficConfig};
+use bakeoff_core::transport::stream::{EcnMode, Receiver, Segment, Sender, StreamConfig};
+use bakeoff_core::units::{Duration, Instant};
+
+const ONE_WAY: Duration = Duration::from_millis(20);
+/// Time between two packets on the forward path, so that windows stay finite.
+const SPACING: Duration = Duration::from_millis(1);
+
+fn random() -> RandomStream {
+    RandomStream::new(1, "test")
+}
+
+fn reno() -> Box<dyn Scheme> {
+    let StreamConfig { mss, .. } = StreamConfig::DEFAULT;
+    let packet_size = StreamConfig::DEFAULT.packet_size();
+    let setup = Setup { mss, packet_size, is_paced: false, random: random(), parameters: Parameters::default() };
+    scheme::build("reno", &BTreeMap::new(), setup).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What happens to a data packet on the way.
+enum Fate {
+    Pass,
+    Mark,
+    Drop,
+}
+
+/// Runs for `millis` and returns the ends, and (time in ms, window) whenever the window fell.
+fn exchange(
+    config: StreamConfig,
+    millis: u64,
+    mut fate: impl FnMut(&Packet<Segment>) -> Fate,
+) -> (Sender, Receiver, Vec<(u64, f64)>) {
+    let source = Source::new(&TrafficConfig::Bulk, Instant::ZERO, random());
+    let mut sender = Sender::new(FlowId(0), config, reno(), source, Instant::ZERO, random());
+    let mut receiver = Receiver::new(FlowId(0), config);
+    let (mut forward, mut back) = (VecDeque::new(), VecDeque::new());
+    let (mut link_free, mut cwnd, mut falls) = (Instant::ZERO, 0.0, Vec::new());
+    for micros in (0..millis * 1_000).step_by(100) {
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        while forward.front().is_some_and(|(due, _)| *due <= now) {
+            let Some((_, packet)) = forward.pop_front() else { break };
+            receiver.accept(packet, now);
+            while let Some(ack) = receiver.poll(now) {
+                back.push_back((now + ONE_WAY, ack));
+            }
+        }
+        while let Some(ack) = receiver.poll(now) {
+            back.push_back((now + ONE_WAY, ack));
+        }
+        while back.front().is_some_and(|(due, _)| *due <= now) {
+            let Some((_, packet)) = back.pop_front() else { break };
+            sender.accept(packet, now);
+        }
+        while let Some(mut packet) = sender.poll(now) {
+            link_free = link_free.max(now) + SPACING;
+            match fate(&packet) {
+                Fate::Drop => continue,
+                Fate::Mark => packet.ecn = Ecn::Ce,
+                Fate::Pass => {}
+            }
+            forward.push_back((link_free + ONE_WAY, packet));
+        }
+        let before = cwnd;
+        sender.telemetry(&mut |name, value| {
+            if name == "cwnd" {
+                cwnd = value
+            }
+        });
+        if cwnd < before {
+            falls.push((now.as_millis(), cwnd));
+        }
+    }
+    (sender, receiver, falls)
+}
+
+fn sequence(packet: &Packet<Segment>) -> Option<u64> {
+    match packet.payload {
+        Segment::Data { sequence, .. } => Some(sequence),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_mark_halves_the_window_once_and_is_echoed_until_the_answer() {
+    let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
+    // Three marks in one flight are one congestion event.
+    let (sender, receiver, falls) = exchange(config, 1_000, |packet| {
+        assert!(packet.ecn == Ecn::Ect0 || sequence(packet).is_none());
+        if sequence(packet).is_some_and(|sequence| (300..303).contains(&sequence)) { Fate::Mark } else { Fate::Pass }
+    });
+    assert_eq!((receiver.stats.ce_marks, sender.stats.retransmissions), (3, 0));
+    let (first, last) = (falls[0].0, falls[falls.len() - 1].0);
+    assert!(last - first < 500, "the window falls within one round trip of the queue: {first} to {last} ms");
+}
+
+#[test]
+fn without_ecn_a_mark_means_nothing() {
+    let (_, receiver, falls) =
+        exchange(
+            StreamConfig::DEFAULT,
+            500,
+            |packet| {
+                if sequence(packet) == Some(100) { Fate::Mark } else { Fate::Pass }
+            },
+        );
+    assert_eq!((receiver.stats.ce_marks, falls.len()), (1, 0));
+}
+
+#[test]
+fn one_loss_is_one_retransmission_one_round_trip_later() {
+    let mut sent = Vec::new();
+    let (sender, ..) = exchange(StreamConfig::DEFAULT, 500, |packet| {
+        if sequence(packet) == Some(20) {
+            sent.push(packet.sent.as_millis());
+        }
+        if sent.len() == 1 && sequence(packet) == Some(20) { Fate::Drop } else { Fate::Pass }
+    });
+    assert_eq!((sender.stats.retransmissions, sender.stats.lost, sender.stats.timeouts), (1, 1, 0));
+    assert!((40..80).contains(&(sent[1] - sent[0])), "sent at {sent:?} ms");
+}
+
+#[test]
+fn a_retransmission_that_is_lost_too_is_found_without_a_timeout() {
+    let mut tries = 0;
+    let (sender, ..) = exchange(StreamConfig::DEFAULT, 800, |packet| {
+        let is_the_one = sequence(packet) == Some(60);
+        tries += u32::from(is_the_one);
+        if is_the_one && tries <= 2 { Fate::Drop } else { Fate::Pass }
+    });
+    assert_eq!((tries, sender.stats.timeouts), (3, 0));
+}
+
+#[test]
+fn a_flight_lost_whole_takes_a_timeout_and_then_goes_on() {
+    let (sender, receiver, _) = exchange(StreamConfig::DEFAULT, 3_000, |packet| {
+        let is_blackout = (100..400).contains(&packet.sent.as_millis());
+        if is_blackout { Fate::Drop } else { Fate::Pass }
+    });
+    assert!(sender.stats.timeouts >= 1);
+    assert!(receiver.stats.goodput.count() > 1_000 * 1_448, "{}", receiver.stats.goodput);
+}
