@@ -43,20 +43,6 @@ impl Category {
         self.codes.push(code);
     }
 
-    /// Changes a row.
-    pub fn set(&mut self, row: usize, name: &'static str) {
-        let code = self.code(name);
-        self.codes[row] = code;
-    }
-
-    /// Adds the rows of another column.
-    pub fn append(&mut self, other: &Self) {
-        self.codes.reserve(other.codes.len());
-        for code in &other.codes {
-            self.push(other.names[usize::from(*code)]);
-        }
-    }
-
     fn code(&mut self, name: &'static str) -> u8 {
         let known = self.names.iter().position(|known| std::ptr::eq(*known, name) || *known == name);
         known.unwrap_or_else(|| {

@@ -71,7 +71,7 @@ fn exchange(
         let before = cwnd;
         sender.telemetry(&mut |name, value| {
             if name == "cwnd" {
-                cwnd = value
+                cwnd = value;
             }
         });
         if cwnd < before {

@@ -51,6 +51,18 @@ impl Bins {
     }
 }
 
+/// One packet.
+#[derive(Clone, Copy, Debug)]
+struct PacketRow {
+    sent: Instant,
+    received: Option<Instant>,
+    queued_for: Duration,
+    size: u32,
+    is_retransmission: bool,
+    has_ce: bool,
+    drop: Option<Reason>,
+}
+
 /// Totals of one flow, and its series and packets where they are asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowRecord {
@@ -67,14 +79,15 @@ pub(crate) struct FlowRecord {
     pub(crate) delay: Histogram,
     pub(crate) queued: Histogram,
     bins: Option<Bins>,
-    packets: Option<Packets>,
+    /// By number of the packet.
+    packets: Option<Vec<PacketRow>>,
 }
 
 impl FlowRecord {
     pub(crate) fn new(interval: Option<Duration>, has_packets: bool) -> Self {
         Self {
             bins: interval.map(|interval| Bins { interval, filled: Vec::new(), goodput_before: Bytes::ZERO }),
-            packets: has_packets.then(Packets::default),
+            packets: has_packets.then(Vec::new),
             ..Self::default()
         }
     }
@@ -86,17 +99,16 @@ impl FlowRecord {
         if let Some(bins) = &mut self.bins {
             bins.at(packet.sent).sent += packet.size;
         }
-        if let Some(packets) = &mut self.packets {
-            packets.flow.push(packet.flow.0 + 1);
-            packets.number.push(packet.number);
-            packets.size_bytes.push(packet.size.count() as u32);
-            packets.sent_ns.push(packet.sent.as_nanos());
-            packets.received_ns.push(NONE);
-            packets.queue_ns.push(0);
-            packets.fate.push("inside");
-            packets.reason.push("");
-            packets.retransmit.push(packet.is_retransmission);
-            packets.ce.push(false);
+        if let Some(rows) = &mut self.packets {
+            rows.push(PacketRow {
+                sent: packet.sent,
+                received: None,
+                queued_for: Duration::ZERO,
+                size: packet.size.count() as u32,
+                is_retransmission: packet.is_retransmission,
+                has_ce: false,
+                drop: None,
+            });
         }
     }
 
@@ -116,24 +128,24 @@ impl FlowRecord {
             bin.delay_sum += delay;
             bin.delay_max = bin.delay_max.max(delay);
         }
-        if let Some(packets) = &mut self.packets {
-            let row = packet.number as usize;
-            packets.received_ns[row] = now.as_nanos() as i64;
-            packets.queue_ns[row] = packet.queued_for.as_nanos();
-            packets.fate.set(row, "received");
-            packets.ce[row] = packet.ecn == Ecn::Ce;
+        if let Some(row) = self.row(packet) {
+            row.received = Some(now);
+            row.queued_for = packet.queued_for;
+            row.has_ce = packet.ecn == Ecn::Ce;
         }
     }
 
     /// A data packet is dropped.
     pub(crate) fn is_dropped(&mut self, packet: &Packet<Segment>, reason: Reason) {
         self.dropped.add(packet.size);
-        if let Some(packets) = &mut self.packets {
-            let row = packet.number as usize;
-            packets.queue_ns[row] = packet.queued_for.as_nanos();
-            packets.fate.set(row, "dropped");
-            packets.reason.set(row, reason.name());
+        if let Some(row) = self.row(packet) {
+            row.queued_for = packet.queued_for;
+            row.drop = Some(reason);
         }
+    }
+
+    fn row(&mut self, packet: &Packet<Segment>) -> Option<&mut PacketRow> {
+        self.packets.as_mut()?.get_mut(packet.number as usize)
     }
 
     /// An interval ends at which the application has this much.
@@ -190,18 +202,23 @@ impl FlowRecord {
         }
     }
 
-    /// Adds the packets as rows.
-    pub(crate) fn write_packets(&mut self, all: &mut Packets) {
-        let Some(mut packets) = self.packets.take() else { return };
-        all.flow.append(&mut packets.flow);
-        all.number.append(&mut packets.number);
-        all.size_bytes.append(&mut packets.size_bytes);
-        all.sent_ns.append(&mut packets.sent_ns);
-        all.received_ns.append(&mut packets.received_ns);
-        all.queue_ns.append(&mut packets.queue_ns);
-        all.fate.append(&packets.fate);
-        all.reason.append(&packets.reason);
-        all.retransmit.append(&mut packets.retransmit);
-        all.ce.append(&mut packets.ce);
+    /// Adds the packets as rows of the flow with this number.
+    pub(crate) fn write_packets(&mut self, flow: u32, packets: &mut Packets) {
+        for (number, row) in (0..).zip(self.packets.take().unwrap_or_default()) {
+            packets.flow.push(flow);
+            packets.number.push(number);
+            packets.size_bytes.push(row.size);
+            packets.sent_ns.push(row.sent.as_nanos());
+            packets.received_ns.push(instant_or_none(row.received));
+            packets.queue_ns.push(row.queued_for.as_nanos());
+            packets.fate.push(match (row.received, row.drop) {
+                (Some(_), _) => "received",
+                (None, Some(_)) => "dropped",
+                (None, None) => "inside",
+            });
+            packets.reason.push(row.drop.map_or("", Reason::name));
+            packets.retransmit.push(row.is_retransmission);
+            packets.ce.push(row.has_ce);
+        }
     }
 }

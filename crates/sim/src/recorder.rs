@@ -143,8 +143,8 @@ impl Recorder {
         }
         if self.level >= Level::Packets {
             let mut packets = Packets::default();
-            for flow in &mut self.flows {
-                flow.write_packets(&mut packets);
+            for (number, flow) in (1..).zip(&mut self.flows) {
+                flow.write_packets(number, &mut packets);
             }
             tables.push(packets.into());
         }
