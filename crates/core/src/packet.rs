@@ -57,6 +57,24 @@ pub struct Packet<P> {
 }
 
 impl<P> Packet<P> {
+    /// A packet that leaves its endpoint at `now`, not ECN-capable and sent for the first time.
+    pub fn new(flow: FlowId, is_data_direction: bool, number: u64, size: Bytes, now: Instant, payload: P) -> Self {
+        Self {
+            flow,
+            is_data_direction,
+            is_retransmission: false,
+            ecn: Ecn::NotEct,
+            size,
+            number,
+            sent: now,
+            enqueued: now,
+            sojourn: Duration::ZERO,
+            queued_for: Duration::ZERO,
+            hops_passed: 0,
+            payload,
+        }
+    }
+
     /// Leaves a queue at `now`.
     pub fn leave_queue(&mut self, now: Instant) {
         self.sojourn = now.since(self.enqueued);

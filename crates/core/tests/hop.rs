@@ -3,7 +3,7 @@
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
 use bakeoff_core::hop::{Hop, HopConfig};
-use bakeoff_core::packet::{Ecn, FlowId, Packet};
+use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
@@ -14,20 +14,7 @@ fn hop(json: &str) -> Hop<()> {
 }
 
 fn packet(number: u64, size: u64, now: Instant) -> Packet<()> {
-    Packet {
-        flow: FlowId(0),
-        is_data_direction: true,
-        is_retransmission: false,
-        ecn: Ecn::NotEct,
-        size: Bytes::new(size),
-        number,
-        sent: now,
-        enqueued: now,
-        sojourn: Duration::ZERO,
-        queued_for: Duration::ZERO,
-        hops_passed: 0,
-        payload: (),
-    }
+    Packet::new(FlowId(0), true, number, Bytes::new(size), now, ())
 }
 
 /// Offers (time in µs, size) to a hop and returns (time in µs, number) of what comes out, and the numbers of what is

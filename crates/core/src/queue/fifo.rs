@@ -142,23 +142,10 @@ impl<P: Send> Queue<P> for Fifo<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Ecn, FlowId};
+    use crate::packet::FlowId;
 
     fn packet(number: u64, size: u64) -> Packet<()> {
-        Packet {
-            flow: FlowId(0),
-            is_data_direction: true,
-            is_retransmission: false,
-            ecn: Ecn::NotEct,
-            size: Bytes::new(size),
-            number,
-            sent: Instant::ZERO,
-            enqueued: Instant::ZERO,
-            queued_for: Duration::ZERO,
-            sojourn: Duration::ZERO,
-            hops_passed: 0,
-            payload: (),
-        }
+        Packet::new(FlowId(0), true, number, Bytes::new(size), Instant::ZERO, ())
     }
 
     /// Numbers that came out and numbers that were dropped, after offering `sizes` to a queue.

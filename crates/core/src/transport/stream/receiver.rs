@@ -171,20 +171,7 @@ impl Receiver {
     fn packet(&mut self, now: Instant, size: Bytes, payload: Segment) -> Packet<Segment> {
         let number = self.next_packet;
         self.next_packet += 1;
-        Packet {
-            flow: self.flow,
-            is_data_direction: false,
-            is_retransmission: false,
-            ecn: Ecn::NotEct,
-            size,
-            number,
-            sent: now,
-            enqueued: now,
-            queued_for: Duration::ZERO,
-            sojourn: Duration::ZERO,
-            hops_passed: 0,
-            payload,
-        }
+        Packet::new(self.flow, false, number, size, now, payload)
     }
 }
 

@@ -166,20 +166,8 @@ impl Sender {
     ) -> Packet<Segment> {
         let number = self.next_packet;
         self.next_packet += 1;
-        Packet {
-            flow: self.flow,
-            is_data_direction: true,
-            is_retransmission,
-            ecn,
-            size,
-            number,
-            sent: now,
-            enqueued: now,
-            queued_for: Duration::ZERO,
-            sojourn: Duration::ZERO,
-            hops_passed: 0,
-            payload,
-        }
+        let packet = Packet::new(self.flow, true, number, size, now, payload);
+        Packet { is_retransmission, ecn, ..packet }
     }
 
     /// The next SYN, when its time has come.
