@@ -27,6 +27,14 @@ def test_a_single_1_is_12_mbit(tmp_path: Path) -> None:
     assert str(trace) == "12mbps.trace"
 
 
+def test_a_long_trace_is_cut_behind_the_run() -> None:
+    trace = mahimahi.Trace((0, 5, 5, 7, 9, 30), "t")
+    assert trace.beginning(5).opportunities_ms == (0, 5, 5, 7)
+    assert trace.beginning(6).opportunities_ms == (0, 5, 5, 7)
+    assert trace.beginning(9) is trace
+    assert trace.beginning(100) is trace
+
+
 def test_the_last_line_may_lack_its_end() -> None:
     assert mahimahi.parse(b"0\n0\n7") == [0, 0, 7]
 

@@ -160,6 +160,11 @@ def test_a_bdp_of_a_trace_is_at_its_mean_rate(scenario: Scenario, minimal: str) 
     assert found["forward"][0]["queue"]["limit_bytes"] == 1_200_000 * 40 // 8000
 
 
+def test_a_trace_is_kept_as_far_as_the_run_goes(scenario: Scenario, minimal: str) -> None:
+    link = scenario(minimal, "rate={trace=[1,29000,30000,30001,40000]}", "duration=30s")["forward"][0]["link"]
+    assert link["opportunities_ms"] == (1, 29000, 30000, 30001)
+
+
 def test_the_default_reverse_is_as_slow_as_all_forward_hops(scenario: Scenario, minimal: str) -> None:
     found = scenario(minimal + '[[path.forward]]\ndelay = "7ms"\n')
     assert [hop["delay_ns"] for hop in found["reverse"]] == [27_000_000]

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Dumbbell, Run, bulk, run};
+use common::{Dumbbell, Run, bulk, mean_after, run};
 use serde_json::{Value, json};
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
@@ -16,11 +16,6 @@ fn deep(flows: &[Value]) -> Dumbbell {
 
 fn ledbat(profile: &str, start_s: f64) -> Value {
     json!({"scheme": "ledbat", "parameters": {"profile": profile}, "start_ns": (start_s * 1e9) as u64})
-}
-
-fn mean_after(from_s: f64, values: &[(f64, f64)]) -> f64 {
-    let late: Vec<_> = values.iter().filter(|(time, _)| *time >= from_s).map(|(_, value)| *value).collect();
-    late.iter().sum::<f64>() / late.len() as f64
 }
 
 /// When a condition on a quantity begins to hold, and for how long it does.
@@ -40,19 +35,10 @@ fn spells(values: &[(f64, f64)], holds: impl Fn(f64) -> bool) -> Vec<(f64, f64)>
     spells
 }
 
-/// IP bytes that a flow received between two times.
-fn received(run: &Run, flow: u32, from_s: f64, to_s: f64) -> f64 {
-    let (times, flows) = (run.column("series", "t_ns"), run.column("series", "flow"));
-    let bytes = run.column("series", "received_bytes");
-    let is_inside =
-        |row: &usize| flows[*row] == f64::from(flow) && times[*row] >= from_s * 1e9 && times[*row] < to_s * 1e9;
-    (0..times.len()).filter(is_inside).map(|row| bytes[row]).sum()
-}
-
 /// A flow's share of what two flows received after a time.
 fn share_of_two(run: &Run, flow: u32, from_s: f64) -> f64 {
-    let both = received(run, 1, from_s, f64::MAX) + received(run, 2, from_s, f64::MAX);
-    received(run, flow, from_s, f64::MAX) / both
+    let both = run.received(1, from_s, f64::MAX) + run.received(2, from_s, f64::MAX);
+    run.received(flow, from_s, f64::MAX) / both
 }
 
 fn queue_ms(run: &Run, path: &Dumbbell, from_s: f64) -> f64 {
@@ -81,7 +67,7 @@ fn bbr_starts_up_in_the_logarithm_of_the_bdp_overshoots_by_the_gain_and_drains_i
         // A first flight of ten, then twice as many every round; one more until the rate arrives at the far end.
         let limit = first_data + rtt * ((bdp / 10.0).log2() + 2.0);
         let capacity = 10e6 / 8.0;
-        let rate = received(&run, 1, limit, limit + rtt) / rtt / capacity;
+        let rate = run.received(1, limit, limit + rtt) / rtt / capacity;
         assert!(rate > 0.95, "seed {seed}: {rate} of the link at {limit} s");
         let peak = run.queue().iter().map(|(_, packets)| *packets).fold(0.0, f64::max) / bdp;
         assert!((1.8..2.1).contains(&peak), "seed {seed}: {peak} BDP, expected 2.89 - 1 and the segment budget");
@@ -134,7 +120,7 @@ fn bbr_delivers_all_that_survives_ten_percent_of_loss_but_not_twenty_five() {
         let bottleneck = scenario["forward"][0].clone();
         let lossy = json!({"link": {"kind": "unlimited"}, "queue": {"kind": "fifo"}, "delay_ns": 0, "loss": loss});
         scenario["forward"] = json!([lossy, bottleneck]);
-        received(&run(&scenario), 1, 10.0, 60.0) / (50.0 * 10e6 / 8.0)
+        run(&scenario).received(1, 10.0, 60.0) / (50.0 * 10e6 / 8.0)
     };
     for seed in SEEDS {
         // 0.99 of the bandwidth is sent, 0.9 of that arrives.
@@ -268,6 +254,6 @@ fn libutp_adds_3000_bytes_per_round_trip_up_to_a_mebibyte() {
     let per_round = (window[window.len() - 1].1 - window[0].1) / rounds;
     assert!((2_850.0..=3_000.0).contains(&per_round), "{per_round} bytes; whole bytes per ack cost a few percent");
     // 724 whole packets of 1448 bytes fit.
-    let rate = received(&run, 1, 45.0, 50.0) * 8.0 / 5.0;
+    let rate = run.received(1, 45.0, 50.0) * 8.0 / 5.0;
     assert!((rate / (724.0 * 12_000.0 / 0.1) - 1.0).abs() < 0.01, "{rate} bit/s");
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
-from bakeoff.experiment.limits import MAX_PACKETS
+from bakeoff.experiment.limits import MAX_LINK_STEPS, MAX_PACKETS
 from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
         UserError: the run has too many packets, or its recording needs more memory than there is.
     """
     _check_bounded(scenario, where)
+    _check_links(scenario, where)
     estimate = cost(scenario)
     if estimate.packets > MAX_PACKETS:
         raise UserError(
@@ -95,12 +96,35 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
 
 def _check_bounded(scenario: Mapping[str, Any], where: str) -> None:
     for number, flow in enumerate(scenario["flows"], 1):
-        unlimited = _rate(scenario[flow["direction"]]) is None
-        if unlimited and flow["traffic"]["kind"] != "finite" and flow["receive_window_bytes"] is None:
+        if _rate(scenario[flow["direction"]]) is not None:
+            continue
+        if flow["receive_window_bytes"] is None:
             raise UserError(
                 f"{where}: nothing bounds flow {number}: give a {flow['direction']} hop a rate, "
-                "or the flow a receive_window or finite traffic"
+                "or the flow a receive_window"
             )
+        if _rtt_ns(flow, scenario) == 0:
+            raise UserError(
+                f"{where}: nothing bounds flow {number}: its window comes back at once; give a hop a rate or a delay"
+            )
+
+
+def _check_links(scenario: Mapping[str, Any], where: str) -> None:
+    for direction in ("forward", "reverse"):
+        for index, hop in enumerate(scenario[direction]):
+            link = hop["link"]
+            if link["kind"] == "trace":
+                each, period_ns = len(link["opportunities_ms"]), link["opportunities_ms"][-1] * 10**6
+            elif link["kind"] == "schedule" and link["period_ns"] is not None:
+                each, period_ns = len(link["steps"]), link["period_ns"]
+            else:
+                continue
+            steps = each * scenario["duration_ns"] // period_ns
+            if steps > MAX_LINK_STEPS:
+                raise UserError(
+                    f"{where}: path.{direction}.{index}.rate: the {link['kind']} has {steps:.1e} steps in one run; "
+                    f"the most is {MAX_LINK_STEPS:.0e}: make its period longer, or the run shorter"
+                )
 
 
 def _packets(scenario: Mapping[str, Any], direction: str) -> int:
@@ -127,12 +151,15 @@ def _wanted(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> float:
         wanted = traffic["size_bytes"] / flow["mss_bytes"]
     window = flow["receive_window_bytes"]
     if window is not None:
-        rtt_ns = sum(hop["delay_ns"] for hop in [*scenario["forward"], *scenario["reverse"]])
-        rtt_ns = max(rtt_ns + 2 * flow["extra_delay_ns"], 10_000)
-        wanted = min(wanted, window / flow["mss_bytes"] * active_ns / rtt_ns)
+        wanted = min(wanted, window / flow["mss_bytes"] * active_ns / max(_rtt_ns(flow, scenario), 1))
     if traffic["kind"] == "on-off":
         wanted *= traffic["on_ns"] / (traffic["on_ns"] + traffic["off_ns"])
     return wanted
+
+
+def _rtt_ns(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> int:
+    delay_ns: int = sum(hop["delay_ns"] for hop in [*scenario["forward"], *scenario["reverse"]])
+    return delay_ns + 2 * int(flow["extra_delay_ns"])
 
 
 def _rate(hops: Iterable[Mapping[str, Any]]) -> float | None:

@@ -12,6 +12,9 @@ MAX_RUNS = 100_000
 MAX_PACKETS = 10**10
 """Packets of one run: some two hours of one core."""
 
+MAX_LINK_STEPS = 10**9
+"""Steps of a schedule, or opportunities of a trace, in one run."""
+
 MIN_MSS_BYTES = 100
 MAX_MSS_BYTES = 65_000
 """Payload of a full packet; with its headers it fits an IP packet."""

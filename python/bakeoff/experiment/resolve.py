@@ -52,16 +52,18 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What limits of queues are measured by.
+class Scale:
+    """What hops are measured by.
 
     Attributes:
         rtt_ns: base RTT of the flow that is farthest away.
         packet_bytes: largest packet of any flow.
+        duration_ns: length of the run.
     """
 
     rtt_ns: int
     packet_bytes: int
+    duration_ns: int
 
 
 def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> dict[str, Any]:
@@ -80,9 +82,10 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
     delay_ns = sum(hop.delay for hop in [*forward, *reverse])
     rtt_ns = delay_ns + 2 * max(flow["extra_delay_ns"] for flow in flows)
-    sizes = Sizes(rtt_ns, max(flow["mss_bytes"] + flow["header_bytes"] for flow in flows))
+    packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
+    scale = Scale(rtt_ns, packet_bytes, experiment.duration)
     hops = {
-        direction: [_hop(hop, f"path.{direction}.{index}", folder, catalogue, sizes) for index, hop in enumerate(items)]
+        direction: [_hop(hop, f"path.{direction}.{index}", folder, catalogue, scale) for index, hop in enumerate(items)]
         for direction, items in (("forward", forward), ("reverse", reverse))
     }
     return {
@@ -95,8 +98,8 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     }
 
 
-def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, sizes: Sizes) -> dict[str, Any]:
-    link = _link(hop.rate, f"{key}.rate", folder)
+def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
+    link = _link(hop.rate, f"{key}.rate", folder, scale.duration_ns)
     try:
         catalogue.check_queue(hop.queue.kind)
     except UserError as error:
@@ -106,7 +109,7 @@ def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, sizes: Sizes) -
         "queue": {
             "kind": hop.queue.kind,
             "limit_packets": hop.queue.limit.packets,
-            "limit_bytes": _limit_bytes(hop, key, link.rate_bps, sizes),
+            "limit_bytes": _limit_bytes(hop, key, link.rate_bps, scale),
             "limit_time_ns": hop.queue.limit.time_ns,
             "drop": hop.queue.drop,
         },
@@ -116,7 +119,7 @@ def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, sizes: Sizes) -
     }
 
 
-def _limit_bytes(hop: Hop, key: str, rate_bps: int | None, sizes: Sizes) -> int | None:
+def _limit_bytes(hop: Hop, key: str, rate_bps: int | None, scale: Scale) -> int | None:
     limit = hop.queue.limit
     if limit.bdp is None:
         size = limit.size_bytes
@@ -124,15 +127,15 @@ def _limit_bytes(hop: Hop, key: str, rate_bps: int | None, sizes: Sizes) -> int 
     else:
         if rate_bps is None:
             raise KeyProblem(f"{key}.queue.limit", "a bdp needs a rate; give the hop one, or a limit in packets")
-        size = round(limit.bdp * rate_bps * sizes.rtt_ns / 8e9)
-        what = f"{limit.bdp:g}bdp is {size} bytes at {format_rate(rate_bps)} and {format_time(sizes.rtt_ns)}, which"
-    if size is not None and size < sizes.packet_bytes:
-        sentence = f"{what} holds no packet of {sizes.packet_bytes} bytes; make it larger"
+        size = round(limit.bdp * rate_bps * scale.rtt_ns / 8e9)
+        what = f"{limit.bdp:g}bdp is {size} bytes at {format_rate(rate_bps)} and {format_time(scale.rtt_ns)}, which"
+    if size is not None and size < scale.packet_bytes:
+        sentence = f"{what} holds no packet of {scale.packet_bytes} bytes; make it larger"
         raise KeyProblem(f"{key}.queue.limit", sentence)
     return size
 
 
-def _link(rate: LinkRate, key: str, folder: Path) -> Link:
+def _link(rate: LinkRate, key: str, folder: Path, duration_ns: int) -> Link:
     if isinstance(rate, int):
         return Link({"kind": "constant", "rate_bps": rate}, rate)
     if isinstance(rate, PoissonRate):
@@ -141,7 +144,7 @@ def _link(rate: LinkRate, key: str, folder: Path) -> Link:
         steps = [{"at_ns": step.at, "rate_bps": step.rate} for step in rate.schedule]
         return Link({"kind": "schedule", "steps": steps, "period_ns": rate.period}, _mean_rate(rate))
     if isinstance(rate, TraceRate):
-        trace = _trace(rate.trace, f"{key}.trace", folder)
+        trace = _trace(rate.trace, f"{key}.trace", folder).beginning(duration_ns // 10**6)
         return Link({"kind": "trace", "opportunities_ms": trace.opportunities_ms}, trace.rate_bps)
     return Link({"kind": "unlimited"}, None)
 

@@ -10,6 +10,7 @@ Deviations: a carriage return, a sign or a blank is refused, where mahimahi may 
 
 from __future__ import annotations
 
+import bisect
 import math
 import random
 import re
@@ -54,6 +55,11 @@ class Trace:
     def rate_bps(self) -> int:
         """Mean rate of one repetition, in IP bits per second."""
         return len(self.opportunities_ms) * BITS_PER_OPPORTUNITY * 1000 // self.period_ms
+
+    def beginning(self, length_ms: int) -> Trace:
+        """The trace without what comes after `length_ms`: the same to a link that runs no longer than that."""
+        count = bisect.bisect_right(self.opportunities_ms, length_ms) + 1
+        return self if count >= len(self.opportunities_ms) else Trace(self.opportunities_ms[:count], self.name)
 
     def __str__(self) -> str:
         """Its name, as tables and run ids show it."""

@@ -44,3 +44,69 @@ impl Prr {
         Some(ack.in_flight + allowed.max(u32::from(self.sent == 0)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::window::ack;
+
+    /// An ack in recovery that leaves `in_flight` packets.
+    fn repair(newly_delivered: u32, in_flight: u32) -> Ack<'static> {
+        Ack { in_flight, ..ack(newly_delivered) }
+    }
+
+    /// Sends all that the window after `ack` allows; returns packets in flight then.
+    fn send(reduction: &mut Prr, ack: &Ack<'_>, ssthresh: u32) -> u32 {
+        let cwnd = reduction.cwnd_after(ack, ssthresh).expect("something was delivered");
+        (ack.in_flight..cwnd).for_each(|_| reduction.on_sent());
+        cwnd.max(ack.in_flight)
+    }
+
+    #[test]
+    fn what_leaves_is_in_proportion_to_what_arrives() {
+        for (ssthresh, per_ack) in [(70, 1), (70, 2), (50, 1), (50, 3), (85, 7)] {
+            let mut reduction = Prr::new(100);
+            // One of a hundred was lost.
+            let mut in_flight = 99;
+            let mut delivered = 0;
+            while delivered + per_ack <= 99 {
+                delivered += per_ack;
+                in_flight = send(&mut reduction, &repair(per_ack, in_flight - per_ack), ssthresh);
+                if in_flight > ssthresh {
+                    let share = (ssthresh * delivered).div_ceil(100);
+                    assert_eq!(reduction.sent, share, "threshold {ssthresh}: {delivered} delivered");
+                }
+            }
+            assert_eq!(in_flight, ssthresh, "{per_ack} per ack");
+        }
+    }
+
+    #[test]
+    fn heavy_losses_are_made_up_for_in_slow_start() {
+        // Sixty of a hundred are gone: 39 in flight, 50 wanted.
+        let mut reduction = Prr::new(100);
+        assert_eq!(
+            send(&mut reduction, &repair(1, 39), 50),
+            41,
+            "two for one while acks advance and nothing more is lost"
+        );
+        let with_loss = Ack { newly_lost: 1, ..repair(1, 39) };
+        assert_eq!(send(&mut reduction, &with_loss, 50), 40, "one for one after a new loss");
+        let without_advance = Ack { is_advance: false, ..repair(1, 39) };
+        assert_eq!(send(&mut reduction, &without_advance, 50), 40);
+        assert_eq!(send(&mut reduction, &repair(30, 49), 50), 50, "never beyond the threshold");
+    }
+
+    #[test]
+    fn the_first_retransmission_always_leaves() {
+        let mut reduction = Prr::new(100);
+        assert_eq!(reduction.cwnd_after(&repair(1, 50), 50), Some(51));
+        reduction.on_sent();
+        assert_eq!(reduction.cwnd_after(&repair(1, 50), 50), Some(50));
+    }
+
+    #[test]
+    fn an_ack_that_delivers_nothing_changes_nothing() {
+        assert_eq!(Prr::new(100).cwnd_after(&repair(0, 50), 50), None);
+    }
+}

@@ -3,6 +3,11 @@
 //!
 //! **Source.** Linux `net/ipv4/tcp_cong.c` and `tcp_input.c`; function names are given beside each part.
 
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+pub(super) use self::tests::ack;
 use super::prr::Prr;
 use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Scheme, Sent, State, Timeout};
 use crate::units::{Duration, Instant};

@@ -4,6 +4,7 @@
 //! A failure prints the scheme, its parameters, the number of the step and the shortest sequence found; proptest keeps
 //! the sequence under `proptest-regressions` and tries it first the next time.
 
+mod faults;
 mod sender;
 mod step;
 mod watched;
@@ -15,9 +16,10 @@ use std::sync::Once;
 
 use bakeoff_core::info::{Kind, Parameter};
 use bakeoff_core::random::RandomStream;
-use bakeoff_core::scheme::{Parameters, SCHEMES, SchemeEntry, Setup, Value, build};
+use bakeoff_core::scheme::{Parameters, SCHEMES, SchemeEntry, Setup, Value};
 use bakeoff_core::units::{Bytes, Duration};
 use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sender::Sender;
 use step::{Step, round_trip, step};
 use watched::{Answer, Watched};
@@ -75,15 +77,19 @@ fn given(entry: &SchemeEntry, case: &Case) -> BTreeMap<String, Value> {
 
 /// What the scheme answers after each step.
 fn answers(entry: &SchemeEntry, given: &BTreeMap<String, Value>, case: &Case, progress: &Cell<usize>) -> Vec<Answer> {
+    let info = entry.info;
+    let Ok(parameters) = Parameters::resolve(info.name, info.parameters, given) else {
+        panic!("{given:?} is not legal")
+    };
     let setup = Setup {
         mss: Bytes::new(case.mss),
         packet_size: Bytes::new(case.mss + 52),
         is_paced: case.is_paced,
         random: RandomStream::new(case.seed, "scheme"),
-        parameters: Parameters::default(),
+        parameters,
     };
-    let scheme = build(entry.info.name, given, setup).expect("legal parameters");
-    let mut sender = Sender::new(Watched::new(scheme, entry.info), Bytes::new(case.mss), case.handshake_rtt);
+    let scheme = Watched::new((entry.new)(setup), info);
+    let mut sender = Sender::new(scheme, Bytes::new(case.mss), case.handshake_rtt);
     let take = |(number, step): (usize, &Step)| {
         progress.set(number);
         sender.take(step);
@@ -123,7 +129,7 @@ fn run(entry: &SchemeEntry, case: &Case) -> Result<Vec<Answer>, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn every_scheme_survives_any_legal_sequence(case in case()) {
@@ -142,4 +148,26 @@ proptest! {
             prop_assert_eq!(run(entry, &case)?, run(entry, &case)?, "{}", entry.info.name);
         }
     }
+}
+
+fn complaint(cases: u32, check: impl Fn(Case) -> Result<(), TestCaseError>) -> Option<String> {
+    let config = Config { cases, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
+    let outcome =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)).run(&case(), check);
+    outcome.err().map(|error| error.to_string())
+}
+
+#[test]
+fn every_fault_is_found() {
+    assert_eq!(complaint(50, |case| run(&faults::sound(), &case).map(|_| ())), None);
+    for (entry, words) in faults::all() {
+        let found = complaint(200, |case| run(&entry, &case).map(|_| ())).unwrap_or_default();
+        assert!(found.contains(words), "{}: {found:?} does not say {words:?}", entry.info.name);
+    }
+    let entry = faults::irreproducible();
+    let is_repeatable = |case: Case| {
+        prop_assert_eq!(run(&entry, &case)?, run(&entry, &case)?);
+        Ok(())
+    };
+    assert!(complaint(1, is_repeatable).is_some());
 }

@@ -49,7 +49,7 @@ struct Delivery {
     is_advance: bool,
 }
 
-pub struct Sender {
+pub(crate) struct Sender {
     scheme: Watched,
     mss: Bytes,
     now: Instant,
@@ -77,7 +77,7 @@ pub struct Sender {
 
 impl Sender {
     /// A connection whose handshake took `rtt`.
-    pub fn new(scheme: Watched, mss: Bytes, rtt: Duration) -> Self {
+    pub(crate) fn new(scheme: Watched, mss: Bytes, rtt: Duration) -> Self {
         let now = Instant::ZERO + rtt;
         Self {
             scheme,
@@ -104,11 +104,11 @@ impl Sender {
         }
     }
 
-    pub fn scheme(&self) -> &Watched {
+    pub(crate) fn scheme(&self) -> &Watched {
         &self.scheme
     }
 
-    pub fn take(&mut self, step: &Step) {
+    pub(crate) fn take(&mut self, step: &Step) {
         match step {
             Step::Wait(time) => self.wait(*time),
             Step::Offer { packets, is_runt } => self.offer(*packets, *is_runt),

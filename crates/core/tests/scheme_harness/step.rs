@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 /// Something happens. What makes no sense in the sender's state does nothing.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     Wait(Duration),
     /// The application writes this many packets, the last one perhaps of one byte.
     Offer {
@@ -36,22 +36,22 @@ pub enum Step {
 /// An ack: `cumulative` packets from the front, then `selective` packets behind `skip` missing ones; nothing at all
 /// makes a duplicate.
 #[derive(Clone, Debug, Default)]
-pub struct AckStep {
-    pub after: Duration,
-    pub cumulative: u32,
-    pub skip: u32,
-    pub selective: u32,
-    pub lose: u32,
-    pub has_rtt: bool,
-    pub has_rate: bool,
-    pub has_one_way_delay: bool,
-    pub is_ecn_echo: bool,
-    pub is_delayed: bool,
-    pub is_reordering_common: bool,
+pub(crate) struct AckStep {
+    pub(crate) after: Duration,
+    pub(crate) cumulative: u32,
+    pub(crate) skip: u32,
+    pub(crate) selective: u32,
+    pub(crate) lose: u32,
+    pub(crate) has_rtt: bool,
+    pub(crate) has_rate: bool,
+    pub(crate) has_one_way_delay: bool,
+    pub(crate) is_ecn_echo: bool,
+    pub(crate) is_delayed: bool,
+    pub(crate) is_reordering_common: bool,
     /// The end of the episode shows that it was spurious.
-    pub is_spurious: bool,
+    pub(crate) is_spurious: bool,
     /// It answers a tail loss probe that repaired a loss.
-    pub is_probe_answer: bool,
+    pub(crate) is_probe_answer: bool,
 }
 
 /// Nothing, or a time of any order of magnitude between two powers of ten of nanoseconds.
@@ -63,7 +63,7 @@ fn time(powers: std::ops::Range<f64>) -> impl Strategy<Value = Duration> {
 }
 
 /// A round trip of one microsecond to 100 s.
-pub fn round_trip() -> impl Strategy<Value = Duration> {
+pub(crate) fn round_trip() -> impl Strategy<Value = Duration> {
     (3.0..11.0).prop_map(|power| Duration::from_nanos(10_f64.powf(power) as u64))
 }
 
@@ -98,7 +98,7 @@ fn ack() -> impl Strategy<Value = AckStep> {
 }
 
 /// Any step; acks and data are the most common.
-pub fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => time(0.0..13.6).prop_map(Step::Wait),
         6 => (count(), prop::bool::weighted(0.2)).prop_map(|(packets, is_runt)| Step::Offer { packets, is_runt }),

@@ -5,85 +5,85 @@ use bakeoff_core::scheme::{Ack, Congestion, Lost, Scheme, Sent, Timeout};
 use bakeoff_core::units::{Duration, Instant, Rate};
 
 /// Far more than any path holds; a window beyond it has run away.
-pub const LARGEST_WINDOW: u32 = 1 << 30;
+pub(crate) const LARGEST_WINDOW: u32 = 1 << 30;
 /// A timer that asks to be called more often than this without time passing would hang the transport.
 const MAX_CALLS_AT_ONE_INSTANT: u32 = 100;
 
 /// All that a scheme says at one time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    pub cwnd: u32,
-    pub ssthresh: Option<u32>,
-    pub pacing_rate: Option<Rate>,
-    pub next_timer: Option<Instant>,
+pub(crate) struct Answer {
+    pub(crate) cwnd: u32,
+    pub(crate) ssthresh: Option<u32>,
+    pub(crate) pacing_rate: Option<Rate>,
+    pub(crate) next_timer: Option<Instant>,
     /// Bits, not numbers: two runs must agree exactly.
-    pub telemetry: Vec<(&'static str, u64)>,
+    pub(crate) telemetry: Vec<(&'static str, u64)>,
 }
 
 /// A scheme whose answers are checked after every call.
-pub struct Watched {
+pub(crate) struct Watched {
     scheme: Box<dyn Scheme>,
     info: Info,
 }
 
 impl Watched {
-    pub fn new(scheme: Box<dyn Scheme>, info: Info) -> Self {
+    pub(crate) fn new(scheme: Box<dyn Scheme>, info: Info) -> Self {
         let watched = Self { scheme, info };
         watched.check();
         watched
     }
 
-    pub fn cwnd(&self) -> u32 {
+    pub(crate) fn cwnd(&self) -> u32 {
         self.scheme.cwnd()
     }
 
-    pub fn next_timer(&self) -> Option<Instant> {
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
         self.scheme.next_timer()
     }
 
-    pub fn on_sent(&mut self, sent: &Sent) -> u64 {
+    pub(crate) fn on_sent(&mut self, sent: &Sent) -> u64 {
         let state = self.scheme.on_sent(sent);
         self.check();
         state
     }
 
-    pub fn on_ack(&mut self, ack: &Ack<'_>) {
+    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>) {
         self.scheme.on_ack(ack);
         self.check();
     }
 
-    pub fn on_congestion(&mut self, congestion: &Congestion) {
+    pub(crate) fn on_congestion(&mut self, congestion: &Congestion) {
         self.scheme.on_congestion(congestion);
         self.check();
     }
 
-    pub fn on_lost(&mut self, lost: &Lost) {
+    pub(crate) fn on_lost(&mut self, lost: &Lost) {
         self.scheme.on_lost(lost);
         self.check();
     }
 
-    pub fn on_timeout(&mut self, timeout: &Timeout) {
+    pub(crate) fn on_timeout(&mut self, timeout: &Timeout) {
         self.scheme.on_timeout(timeout);
         self.check();
     }
 
-    pub fn on_recovered(&mut self, now: Instant) {
+    pub(crate) fn on_recovered(&mut self, now: Instant) {
         self.scheme.on_recovered(now);
         self.check();
     }
 
-    pub fn on_undo(&mut self, now: Instant) {
+    pub(crate) fn on_undo(&mut self, now: Instant) {
         self.scheme.on_undo(now);
         self.check();
     }
 
-    pub fn on_restart(&mut self, now: Instant, idle: Duration, rto: Duration) {
+    pub(crate) fn on_restart(&mut self, now: Instant, idle: Duration, rto: Duration) {
         self.scheme.on_restart(now, idle, rto);
         self.check();
     }
 
     /// Calls the timer as often as it wants to be called at `now`.
-    pub fn run_timer(&mut self, now: Instant) {
+    pub(crate) fn run_timer(&mut self, now: Instant) {
         let mut calls = 0;
         while self.scheme.next_timer().is_some_and(|timer| timer <= now) {
             self.scheme.on_timer(now);
@@ -100,7 +100,7 @@ impl Watched {
     }
 
     /// Everything it says now.
-    pub fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> Answer {
         let mut telemetry = Vec::new();
         self.scheme.telemetry(&mut |name, value| {
             assert!(

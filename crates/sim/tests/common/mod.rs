@@ -116,6 +116,15 @@ impl Run {
         self.column("hops", column)[0]
     }
 
+    /// IP bytes that a flow received from one time up to another, in seconds.
+    pub fn received(&self, flow: u32, from_s: f64, to_s: f64) -> f64 {
+        let (times, flows) = (self.column("series", "t_ns"), self.column("series", "flow"));
+        let bytes = self.column("series", "received_bytes");
+        let is_inside =
+            |row: &usize| flows[*row] == f64::from(flow) && (from_s * 1e9..to_s * 1e9).contains(&times[*row]);
+        (0..times.len()).filter(is_inside).map(|row| bytes[row]).sum()
+    }
+
     /// Received bytes as a share of what the bottleneck could carry.
     pub fn utilisation(&self) -> f64 {
         self.flow(0, "received_bytes") / self.bottleneck("capacity_bytes")
@@ -140,4 +149,10 @@ impl Run {
         let rows = (0..times.len()).filter(|row| hops[*row] == "forward.0");
         rows.map(|row| (times[row] / 1e9, packets[row])).collect()
     }
+}
+
+/// The mean of the values from a time on.
+pub fn mean_after(from_s: f64, values: &[(f64, f64)]) -> f64 {
+    let late: Vec<_> = values.iter().filter(|(time, _)| *time >= from_s).map(|(_, value)| *value).collect();
+    late.iter().sum::<f64>() / late.len() as f64
 }

@@ -1,0 +1,192 @@
+//! Growth, reductions, undo and restart, against the kernel's rules.
+
+use super::{Window, WindowAlgorithm, WindowBased};
+use crate::scheme::{Ack, Cause, Congestion, RateSample, Scheme, Sent, State, Timeout};
+use crate::units::{Bytes, Duration, Instant};
+
+const NOW: Instant = Instant::ZERO;
+
+/// An ack of `newly_delivered` packets to a sender that the window limits; 100 ms of round trip, 99 packets still in
+/// flight.
+pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
+    let rtt = Duration::from_millis(100);
+    Ack {
+        now: NOW,
+        newly_delivered,
+        newly_delivered_bytes: Bytes::new(1_448) * u64::from(newly_delivered),
+        newly_lost: 0,
+        is_advance: true,
+        may_raise_cwnd: true,
+        is_cwnd_limited: true,
+        max_in_flight: 100,
+        prior_in_flight: 99 + newly_delivered,
+        in_flight: 99,
+        state: State::Open,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        is_delayed: false,
+        one_way_delay: None,
+        rate: RateSample::default(),
+        delivered: 0,
+        lost: 0,
+        first_unacked: 0,
+        next_sequence: 0,
+        is_ecn_echo: false,
+        packets: &[],
+    }
+}
+
+/// Falls to a half and grows as Reno.
+struct Half;
+
+impl WindowAlgorithm for Half {
+    fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
+        window.cwnd / 2
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        window.grow_as_reno(ack);
+    }
+}
+
+/// In congestion avoidance at `cwnd`, or in slow start.
+fn scheme(cwnd: u32, ssthresh: u32) -> WindowBased<Half> {
+    let mut scheme = WindowBased::new(Half);
+    (scheme.window.cwnd, scheme.window.ssthresh) = (cwnd, ssthresh);
+    scheme
+}
+
+fn congestion(cause: Cause, in_flight: u32) -> Congestion {
+    Congestion { now: NOW, cause, in_flight }
+}
+
+fn state(scheme: &WindowBased<Half>) -> (u32, Option<u32>) {
+    (scheme.cwnd(), scheme.ssthresh())
+}
+
+#[test]
+fn slow_start_stops_at_the_threshold_and_hands_back_the_rest() {
+    let mut window = Window::initial();
+    assert_eq!((window.slow_start(5), window.cwnd), (0, 15));
+    window.ssthresh = 20;
+    assert_eq!((window.slow_start(8), window.cwnd), (3, 20));
+    window.ssthresh = u32::MAX;
+    window.cwnd = u32::MAX - 1;
+    assert_eq!((window.slow_start(8), window.cwnd), (7, u32::MAX));
+}
+
+#[test]
+fn a_window_of_acks_adds_one_packet_however_it_is_cut() {
+    for per_ack in [1, 2, 5, 10] {
+        let mut window = Window::initial();
+        for _ in 0..10 / per_ack {
+            window.grow_one_per(10, per_ack);
+        }
+        assert_eq!(window.cwnd, 11, "{per_ack} packets per ack");
+    }
+    let mut window = Window::initial();
+    window.grow_one_per(10, 25);
+    window.grow_one_per(10, 5);
+    assert_eq!(window.cwnd, 13, "what is left over counts the next time");
+}
+
+#[test]
+fn old_credit_is_worth_one_packet() {
+    let mut window = Window::initial();
+    window.grow_one_per(1_000, 900);
+    window.grow_one_per(10, 1);
+    assert_eq!((window.cwnd, window.credit), (11, 1));
+}
+
+#[test]
+fn a_window_that_limits_nothing_does_not_grow() {
+    let idle = Ack { is_cwnd_limited: false, max_in_flight: 50, ..ack(2) };
+    for (cwnd, ssthresh, grown) in [(99, 1_000, 101), (100, 1_000, 100), (99, 50, 99)] {
+        let mut scheme = scheme(cwnd, ssthresh);
+        scheme.on_ack(&idle);
+        assert_eq!(scheme.cwnd(), grown, "{cwnd} packets, threshold {ssthresh}, at most 50 used");
+    }
+    let mut scheme = scheme(100, 1_000);
+    scheme.on_ack(&Ack { may_raise_cwnd: false, ..ack(2) });
+    assert_eq!(scheme.cwnd(), 100, "out of order");
+}
+
+#[test]
+fn a_loss_halves_the_window_over_a_round_trip() {
+    let mut scheme = scheme(100, 50);
+    scheme.on_congestion(&congestion(Cause::Loss, 96));
+    assert_eq!(state(&scheme), (97, Some(50)), "the retransmission may leave at once");
+    let sent =
+        Sent { now: NOW, size: Bytes::new(1_448), is_retransmission: true, in_flight: 97, delivered: 0, lost: 1 };
+    scheme.on_sent(&sent);
+    scheme.on_ack(&Ack { state: State::Recovery, in_flight: 95, ..ack(2) });
+    assert_eq!(scheme.cwnd(), 95, "half of two packets has already left");
+    scheme.on_ack(&Ack { state: State::Recovery, in_flight: 93, ..ack(2) });
+    assert_eq!(scheme.cwnd(), 94);
+    scheme.on_recovered(NOW);
+    assert_eq!(state(&scheme), (50, Some(50)));
+    scheme.on_recovered(NOW);
+    scheme.on_ack(&ack(50));
+    assert_eq!(scheme.cwnd(), 51);
+}
+
+#[test]
+fn an_ecn_echo_takes_no_packet_away_at_once_and_is_final() {
+    let mut scheme = scheme(100, 50);
+    scheme.on_congestion(&congestion(Cause::Ecn, 99));
+    assert_eq!(state(&scheme), (100, Some(50)));
+    scheme.on_recovered(NOW);
+    scheme.on_undo(NOW);
+    assert_eq!(state(&scheme), (50, Some(50)));
+}
+
+#[test]
+fn a_spurious_reduction_is_undone_once() {
+    let mut scheme = scheme(100, 40);
+    scheme.on_congestion(&congestion(Cause::Loss, 90));
+    scheme.on_undo(NOW);
+    assert_eq!(state(&scheme), (100, Some(75)), "no reason to slow-start below three quarters");
+    scheme.on_recovered(NOW);
+    assert_eq!(scheme.cwnd(), 100, "nothing is left to be reduced");
+    scheme.window.cwnd = 20;
+    scheme.on_undo(NOW);
+    assert_eq!(scheme.cwnd(), 20);
+}
+
+#[test]
+fn timeouts_in_a_row_halve_the_threshold_once() {
+    let mut scheme = scheme(100, 50);
+    let timeout = Timeout { now: NOW, prior_in_flight: 100, in_flight: 0, is_first: true };
+    scheme.on_timeout(&timeout);
+    assert_eq!(state(&scheme), (1, Some(50)));
+    scheme.on_timeout(&Timeout { is_first: false, ..timeout });
+    assert_eq!(state(&scheme), (1, Some(50)));
+    scheme.on_ack(&Ack { state: State::Loss, max_in_flight: 1, ..ack(1) });
+    assert_eq!(scheme.cwnd(), 2, "slow start while the losses are repaired");
+    scheme.on_undo(NOW);
+    assert_eq!(state(&scheme), (100, Some(75)));
+}
+
+#[test]
+fn a_timeout_ends_a_reduction() {
+    let mut scheme = scheme(100, 50);
+    scheme.on_congestion(&congestion(Cause::Loss, 90));
+    scheme.on_timeout(&Timeout { now: NOW, prior_in_flight: 90, in_flight: 0, is_first: false });
+    scheme.on_recovered(NOW);
+    assert_eq!(state(&scheme), (1, Some(50)));
+}
+
+#[test]
+fn every_timeout_of_idleness_halves_the_window() {
+    let rto = Duration::from_millis(300);
+    for (idle_ms, cwnd) in [(300, 100), (301, 50), (600, 50), (601, 25), (10_000, 10)] {
+        let mut scheme = scheme(100, 50);
+        scheme.on_restart(NOW, Duration::from_millis(idle_ms), rto);
+        let ssthresh = if idle_ms > 300 { 75 } else { 50 };
+        assert_eq!(state(&scheme), (cwnd, Some(ssthresh)), "after {idle_ms} ms");
+    }
+    let mut small = scheme(4, 2);
+    small.on_restart(NOW, Duration::from_secs(10), rto);
+    assert_eq!(small.cwnd(), 4);
+}
