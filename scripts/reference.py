@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from bakeoff import _core
 from bakeoff.cli import main as cli
+from bakeoff.experiment import keys, matrix, units
 from bakeoff.experiment.schema import json_schema
 from bakeoff.metrics.definitions import DEFINITIONS
 from schema_page import quoted, sections
@@ -133,6 +135,13 @@ def experiment() -> str:
         "schemas. Quantities carry their unit. `bakeoff check FILE` says what is wrong with a file.",
         "",
     ]
+    for title, module in (
+        ("Quantities", units),
+        ("Keys of `--set` and of axes", keys),
+        ("The matrix in detail", matrix),
+    ):
+        told = [text for text in (inspect.getdoc(module) or "").split("\n\n") if "Error" not in text]
+        parts += [f"## {title}", "", "\n\n".join(told), ""]
     for title, description, found in sections(json_schema()):
         parts += [f"## {title}", "", description, ""]
         parts += table(("key", "values", "default", "meaning"), found)

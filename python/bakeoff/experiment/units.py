@@ -1,11 +1,12 @@
 """Quantities as people write them ("80ms", "12Mbit/s", "50pkt") and as the core counts them (ns, bit/s, bytes).
 
 Every parser takes whatever stood in the file and returns an integer or raises `UnitError`, whose sentence names the
-value, what is wrong with it and what would be right. Decimal prefixes are powers of 1000, `KiB` and its kin of 1024.
+value, what is wrong with it and what would be right.
 
 Times are in `ns`, `us`, `ms`, `s`, `min`, `h`; rates in `bit/s`, `kbit/s` ... `Tbit/s`; sizes in `B`, `kB`, `MB`, `GB`,
-`KiB`, `MiB`, `GiB`; packets in `pkt`. A queue limit may also be a time or a multiple of the `bdp`: the hop's mean rate
-times the base RTT, with the extra delay of the farthest flow.
+`KiB`, `MiB`, `GiB`; packets in `pkt`. Decimal prefixes are powers of 1000, `KiB` and its kin of 1024. A queue limit may
+also be a time or a multiple of the `bdp`: the hop's mean rate times the base RTT, with the extra delay of the farthest
+flow.
 """
 
 from __future__ import annotations

@@ -209,7 +209,9 @@ def _key(run: Run) -> str:
 
 
 def _axis_value(axis: str, value: str) -> str:
-    """A value of an axis; numbers say what they are of."""
+    """A value of an axis for people: a scheme by its name, a number with what it is of."""
+    if axis == SCHEME_AXIS:
+        return looks.title(value)
     return f"{axis.rpartition('.')[2]} {value}" if value[:1].isdigit() else value
 
 
