@@ -160,7 +160,9 @@ fn complaint(cases: u32, check: impl Fn(Case) -> Result<(), TestCaseError>) -> O
 #[test]
 fn every_fault_is_found() {
     assert_eq!(complaint(50, |case| run(&faults::sound(), &case).map(|_| ())), None);
-    for (entry, words) in faults::all() {
+    // A release build does not check its arithmetic.
+    let can_show = |words: &str| words != "overflow" || cfg!(debug_assertions);
+    for (entry, words) in faults::all().into_iter().filter(|(_, words)| can_show(words)) {
         let found = complaint(200, |case| run(&entry, &case).map(|_| ())).unwrap_or_default();
         assert!(found.contains(words), "{}: {found:?} does not say {words:?}", entry.info.name);
     }
