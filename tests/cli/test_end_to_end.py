@@ -85,6 +85,8 @@ def test_a_folder_that_takes_no_more_is_one_sentence(here: Path) -> None:
         text=True,
         cwd=here,
         check=False,
+        # Python would leave the cached bytecode of a module cut short, and every later start would stumble over it.
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)),
     )
     assert done.returncode == 1
