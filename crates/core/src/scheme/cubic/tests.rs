@@ -2,11 +2,12 @@
 
 use super::linux::{Linux, cube_root};
 use super::rfc9438::Rfc9438;
+use crate::scheme::Ack;
 use crate::scheme::hystart::HyStart;
 use crate::scheme::hystart_plus_plus::HyStartPlusPlus;
 use crate::scheme::window::Window;
-use crate::scheme::{Ack, RateSample, State};
-use crate::units::{Bytes, Duration, Instant};
+use crate::scheme::window::ack as one_ack;
+use crate::units::{Duration, Instant};
 
 /// The curve W(t) = 0.4 (t - K)^3 + plateau after a reduction to 0.7 of the plateau.
 struct Vector {
@@ -34,31 +35,7 @@ fn ms(millis: u64) -> Duration {
 }
 
 fn ack(now: Instant, rtt: Duration, first_unacked: u64, next_sequence: u64) -> Ack<'static> {
-    Ack {
-        now,
-        newly_delivered: 1,
-        newly_delivered_bytes: Bytes::new(1_448),
-        newly_lost: 0,
-        is_advance: true,
-        may_raise_cwnd: true,
-        is_cwnd_limited: true,
-        max_in_flight: 100,
-        prior_in_flight: 100,
-        in_flight: 99,
-        state: State::Open,
-        rtt: Some(rtt),
-        srtt: rtt,
-        min_rtt: rtt,
-        is_delayed: false,
-        one_way_delay: None,
-        rate: RateSample::default(),
-        delivered: first_unacked,
-        lost: 0,
-        first_unacked,
-        next_sequence,
-        is_ecn_echo: false,
-        packets: &[],
-    }
+    Ack { now, rtt: Some(rtt), srtt: rtt, min_rtt: rtt, first_unacked, next_sequence, ..one_ack(1) }
 }
 
 /// A window that has just left slow start at `cwnd`.
