@@ -15,6 +15,7 @@ pub mod packet;
 pub mod queue;
 pub mod random;
 pub mod record;
+pub mod scenario;
 pub mod scheme;
 pub mod traffic;
 pub mod transport;

@@ -18,16 +18,12 @@
 //! Read first: [`Scenario`], [`run`] and [`Recording`].
 
 mod agenda;
-mod flow_record;
-mod histogram;
-mod recorder;
-mod scenario;
 mod topology;
 mod world;
 
 use bakeoff_core::record::Table;
 
-pub use scenario::{Direction, FlowConfig, Level, RecordConfig, Scenario, ScenarioError};
+pub use bakeoff_core::scenario::{Scenario, ScenarioError};
 
 /// Why a run gave no recording.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

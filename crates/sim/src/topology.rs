@@ -4,17 +4,30 @@ use bakeoff_core::hop::{Hop, HopConfig, LinkConfig};
 use bakeoff_core::packet::FlowId;
 use bakeoff_core::queue::{FifoConfig, QueueConfig};
 use bakeoff_core::random::RandomStream;
+use bakeoff_core::record::{FlowAccount, HopAccount};
+use bakeoff_core::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
 use bakeoff_core::scheme::{self, Parameters, Setup};
 use bakeoff_core::traffic::Source;
 use bakeoff_core::transport::stream::{Pacing, Receiver, Segment, Sender};
-use bakeoff_core::units::{Duration, Instant};
-
-use crate::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
+use bakeoff_core::units::Instant;
 
 /// A hop with its name in recordings.
 pub(crate) struct NamedHop {
     pub(crate) name: String,
     pub(crate) hop: Hop<Segment>,
+}
+
+impl NamedHop {
+    /// What went through it until `end`.
+    pub(crate) fn account(&mut self, end: Instant) -> HopAccount {
+        HopAccount {
+            name: self.name.clone(),
+            accepted: self.hop.accepted,
+            delivered: self.hop.delivered,
+            inside: self.hop.inside(),
+            capacity: self.hop.capacity(Instant::ZERO, end),
+        }
+    }
 }
 
 /// A sender, a receiver and the ways between them.
@@ -27,6 +40,20 @@ pub(crate) struct Flow {
     pub(crate) ack_route: Vec<usize>,
     pub(crate) start: Instant,
     pub(crate) stop: Instant,
+}
+
+impl Flow {
+    /// What its two ends have done.
+    pub(crate) fn account(&self) -> FlowAccount {
+        FlowAccount {
+            start: self.start,
+            stop: self.stop,
+            goodput: self.receiver.stats.goodput,
+            retransmissions: self.sender.stats.retransmissions,
+            timeouts: self.sender.stats.timeouts,
+            completed: self.sender.stats.completed,
+        }
+    }
 }
 
 /// Everyone who can be woken, by number: hops first, then sender and receiver of each flow, then the sampler.
@@ -134,8 +161,7 @@ fn build_flow(
     };
     let scheme = scheme::build(&config.scheme, &config.parameters, setup)
         .map_err(|error| ScenarioError::Scheme { flow: index + 1, error })?;
-    let jitter = if scenario.start_jitter_ns == 0 { 0 } else { random("start").below(scenario.start_jitter_ns) };
-    let start = Instant::from_nanos(config.start_ns) + Duration::from_nanos(jitter);
+    let start = scenario.start_of(index);
     let source = Source::new(&config.traffic, start, random("traffic"));
     Ok(Flow {
         sender: Sender::new(id, stream, scheme, source, start, random("send")),
@@ -143,7 +169,7 @@ fn build_flow(
         data_route,
         ack_route,
         start,
-        stop: Instant::from_nanos(config.stop_ns.min(scenario.duration_ns)),
+        stop: scenario.stop_of(index),
     })
 }
 

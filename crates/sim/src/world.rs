@@ -3,12 +3,12 @@
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
 use bakeoff_core::queue::Drops;
+use bakeoff_core::record::{HopSample, Recorder};
+use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::transport::stream::Segment;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::agenda::Agenda;
-use crate::recorder::Recorder;
-use crate::scenario::{Level, Scenario};
 use crate::topology::{self, Flow, NamedHop, Numbering, Participant};
 use crate::{Error, Recording};
 
@@ -76,8 +76,11 @@ impl World {
             self.hops[hop].hop.backlog(self.end, &mut self.drops);
             self.note_drops(hop);
         }
-        self.recorder.check(&self.hops).map_err(Error::Conservation)?;
-        Ok(Recording { tables: self.recorder.tables(&mut self.hops, &self.flows, self.end) })
+        let end = self.end;
+        let hops: Vec<_> = self.hops.iter_mut().map(|hop| hop.account(end)).collect();
+        let flows: Vec<_> = self.flows.iter().map(Flow::account).collect();
+        self.recorder.check(&hops).map_err(Error::Conservation)?;
+        Ok(Recording { tables: self.recorder.tables(&hops, &flows) })
     }
 
     fn wake_hop(&mut self, hop: usize) -> Option<Instant> {
@@ -152,11 +155,17 @@ impl World {
         for hop in 0..self.hops.len() {
             let backlog = self.hops[hop].hop.backlog(self.now, &mut self.drops);
             self.note_drops(hop);
-            self.recorder.sample_hop(&mut self.hops[hop], backlog, self.now);
+            let NamedHop { name, hop } = &mut self.hops[hop];
+            let capacity = hop.capacity(self.now - self.recorder.interval(), self.now);
+            self.recorder.sample_hop(name, HopSample { backlog, capacity }, self.now);
         }
         for (index, flow) in self.flows.iter().enumerate() {
             if flow.start <= self.now {
-                self.recorder.sample_flow(index, flow, self.now);
+                self.recorder.sample_goodput(index, flow.receiver.stats.goodput, self.now);
+            }
+            if flow.start <= self.now && self.now <= flow.stop {
+                let (recorder, now) = (&mut self.recorder, self.now);
+                flow.sender.telemetry(&mut |name, value| recorder.sample_telemetry(index, name, value, now));
             }
         }
         self.now + self.recorder.interval()

@@ -1,7 +1,13 @@
 //! What a run records. Each table is declared once, here: the declaration makes the columns, their Parquet types and
 //! their documentation.
 
+mod flow_record;
+mod histogram;
+mod recorder;
+
 use serde::Serialize;
+
+pub use recorder::{FlowAccount, HopAccount, HopSample, Recorder};
 
 use crate::info::Quantity;
 

@@ -3,21 +3,21 @@
 //! Values share a bucket when they agree in their first ten binary digits, so a percentile is off by at most 0.1 %.
 //! Memory grows with the largest value seen, not with the number of values.
 
-use bakeoff_core::units::Duration;
+use crate::units::Duration;
 
 /// Buckets per doubling, as a power of two.
 const PRECISION_BITS: u32 = 9;
 
 /// Counts durations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
+pub(super) struct Histogram {
     counts: Vec<u32>,
     total: u64,
 }
 
 impl Histogram {
     /// Counts one more value.
-    pub(crate) fn add(&mut self, value: Duration) {
+    pub(super) fn add(&mut self, value: Duration) {
         let index = index_of(value.as_nanos());
         if index >= self.counts.len() {
             self.counts.resize(index + 1, 0);
@@ -27,7 +27,7 @@ impl Histogram {
     }
 
     /// Counts the values of another histogram.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
@@ -38,7 +38,7 @@ impl Histogram {
     }
 
     /// The value at the nearest rank to `percent`, as numpy's method "nearest" picks it; `None` without values.
-    pub(crate) fn percentile(&self, percent: f64) -> Option<Duration> {
+    pub(super) fn percentile(&self, percent: f64) -> Option<Duration> {
         let last = self.total.checked_sub(1)?;
         let rank = (percent / 100.0 * last as f64).round_ties_even() as u64;
         let mut seen = 0;

@@ -1,24 +1,22 @@
 //! What is recorded of one flow.
 
-use bakeoff_core::hop::Count;
-use bakeoff_core::packet::{Ecn, Packet};
-use bakeoff_core::queue::Reason;
-use bakeoff_core::record::{Packets, Series};
-use bakeoff_core::transport::stream::Segment;
-use bakeoff_core::units::{Bytes, Duration, Instant};
-
-use crate::histogram::Histogram;
+use super::histogram::Histogram;
+use super::{Packets, Series};
+use crate::hop::Count;
+use crate::packet::{Ecn, Packet};
+use crate::queue::Reason;
+use crate::units::{Bytes, Duration, Instant};
 
 /// A time that does not exist.
 const NONE: i64 = -1;
 
 /// An instant for a table; -1 if there was none.
-pub(crate) fn instant_or_none(instant: Option<Instant>) -> i64 {
+pub(super) fn instant_or_none(instant: Option<Instant>) -> i64 {
     instant.map_or(NONE, |instant| instant.as_nanos() as i64)
 }
 
 /// A duration for a table; -1 if there was none.
-pub(crate) fn duration_or_none(duration: Option<Duration>) -> i64 {
+pub(super) fn duration_or_none(duration: Option<Duration>) -> i64 {
     duration.map_or(NONE, |duration| duration.as_nanos() as i64)
 }
 
@@ -65,26 +63,26 @@ struct PacketRow {
 
 /// Totals of one flow, and its series and packets where they are asked for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FlowRecord {
-    pub(crate) sent: Count,
-    pub(crate) received: Count,
-    pub(crate) dropped: Count,
-    pub(crate) acks_sent: u64,
-    pub(crate) acks_received: u64,
-    pub(crate) acks_dropped: u64,
-    pub(crate) ce_marks: u64,
-    pub(crate) first_sent: Option<Instant>,
-    pub(crate) first_received: Option<Instant>,
-    pub(crate) last_received: Option<Instant>,
-    pub(crate) delay: Histogram,
-    pub(crate) queued: Histogram,
+pub(super) struct FlowRecord {
+    pub(super) sent: Count,
+    pub(super) received: Count,
+    pub(super) dropped: Count,
+    pub(super) acks_sent: u64,
+    pub(super) acks_received: u64,
+    pub(super) acks_dropped: u64,
+    pub(super) ce_marks: u64,
+    pub(super) first_sent: Option<Instant>,
+    pub(super) first_received: Option<Instant>,
+    pub(super) last_received: Option<Instant>,
+    pub(super) delay: Histogram,
+    pub(super) queued: Histogram,
     bins: Option<Bins>,
     /// By number of the packet.
     packets: Option<Vec<PacketRow>>,
 }
 
 impl FlowRecord {
-    pub(crate) fn new(interval: Option<Duration>, has_packets: bool) -> Self {
+    pub(super) fn new(interval: Option<Duration>, has_packets: bool) -> Self {
         Self {
             bins: interval.map(|interval| Bins { interval, filled: Vec::new(), goodput_before: Bytes::ZERO }),
             packets: has_packets.then(Vec::new),
@@ -93,7 +91,7 @@ impl FlowRecord {
     }
 
     /// A data packet leaves its sender.
-    pub(crate) fn is_sent(&mut self, packet: &Packet<Segment>) {
+    pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>) {
         self.sent.add(packet.size);
         self.first_sent.get_or_insert(packet.sent);
         if let Some(bins) = &mut self.bins {
@@ -113,7 +111,7 @@ impl FlowRecord {
     }
 
     /// A data packet reaches its receiver.
-    pub(crate) fn is_received(&mut self, packet: &Packet<Segment>, now: Instant) {
+    pub(super) fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
         let delay = now.since(packet.sent);
         self.received.add(packet.size);
         self.first_received.get_or_insert(now);
@@ -128,7 +126,7 @@ impl FlowRecord {
             bin.delay_sum += delay;
             bin.delay_max = bin.delay_max.max(delay);
         }
-        if let Some(row) = self.row(packet) {
+        if let Some(row) = self.row(packet.number) {
             row.received = Some(now);
             row.queued_for = packet.queued_for;
             row.has_ce = packet.ecn == Ecn::Ce;
@@ -136,20 +134,20 @@ impl FlowRecord {
     }
 
     /// A data packet is dropped.
-    pub(crate) fn is_dropped(&mut self, packet: &Packet<Segment>, reason: Reason) {
+    pub(super) fn is_dropped<P>(&mut self, packet: &Packet<P>, reason: Reason) {
         self.dropped.add(packet.size);
-        if let Some(row) = self.row(packet) {
+        if let Some(row) = self.row(packet.number) {
             row.queued_for = packet.queued_for;
             row.drop = Some(reason);
         }
     }
 
-    fn row(&mut self, packet: &Packet<Segment>) -> Option<&mut PacketRow> {
-        self.packets.as_mut()?.get_mut(packet.number as usize)
+    fn row(&mut self, number: u64) -> Option<&mut PacketRow> {
+        self.packets.as_mut()?.get_mut(number as usize)
     }
 
     /// An interval ends at which the application has this much.
-    pub(crate) fn sample(&mut self, goodput: Bytes, now: Instant) {
+    pub(super) fn sample(&mut self, goodput: Bytes, now: Instant) {
         if let Some(bins) = &mut self.bins {
             let news = goodput - std::mem::replace(&mut bins.goodput_before, goodput);
             let start = now - bins.interval;
@@ -158,7 +156,7 @@ impl FlowRecord {
     }
 
     /// Data packets on the path.
-    pub(crate) fn inside(&self) -> Count {
+    pub(super) fn inside(&self) -> Count {
         Count {
             packets: self.sent.packets - self.received.packets - self.dropped.packets,
             bytes: self.sent.bytes - self.received.bytes - self.dropped.bytes,
@@ -166,7 +164,7 @@ impl FlowRecord {
     }
 
     /// Adds the totals of another flow.
-    pub(crate) fn absorb(&mut self, other: &Self) {
+    pub(super) fn absorb(&mut self, other: &Self) {
         for (total, more) in
             [(&mut self.sent, other.sent), (&mut self.received, other.received), (&mut self.dropped, other.dropped)]
         {
@@ -182,12 +180,12 @@ impl FlowRecord {
     }
 
     /// Acks on the path.
-    pub(crate) fn acks_inside(&self) -> u64 {
+    pub(super) fn acks_inside(&self) -> u64 {
         self.acks_sent - self.acks_received - self.acks_dropped
     }
 
     /// Adds the intervals as rows of the flow with this number.
-    pub(crate) fn write_series(&self, flow: u32, series: &mut Series) {
+    pub(super) fn write_series(&self, flow: u32, series: &mut Series) {
         let Some(bins) = &self.bins else { return };
         for (index, bin) in bins.filled.iter().enumerate() {
             let mean = bin.delay_sum.as_nanos().checked_div(bin.received_packets);
@@ -203,7 +201,7 @@ impl FlowRecord {
     }
 
     /// Adds the packets as rows of the flow with this number.
-    pub(crate) fn write_packets(&mut self, flow: u32, packets: &mut Packets) {
+    pub(super) fn write_packets(&mut self, flow: u32, packets: &mut Packets) {
         for (number, row) in (0..).zip(self.packets.take().unwrap_or_default()) {
             packets.flow.push(flow);
             packets.number.push(number);

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_core::hop::{HopConfig, LinkConfig};
-use bakeoff_core::scheme::{ParameterError, Value};
-use bakeoff_core::traffic::TrafficConfig;
-use bakeoff_core::transport::stream::{EcnMode, Pacing, StreamConfig};
-use bakeoff_core::units::{Bytes, Duration};
+use crate::hop::{HopConfig, LinkConfig};
+use crate::random::RandomStream;
+use crate::scheme::{ParameterError, Value};
+use crate::traffic::TrafficConfig;
+use crate::transport::stream::{EcnMode, Pacing, StreamConfig};
+use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
 /// The most flows in one run.
@@ -161,6 +162,18 @@ impl Scenario {
         let scenario: Self = serde_json::from_str(json).map_err(|error| ScenarioError::Malformed(error.to_string()))?;
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// When the flow with this index connects: its start, and a random time up to the start jitter.
+    pub fn start_of(&self, flow: usize) -> Instant {
+        let mut random = RandomStream::new(self.seed, &format!("flow{}.start", flow + 1));
+        let jitter = if self.start_jitter_ns == 0 { 0 } else { random.below(self.start_jitter_ns) };
+        Instant::from_nanos(self.flows[flow].start_ns) + Duration::from_nanos(jitter)
+    }
+
+    /// When the flow with this index falls silent, at the latest with the run.
+    pub fn stop_of(&self, flow: usize) -> Instant {
+        Instant::from_nanos(self.flows[flow].stop_ns.min(self.duration_ns))
     }
 
     fn check(&self) -> Result<(), ScenarioError> {

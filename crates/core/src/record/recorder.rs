@@ -1,0 +1,275 @@
+//! The recorder: counts everything, and writes the tables.
+
+use std::collections::BTreeMap;
+
+use super::flow_record::{FlowRecord, duration_or_none, instant_or_none};
+use super::histogram::Histogram;
+use super::{Flows, HopSeries, Hops, Packets, Series, Table, Telemetry, Verdicts};
+use crate::hop::Count;
+use crate::packet::Packet;
+use crate::queue::Reason;
+use crate::scenario::{Level, RecordConfig};
+use crate::units::{Bytes, Duration, Instant};
+
+/// What a hop itself says of a run.
+#[derive(Clone, Debug, Default)]
+pub struct HopAccount {
+    /// Its name.
+    pub name: String,
+    /// Packets that came in.
+    pub accepted: Count,
+    /// Packets that came out at the far end.
+    pub delivered: Count,
+    /// Packets that are neither out nor dropped.
+    pub inside: Count,
+    /// What its link could have carried; `None` if it is unlimited.
+    pub capacity: Option<Bytes>,
+}
+
+/// What the two ends of a flow say of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowAccount {
+    /// When it began.
+    pub start: Instant,
+    /// When it was to end.
+    pub stop: Instant,
+    /// Payload handed to the application, in order and without repetition.
+    pub goodput: Bytes,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// When the last byte of a finite transfer was acknowledged.
+    pub completed: Option<Instant>,
+}
+
+/// The backlog of a hop's queue at the end of an interval, and what the link could carry during it.
+#[derive(Clone, Copy, Debug)]
+pub struct HopSample {
+    /// What waits in the queue.
+    pub backlog: Count,
+    /// `None` if the link is unlimited.
+    pub capacity: Option<Bytes>,
+}
+
+/// What is recorded of one hop.
+#[derive(Clone, Debug, Default)]
+struct HopRecord {
+    sojourn: Histogram,
+    dropped: BTreeMap<Reason, Count>,
+}
+
+impl HopRecord {
+    fn dropped(&self) -> Count {
+        self.dropped.values().fold(Count::default(), |sum, count| Count {
+            packets: sum.packets + count.packets,
+            bytes: sum.bytes + count.bytes,
+        })
+    }
+}
+
+/// Everything that a run records.
+#[derive(Debug)]
+pub struct Recorder {
+    level: Level,
+    interval: Duration,
+    flows: Vec<FlowRecord>,
+    hops: Vec<HopRecord>,
+    telemetry: Telemetry,
+    hop_series: HopSeries,
+}
+
+impl Recorder {
+    /// A recorder for this many hops and flows.
+    pub fn new(config: RecordConfig, hops: usize, flows: usize) -> Self {
+        let interval = Duration::from_nanos(config.interval_ns);
+        let bins = (config.level >= Level::Series).then_some(interval);
+        Self {
+            level: config.level,
+            interval,
+            flows: (0..flows).map(|_| FlowRecord::new(bins, config.level >= Level::Packets)).collect(),
+            hops: vec![HopRecord::default(); hops],
+            telemetry: Telemetry::default(),
+            hop_series: HopSeries::default(),
+        }
+    }
+
+    /// Interval of the series.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// A packet leaves an endpoint.
+    pub fn is_sent<P>(&mut self, packet: &Packet<P>) {
+        let flow = &mut self.flows[packet.flow.0 as usize];
+        if packet.is_data_direction { flow.is_sent(packet) } else { flow.acks_sent += 1 }
+    }
+
+    /// A packet reaches an endpoint.
+    pub fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
+        let flow = &mut self.flows[packet.flow.0 as usize];
+        if packet.is_data_direction { flow.is_received(packet, now) } else { flow.acks_received += 1 }
+    }
+
+    /// A packet comes out of a hop.
+    pub fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>) {
+        self.hops[hop].sojourn.add(packet.sojourn);
+    }
+
+    /// A hop drops a packet.
+    pub fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
+        self.hops[hop].dropped.entry(reason).or_default().add(packet.size);
+        let flow = &mut self.flows[packet.flow.0 as usize];
+        if packet.is_data_direction { flow.is_dropped(packet, reason) } else { flow.acks_dropped += 1 }
+    }
+
+    /// An interval ends at `now` for a hop.
+    pub fn sample_hop(&mut self, name: &str, sample: HopSample, now: Instant) {
+        self.hop_series.t_ns.push(now.as_nanos());
+        self.hop_series.hop.push(name.to_owned());
+        self.hop_series.queue_packets.push(sample.backlog.packets);
+        self.hop_series.queue_bytes.push(sample.backlog.bytes);
+        self.hop_series.capacity_bytes.push(bytes_or_none(sample.capacity));
+    }
+
+    /// An interval ends at `now` for a flow whose application has received this much.
+    pub fn sample_goodput(&mut self, flow: usize, goodput: Bytes, now: Instant) {
+        self.flows[flow].sample(goodput, now);
+    }
+
+    /// A quantity of a sender's inner state at `now`.
+    pub fn sample_telemetry(&mut self, flow: usize, name: &'static str, value: f64, now: Instant) {
+        self.telemetry.t_ns.push(now.as_nanos());
+        self.telemetry.flow.push(flow as u32 + 1);
+        self.telemetry.name.push(name);
+        self.telemetry.value.push(value);
+    }
+
+    /// Checks that no packet appeared or vanished, in any hop and on the whole.
+    pub fn check(&self, hops: &[HopAccount]) -> Result<(), String> {
+        let mut inside = 0;
+        for (hop, record) in hops.iter().zip(&self.hops) {
+            let lost = record.dropped();
+            let sum = Count {
+                packets: hop.delivered.packets + hop.inside.packets + lost.packets,
+                bytes: hop.delivered.bytes + hop.inside.bytes + lost.bytes,
+            };
+            if hop.accepted != sum {
+                let HopAccount { name, accepted, .. } = hop;
+                return Err(format!("hop {name}: in {accepted:?} but out, dropped and inside make {sum:?}"));
+            }
+            inside += hop.inside.packets;
+        }
+        let on_path: u64 = self.flows.iter().map(|flow| flow.inside().packets + flow.acks_inside()).sum();
+        if on_path != inside {
+            return Err(format!("flows miss {on_path} packets but hops hold {inside}"));
+        }
+        Ok(())
+    }
+
+    /// The tables that the level asks for.
+    pub fn tables(mut self, hops: &[HopAccount], flows: &[FlowAccount]) -> Vec<Table> {
+        let (hop_table, verdicts) = self.hop_tables(hops);
+        let mut tables = vec![self.flow_table(flows).into(), hop_table.into(), verdicts.into()];
+        if self.level >= Level::Series {
+            let mut series = Series::default();
+            for (flow, record) in (1..).zip(&self.flows) {
+                record.write_series(flow, &mut series);
+            }
+            tables.extend([series.into(), self.telemetry.into(), self.hop_series.into()]);
+        }
+        if self.level >= Level::Packets {
+            let mut packets = Packets::default();
+            for (number, flow) in (1..).zip(&mut self.flows) {
+                flow.write_packets(number, &mut packets);
+            }
+            tables.push(packets.into());
+        }
+        tables
+    }
+
+    fn hop_tables(&self, hops: &[HopAccount]) -> (Hops, Verdicts) {
+        let (mut table, mut verdicts) = (Hops::default(), Verdicts::default());
+        for (hop, record) in hops.iter().zip(&self.hops) {
+            table.hop.push(hop.name.clone());
+            table.in_packets.push(hop.accepted.packets);
+            table.in_bytes.push(hop.accepted.bytes);
+            table.out_packets.push(hop.delivered.packets);
+            table.out_bytes.push(hop.delivered.bytes);
+            table.dropped_packets.push(record.dropped().packets);
+            table.marked_packets.push(0);
+            table.inside_packets.push(hop.inside.packets);
+            table.inside_bytes.push(hop.inside.bytes);
+            table.queue_p50_ns.push(duration_or_none(record.sojourn.percentile(50.0)));
+            table.queue_p95_ns.push(duration_or_none(record.sojourn.percentile(95.0)));
+            table.capacity_bytes.push(bytes_or_none(hop.capacity));
+            for (reason, count) in &record.dropped {
+                verdicts.hop.push(hop.name.clone());
+                verdicts.verdict.push("drop");
+                verdicts.reason.push(reason.name());
+                verdicts.packets.push(count.packets);
+                verdicts.bytes.push(count.bytes);
+            }
+        }
+        (table, verdicts)
+    }
+
+    fn flow_table(&self, accounts: &[FlowAccount]) -> Flows {
+        let mut table = Flows::default();
+        let mut all = FlowRecord::default();
+        for record in &self.flows {
+            all.absorb(record);
+        }
+        write_flow(&mut table, 0, &all, &together(accounts));
+        for ((number, record), account) in (1..).zip(&self.flows).zip(accounts) {
+            write_flow(&mut table, number, record, account);
+        }
+        table
+    }
+}
+
+fn bytes_or_none(bytes: Option<Bytes>) -> i64 {
+    bytes.map_or(-1, |bytes| bytes.count() as i64)
+}
+
+/// The account of all flows as if they were one.
+fn together(accounts: &[FlowAccount]) -> FlowAccount {
+    let mut all = FlowAccount { start: Instant::FAR_FUTURE, ..FlowAccount::default() };
+    for account in accounts {
+        all.start = all.start.min(account.start);
+        all.stop = all.stop.max(account.stop);
+        all.goodput += account.goodput;
+        all.retransmissions += account.retransmissions;
+        all.timeouts += account.timeouts;
+    }
+    let completed: Option<Vec<_>> = accounts.iter().map(|account| account.completed).collect();
+    all.completed = completed.and_then(|times| times.into_iter().max());
+    all
+}
+
+fn write_flow(table: &mut Flows, number: u32, record: &FlowRecord, account: &FlowAccount) {
+    let inside = record.inside();
+    table.flow.push(number);
+    table.start_ns.push(account.start.as_nanos());
+    table.stop_ns.push(account.stop.as_nanos());
+    table.sent_packets.push(record.sent.packets);
+    table.sent_bytes.push(record.sent.bytes);
+    table.received_packets.push(record.received.packets);
+    table.received_bytes.push(record.received.bytes);
+    table.goodput_bytes.push(account.goodput.count());
+    table.retransmits.push(account.retransmissions);
+    table.timeouts.push(account.timeouts);
+    table.dropped_packets.push(record.dropped.packets);
+    table.inside_packets.push(inside.packets);
+    table.inside_bytes.push(inside.bytes);
+    table.ce_marks.push(record.ce_marks);
+    table.first_sent_ns.push(instant_or_none(record.first_sent));
+    table.first_received_ns.push(instant_or_none(record.first_received));
+    table.last_received_ns.push(instant_or_none(record.last_received));
+    table.owd_p50_ns.push(duration_or_none(record.delay.percentile(50.0)));
+    table.owd_p95_ns.push(duration_or_none(record.delay.percentile(95.0)));
+    table.owd_p99_ns.push(duration_or_none(record.delay.percentile(99.0)));
+    table.queue_p50_ns.push(duration_or_none(record.queued.percentile(50.0)));
+    table.queue_p95_ns.push(duration_or_none(record.queued.percentile(95.0)));
+    table.completed_ns.push(instant_or_none(account.completed));
+}
