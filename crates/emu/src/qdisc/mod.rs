@@ -1,0 +1,1 @@
+//! How our queues map to the kernel's queueing disciplines.
