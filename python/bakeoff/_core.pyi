@@ -12,10 +12,12 @@ _Column: TypeAlias = (
 __all__ = [
     "ConservationError",
     "ScenarioError",
+    "check_for_kernel",
     "queues",
     "run",
     "schemes",
     "tables",
+    "tables_from_log",
     "telemetry",
     "version",
 ]
@@ -39,6 +41,31 @@ def run(scenario_json: str) -> dict[str, dict[str, dict[str, _Column]]]:
     Raises:
         ScenarioError: the scenario is malformed or names something unknown.
         ConservationError: the packets of the run do not add up.
+    """
+
+def check_for_kernel(scenario_json: str) -> None:
+    """Checks that a kernel can run a resolved scenario.
+
+    Args:
+        scenario_json: as for `run`; queues may be any that the kernel has.
+
+    Raises:
+        ScenarioError: it cannot; the message names the key, and what would be right.
+    """
+
+def tables_from_log(scenario_json: str, folder: str) -> dict[str, dict[str, dict[str, _Column]]]:
+    """The tables of a run on a real kernel, from the logs that it left, with the interpreter lock released.
+
+    Args:
+        scenario_json: the scenario that was run.
+        folder: where the logs are.
+
+    Returns:
+        As `run`.
+
+    Raises:
+        ScenarioError: the scenario is malformed.
+        ConservationError: a log is damaged, or the packets in it do not add up.
     """
 
 def schemes() -> str:

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bakeoff.errors import UserError
+from bakeoff.errors import RunFailed, UserError
 from bakeoff.recording.atomic import sweep, write_folder
 
 KERNEL = "linux"
@@ -82,3 +82,15 @@ def remove(name: str) -> None:
         known = f"there are {', '.join(names)}" if names else "none is built"
         raise UserError(f'"{name}": no such kernel; {known}')
     shutil.rmtree(folder() / name)
+
+
+def default() -> Built:
+    """The kernel that runs guests.
+
+    Raises:
+        RunFailed: none is built.
+    """
+    found = entries()
+    if not found:
+        raise RunFailed("no kernel is built yet, and the linux world needs one: run `bakeoff kernel build`")
+    return found[-1]
