@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     use bakeoff_core::{queue, record, scheme};
+    use bakeoff_emu::qdisc;
     use bakeoff_sim::{Error, Scenario, run as simulate};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -48,6 +49,12 @@ mod _core {
     #[pyfunction]
     fn queues() -> PyResult<String> {
         to_json(queue::QUEUES)
+    }
+
+    /// How queues map to the queueing disciplines of Linux, as a JSON array.
+    #[pyfunction]
+    fn qdiscs() -> PyResult<String> {
+        to_json(qdisc::mappings())
     }
 
     /// The tables of a recording, as a JSON array.

@@ -82,14 +82,6 @@ pub(super) const MAPPING: Mapping = Mapping {
             doc: "clear the DSCP of packets that leave",
         },
         Parameter {
-            name: "ingress",
-            attribute: "TCA_CAKE_INGRESS",
-            wire: Wire::U32(15),
-            values: Values::Flag,
-            default: "false",
-            doc: "count packets that were dropped as if they had been sent",
-        },
-        Parameter {
             name: "ack_filter",
             attribute: "TCA_CAKE_ACK_FILTER",
             wire: Wire::U32(16),
@@ -107,7 +99,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
     ],
     gaps: &[
-        Gap { what: "bandwidth, autorate-ingress", why: "the link has a rate of its own, by `htb`" },
+        Gap { what: "bandwidth, ingress, autorate-ingress", why: "the link has a rate of its own, by `htb`" },
         Gap { what: "overhead, mpu, atm, ptm", why: "they count for cake's own shaper only" },
         Gap { what: "nat", why: "it needs connection tracking, without which the kernel refuses the attribute" },
         Gap { what: "fwmark", why: "nothing marks packets" },

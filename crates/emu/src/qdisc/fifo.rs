@@ -25,7 +25,7 @@ pub(super) const MAPPING: Mapping = Mapping {
     parameters: &[
         Parameter {
             name: "limit_packets",
-            attribute: "tc_fifo_qopt.limit of pfifo, pfifo_head_drop",
+            attribute: "tc_fifo_qopt.limit",
             wire: Wire::Field,
             values: Values::count(1.0, LARGEST, "packets"),
             default: "infinite",
@@ -33,7 +33,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
         Parameter {
             name: "limit_bytes",
-            attribute: "tc_fifo_qopt.limit of bfifo",
+            attribute: "tc_fifo_qopt.limit",
             wire: Wire::Field,
             values: Values::count(1.0, LARGEST, "bytes"),
             default: "infinite",
@@ -41,7 +41,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
         Parameter {
             name: "limit_time_ns",
-            attribute: "tc_fifo_qopt.limit of bfifo",
+            attribute: "tc_fifo_qopt.limit",
             wire: Wire::Field,
             values: Values::scaled(1.0, LONGEST_NS, "ns", "bytes at the link's mean rate", 1.0),
             default: "infinite",
@@ -49,7 +49,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
         Parameter {
             name: "drop",
-            attribute: "the qdisc's kind",
+            attribute: "TCA_KIND",
             wire: Wire::Field,
             values: Values::Choice { options: &[("tail", 0), ("head", HEAD)] },
             default: "tail",

@@ -34,8 +34,8 @@ pub(super) const MAPPING: Mapping = Mapping {
     queue: "red",
     qdiscs: &["red"],
     source: "net/sched/sch_red.c",
-    doc: "Thresholds are in bytes. How fast the average decays while the queue is empty follows from the link's mean \
-          rate, or from 10 Mbit/s where the link is unlimited.",
+    doc: "Thresholds are in bytes; what follows from them is computed as by `tc`. How fast the average decays while \
+          the queue is empty follows from the link's mean rate, or from 10 Mbit/s where the link is unlimited.",
     parameters: &[
         Parameter {
             name: "limit_bytes",
@@ -71,7 +71,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
         Parameter {
             name: "avpkt_bytes",
-            attribute: "tc_red_qopt.Wlog, Scell_log and TCA_RED_STAB",
+            attribute: "TCA_RED_STAB",
             wire: Wire::Field,
             values: Values::count(1.0, 65_535.0, "bytes"),
             default: "the largest packet of the link",
@@ -87,7 +87,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
         Parameter {
             name: "ecn",
-            attribute: "tc_red_qopt.flags, TC_RED_ECN",
+            attribute: "TC_RED_ECN",
             wire: Wire::Field,
             values: Values::Flag,
             default: "false",
@@ -95,7 +95,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
         Parameter {
             name: "harddrop",
-            attribute: "tc_red_qopt.flags, TC_RED_HARDDROP",
+            attribute: "TC_RED_HARDDROP",
             wire: Wire::Field,
             values: Values::Flag,
             default: "false",
@@ -103,7 +103,7 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
         Parameter {
             name: "adaptive",
-            attribute: "tc_red_qopt.flags, TC_RED_ADAPTATIVE",
+            attribute: "TC_RED_ADAPTATIVE",
             wire: Wire::Field,
             values: Values::Flag,
             default: "false",
@@ -124,8 +124,7 @@ struct Thresholds {
 }
 
 fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappable> {
-    let thresholds = Thresholds::of(settings, link)?;
-    let Thresholds { limit, min, max, average_packet, burst } = thresholds;
+    let Thresholds { limit, min, max, average_packet, burst } = Thresholds::of(settings, link)?;
     let averaging = Averaging::new(min, burst, average_packet).ok_or_else(|| {
         let least = min.div_ceil(average_packet);
         let expected = format!("{least} (min_bytes / avpkt_bytes) or more, yet so few that an average can follow them");
@@ -164,7 +163,7 @@ impl Thresholds {
             return Err(Unmappable::Missing {
                 queue: "red",
                 name: "limit_bytes",
-                expected: "the most bytes that may wait",
+                expected: "the most bytes that wait",
             });
         };
         let stated_min = stated("min_bytes");
@@ -221,7 +220,7 @@ mod tests {
             (
                 json!({ "kind": "red", "min_bytes": 3_000 }),
                 "queue red needs parameter limit_bytes in Linux, which has no default for it; set it to the most bytes \
-                 that may wait",
+                 that wait",
             ),
             (
                 json!({ "kind": "red", "limit_bytes": 15_000 }),
