@@ -13,6 +13,7 @@ __all__ = [
     "ConservationError",
     "ScenarioError",
     "check_for_kernel",
+    "qdiscs",
     "queues",
     "run",
     "schemes",
@@ -73,6 +74,15 @@ def schemes() -> str:
 
 def queues() -> str:
     """The queueing disciplines, as a JSON array of `{name, title, source, parameters, telemetry}`."""
+
+def qdiscs() -> str:
+    """How queues map to the queueing disciplines of Linux.
+
+    Returns:
+        A JSON array of `{queue, qdiscs, source, doc, parameters, gaps}`. A parameter is `{name, attribute, kind,
+        default, doc}`, and with it `min, max, unit, kernel_unit, step` of a `number`, or the `options` of a `choice` as
+        pairs of a word and the kernel's number. A gap is `{what, why}`.
+    """
 
 def tables() -> str:
     """The tables of a recording, as a JSON array of `{name, doc, columns: [{name, kind, doc}]}`."""

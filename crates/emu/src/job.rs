@@ -1,11 +1,12 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
-use bakeoff_core::hop::{HopConfig, LinkConfig};
+use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
 use bakeoff_core::scenario::{Scenario, ScenarioError};
+use bakeoff_core::units::Bytes;
 use serde_json::{Map, Value};
 
 use crate::layout::Way;
-use crate::qdisc::Qdisc;
+use crate::qdisc::{self, Qdisc};
 
 /// The queue of a hop as the experiment states it: `kind` and parameters.
 pub type QueueChoice = Map<String, Value>;
@@ -56,9 +57,17 @@ impl Job {
             Way::Forward => (&self.forward_queues, "forward"),
             Way::Reverse => (&self.reverse_queues, "reverse"),
         };
-        let limit = queues[index].get("limit_packets").and_then(Value::as_u64).unwrap_or(100_000_000) as u32;
-        let _ = name;
-        Ok(Qdisc { kind: "pfifo", options: crate::netlink::Message::attributes().raw(&limit.to_ne_bytes()) })
+        let flows = &self.scenario.flows;
+        let largest_packet = flows.iter().map(|flow| Bytes::new(flow.mss_bytes + flow.header_bytes)).max();
+        let hops = if way == Way::Forward { &self.scenario.forward } else { &self.scenario.reverse };
+        let link = qdisc::Link {
+            mean_rate: Link::<()>::new(&hops[index].link, 0, name).mean_rate(),
+            largest_packet: largest_packet.unwrap_or_default(),
+        };
+        Qdisc::from_queue(&queues[index], &link).map_err(|error| JobError::Unmappable {
+            place: format!("path.{name}.{index}.queue"),
+            problem: error.to_string(),
+        })
     }
 
     fn check(&self) -> Result<(), JobError> {
@@ -67,6 +76,10 @@ impl Job {
                 if let Some(problem) = hop_problem(hop) {
                     let place = format!("path.{direction}.{index}");
                     return Err(JobError::Unmappable { place, problem: problem.to_owned() });
+                }
+                if hop.link != LinkConfig::Unlimited {
+                    let way = if direction == "forward" { Way::Forward } else { Way::Reverse };
+                    self.qdisc(way, index)?;
                 }
             }
         }

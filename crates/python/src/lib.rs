@@ -12,6 +12,7 @@ mod _core {
 
     use bakeoff_core::{queue, record, scheme};
     use bakeoff_emu::job::Job;
+    use bakeoff_emu::qdisc;
     use bakeoff_emu::tables::{LogError, from_log};
     use bakeoff_sim::{Error, Scenario, run as simulate};
     use pyo3::create_exception;
@@ -70,6 +71,12 @@ mod _core {
     #[pyfunction]
     fn queues() -> PyResult<String> {
         to_json(queue::QUEUES)
+    }
+
+    /// How queues map to the queueing disciplines of Linux, as a JSON array.
+    #[pyfunction]
+    fn qdiscs() -> PyResult<String> {
+        to_json(qdisc::mappings())
     }
 
     /// The tables of a recording, as a JSON array.

@@ -93,9 +93,7 @@ impl Shaper {
 
 /// Puts a queue in front of the link of a device.
 pub fn leaf(device: u32, queue: &Qdisc) -> Message {
-    Message::new(RTM_NEWQDISC, CREATE, &header(device, LEAF_HANDLE, HTB_CLASS))
-        .text(TCA_KIND, queue.kind)
-        .attribute(TCA_OPTIONS, queue.options.as_bytes())
+    queue.add_to(Message::new(RTM_NEWQDISC, CREATE, &header(device, LEAF_HANDLE, HTB_CLASS)))
 }
 
 /// A wire: every packet takes its time of transmission, may be lost, and comes out after the delay.
