@@ -31,6 +31,8 @@ const ON_OFF_BACKLOG: u32 = 8 << 10;
 const READ_SEGMENTS: u32 = 8;
 /// What one call takes off a receiver.
 const READ_BYTES: usize = 1 << 20;
+/// The kernel doubles the buffer it is asked for, and grants 62.5 % of that as window to full segments.
+const BUFFER_PERCENT: u64 = 80;
 /// Larger than the kernel lets be outstanding in any case.
 const MAX_WINDOW: u64 = 1 << 30;
 /// TCP options in every segment: the time stamp.
@@ -95,8 +97,10 @@ fn start_receiver(flow: &FlowConfig, index: usize) -> Result<(), GuestError> {
     let port = RECEIVER_PORT + index as u16;
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).context(opening)?;
     TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES).set(listener.as_fd()).context(opening)?;
-    let window = flow.receive_window_bytes.unwrap_or(MAX_WINDOW).min(MAX_WINDOW) as u32;
-    TcpOption::WindowClamp(window).set(listener.as_fd()).context(opening)?;
+    if let Some(window) = flow.receive_window_bytes {
+        let bytes = window.min(MAX_WINDOW) * BUFFER_PERCENT / 100;
+        TcpOption::ReceiveBuffer(bytes as u32).set(listener.as_fd()).context(opening)?;
+    }
     if flow.traffic == TrafficConfig::Bulk {
         let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
         TcpOption::ReceiveLowAt(bytes).set(listener.as_fd()).context(opening)?;
