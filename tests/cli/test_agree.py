@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from bakeoff.experiment.catalogue import Catalogue
 from bakeoff.worlds import registry, sim
-from bakeoff.worlds.outcome import RunStopped
+from bakeoff.worlds.outcome import Outcome, RunStopped
 from bakeoff.worlds.runner import Interrupted
 
 if TYPE_CHECKING:
@@ -63,9 +62,9 @@ def worlds(monkeypatch: pytest.MonkeyPatch, here: Path, tables_of: Callable[...,
             (pl.col("queue_p95_ns") * 1.01).cast(pl.Int64).alias("queue_p95_ns"),
             (pl.col("retransmits") + 25).alias("retransmits"),
         )
-        return tables | {"flows": flows}
+        return Outcome(tables | {"flows": flows})
 
-    monkeypatch.setattr(sim, "execute", lambda run: run_in("sim", run))
+    monkeypatch.setattr(sim, "execute", lambda run: Outcome(run_in("sim", run)))
     monkeypatch.setitem(sys.modules, "pretended_linux", SimpleNamespace(execute=linux))
     monkeypatch.setitem(registry.MODULES, "linux", "pretended_linux")
     return state
@@ -184,10 +183,7 @@ def test_what_no_run_has_is_not_shown(bakeoff: Command, here: Path, worlds: Any)
     assert "Jain" not in bakeoff(*AGREE, "--repeats", "1", "--resume").out
 
 
-def test_our_model_stands_in_for_the_kernels(
-    bakeoff: Command, here: Path, worlds: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Catalogue, "check_scheme", lambda *_: None)
+def test_our_model_stands_in_for_the_kernels(bakeoff: Command, here: Path, worlds: Any) -> None:
     ended = bakeoff(*AGREE, "--scheme", "kernel:cubic,bbr", "--repeats", "1", "--json")
     assert ended.code == 0
     assert ended.err.count("our models stand in for kernel:cubic\n") == 1
@@ -199,6 +195,9 @@ def test_our_model_stands_in_for_the_kernels(
     assert found["stand_ins"] == {"sim": {"kernel:cubic": "cubic"}}
     assert {row["scheme"] for row in found["cells"]} == {"kernel:cubic", "bbr"}
     assert "TCP Cubic (kernel)" in (here / "r" / "agreement.html").read_text()
+    ended = bakeoff(*AGREE[:-1], "other", "--scheme", "kernel:cdg")
+    assert ended.code == 2
+    assert '"kernel:cdg" cannot run in sim, which has no model of it; ' in ended.err
 
 
 def test_an_interrupt_says_how_to_go_on(bakeoff: Command, worlds: Any, monkeypatch: pytest.MonkeyPatch) -> None:

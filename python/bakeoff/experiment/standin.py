@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment.base import nearest
+from bakeoff.experiment.catalogue import KERNEL
 
 if TYPE_CHECKING:
     from bakeoff.experiment.plan import Plan
 
-KERNEL = "kernel:"
 # Worlds in which no Linux kernel sends.
 _WITHOUT_KERNEL = frozenset({"sim"})
 

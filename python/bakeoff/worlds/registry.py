@@ -1,6 +1,6 @@
 """The worlds by name: which exist in this version, and where they are.
 
-A world is a module with `execute(run) -> tables`; see `runner.World`. It is imported when it is asked for.
+A world is a module with `execute(run) -> Outcome`; see `runner.World`. It is imported when it is asked for.
 """
 
 from __future__ import annotations
