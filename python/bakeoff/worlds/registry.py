@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MODULES: dict[str, str | None] = {
     "sim": "bakeoff.worlds.sim",
     "emu": None,
-    "linux": None,  # "bakeoff.worlds.linux"
+    "linux": "bakeoff.worlds.linux",
     "live": None,
 }
 
