@@ -94,6 +94,44 @@ def queues() -> str:
     return page("Queues", "A hop names one in `queue.kind`.", "", *entries(_core.queues()))
 
 
+def kernel_values(parameter: dict[str, Any]) -> tuple[str, str]:
+    """Which values a parameter of a qdisc takes, and how the kernel counts them."""
+    match parameter["kind"]:
+        case "number":
+            unit, kernel_unit = parameter["unit"], parameter["kernel_unit"]
+            values = f"{number(parameter['min'])} to {number(parameter['max'])} {unit}".strip()
+            return values, "" if kernel_unit == unit else kernel_unit
+        case "choice":
+            words = [quoted(word) for word, _ in parameter["options"]]
+            return " or ".join(words), ", ".join(str(value) for _, value in parameter["options"])
+        case _:
+            return "`true` or `false`", ""
+
+
+def qdiscs() -> str:
+    """The page of how queues map to Linux."""
+    parts = [
+        "In worlds made of real Linux a hop's queue is a queueing discipline of the kernel. A parameter that is not",
+        "stated is not sent, so that the kernel's own default applies. A value that the kernel's unit misses by more",
+        "than 1 % is refused.",
+        "",
+        "The queue is the leaf below a shaper at the link's rate, and lengths of packets are those of IP.",
+        "",
+    ]
+    for entry in json.loads(_core.qdiscs()):
+        names = " or ".join(f"`{name}`" for name in entry["qdiscs"])
+        parts += [f"## `{entry['queue']}`", "", f"Becomes {names} (Linux `{entry['source']}`). {entry['doc']}", ""]
+        parts += table(
+            ("parameter", "kernel's name", "values", "kernel's unit", "default", "meaning"),
+            (
+                (f"`{p['name']}`", f"`{p['attribute']}`", *kernel_values(p), p["default"], p["doc"])
+                for p in entry["parameters"]
+            ),
+        )
+        parts += table(("what cannot be mapped", "why"), ((gap["what"], gap["why"]) for gap in entry["gaps"]))
+    return page("Queues in Linux", *parts)
+
+
 def recording() -> str:
     """The page of the tables in a recording."""
     parts = [
@@ -165,6 +203,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "experiment.md": experiment,
     "experiment.schema.json": experiment_schema,
     "metrics.md": metrics,
+    "qdiscs.md": qdiscs,
     "queues.md": queues,
     "recording.md": recording,
     "schemes.md": schemes,

@@ -12,10 +12,13 @@ _Column: TypeAlias = (
 __all__ = [
     "ConservationError",
     "ScenarioError",
+    "check_for_kernel",
+    "qdiscs",
     "queues",
     "run",
     "schemes",
     "tables",
+    "tables_from_log",
     "telemetry",
     "version",
 ]
@@ -41,11 +44,45 @@ def run(scenario_json: str) -> dict[str, dict[str, dict[str, _Column]]]:
         ConservationError: the packets of the run do not add up.
     """
 
+def check_for_kernel(scenario_json: str) -> None:
+    """Checks that a kernel can run a resolved scenario.
+
+    Args:
+        scenario_json: as for `run`; queues may be any that the kernel has.
+
+    Raises:
+        ScenarioError: it cannot; the message names the key, and what would be right.
+    """
+
+def tables_from_log(scenario_json: str, folder: str) -> dict[str, dict[str, dict[str, _Column]]]:
+    """The tables of a run on a real kernel, from the logs that it left, with the interpreter lock released.
+
+    Args:
+        scenario_json: the scenario that was run.
+        folder: where the logs are.
+
+    Returns:
+        As `run`.
+
+    Raises:
+        ScenarioError: the scenario is malformed.
+        ConservationError: a log is damaged, or the packets in it do not add up.
+    """
+
 def schemes() -> str:
     """The congestion-control schemes, as a JSON array of `{name, title, source, parameters, telemetry}`."""
 
 def queues() -> str:
     """The queueing disciplines, as a JSON array of `{name, title, source, parameters, telemetry}`."""
+
+def qdiscs() -> str:
+    """How queues map to the queueing disciplines of Linux.
+
+    Returns:
+        A JSON array of `{queue, qdiscs, source, doc, parameters, gaps}`. A parameter is `{name, attribute, kind,
+        default, doc}`, and with it `min, max, unit, kernel_unit, step` of a `number`, or the `options` of a `choice` as
+        pairs of a word and the kernel's number. A gap is `{what, why}`.
+    """
 
 def tables() -> str:
     """The tables of a recording, as a JSON array of `{name, doc, columns: [{name, kind, doc}]}`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bakeoff.worlds import sim
-from bakeoff.worlds.outcome import RunInvalid, RunStopped
+from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tables_of: Callable[..., Any]) -> dic
         if run.id in state["fail"]:
             raise state["fail"][run.id]
         state["done"].append(run.id)
-        return tables_of(run.scenario, run.seed)
+        return Outcome(tables_of(run.scenario, run.seed))
 
     monkeypatch.setattr(sim, "execute", execute)
     return state

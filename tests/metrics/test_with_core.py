@@ -22,7 +22,7 @@ def run_at(level: str, folder: Path) -> RunSummary:
     changes = ["matrix.scheme=reno", "repeats=1", f"record.level={level}"]
     plan = expand(load("pantheon/india-ppp0", changes))
     results = ResultFolder.create(folder / level, plan)
-    results.write_run(plan.runs[0], sim.execute(plan.runs[0]))
+    results.write_run(plan.runs[0], sim.execute(plan.runs[0]).tables)
     return summarise(results.recordings()[0])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from bakeoff.errors import UserError
 from bakeoff.experiment import PlannedRun
-from bakeoff.worlds.outcome import RunInvalid, RunStopped
+from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 from bakeoff.worlds.runner import Finished, Interrupted, run_plan
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def execute(store: Any, world: Any, *, jobs: int = 4, on_finished: Any = None) -
 @pytest.mark.parametrize("jobs", [1, 3, 100])
 def test_every_run_is_executed_once(jobs: int) -> None:
     store = Memory()
-    finished = execute(store, lambda _: TABLES, jobs=jobs)
+    finished = execute(store, lambda _: Outcome(TABLES), jobs=jobs)
     assert sorted(store.complete) == [run.id for run in RUNS]
     assert sorted(entry.run.id for entry in finished) == [run.id for run in RUNS]
     assert all(entry.status == "complete" and entry.error is None for entry in finished)
@@ -58,7 +58,7 @@ def test_every_run_is_executed_once(jobs: int) -> None:
 
 def test_runs_are_started_in_order() -> None:
     store = Memory()
-    execute(store, lambda _: TABLES, jobs=1)
+    execute(store, lambda _: Outcome(TABLES), jobs=1)
     assert store.complete == [run.id for run in RUNS]
 
 
@@ -67,7 +67,7 @@ def test_runs_overlap_on_several_threads() -> None:
 
     def world(_: PlannedRun) -> Any:
         meeting.wait()
-        return TABLES
+        return Outcome(TABLES)
 
     execute(Memory(), world, jobs=4)
 
@@ -88,7 +88,7 @@ def test_a_failure_stops_one_run_only(error: BaseException, status: str, sentenc
     def world(run: PlannedRun) -> Any:
         if run.repeat == 3:
             raise error
-        return TABLES
+        return Outcome(TABLES)
 
     finished = execute(store, world)
     assert len(store.complete) == 7
@@ -105,7 +105,7 @@ def test_an_interrupt_keeps_what_is_complete_and_drops_the_rest() -> None:
     def world(run: PlannedRun) -> Any:
         if run.repeat > 2:
             assert release.wait(20)
-        return TABLES
+        return Outcome(TABLES)
 
     def on_finished(_: Finished) -> None:
         if len(store.complete) == 2:
@@ -136,7 +136,7 @@ def test_an_interrupt_waits_for_a_file_being_written() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(Interrupted):
-        execute(store, lambda _: TABLES, jobs=1, on_finished=on_finished)
+        execute(store, lambda _: Outcome(TABLES), jobs=1, on_finished=on_finished)
     assert store.complete == ["run1", "run2"]
 
 
@@ -149,7 +149,7 @@ def test_a_full_disk_stops_everything() -> None:
 
     def world(run: PlannedRun) -> Any:
         calls.append(run)
-        return TABLES
+        return Outcome(TABLES)
 
     with pytest.raises(UserError, match="no space left"):
         execute(Full(), world, jobs=1)

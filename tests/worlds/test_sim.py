@@ -100,7 +100,7 @@ def test_what_the_schema_accepts_the_core_runs(raw: dict[str, Any]) -> None:
     except UserError:
         assume(condition=False)
     assume(estimate.cost(plan.runs[0].scenario).packets < 50_000)
-    tables = sim.execute(plan.runs[0])
+    tables = sim.execute(plan.runs[0]).tables
     flows = tables["flows"]
     assert flows["flow"].to_list() == list(range(len(plan.runs[0].scenario["flows"]) + 1))
     sent, received, dropped, inside = (flows[f"{name}_packets"] for name in ("sent", "received", "dropped", "inside"))
@@ -115,7 +115,7 @@ def test_tables_are_those_that_the_core_declares() -> None:
         "path": {"forward": [{"rate": "1Mbit/s", "delay": "5ms"}]},
         "flow": [{"scheme": "reno"}],
     }
-    tables = sim.execute(expand(check_source(Source("x.toml", Path(), raw, ""), [], of_core())).runs[0])
+    tables = sim.execute(expand(check_source(Source("x.toml", Path(), raw, ""), [], of_core())).runs[0]).tables
     declared = {table["name"]: [column["name"] for column in table["columns"]] for table in json.loads(_core.tables())}
     assert {name: table.columns for name, table in tables.items()} == declared
     kinds = {kind for table in tables.values() for kind in table.dtypes}

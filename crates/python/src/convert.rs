@@ -1,7 +1,6 @@
 //! Recordings as Python sees them: numbers as numpy arrays that own the simulator's memory, words as lists.
 
-use bakeoff_core::record::Column;
-use bakeoff_sim::Recording;
+use bakeoff_core::record::{Column, Table};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -9,9 +8,9 @@ use pyo3::types::{PyDict, PyList, PyString};
 use serde::Serialize;
 
 /// `{"tables": {table: {column: values}}}`.
-pub(crate) fn to_dict(py: Python<'_>, recording: Recording) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn to_dict(py: Python<'_>, recorded: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     let tables = PyDict::new(py);
-    for table in recording.tables {
+    for table in recorded {
         let columns = PyDict::new(py);
         for (name, column) in table.columns {
             columns.set_item(name, to_values(py, column)?)?;

@@ -8,7 +8,12 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    use std::path::Path;
+
     use bakeoff_core::{queue, record, scheme};
+    use bakeoff_emu::job::Job;
+    use bakeoff_emu::qdisc;
+    use bakeoff_emu::tables::{LogError, from_log};
     use bakeoff_sim::{Error, Scenario, run as simulate};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -34,7 +39,25 @@ mod _core {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
             Error::Conservation(_) => ConservationError::new_err(error.to_string()),
         })?;
-        to_dict(py, recording)
+        to_dict(py, recording.tables)
+    }
+
+    /// Checks that a kernel can run a resolved scenario.
+    #[pyfunction]
+    fn check_for_kernel(scenario_json: &str) -> PyResult<()> {
+        Job::from_json(scenario_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        Ok(())
+    }
+
+    /// The tables of a run on a real kernel, from the logs that it left in a folder, with the interpreter lock released.
+    #[pyfunction]
+    fn tables_from_log<'py>(py: Python<'py>, scenario_json: &str, folder: &str) -> PyResult<Bound<'py, PyDict>> {
+        let tables = py.detach(|| from_log(scenario_json, Path::new(folder)));
+        let tables = tables.map_err(|error| match error {
+            LogError::Job(error) => ScenarioError::new_err(error.to_string()),
+            error => ConservationError::new_err(error.to_string()),
+        })?;
+        to_dict(py, tables)
     }
 
     /// The congestion-control schemes, as a JSON array.
@@ -48,6 +71,12 @@ mod _core {
     #[pyfunction]
     fn queues() -> PyResult<String> {
         to_json(queue::QUEUES)
+    }
+
+    /// How queues map to the queueing disciplines of Linux, as a JSON array.
+    #[pyfunction]
+    fn qdiscs() -> PyResult<String> {
+        to_json(qdisc::mappings())
     }
 
     /// The tables of a recording, as a JSON array.

@@ -15,6 +15,16 @@ from bakeoff.experiment.units import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OWN = "own:"
+"""Before the name of a scheme: bakeoff's own, in every world."""
+KERNEL = "kernel:"
+"""Before the name of a scheme: the kernel's, in worlds that have one."""
+KERNEL_CONTROLLERS = (
+    *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno"),
+    *("scalable", "vegas", "veno", "westwood", "yeah"),
+)
+"""Names of the controllers that the guest's kernel is built with, as the kernel calls them."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -97,9 +107,12 @@ class Catalogue:
         Raises:
             UserError: it is unknown; the message lacks the place.
         """
-        entry = self.schemes.get(name)
-        if entry is None:
-            raise UserError(f"{shown(name)} is not a scheme; {nearest(name, self.schemes)}")
+        if name.startswith(KERNEL):
+            plain, known = name.removeprefix(KERNEL), KERNEL_CONTROLLERS
+            if plain not in known:
+                raise UserError(f"{shown(name)} is not a controller of the kernel; {nearest(plain, known)}")
+        elif name.removeprefix(OWN) not in self.schemes:
+            raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), self.schemes)}")
 
     def check_parameter(self, scheme: str, name: str, value: Any) -> None:
         """Checks a parameter of a scheme that exists.
@@ -107,7 +120,9 @@ class Catalogue:
         Raises:
             UserError: the scheme has no such parameter, or not with this value; the message lacks the place.
         """
-        known = {parameter.name: parameter for parameter in self.schemes[scheme].parameters}
+        if scheme.startswith(KERNEL):
+            raise UserError(f"{scheme} takes no parameters; remove it")
+        known = {parameter.name: parameter for parameter in self.schemes[scheme.removeprefix(OWN)].parameters}
         if name not in known:
             raise UserError(f"{scheme} has no such parameter; {nearest(name, known)}")
         if (problem := known[name].problem(value)) is not None:

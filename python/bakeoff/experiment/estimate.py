@@ -96,7 +96,7 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
 
 def _check_bounded(scenario: Mapping[str, Any], where: str) -> None:
     for number, flow in enumerate(scenario["flows"], 1):
-        if _rate(scenario[flow["direction"]]) is not None:
+        if bottleneck_bps(scenario[flow["direction"]]) is not None:
             continue
         if flow["receive_window_bytes"] is None:
             raise UserError(
@@ -131,7 +131,7 @@ def _packets(scenario: Mapping[str, Any], direction: str) -> int:
     flows = [flow for flow in scenario["flows"] if flow["direction"] == direction]
     if not flows:
         return 0
-    rate = _rate(scenario[direction])
+    rate = bottleneck_bps(scenario[direction])
     wanted = sum(_wanted(flow, scenario) for flow in flows)
     if rate is None:
         return int(wanted)
@@ -162,7 +162,7 @@ def _rtt_ns(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> int:
     return delay_ns + 2 * int(flow["extra_delay_ns"])
 
 
-def _rate(hops: Iterable[Mapping[str, Any]]) -> float | None:
+def bottleneck_bps(hops: Iterable[Mapping[str, Any]]) -> float | None:
     """Mean rate of the narrowest hop in bit/s; None if all are unlimited."""
     rates = [rate for hop in hops if (rate := _link_rate(hop["link"])) is not None]
     return min(rates, default=None)

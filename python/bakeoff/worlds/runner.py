@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bakeoff.errors import BakeoffError
 from bakeoff.recording import Timing
-from bakeoff.worlds.outcome import RunInvalid, RunStopped
+from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from bakeoff.experiment import PlannedRun
     from bakeoff.recording.manifest import Status
 
-    World = Callable[[PlannedRun], Mapping[str, pl.DataFrame]]
+    World = Callable[[PlannedRun], Outcome]
 
 # How long a thread that is writing when the user interrupts may take to finish its file.
 _WRITE_GRACE_S = 10.0
 _POLL_S = 0.2
+_NO_MEMORY = "there was not enough memory; record less, or run fewer at a time with --jobs 1"
 
 
 class Store(Protocol):
@@ -115,15 +116,16 @@ class _Crew:
     def _one(self, run: PlannedRun) -> None:
         started = datetime.now(tz=UTC).isoformat(timespec="milliseconds")
         wall, cpu = time.perf_counter(), time.thread_time()
-        tables, status, error = self._execute(run)
-        timing = Timing(started=started, wall_s=time.perf_counter() - wall, cpu_s=time.thread_time() - cpu)
+        outcome, status, error = self._execute(run)
+        cpu_s = time.thread_time() - cpu + outcome.cpu_s
+        timing = Timing(started=started, wall_s=time.perf_counter() - wall, cpu_s=cpu_s)
         with self._gate:
             if self._stopped:
                 return
             self._writing += 1
         try:
             if error is None:
-                self._store.write_run(run, tables, timing)
+                self._store.write_run(run, outcome.tables, timing)
             else:
                 self._store.write_failure(run, error, timing, status=status)
             with self._gate:
@@ -134,17 +136,17 @@ class _Crew:
                 self._writing -= 1
                 self._gate.notify_all()
 
-    def _execute(self, run: PlannedRun) -> tuple[Mapping[str, pl.DataFrame], Status, str | None]:
+    def _execute(self, run: PlannedRun) -> tuple[Outcome, Status, str | None]:
         try:
             return self._world(run), "complete", None
         except RunStopped as error:
-            return {}, "failed", str(error)
+            return Outcome({}), "failed", str(error)
         except RunInvalid as error:
-            return {}, "invalid", str(error)
+            return Outcome({}), "invalid", str(error)
         except MemoryError:
-            return {}, "failed", "there was not enough memory; record less, or run fewer at a time with --jobs 1"
+            return Outcome({}), "failed", _NO_MEMORY
         except BaseException as error:  # noqa: BLE001 - a panic of the core is no Exception, and stops one run only
-            return {}, "failed", f"internal error: {type(error).__name__}: {error}"
+            return Outcome({}), "failed", f"internal error: {type(error).__name__}: {error}"
 
 
 def run_plan(

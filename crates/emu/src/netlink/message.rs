@@ -30,6 +30,14 @@ impl Message {
         Self { bytes: Vec::new() }
     }
 
+    /// Adds bytes as they are: a fixed structure before attributes.
+    #[must_use]
+    pub fn raw(mut self, bytes: &[u8]) -> Self {
+        self.bytes.extend_from_slice(bytes);
+        self.pad();
+        self
+    }
+
     /// Adds an attribute.
     #[must_use]
     pub fn attribute(mut self, kind: u16, value: &[u8]) -> Self {

@@ -1,0 +1,185 @@
+//! Builds namespaces, cables, routes and queueing disciplines.
+
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd};
+
+use bakeoff_core::hop::{HopConfig, LinkConfig};
+use bakeoff_core::random::RandomStream;
+use bakeoff_core::transport::stream::EcnMode;
+use bakeoff_core::units::Instant;
+
+use super::{Context, GuestError};
+use crate::job::Job;
+use crate::layout::{DeviceId, Duty, Layout, Node, Way, left_address, right_address};
+use crate::netlink::{self, Message, Shaper, Socket, Veth, VethEnd, Wire};
+use crate::sys::NetworkNamespace;
+
+/// Buffers of TCP sockets: large enough never to limit a flow.
+const TCP_MEMORY: &str = "4096 33554432 67108864";
+
+/// The namespaces of a run; entering one is how sockets are opened in it.
+pub(super) struct Network {
+    nodes: Vec<(NetworkNamespace, Socket)>,
+}
+
+/// At this time the rate of this device changes.
+#[derive(Clone, Debug)]
+pub(super) struct RateChange {
+    pub(super) time: Instant,
+    pub(super) device: DeviceId,
+    pub(super) message: Message,
+}
+
+impl Network {
+    pub(super) fn build(job: &Job, layout: &Layout) -> Result<Self, GuestError> {
+        let mut nodes = Vec::with_capacity(layout.nodes);
+        for node in 0..layout.nodes {
+            let namespace = NetworkNamespace::create().context(|| format!("making namespace {node}"))?;
+            write_setting("ip_forward", "1")?;
+            let socket = Socket::open().context(|| format!("opening netlink in namespace {node}"))?;
+            nodes.push((namespace, socket));
+        }
+        let mut network = Self { nodes };
+        network.connect(job, layout)?;
+        network.set_up_hosts(layout)?;
+        for route in &layout.routes {
+            let message = netlink::add_route(route.device.kernel_index(), route.address, route.prefix);
+            network.request(route.node, message, || format!("adding a route to {:?}", route.address))?;
+        }
+        network.install(job, layout)?;
+        Ok(network)
+    }
+
+    /// Moves the calling thread into the namespace of a node.
+    pub(super) fn enter(&self, node: Node) -> Result<(), GuestError> {
+        self.nodes[node].0.enter().context(|| format!("entering namespace {node}"))
+    }
+
+    /// Changes a rate now.
+    pub(super) fn change_rate(&mut self, layout: &Layout, change: &RateChange) -> Result<(), GuestError> {
+        self.request(layout.device(change.device).node, change.message.clone(), || "changing a rate".to_owned())
+    }
+
+    fn request(&mut self, node: Node, message: Message, what: impl FnOnce() -> String) -> Result<(), GuestError> {
+        self.nodes[node].1.request(message).context(what)
+    }
+
+    fn connect(&mut self, job: &Job, layout: &Layout) -> Result<(), GuestError> {
+        let flows = &job.scenario.flows;
+        let mtu = flows.iter().map(|flow| flow.mss_bytes + flow.header_bytes).max().unwrap_or_default() as u32;
+        for (number, cable) in layout.cables.iter().enumerate() {
+            let end = |node: Node, is_right| VethEnd {
+                index: DeviceId { cable: number, is_right }.kernel_index(),
+                namespace: self.nodes[node].0.as_fd().as_raw_fd(),
+            };
+            let veth = Veth { left: end(cable.left.node, false), right: end(cable.right.node, true), mtu };
+            self.request(cable.left.node, netlink::add_veth(&veth), || format!("making cable {number}"))?;
+            for (node, end) in [(cable.left.node, &veth.left), (cable.right.node, &veth.right)] {
+                self.request(node, netlink::bring_up(end.index), || format!("switching cable {number} on"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_up_hosts(&mut self, layout: &Layout) -> Result<(), GuestError> {
+        for (number, pair) in layout.pairs.iter().enumerate() {
+            for ((node, device), address) in [(pair.left, left_address(number)), (pair.right, right_address(number))] {
+                let message = netlink::add_address(device.kernel_index(), address);
+                self.request(node, message, || format!("adding the address {address:?}"))?;
+                self.enter(node)?;
+                write_setting("tcp_rmem", TCP_MEMORY)?;
+                write_setting("tcp_wmem", TCP_MEMORY)?;
+                write_setting("tcp_no_metrics_save", "1")?;
+                write_setting("tcp_ecn", if pair.ecn == EcnMode::Off { "0" } else { "1" })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn install(&mut self, job: &Job, layout: &Layout) -> Result<(), GuestError> {
+        for (number, cable) in layout.cables.iter().enumerate() {
+            for (device, is_right) in [(cable.left, false), (cable.right, true)] {
+                let index = DeviceId { cable: number, is_right }.kernel_index();
+                for message in discipline(job, device.duty, index)? {
+                    self.request(device.node, message, || format!("installing {:?}", device.duty))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_setting(name: &str, value: &str) -> Result<(), GuestError> {
+    let file = format!("/proc/sys/net/ipv4/{name}");
+    fs::write(&file, value).context(|| format!("setting {file}"))
+}
+
+fn hop_of(job: &Job, way: Way, index: usize) -> &HopConfig {
+    match way {
+        Way::Forward => &job.scenario.forward[index],
+        Way::Reverse => &job.scenario.reverse[index],
+    }
+}
+
+/// The rate that a link has at first; `None` if it is unlimited.
+fn first_rate(link: &LinkConfig) -> Option<u64> {
+    match link {
+        LinkConfig::Constant { rate_bps } => Some(*rate_bps),
+        LinkConfig::Schedule { steps, .. } => steps.first().map(|step| step.rate_bps),
+        _ => None,
+    }
+}
+
+fn wire(job: &Job, way: Way, index: usize, rate_bps: Option<u64>) -> Wire {
+    let hop = hop_of(job, way, index);
+    let seed = RandomStream::new(job.scenario.seed, &format!("{way:?}.{index}.netem")).below(u64::MAX);
+    Wire { rate_bps, delay_ns: hop.delay_ns, loss: hop.loss, seed }
+}
+
+fn discipline(job: &Job, duty: Duty, device: u32) -> Result<Vec<Message>, GuestError> {
+    Ok(match duty {
+        Duty::Plain => Vec::new(),
+        Duty::Delay(delay_ns) => vec![Wire { rate_bps: None, delay_ns, loss: 0.0, seed: 1 }.install(device)],
+        Duty::Wire(way, index) => {
+            vec![wire(job, way, index, first_rate(&hop_of(job, way, index).link)).install(device)]
+        }
+        Duty::Bottleneck(way, index) => {
+            let rate_bps = first_rate(&hop_of(job, way, index).link).unwrap_or(u64::MAX);
+            let mut messages = Vec::from(Shaper { rate_bps }.install(device));
+            messages.push(netlink::leaf(device, &job.qdisc(way, index)?));
+            messages
+        }
+    })
+}
+
+/// The changes that the schedules of all hops ask for before `end`.
+pub(super) fn rate_changes(job: &Job, layout: &Layout, end: Instant) -> Vec<RateChange> {
+    let mut changes = Vec::new();
+    for (number, cable) in layout.cables.iter().enumerate() {
+        for (device, is_right) in [(cable.left, false), (cable.right, true)] {
+            let id = DeviceId { cable: number, is_right };
+            let (Duty::Bottleneck(way, index) | Duty::Wire(way, index)) = device.duty else { continue };
+            for (time, rate_bps) in steps_before(&hop_of(job, way, index).link, end) {
+                let message = match device.duty {
+                    Duty::Bottleneck(..) => Shaper { rate_bps }.change(id.kernel_index()),
+                    _ => wire(job, way, index, Some(rate_bps)).change(id.kernel_index()),
+                };
+                changes.push(RateChange { time, device: id, message });
+            }
+        }
+    }
+    changes.sort_by_key(|change| change.time);
+    changes
+}
+
+/// The steps of a schedule after its first one, period after period.
+fn steps_before(link: &LinkConfig, end: Instant) -> Vec<(Instant, u64)> {
+    let LinkConfig::Schedule { steps, period_ns } = link else { return Vec::new() };
+    let end = end.as_nanos();
+    let periods = period_ns.map_or(1, |period| end.div_ceil(period));
+    (0..periods)
+        .flat_map(|number| steps.iter().map(move |step| (number * period_ns.unwrap_or(0) + step.at_ns, step.rate_bps)))
+        .filter(|(time, _)| (1..end).contains(time))
+        .map(|(time, rate)| (Instant::from_nanos(time), rate))
+        .collect()
+}

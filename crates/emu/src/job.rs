@@ -1,0 +1,154 @@
+//! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
+
+use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
+use bakeoff_core::scenario::{Scenario, ScenarioError};
+use bakeoff_core::units::Bytes;
+use serde_json::{Map, Value};
+
+use crate::layout::Way;
+use crate::qdisc::{self, Qdisc};
+
+/// The queue of a hop as the experiment states it: `kind` and parameters.
+pub type QueueChoice = Map<String, Value>;
+
+/// A scenario, and the queues of its hops.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The scenario; the queues in it mean nothing.
+    pub scenario: Scenario,
+    /// The queue of each forward hop.
+    pub forward_queues: Vec<QueueChoice>,
+    /// The queue of each reverse hop.
+    pub reverse_queues: Vec<QueueChoice>,
+}
+
+/// Why the kernel cannot run a scenario.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum JobError {
+    /// It is no scenario.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The kernel has nothing like it.
+    #[error("{place}: {problem}")]
+    Unmappable {
+        /// Where it stands.
+        place: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
+
+impl Job {
+    /// Reads and checks a scenario.
+    pub fn from_json(json: &str) -> Result<Self, JobError> {
+        let malformed = |error: serde_json::Error| ScenarioError::Malformed(error.to_string());
+        let mut value: Value = serde_json::from_str(json).map_err(malformed)?;
+        let forward_queues = take_queues(&mut value, "forward");
+        let reverse_queues = take_queues(&mut value, "reverse");
+        let scenario = Scenario::from_json(&value.to_string())?;
+        let job = Self { scenario, forward_queues, reverse_queues };
+        job.check()?;
+        Ok(job)
+    }
+
+    /// The kernel's discipline for the queue of a hop.
+    pub fn qdisc(&self, way: Way, index: usize) -> Result<Qdisc, JobError> {
+        let (queues, name) = match way {
+            Way::Forward => (&self.forward_queues, "forward"),
+            Way::Reverse => (&self.reverse_queues, "reverse"),
+        };
+        let flows = &self.scenario.flows;
+        let largest_packet = flows.iter().map(|flow| Bytes::new(flow.mss_bytes + flow.header_bytes)).max();
+        let hops = if way == Way::Forward { &self.scenario.forward } else { &self.scenario.reverse };
+        let link = qdisc::Link {
+            mean_rate: Link::<()>::new(&hops[index].link, 0, name).mean_rate(),
+            largest_packet: largest_packet.unwrap_or_default(),
+        };
+        Qdisc::from_queue(&queues[index], &link).map_err(|error| JobError::Unmappable {
+            place: format!("path.{name}.{index}.queue"),
+            problem: error.to_string(),
+        })
+    }
+
+    fn check(&self) -> Result<(), JobError> {
+        for (direction, hops) in [("forward", &self.scenario.forward), ("reverse", &self.scenario.reverse)] {
+            for (index, hop) in hops.iter().enumerate() {
+                if let Some(problem) = hop_problem(hop) {
+                    let place = format!("path.{direction}.{index}");
+                    return Err(JobError::Unmappable { place, problem: problem.to_owned() });
+                }
+                if hop.link != LinkConfig::Unlimited {
+                    let way = if direction == "forward" { Way::Forward } else { Way::Reverse };
+                    self.qdisc(way, index)?;
+                }
+            }
+        }
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            if flow.send_jitter_ns > 0 {
+                return Err(JobError::Unmappable {
+                    place: format!("flow.{}.send_jitter", index + 1),
+                    problem: "real senders have no such setting; leave it out".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the queues of a direction out, and leaves one that every scenario may have.
+fn take_queues(scenario: &mut Value, direction: &str) -> Vec<QueueChoice> {
+    let Some(hops) = scenario.get_mut(direction).and_then(Value::as_array_mut) else { return Vec::new() };
+    let placeholder = || serde_json::json!({"kind": "fifo"});
+    hops.iter_mut()
+        .map(|hop| match hop.get_mut("queue").map(|queue| std::mem::replace(queue, placeholder())) {
+            Some(Value::Object(queue)) => queue,
+            _ => Map::new(),
+        })
+        .collect()
+}
+
+fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
+    match &hop.link {
+        LinkConfig::Trace { .. } => Some("the kernel has no link that follows a trace; give a rate or a schedule"),
+        LinkConfig::Poisson { .. } => Some("the kernel has no link with random gaps; give a rate or a schedule"),
+        LinkConfig::Schedule { steps, .. } if steps.iter().any(|step| step.rate_bps == 0) => {
+            Some("the kernel's shaper cannot stop altogether; give every step a rate above zero")
+        }
+        _ if hop.jitter_ns > 0 => Some("the kernel's jitter reorders packets, ours never does; leave jitter out"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+    use super::*;
+
+    fn scenario(link: &str, queue: &str) -> String {
+        format!(
+            r#"{{"seed": 1, "duration_ns": 1000000000, "record": {{"level": "summary", "interval_ns": 100000000}},
+                "forward": [{{"link": {link}, "queue": {queue}, "delay_ns": 20000000}}],
+                "reverse": [{{"link": {{"kind": "unlimited"}}, "queue": {{"kind": "fifo"}}, "delay_ns": 20000000}}],
+                "flows": [{{"scheme": "kernel:reno", "traffic": {{"kind": "bulk"}}, "start_ns": 0, "stop_ns": 1000000000}}]}}"#
+        )
+    }
+
+    #[test]
+    fn a_queue_that_the_simulator_lacks_is_kept_for_the_kernel() {
+        let json = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "codel", "ecn": true}"#);
+        let job = Job::from_json(&json).unwrap();
+        assert_eq!(job.forward_queues[0]["kind"], "codel");
+        assert_eq!(job.reverse_queues[0]["kind"], "fifo");
+    }
+
+    #[test]
+    fn what_the_kernel_lacks_is_refused() {
+        let json = scenario(r#"{"kind": "trace", "opportunities_ms": [1]}"#, r#"{"kind": "fifo"}"#);
+        let error = Job::from_json(&json).unwrap_err();
+        assert!(
+            error.to_string().starts_with("path.forward.0: the kernel has no link that follows a trace"),
+            "{error}"
+        );
+    }
+}

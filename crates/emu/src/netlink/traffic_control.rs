@@ -1,0 +1,139 @@
+//! Links and wires out of the kernel's queueing disciplines: htb is the link, with the experiment's queue as its leaf;
+//! netem on the next device is the wire.
+//!
+//! Sizes are those of IP packets: a size table takes the Ethernet header off again, which the kernel counts.
+
+use super::{CREATE, Message, REPLACE};
+use crate::qdisc::Qdisc;
+
+const RTM_NEWQDISC: u16 = 36;
+const RTM_NEWTCLASS: u16 = 40;
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_STAB: u16 = 8;
+const TCA_STAB_BASE: u16 = 1;
+const TC_H_ROOT: u32 = 0xffff_ffff;
+const ETHERNET_HEADER: i32 = 14;
+
+const HTB_HANDLE: u32 = 0x0001_0000;
+const HTB_CLASS: u32 = 0x0001_0001;
+const LEAF_HANDLE: u32 = 0x0002_0000;
+const TCA_HTB_PARMS: u16 = 1;
+const TCA_HTB_INIT: u16 = 2;
+const TCA_HTB_RATE64: u16 = 6;
+const TCA_HTB_CEIL64: u16 = 7;
+const HTB_VERSION: u32 = 3;
+/// `TC_LINKLAYER_ETHERNET`: lengths as they are, without a rate table.
+const LINKLAYER: u8 = 1;
+/// One tick of 64 ns: the bucket never holds more than a moment, so that packets never leave back to back.
+const BURST_TICKS: u32 = 1;
+
+const NETEM_HANDLE: u32 = 0x0003_0000;
+const TCA_NETEM_RATE: u16 = 6;
+const TCA_NETEM_RATE64: u16 = 8;
+const TCA_NETEM_LATENCY64: u16 = 10;
+const TCA_NETEM_PRNG_SEED: u16 = 14;
+/// More packets than any wire holds.
+const NETEM_LIMIT: u32 = 10_000_000;
+/// Netem rounds each packet's time by itself; a wire that is faster by this part never holds up the link.
+const WIRE_SPEED_UP: u64 = 10_000;
+
+/// `struct tcmsg`.
+fn header(device: u32, handle: u32, parent: u32) -> Vec<u8> {
+    [0, device, handle, parent, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+}
+
+/// Lengths without the Ethernet header, for this discipline and all below it.
+fn ip_sizes(message: Message) -> Message {
+    let mut base = vec![0; 4];
+    base.extend_from_slice(&(-ETHERNET_HEADER).to_ne_bytes());
+    base.extend_from_slice(&[0; 16]);
+    message.nested(TCA_STAB, &Message::attributes().attribute(TCA_STAB_BASE, &base))
+}
+
+/// A link of a constant rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shaper {
+    /// Its rate.
+    pub rate_bps: u64,
+}
+
+impl Shaper {
+    /// Puts it on a device that sends without limit so far.
+    pub fn install(self, device: u32) -> [Message; 2] {
+        let glob: Vec<u8> =
+            [HTB_VERSION, 10, HTB_CLASS & 0xffff, 0, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
+        let options = Message::attributes().attribute(TCA_HTB_INIT, &glob);
+        let root = Message::new(RTM_NEWQDISC, CREATE, &header(device, HTB_HANDLE, TC_H_ROOT)).text(TCA_KIND, "htb");
+        [ip_sizes(root).nested(TCA_OPTIONS, &options), self.class(device, CREATE)]
+    }
+
+    /// Changes the rate of the link that is there.
+    pub fn change(self, device: u32) -> Message {
+        self.class(device, REPLACE)
+    }
+
+    fn class(self, device: u32, flags: u16) -> Message {
+        let bytes_per_second = self.rate_bps / 8;
+        let mut specification = vec![0, LINKLAYER, 0, 0, 0, 0, 0, 0];
+        specification.extend_from_slice(&u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
+        let mut parameters = specification.repeat(2);
+        for word in [BURST_TICKS, BURST_TICKS, 1_514, 0, 0] {
+            parameters.extend_from_slice(&word.to_ne_bytes());
+        }
+        let options = Message::attributes()
+            .attribute(TCA_HTB_PARMS, &parameters)
+            .u64(TCA_HTB_RATE64, bytes_per_second)
+            .u64(TCA_HTB_CEIL64, bytes_per_second);
+        Message::new(RTM_NEWTCLASS, flags, &header(device, HTB_CLASS, HTB_HANDLE))
+            .text(TCA_KIND, "htb")
+            .nested(TCA_OPTIONS, &options)
+    }
+}
+
+/// Puts a queue in front of the link of a device.
+pub fn leaf(device: u32, queue: &Qdisc) -> Message {
+    queue.add_to(Message::new(RTM_NEWQDISC, CREATE, &header(device, LEAF_HANDLE, HTB_CLASS)))
+}
+
+/// A wire: every packet takes its time of transmission, may be lost, and comes out after the delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wire {
+    /// Rate of the link before it; `None` if that is unlimited.
+    pub rate_bps: Option<u64>,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Fixes which.
+    pub seed: u64,
+}
+
+impl Wire {
+    /// Puts it on a device that sends without delay so far.
+    pub fn install(self, device: u32) -> Message {
+        self.message(device, CREATE)
+    }
+
+    /// Changes the wire that is there.
+    pub fn change(self, device: u32) -> Message {
+        self.message(device, REPLACE)
+    }
+
+    fn message(self, device: u32, flags: u16) -> Message {
+        let loss = (self.loss * f64::from(u32::MAX)).round() as u32;
+        let fixed: Vec<u8> = [0, NETEM_LIMIT, loss, 0, 0, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
+        let mut options = Message::attributes()
+            .raw(&fixed)
+            .u64(TCA_NETEM_LATENCY64, self.delay_ns)
+            .u64(TCA_NETEM_PRNG_SEED, self.seed);
+        if let Some(rate_bps) = self.rate_bps {
+            let bytes_per_second = rate_bps / 8 + rate_bps / 8 / WIRE_SPEED_UP;
+            let mut rate = vec![0; 16];
+            rate[..4].copy_from_slice(&u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
+            options = options.attribute(TCA_NETEM_RATE, &rate).u64(TCA_NETEM_RATE64, bytes_per_second);
+        }
+        let root = Message::new(RTM_NEWQDISC, flags, &header(device, NETEM_HANDLE, TC_H_ROOT)).text(TCA_KIND, "netem");
+        ip_sizes(root).attribute(TCA_OPTIONS, options.as_bytes())
+    }
+}

@@ -1,0 +1,81 @@
+//! System calls that the standard library lacks, as safe functions. Linux only.
+
+mod namespace;
+mod packet;
+mod tcp;
+mod time;
+
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+pub use namespace::{NetworkNamespace, mount, power_off};
+pub use packet::{Batch, Captured, PacketSocket};
+pub use tcp::{TcpInfo, TcpOption, TcpSocket};
+pub use time::{monotonic, realtime, sleep_until};
+
+/// The result of a call that returns -1 and sets `errno` on failure.
+fn checked(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Opens a socket that is closed when it is dropped.
+#[expect(unsafe_code, reason = "socket(2)")]
+pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: no memory is passed; a descriptor that is not negative is new and ours.
+    unsafe {
+        let descriptor = checked(libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol))?;
+        Ok(OwnedFd::from_raw_fd(descriptor))
+    }
+}
+
+/// Lets netlink say in words what it refuses, and not repeat what was asked.
+pub fn explain_errors(socket: &OwnedFd) -> io::Result<()> {
+    for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
+        set_option(socket.as_fd(), libc::SOL_NETLINK, option, &1_i32.to_ne_bytes())?;
+    }
+    Ok(())
+}
+
+/// Sends bytes over a socket that knows where to.
+#[expect(unsafe_code, reason = "send(2)")]
+pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of one slice.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// Waits for bytes and returns how many came.
+#[expect(unsafe_code, reason = "recv(2)")]
+pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of one slice, which lives across the call.
+    let received = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    usize::try_from(received).map_err(|_| io::Error::last_os_error())
+}
+
+/// Takes up to `length` bytes off a TCP socket without copying them; 0 when the other end has closed.
+#[expect(unsafe_code, reason = "recv(2)")]
+pub fn discard(socket: BorrowedFd<'_>, length: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC TCP throws the bytes away and never touches the pointer (tcp(7)).
+    let received = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), length, libc::MSG_TRUNC) };
+    usize::try_from(received).map_err(|_| io::Error::last_os_error())
+}
+
+/// Sets a socket option to the bytes of `value`.
+#[expect(unsafe_code, reason = "setsockopt(2)")]
+fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
+    // SAFETY: the pointer and the length are those of one slice.
+    let done = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
+    };
+    checked(done).map(|_| ())
+}
+
+/// Reads a socket option into `value` and returns how many bytes it has.
+#[expect(unsafe_code, reason = "getsockopt(2)")]
+fn get_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<usize> {
+    let mut length = value.len() as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of one slice, which lives across the call.
+    let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut length) };
+    checked(done).map(|_| length as usize)
+}

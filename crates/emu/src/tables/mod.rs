@@ -1,0 +1,301 @@
+//! From the log of a run to the tables that all worlds share.
+
+mod journey;
+mod segment;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use bakeoff_core::hop::{Count, Link};
+use bakeoff_core::packet::FlowId;
+use bakeoff_core::queue::Reason;
+use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
+use bakeoff_core::scenario::Level;
+use bakeoff_core::traffic::TrafficConfig;
+use bakeoff_core::units::{Bytes, Duration, Instant};
+
+use self::journey::{Journeys, Passage, sojourn};
+use self::segment::{Data, InOrder, Unwrapper, tcp_ack, tcp_data};
+use crate::job::{Job, JobError};
+use crate::layout::{Layout, Way};
+use crate::log::{
+    PACKET_BYTES, PACKETS_FILE, PacketRecord, QUANTITIES, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE, SENDER_PORT,
+    SampleRecord, TIMEOUTS,
+};
+
+/// Why a log gives no tables.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The job is none.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A file cannot be read.
+    #[error("{file}: {error}")]
+    File {
+        /// Which.
+        file: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file ends within a record.
+    #[error("{file}: ends within a record")]
+    Cut {
+        /// Which.
+        file: String,
+    },
+    /// A packet came out of nowhere.
+    #[error("a packet passed tap {tap} at {time_ns} ns that nobody had sent")]
+    Unsent {
+        /// Where.
+        tap: usize,
+        /// When.
+        time_ns: u64,
+    },
+    /// The counts of the run do not agree.
+    #[error("packets do not add up: {0}")]
+    Conservation(String),
+}
+
+/// Reads the logs that a job left in a folder and makes its tables.
+pub fn from_log(job_json: &str, folder: &Path) -> Result<Vec<Table>, LogError> {
+    let job = Job::from_json(job_json)?;
+    let layout = Layout::of(&job.scenario);
+    let mut run = Run::new(&job, &layout);
+    for record in read_records::<PACKET_BYTES>(&folder.join(PACKETS_FILE))?.as_chunks().0 {
+        run.add(&PacketRecord::decode(record));
+    }
+    run.match_up()?;
+    let samples = read_records::<SAMPLE_BYTES>(&folder.join(SAMPLES_FILE))?;
+    let samples: Vec<_> = samples.as_chunks().0.iter().map(SampleRecord::decode).collect();
+    run.tables(&samples)
+}
+
+fn read_records<const BYTES: usize>(path: &Path) -> Result<Vec<u8>, LogError> {
+    let file = path.display().to_string();
+    let bytes = fs::read(path).map_err(|error| LogError::File { file: file.clone(), error })?;
+    if bytes.len().is_multiple_of(BYTES) { Ok(bytes) } else { Err(LogError::Cut { file }) }
+}
+
+/// Backlog of a queue at the end of every interval, as differences to the interval before.
+#[derive(Clone, Debug)]
+struct Backlog {
+    packets: Vec<i64>,
+    bytes: Vec<i64>,
+}
+
+impl Backlog {
+    /// A packet of this size waits from the first of these intervals to before the second.
+    fn add(&mut self, from: u64, to: u64, size: Bytes) {
+        for (index, sign) in [(from, 1), (to, -1)] {
+            if let Some(packets) = self.packets.get_mut(index as usize) {
+                *packets += sign;
+                self.bytes[index as usize] += sign * size.count() as i64;
+            }
+        }
+    }
+}
+
+struct Run<'a> {
+    job: &'a Job,
+    layout: &'a Layout,
+    end: Instant,
+    interval: Duration,
+    /// Journeys of data and of acks, per flow.
+    journeys: Vec<[Journeys; 2]>,
+    recorder: Recorder,
+    hops: Vec<HopAccount>,
+    backlogs: Vec<Backlog>,
+}
+
+impl<'a> Run<'a> {
+    fn new(job: &'a Job, layout: &'a Layout) -> Self {
+        let scenario = &job.scenario;
+        let journeys = layout.flows.iter().map(|flow| [Journeys::new(&flow.data), Journeys::new(&flow.acks)]).collect();
+        let intervals = match scenario.record.level {
+            Level::Summary => 0,
+            _ => scenario.duration_ns / scenario.record.interval_ns,
+        } as usize;
+        let backlog = Backlog { packets: vec![0; intervals], bytes: vec![0; intervals] };
+        Self {
+            job,
+            layout,
+            end: Instant::from_nanos(scenario.duration_ns),
+            interval: Duration::from_nanos(scenario.record.interval_ns),
+            journeys,
+            recorder: Recorder::new(scenario.record, layout.hops.len(), layout.flows.len()),
+            hops: layout
+                .hops
+                .iter()
+                .map(|hop| HopAccount { name: hop.name.clone(), ..HopAccount::default() })
+                .collect(),
+            backlogs: vec![backlog; layout.hops.len()],
+        }
+    }
+
+    /// Sorts a record to its flow; packets of nobody's flow are no part of the run.
+    fn add(&mut self, record: &PacketRecord) {
+        let (source, destination) = (record.source_port, record.destination_port);
+        let (flow, direction) = match (source.checked_sub(RECEIVER_PORT), destination.checked_sub(RECEIVER_PORT)) {
+            (None, Some(flow)) if source.checked_sub(SENDER_PORT) == Some(flow) => (flow, 0),
+            (Some(flow), None) if destination.checked_sub(SENDER_PORT) == Some(flow) => (flow, 1),
+            _ => return,
+        };
+        if let Some(journeys) = self.journeys.get_mut(usize::from(flow)) {
+            journeys[direction].add(record);
+        }
+    }
+
+    fn match_up(&mut self) -> Result<(), LogError> {
+        self.journeys.iter_mut().flatten().try_for_each(Journeys::match_up)
+    }
+
+    fn tables(mut self, samples: &[SampleRecord]) -> Result<Vec<Table>, LogError> {
+        let journeys = std::mem::take(&mut self.journeys);
+        let mut accounts = Vec::with_capacity(journeys.len());
+        for (index, [data, acks]) in journeys.iter().enumerate() {
+            accounts.push(self.account_for(index, data, acks, samples));
+        }
+        self.sample_hops();
+        self.sample_telemetry(samples);
+        self.recorder.check(&self.hops).map_err(LogError::Conservation)?;
+        Ok(self.recorder.tables(&self.hops, &accounts))
+    }
+
+    fn account_for(&mut self, index: usize, data: &Journeys, acks: &Journeys, samples: &[SampleRecord]) -> FlowAccount {
+        let flow = FlowId(index as u32);
+        let mut unwrapper = Unwrapper::default();
+        let pieces: Vec<_> = data.sent.iter().map(|record| tcp_data(record, &mut unwrapper)).collect();
+        let mut highest = 0;
+        let mut retransmissions = 0;
+        for (number, piece) in pieces.iter().enumerate() {
+            let is_repeated = piece.is_some_and(|piece| piece.end > piece.start && piece.start < highest);
+            highest = piece.map_or(highest, |piece| highest.max(piece.end));
+            retransmissions += u64::from(is_repeated && data.sent[number].time <= self.end);
+            self.follow(data, flow, true, number, is_repeated);
+        }
+        for number in 0..acks.sent.len() {
+            self.follow(acks, flow, false, number, false);
+        }
+        let goodput = self.goodput(index, data, &pieces);
+        let mut timeouts = samples.iter().filter(|sample| sample.flow == flow.0 && is_timeouts(sample));
+        FlowAccount {
+            start: self.job.scenario.start_of(index),
+            stop: self.job.scenario.stop_of(index),
+            goodput,
+            retransmissions,
+            timeouts: timeouts.next().map_or(0, |sample| sample.value as u64),
+            completed: self.completion(index, data, acks),
+        }
+    }
+
+    /// Tells the recorder of one packet, from its sending to its end.
+    fn follow(&mut self, journeys: &Journeys, flow: FlowId, is_data: bool, number: usize, is_repeated: bool) {
+        let mut packet = journeys.packet(flow, is_data, number);
+        if packet.sent > self.end {
+            return;
+        }
+        packet.is_retransmission = is_repeated;
+        self.recorder.is_sent(&packet);
+        for points in journeys.hops() {
+            let (entry, link, passage) = journeys.passage(*points, number, self.end);
+            if passage == Passage::Absent {
+                return;
+            }
+            let hop = &mut self.hops[points.hop];
+            hop.accepted.add(packet.size);
+            packet.sojourn = sojourn(entry, link);
+            packet.queued_for += packet.sojourn;
+            match passage {
+                Passage::Out(_) => {
+                    hop.delivered.add(packet.size);
+                    self.recorder.leaves_hop(points.hop, &packet);
+                }
+                Passage::DroppedByQueue => self.recorder.is_dropped(points.hop, &packet, Reason::Overlimit),
+                Passage::LostOnWire => self.recorder.is_dropped(points.hop, &packet, Reason::Loss),
+                Passage::Inside | Passage::Absent => hop.inside.add(packet.size),
+            }
+            if link != Instant::FAR_FUTURE {
+                let interval = self.interval.as_nanos();
+                let index = |time: Instant| (time.as_nanos().div_ceil(interval)).max(1) - 1;
+                self.backlogs[points.hop].add(index(entry), index(link), packet.size);
+            }
+            let Passage::Out(time) = passage else { return };
+            if points.exit == journeys.hops()[journeys.hops().len() - 1].exit {
+                self.recorder.is_received(&packet, time);
+            }
+        }
+    }
+
+    /// What the application of a receiver had at the end of the run, and at the end of every interval before.
+    fn goodput(&mut self, flow: usize, data: &Journeys, pieces: &[Option<Data>]) -> Bytes {
+        let mut stream = InOrder::default();
+        let mut arrivals = data.arrivals(self.end).into_iter().peekable();
+        let has_series = self.job.scenario.record.level >= Level::Series;
+        let mut now = self.job.scenario.start_of(flow);
+        now = Instant::from_nanos(now.as_nanos().div_ceil(self.interval.as_nanos()).max(1) * self.interval.as_nanos());
+        while has_series && now <= self.end {
+            while let Some((_, number)) = arrivals.next_if(|(time, _)| *time <= now) {
+                pieces[number].into_iter().for_each(|piece| stream.add(piece));
+            }
+            self.recorder.sample_goodput(flow, Bytes::new(stream.next), now);
+            now += self.interval;
+        }
+        for (_, number) in arrivals {
+            pieces[number].into_iter().for_each(|piece| stream.add(piece));
+        }
+        Bytes::new(stream.next)
+    }
+
+    /// When the ack for the last byte of a finite transfer arrived.
+    fn completion(&self, flow: usize, data: &Journeys, acks: &Journeys) -> Option<Instant> {
+        let TrafficConfig::Finite { size_bytes } = self.job.scenario.flows[flow].traffic else { return None };
+        let mut unwrapper = Unwrapper::default();
+        tcp_data(data.sent.first()?, &mut unwrapper)?;
+        let mut arrivals = acks.arrivals(self.end).into_iter();
+        arrivals.find(|(_, number)| tcp_ack(&acks.sent[*number], &mut unwrapper) >= size_bytes).map(|(time, _)| time)
+    }
+
+    /// Backlog and capacity of every hop.
+    fn sample_hops(&mut self) {
+        let scenario = &self.job.scenario;
+        let mut links: Vec<_> = (self.layout.hops.iter())
+            .map(|hop| {
+                let config = hop.place.map(|(way, index)| match way {
+                    Way::Forward => &scenario.forward[index],
+                    Way::Reverse => &scenario.reverse[index],
+                });
+                config.map(|config| Link::<()>::new(&config.link, scenario.seed, &hop.name))
+            })
+            .collect();
+        for (account, link) in self.hops.iter_mut().zip(&mut links) {
+            account.capacity = link.as_mut().and_then(|link| link.capacity(Instant::ZERO, self.end));
+        }
+        let mut waiting = vec![(0, 0); self.hops.len()];
+        for index in 0..self.backlogs.first().map_or(0, |backlog| backlog.packets.len()) {
+            let now = Instant::from_nanos(self.interval.as_nanos() * (index as u64 + 1));
+            for (hop, (packets, bytes)) in waiting.iter_mut().enumerate() {
+                *packets += self.backlogs[hop].packets[index];
+                *bytes += self.backlogs[hop].bytes[index];
+                let backlog = Count { packets: *packets as u64, bytes: *bytes as u64 };
+                let capacity = links[hop].as_mut().and_then(|link| link.capacity(now - self.interval, now));
+                self.recorder.sample_hop(&self.hops[hop].name, HopSample { backlog, capacity }, now);
+            }
+        }
+    }
+
+    fn sample_telemetry(&mut self, samples: &[SampleRecord]) {
+        if self.job.scenario.record.level < Level::Series {
+            return;
+        }
+        for sample in samples.iter().filter(|sample| !is_timeouts(sample)) {
+            if let Some(name) = QUANTITIES.get(sample.quantity as usize) {
+                self.recorder.sample_telemetry(sample.flow as usize, name, sample.value, sample.time);
+            }
+        }
+    }
+}
+
+fn is_timeouts(sample: &SampleRecord) -> bool {
+    QUANTITIES.get(sample.quantity as usize) == Some(&TIMEOUTS)
+}
