@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bakeoff.kernel import cache, command, patches
+from bakeoff.kernel import apt, cache, command, configuration, patches
 
 if TYPE_CHECKING:
     import subprocess
@@ -73,7 +73,7 @@ def machine(here: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine.tools.mkdir()
     for name in command.TOOLS | command.FETCHING | {"strip": ""}:
         machine.program(name, "#!/bin/sh\n")
-    for name in (*REAL, "sh", "cp", "env", "tail", "chmod", "cat"):
+    for name in (*REAL, "sh", "cp", "env", "tail", "chmod", "mkdir", "gzip"):
         found = shutil.which(name)
         assert found is not None
         (machine.tools / name).unlink(missing_ok=True)
@@ -140,6 +140,38 @@ def test_another_source_of_the_same_version_is_another_kernel(bakeoff: Command, 
     third = build(tarball)
     assert len({first, second, third}) == 3
     assert {built.name for built in cache.entries()} == {first, second, third}
+
+
+def test_another_configuration_is_another_kernel(
+    bakeoff: Command, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build() -> str:
+        return bakeoff("kernel", "build", "--source", str(machine.tree)).out.strip()
+
+    first = build()
+    monkeypatch.setitem(configuration.BUILD_ENVIRONMENT, "KBUILD_BUILD_USER", "other")
+    assert build() != first
+
+
+def test_the_distributions_kernel_is_the_default_beside_one_of_the_same_tarball(
+    bakeoff: Command, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tarball = machine.folder / "linux-source-7.3.tar.gz"
+    with tarfile.open(tarball, "w:gz") as file:
+        file.add(machine.tree, arcname="linux-source-7.3")
+    (machine.folder / "sources.list").write_text("deb http://mirror.example/debian trixie main\n")
+    monkeypatch.setattr(apt, "MACHINE", machine.folder)
+    machine.program(
+        "apt-get", '#!/bin/sh\ncase "$*" in *download*) : > linux-source-7.3_7.3.4-1~bpo13+1_all.deb;; esac\n'
+    )
+    machine.program("dpkg-deb", f'#!/bin/sh\nmkdir -p "$3/usr/src"; cp {tarball} "$3/usr/src"\n')
+    given = bakeoff("kernel", "build", "--source", str(tarball)).out.strip()
+    assert cache.default().name == given
+    ended = bakeoff("kernel", "build")
+    assert ended.code == 0, ended.err
+    default = cache.default()
+    assert f"{default.name}\n" == ended.out != f"{given}\n"
+    assert (default.source, default.from_distribution) == ("linux-source-7.3 7.3.4-1~bpo13+1", True)
 
 
 @pytest.mark.parametrize(

@@ -50,5 +50,6 @@ def test_a_kernel_that_hangs_is_ended_with_all_its_processes(tmp_path: Path, mon
 
 def test_a_kernel_that_spins_is_ended_by_its_cpu_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot, "CPU_LIMIT_S", 1)
+    monkeypatch.setattr(boot, "WALL_LIMIT_S", 30)
     with pytest.raises(RunFailed, match=r"does not boot: begun$"):
         boot.verify(pretend(tmp_path, "echo begun; while :; do :; done"), tmp_path)

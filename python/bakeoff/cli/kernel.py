@@ -23,7 +23,7 @@ def command() -> None:
 def build(source: Path | None, jobs: int | None) -> None:
     """Build a kernel from the distribution's source, or from a source of your own.
 
-    It takes about eight minutes of one processor, 1 GB of disk meanwhile and 7 MB for good.
+    It takes about eight minutes of one processor, 600 MB of disk meanwhile and 7 MB for good.
     """
     from bakeoff.kernel.build import build as build_kernel  # noqa: PLC0415 - only this command needs it
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOG = "build.log"
-_NEEDED_BYTES = 1_200_000_000
+_NEEDED_BYTES = 800_000_000
 
 
 def build(given: Path | None, jobs: int, say: Callable[[str], None]) -> cache.Built:
