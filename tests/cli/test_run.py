@@ -63,7 +63,7 @@ def test_a_run_leaves_recordings_and_a_report(bakeoff: Command, here: Path, worl
     assert "TCP Cubic" in page
     assert "not implemented" in page
     assert "TCP Cubic" in ended.out
-    assert "4 runs on " in ended.err
+    assert "4 runs in sim on " in ended.err
     assert "report: results/india-ppp0/" in ended.err
 
 
@@ -87,7 +87,7 @@ def test_a_failed_run_is_reported_and_resumed(bakeoff: Command, world: Any) -> N
     ended = bakeoff(*TWO_SCHEMES, "--resume")
     assert ended.code == 0
     assert sorted(world["done"]) == ["bbr_run1", "cubic_run2"]
-    assert "2 runs (2 complete already)" in ended.err
+    assert "2 runs (2 complete already) in sim" in ended.err
 
 
 def test_a_truncated_recording_is_run_again(bakeoff: Command, here: Path, world: Any) -> None:

@@ -82,7 +82,7 @@ def test_a_wrong_command_line_is_one_sentence_and_2(bakeoff: Command, words: lis
     assert ended.out == ""
 
 
-@pytest.mark.parametrize("world", ["emu", "linux", "live"])
+@pytest.mark.parametrize("world", ["emu", "live"])
 def test_other_worlds_are_refused(bakeoff: Command, world: str) -> None:
     ended = bakeoff("run", "dumbbell/one-cubic", "--world", world)
     assert ended.code == 2

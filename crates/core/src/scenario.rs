@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::hop::{HopConfig, LinkConfig};
+use crate::packet::FlowId;
 use crate::random::RandomStream;
-use crate::scheme::{ParameterError, Value};
-use crate::traffic::TrafficConfig;
-use crate::transport::stream::{EcnMode, Pacing, StreamConfig};
+use crate::scheme::{self, ParameterError, Parameters, Setup, Value};
+use crate::traffic::{Source, TrafficConfig};
+use crate::transport::stream::{EcnMode, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
@@ -169,6 +170,25 @@ impl Scenario {
         let mut random = RandomStream::new(self.seed, &format!("flow{}.start", flow + 1));
         let jitter = if self.start_jitter_ns == 0 { 0 } else { random.below(self.start_jitter_ns) };
         Instant::from_nanos(self.flows[flow].start_ns) + Duration::from_nanos(jitter)
+    }
+
+    /// The two ends of the flow with this index, whose scheme is the one called `scheme`.
+    pub fn ends(&self, flow: usize, scheme: &str) -> Result<(Sender, Receiver), ScenarioError> {
+        let config = &self.flows[flow];
+        let random = |part: &str| RandomStream::new(self.seed, &format!("flow{}.{part}", flow + 1));
+        let (id, stream, start) = (FlowId(flow as u32), config.stream(), self.start_of(flow));
+        let setup = Setup {
+            mss: stream.mss,
+            packet_size: stream.packet_size(),
+            is_paced: stream.pacing == Pacing::Internal,
+            random: random("scheme"),
+            parameters: Parameters::default(),
+        };
+        let scheme = scheme::build(scheme, &config.parameters, setup)
+            .map_err(|error| ScenarioError::Scheme { flow: flow + 1, error })?;
+        let source = Source::new(&config.traffic, start, random("traffic"));
+        let sender = Sender::new(id, stream, scheme, source, start, random("send"));
+        Ok((sender, Receiver::new(id, stream)))
     }
 
     /// When the flow with this index falls silent, at the latest with the run.

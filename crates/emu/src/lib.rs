@@ -16,3 +16,4 @@ pub mod qdisc;
 #[cfg(target_os = "linux")]
 pub mod sys;
 pub mod tables;
+pub mod udp;

@@ -1,6 +1,8 @@
 //! The log of a run: every packet at every point where it was looked at, as records of a fixed size, and samples of the
 //! senders' inner state. Numbers are little-endian.
 
+use bakeoff_core::record::TELEMETRY;
+use bakeoff_core::scheme::SCHEMES;
 use bakeoff_core::units::Instant;
 
 use crate::layout::Point;
@@ -118,21 +120,13 @@ impl PacketRecord {
     }
 }
 
-/// What can be sampled of a sender, by its number in the log: the names that recordings use, and the retransmission
-/// timeouts at the end of the flow.
-pub const QUANTITIES: &[&str] = &[
-    "cwnd",
-    "ssthresh",
-    "in_flight",
-    "state",
-    "srtt",
-    "min_rtt",
-    "pacing_rate",
-    "bw",
-    "pacing_gain",
-    "cwnd_gain",
-    TIMEOUTS,
-];
+/// What can be sampled of a sender, by its number in the log: the names that recordings use for every sender and for
+/// those of some scheme, and the retransmission timeouts at the end of the flow.
+pub fn quantities() -> impl Iterator<Item = &'static str> {
+    let of_schemes = SCHEMES.iter().flat_map(|entry| entry.info.telemetry);
+    TELEMETRY.iter().chain(of_schemes).map(|quantity| quantity.name).chain([TIMEOUTS])
+}
+
 /// The name under which the number of timeouts is logged; it goes into the table of flows.
 pub const TIMEOUTS: &str = "timeouts";
 
@@ -143,16 +137,16 @@ pub struct SampleRecord {
     pub time: Instant,
     /// Number of the flow from 0.
     pub flow: u32,
-    /// What: an index into [`QUANTITIES`].
+    /// What: its place among [`quantities`].
     pub quantity: u32,
     /// How much.
     pub value: f64,
 }
 
 impl SampleRecord {
-    /// A sample of the quantity of this name; `None` if it is not one of [`QUANTITIES`].
+    /// A sample of the quantity of this name; `None` if it is not one of [`quantities`].
     pub fn new(time: Instant, flow: usize, name: &str, value: f64) -> Option<Self> {
-        let quantity = QUANTITIES.iter().position(|known| *known == name)? as u32;
+        let quantity = quantities().position(|known| known == name)? as u32;
         Some(Self { time, flow: flow as u32, quantity, value })
     }
 

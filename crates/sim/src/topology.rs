@@ -1,14 +1,10 @@
 //! Who takes part in a run, and which way packets go.
 
 use bakeoff_core::hop::{Hop, HopConfig, LinkConfig};
-use bakeoff_core::packet::FlowId;
 use bakeoff_core::queue::{FifoConfig, QueueConfig};
-use bakeoff_core::random::RandomStream;
 use bakeoff_core::record::{FlowAccount, HopAccount};
 use bakeoff_core::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
-use bakeoff_core::scheme::{self, Parameters, Setup};
-use bakeoff_core::traffic::Source;
-use bakeoff_core::transport::stream::{Pacing, Receiver, Segment, Sender};
+use bakeoff_core::transport::stream::{Receiver, Segment, Sender};
 use bakeoff_core::units::Instant;
 
 /// A hop with its name in recordings.
@@ -148,29 +144,8 @@ fn build_flow(
     data_route: Vec<usize>,
     ack_route: Vec<usize>,
 ) -> Result<Flow, ScenarioError> {
-    let name = format!("flow{}", index + 1);
-    let random = |part: &str| RandomStream::new(scenario.seed, &format!("{name}.{part}"));
-    let id = FlowId(index as u32);
-    let stream = config.stream();
-    let setup = Setup {
-        mss: stream.mss,
-        packet_size: stream.packet_size(),
-        is_paced: stream.pacing == Pacing::Internal,
-        random: random("scheme"),
-        parameters: Parameters::default(),
-    };
-    let scheme = scheme::build(&config.scheme, &config.parameters, setup)
-        .map_err(|error| ScenarioError::Scheme { flow: index + 1, error })?;
-    let start = scenario.start_of(index);
-    let source = Source::new(&config.traffic, start, random("traffic"));
-    Ok(Flow {
-        sender: Sender::new(id, stream, scheme, source, start, random("send")),
-        receiver: Receiver::new(id, stream),
-        data_route,
-        ack_route,
-        start,
-        stop: scenario.stop_of(index),
-    })
+    let (sender, receiver) = scenario.ends(index, &config.scheme)?;
+    Ok(Flow { sender, receiver, data_route, ack_route, start: scenario.start_of(index), stop: scenario.stop_of(index) })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -53,6 +54,20 @@ def all_changes(changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int
     if repeats is not None:
         settings.append(f"repeats={repeats}")
     return settings
+
+
+def execution_options(function: _F) -> _F:
+    """How runs are executed and where they go: `--jobs`, `--out`, `--resume`, `--quiet`."""
+    for option in (
+        click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
+        click.option("--resume", is_flag=True, help="Run what an earlier, interrupted command lacks."),
+        click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results."),
+        click.option(
+            "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Runs at a time; all processors by default."
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 def json_option(function: _F) -> _F:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-COMMANDS = ("run", "report", "compare", "list", "show", "check", "doctor", "kernel")
+COMMANDS = ("run", "report", "compare", "agree", "list", "show", "check", "doctor", "kernel")
 
 _EPILOG = """\b
 Exit codes: 0 done, 1 a run failed, 2 the input is wrong.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import estimate, matrix
@@ -39,10 +39,19 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment and its runs, in the order in which they are started: all cells once, then all again."""
+    """An experiment and its runs.
+
+    Attributes:
+        experiment: where the runs come from.
+        world: what executes them.
+        runs: in the order in which they are started: all cells once, then all again.
+        stand_ins: schemes that run in place of others in this world, by the names of those that were asked for.
+    """
 
     experiment: Experiment
+    world: str
     runs: tuple[PlannedRun, ...]
+    stand_ins: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The resolved experiment, as the result folder keeps it; the same for the same file and settings."""
@@ -55,7 +64,8 @@ class Plan:
             "doc": experiment.doc,
             "source": experiment.source.name,
             "settings": [f"--set {change}" for change in experiment.changes],
-            "world": experiment.world,
+            "world": self.world,
+            "stand_ins": self.stand_ins,
             "duration_ns": model.duration,
             "repeats": experiment.repeats,
             "seed": experiment.seed,
@@ -75,8 +85,12 @@ class Plan:
         return digest.hexdigest()
 
 
-def expand(experiment: Experiment) -> Plan:
+def expand(experiment: Experiment, world: str | None = None) -> Plan:
     """All runs of an experiment.
+
+    Args:
+        experiment: what to run.
+        world: what executes the runs; by default what the experiment names.
 
     Raises:
         UserError: a cell cannot be run, or the whole is larger than anyone would wait for.
@@ -98,7 +112,7 @@ def expand(experiment: Experiment) -> Plan:
         for repeat in range(1, experiment.repeats + 1)
         for name, cell in zip(names, cells, strict=True)
     )
-    return Plan(experiment, runs)
+    return Plan(experiment, world or experiment.world, runs)
 
 
 def _where(experiment: Experiment, cell: Cell) -> str:

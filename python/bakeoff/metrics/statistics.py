@@ -68,3 +68,21 @@ def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate |
     difference.
     """
     return estimate([value - theirs[key] for key, value in ours.items() if key in theirs])
+
+
+def welch_half_width(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
+    """Half the width of the 95 % interval of the difference of two means, by Welch's t.
+
+    The variances may differ. The degrees of freedom (Welch-Satterthwaite) are rounded down, which widens the
+    interval. None if a side has fewer than two values.
+    """
+    if min(len(ours), len(theirs)) < 2:
+        return None
+    parts = [statistics.variance(values) / len(values) for values in (ours, theirs)]
+    error = sum(parts)
+    if error == 0:
+        return 0.0
+    # Shares rather than squares of variances: the latter underflow.
+    shares = ((part / error) ** 2 / (len(values) - 1) for part, values in zip(parts, (ours, theirs), strict=True))
+    freedom = max(1, math.floor(1 / sum(shares) + 1e-9))
+    return t95(freedom) * math.sqrt(error)

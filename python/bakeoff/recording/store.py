@@ -212,19 +212,25 @@ def _check_same(target: Path, content: bytes, *, resume: bool) -> None:
         raise UserError(message)
 
 
-def new_folder(name: str, base: Path = BASE) -> Path:
-    """Makes a fresh folder `results/<name>/<UTC time>`, and `latest` beside it to point there.
+def latest_link(name: str, base: Path = BASE, *, kind: str = "") -> Path:
+    """The link to the latest folder of an experiment, whether it is there or not; see `new_folder`."""
+    return base / name / f"{LATEST}{kind}"
+
+
+def new_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path:
+    """Makes a fresh folder `results/<name>/<UTC time><kind>`, and `latest<kind>` beside it to point there.
 
     Args:
         name: name of the experiment; slashes make sub-folders.
         base: folder of all results.
+        kind: ends the names of folders that hold something else than the runs of one world, as in "-agree".
 
     Raises:
         UserError: the folder cannot be made.
     """
     parent = base / name
     stamp = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
-    path = parent / stamp
+    path = parent / f"{stamp}{kind}"
     with atomic.explained(parent, writing="the result folder"):
         parent.mkdir(parents=True, exist_ok=True)
         number = 2
@@ -233,15 +239,15 @@ def new_folder(name: str, base: Path = BASE) -> Path:
                 path.mkdir()
                 break
             except FileExistsError:
-                path = parent / f"{stamp}-{number}"
+                path = parent / f"{stamp}-{number}{kind}"
                 number += 1
         link = parent / f"{atomic.TEMPORARY_PREFIX}{path.name}"
         link.symlink_to(path.name, target_is_directory=True)
-        link.replace(parent / LATEST)
+        link.replace(latest_link(name, base, kind=kind))
     return path
 
 
-def latest_folder(name: str, base: Path = BASE) -> Path | None:
-    """The folder of the latest run of an experiment, or None."""
-    link = base / name / LATEST
+def latest_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path | None:
+    """The latest folder of an experiment, or None; see `new_folder`."""
+    link = latest_link(name, base, kind=kind)
     return link.resolve() if link.is_dir() else None

@@ -208,7 +208,7 @@ def _key(run: Run) -> str:
     return used.pop() if len(used) == 1 else ""
 
 
-def _axis_value(axis: str, value: str) -> str:
+def axis_value(axis: str, value: str) -> str:
     """A value of an axis for people: a scheme by its name, a number with what it is of."""
     if axis == SCHEME_AXIS:
         return looks.title(value)
@@ -221,7 +221,7 @@ def _group(runs: Sequence[Run], look: looks.Look, reference: Reference | None) -
     key = _key(first)
     name = looks.title(key) if key else ""
     parts = [name] if key and (SCHEME_AXIS in cell or not cell) else []
-    parts += [_axis_value(axis, value) for axis, value in cell.items() if axis != SCHEME_AXIS or not key]
+    parts += [axis_value(axis, value) for axis, value in cell.items() if axis != SCHEME_AXIS or not key]
     return Group(
         label=", ".join(parts) or "all runs",
         key=key,

@@ -5,12 +5,14 @@
 //! the hop's own ring, in order, so that a world needs one timer per hop and not one per packet.
 
 mod link;
+mod loss;
 mod opportunities;
 mod wire;
 
 use serde::Deserialize;
 
 pub use link::{Link, LinkConfig, Step};
+pub use loss::{loss_seed, loss_threshold};
 pub use wire::Wire;
 
 use crate::packet::Packet;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Count;
+use super::loss::{Loss, loss_seed};
 use crate::packet::Packet;
 use crate::queue::{Drops, Reason};
 use crate::random::RandomStream;
@@ -12,7 +13,7 @@ use crate::units::{Duration, Instant};
 #[derive(Debug)]
 pub struct Wire<P> {
     delay: Duration,
-    loss: Option<(f64, RandomStream)>,
+    loss: Option<Loss>,
     jitter: Option<(Duration, RandomStream)>,
     propagating: VecDeque<(Instant, Packet<P>)>,
     last_delivery: Instant,
@@ -24,7 +25,7 @@ impl<P> Wire<P> {
     pub fn new(delay: Duration, loss: f64, jitter: Duration, seed: u64, name: &str) -> Self {
         Self {
             delay,
-            loss: (loss > 0.0).then(|| (loss, RandomStream::new(seed, &format!("{name}.loss")))),
+            loss: (loss > 0.0).then(|| Loss::new(loss, loss_seed(seed, name))),
             jitter: (!jitter.is_zero()).then(|| (jitter, RandomStream::new(seed, &format!("{name}.jitter")))),
             propagating: VecDeque::new(),
             last_delivery: Instant::ZERO,
@@ -34,9 +35,7 @@ impl<P> Wire<P> {
 
     /// Puts a packet whose last bit leaves the link at `sent` on the wire, or loses it.
     pub fn push(&mut self, packet: Packet<P>, sent: Instant, drops: &mut Drops<P>) {
-        if let Some((probability, stream)) = &mut self.loss
-            && stream.chance(*probability)
-        {
+        if self.loss.as_mut().is_some_and(Loss::next) {
             drops.push(packet, Reason::Loss);
             return;
         }

@@ -5,11 +5,14 @@
 
 mod capture;
 mod flows;
+mod kernel_flow;
 mod network;
+mod own_flow;
 mod timeline;
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc;
 
 use crate::job::{Job, JobError};
 use crate::layout::Layout;
@@ -88,8 +91,9 @@ pub fn run(host_folder: &str) -> Result<(), GuestError> {
     let layout = Layout::of(&job.scenario);
     let mut network = network::Network::build(&job, &layout)?;
     let mut capture = capture::Capture::start(&network, &layout, folder)?;
-    let flows = flows::open(&job, &layout, &network, capture.start_time())?;
-    timeline::Timeline::new(&job, &layout, flows).play(&layout, &mut network, &mut capture)?;
+    let (tell, news) = mpsc::channel();
+    let flows = flows::open(&job, &layout, &network, capture.start_time(), &tell)?;
+    timeline::Timeline::new(&job, &layout, flows, news).play(&layout, &mut network, &mut capture)?;
     capture.finish()?;
     fs::write(folder.join(DONE_FILE), "").context(|| format!("writing {DONE_FILE}"))
 }

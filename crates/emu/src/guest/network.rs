@@ -3,8 +3,7 @@
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
-use bakeoff_core::hop::{HopConfig, LinkConfig};
-use bakeoff_core::random::RandomStream;
+use bakeoff_core::hop::{HopConfig, LinkConfig, loss_seed};
 use bakeoff_core::transport::stream::EcnMode;
 use bakeoff_core::units::Instant;
 
@@ -132,7 +131,8 @@ fn first_rate(link: &LinkConfig) -> Option<u64> {
 
 fn wire(job: &Job, way: Way, index: usize, rate_bps: Option<u64>) -> Wire {
     let hop = hop_of(job, way, index);
-    let seed = RandomStream::new(job.scenario.seed, &format!("{way:?}.{index}.netem")).below(u64::MAX);
+    let name = if way == Way::Forward { "forward" } else { "reverse" };
+    let seed = loss_seed(job.scenario.seed, &format!("{name}.{index}"));
     Wire { rate_bps, delay_ns: hop.delay_ns, loss: hop.loss, seed }
 }
 

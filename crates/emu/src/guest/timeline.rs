@@ -1,6 +1,7 @@
 //! What happens at which time of a run, and the wait for the last packets after it.
 
 use std::os::fd::AsFd;
+use std::sync::mpsc::Receiver as Channel;
 
 use bakeoff_core::hop::HopConfig;
 use bakeoff_core::scenario::Level;
@@ -8,7 +9,7 @@ use bakeoff_core::units::{Duration, Instant};
 
 use super::{Context, GuestError};
 use crate::guest::capture::Capture;
-use crate::guest::flows::RunningFlow;
+use crate::guest::flows::{News, RunningFlow, Sending};
 use crate::guest::network::{Network, RateChange, rate_changes};
 use crate::job::Job;
 use crate::layout::Layout;
@@ -25,18 +26,22 @@ const LONGEST_WAIT: Duration = Duration::from_secs(120);
 /// What is still to happen.
 pub(super) struct Timeline {
     flows: Vec<RunningFlow>,
+    /// What the threads of flows have to say.
+    news: Channel<News>,
     /// By time, the next one last.
     changes: Vec<RateChange>,
     /// Numbers of the flows that have not yet stopped, by time, the next one last.
     stops: Vec<usize>,
     sampling: Option<Duration>,
+    /// Size of a full packet over its payload, per flow.
+    packet_per_payload: Vec<f64>,
     end: Instant,
     /// Delay of the whole path, there and back.
     round_trip: Duration,
 }
 
 impl Timeline {
-    pub(super) fn new(job: &Job, layout: &Layout, flows: Vec<RunningFlow>) -> Self {
+    pub(super) fn new(job: &Job, layout: &Layout, flows: Vec<RunningFlow>, news: Channel<News>) -> Self {
         let scenario = &job.scenario;
         let end = Instant::from_nanos(scenario.duration_ns);
         let mut changes = rate_changes(job, layout, end);
@@ -48,8 +53,12 @@ impl Timeline {
         let extra = scenario.flows.iter().map(|flow| flow.extra_delay_ns).max().unwrap_or_default();
         Self {
             flows,
+            news,
             changes,
             stops,
+            packet_per_payload: (scenario.flows.iter())
+                .map(|flow| (flow.mss_bytes + flow.header_bytes) as f64 / flow.mss_bytes as f64)
+                .collect(),
             sampling: (scenario.record.level >= Level::Series).then_some(interval),
             end,
             round_trip: Duration::from_nanos(delay(&scenario.forward) + delay(&scenario.reverse) + 2 * extra),
@@ -73,7 +82,7 @@ impl Timeline {
             let now = now.min(self.end);
             sys::sleep_until(start + now.since(Instant::ZERO));
             if now == next_drain {
-                capture.drain()?;
+                self.drain(capture)?;
                 next_drain += DRAIN_EVERY;
             }
             if next_sample == Some(now) {
@@ -93,19 +102,31 @@ impl Timeline {
         self.wait_for_stragglers(start, capture)
     }
 
+    /// Logs what has been seen and said since the last call, and returns how many packets that were.
+    fn drain(&self, capture: &mut Capture) -> Result<usize, GuestError> {
+        for news in self.news.try_iter() {
+            capture.sample(Some(news?))?;
+        }
+        capture.drain()
+    }
+
     fn stop(&self, flow: usize, capture: &mut Capture) -> Result<(), GuestError> {
         let running = &self.flows[flow];
         running.fall_silent()?;
-        let info = TcpInfo::of(running.socket.as_fd()).context(|| "reading TCP_INFO".to_owned())?;
+        let Sending::Kernel(socket) = &running.sending else { return Ok(()) };
+        let info = TcpInfo::of(socket.as_fd()).context(|| "reading TCP_INFO".to_owned())?;
         capture.sample(SampleRecord::new(running.stop, flow, TIMEOUTS, f64::from(info.timeouts())))
     }
 
     fn sample(&self, now: Instant, capture: &mut Capture) -> Result<(), GuestError> {
         for (index, flow) in self.flows.iter().enumerate() {
+            let Sending::Kernel(socket) = &flow.sending else { continue };
             if flow.start > now || now > flow.stop {
                 continue;
             }
-            let info = TcpInfo::of(flow.socket.as_fd()).context(|| "reading TCP_INFO".to_owned())?;
+            let info = TcpInfo::of(socket.as_fd()).context(|| "reading TCP_INFO".to_owned())?;
+            // TCP paces its payload; recordings count whole packets.
+            let headers = self.packet_per_payload[index];
             let millis = |micros: u32| f64::from(micros) / 1e3;
             let bbr = info.bbr();
             let values = [
@@ -115,7 +136,7 @@ impl Timeline {
                 ("state", Some(f64::from(info.congestion_state()))),
                 ("srtt", Some(info.srtt_us()).filter(|srtt| *srtt > 0).map(millis)),
                 ("min_rtt", info.min_rtt_us().map(millis)),
-                ("pacing_rate", info.pacing_rate()),
+                ("pacing_rate", info.pacing_rate().map(|rate| rate * headers)),
                 ("bw", bbr.map(|(bandwidth, ..)| bandwidth)),
                 ("pacing_gain", bbr.map(|(_, gain, _)| gain)),
                 ("cwnd_gain", bbr.map(|(.., gain)| gain)),
@@ -137,7 +158,7 @@ impl Timeline {
         while now.since(last_seen) < quiet && now.since(self.end) < LONGEST_WAIT {
             now += DRAIN_EVERY;
             sys::sleep_until(start + now.since(Instant::ZERO));
-            if capture.drain()? > 0 {
+            if self.drain(capture)? > 0 {
                 last_seen = now;
             }
         }

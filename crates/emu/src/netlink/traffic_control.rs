@@ -3,6 +3,8 @@
 //!
 //! Sizes are those of IP packets: a size table takes the Ethernet header off again, which the kernel counts.
 
+use bakeoff_core::hop::loss_threshold;
+
 use super::{CREATE, Message, REPLACE};
 use crate::qdisc::Qdisc;
 
@@ -25,8 +27,9 @@ const TCA_HTB_CEIL64: u16 = 7;
 const HTB_VERSION: u32 = 3;
 /// `TC_LINKLAYER_ETHERNET`: lengths as they are, without a rate table.
 const LINKLAYER: u8 = 1;
-/// One tick of 64 ns: the bucket never holds more than a moment, so that packets never leave back to back.
-const BURST_TICKS: u32 = 1;
+/// Sixteen ticks of 64 ns: the bucket makes up for a timer that is a microsecond late, and never lets packets leave back
+/// to back.
+const BURST_TICKS: u32 = 16;
 
 const NETEM_HANDLE: u32 = 0x0003_0000;
 const TCA_NETEM_RATE: u16 = 6;
@@ -121,7 +124,7 @@ impl Wire {
     }
 
     fn message(self, device: u32, flags: u16) -> Message {
-        let loss = (self.loss * f64::from(u32::MAX)).round() as u32;
+        let loss = loss_threshold(self.loss);
         let fixed: Vec<u8> = [0, NETEM_LIMIT, loss, 0, 0, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
         let mut options = Message::attributes()
             .raw(&fixed)

@@ -16,12 +16,12 @@ use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use self::journey::{Journeys, Passage, sojourn};
-use self::segment::{Data, InOrder, Unwrapper, tcp_ack, tcp_data};
+use self::segment::{Data, Headers, InOrder};
 use crate::job::{Job, JobError};
 use crate::layout::{Layout, Way};
 use crate::log::{
-    PACKET_BYTES, PACKETS_FILE, PacketRecord, QUANTITIES, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE, SENDER_PORT,
-    SampleRecord, TIMEOUTS,
+    PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE, SENDER_PORT, SampleRecord,
+    TIMEOUTS, quantities,
 };
 
 /// Why a log gives no tables.
@@ -164,8 +164,8 @@ impl<'a> Run<'a> {
 
     fn account_for(&mut self, index: usize, data: &Journeys, acks: &Journeys, samples: &[SampleRecord]) -> FlowAccount {
         let flow = FlowId(index as u32);
-        let mut unwrapper = Unwrapper::default();
-        let pieces: Vec<_> = data.sent.iter().map(|record| tcp_data(record, &mut unwrapper)).collect();
+        let mut headers = Headers::new(self.job.scenario.flows[index].mss_bytes);
+        let pieces: Vec<_> = data.sent.iter().map(|record| headers.data(record)).collect();
         let mut highest = 0;
         let mut retransmissions = 0;
         for (number, piece) in pieces.iter().enumerate() {
@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
             goodput,
             retransmissions,
             timeouts: timeouts.next().map_or(0, |sample| sample.value as u64),
-            completed: self.completion(index, data, acks),
+            completed: self.completion(index, headers, acks),
         }
     }
 
@@ -248,12 +248,10 @@ impl<'a> Run<'a> {
     }
 
     /// When the ack for the last byte of a finite transfer arrived.
-    fn completion(&self, flow: usize, data: &Journeys, acks: &Journeys) -> Option<Instant> {
+    fn completion(&self, flow: usize, mut headers: Headers, acks: &Journeys) -> Option<Instant> {
         let TrafficConfig::Finite { size_bytes } = self.job.scenario.flows[flow].traffic else { return None };
-        let mut unwrapper = Unwrapper::default();
-        tcp_data(data.sent.first()?, &mut unwrapper)?;
         let mut arrivals = acks.arrivals(self.end).into_iter();
-        arrivals.find(|(_, number)| tcp_ack(&acks.sent[*number], &mut unwrapper) >= size_bytes).map(|(time, _)| time)
+        arrivals.find(|(_, number)| headers.acknowledged(&acks.sent[*number]) >= size_bytes).map(|(time, _)| time)
     }
 
     /// Backlog and capacity of every hop.
@@ -288,8 +286,11 @@ impl<'a> Run<'a> {
         if self.job.scenario.record.level < Level::Series {
             return;
         }
-        for sample in samples.iter().filter(|sample| !is_timeouts(sample)) {
-            if let Some(name) = QUANTITIES.get(sample.quantity as usize) {
+        let names: Vec<_> = quantities().collect();
+        let mut samples: Vec<_> = samples.iter().filter(|sample| !is_timeouts(sample)).collect();
+        samples.sort_by_key(|sample| (sample.time, sample.flow));
+        for sample in samples {
+            if let Some(name) = names.get(sample.quantity as usize) {
                 self.recorder.sample_telemetry(sample.flow as usize, name, sample.value, sample.time);
             }
         }
@@ -297,5 +298,5 @@ impl<'a> Run<'a> {
 }
 
 fn is_timeouts(sample: &SampleRecord) -> bool {
-    QUANTITIES.get(sample.quantity as usize) == Some(&TIMEOUTS)
+    quantities().nth(sample.quantity as usize) == Some(TIMEOUTS)
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::log::{PacketRecord, Protocol};
+use crate::udp::{Kind, Prefix};
 
 const SYN: u8 = 2;
 const RST: u8 = 4;
 const IP_HEADER: u64 = 20;
 
-/// The part of the data that a packet carries, in bytes (TCP) or segments (UDP) from the start of the stream.
+/// The part of the data that a packet carries, in bytes from the start of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Data {
     pub(super) start: u64,
@@ -34,29 +35,66 @@ impl Unwrapper {
     }
 }
 
-/// The data in a packet of a TCP sender; empty for a SYN. `None` for a reset.
-pub(super) fn tcp_data(record: &PacketRecord, unwrapper: &mut Unwrapper) -> Option<Data> {
-    debug_assert_eq!(record.protocol, Protocol::Tcp);
-    let transport = &record.transport;
-    let flags = transport[9];
-    if flags & RST != 0 {
-        return None;
-    }
-    let sequence = u32::from_be_bytes([transport[0], transport[1], transport[2], transport[3]]);
-    let header = IP_HEADER + 4 * u64::from(transport[8] >> 4);
-    let length = u64::from(record.size).saturating_sub(header);
-    if flags & SYN != 0 {
-        unwrapper.first = Some(sequence);
-        return Some(Data { start: 0, end: 0 });
-    }
-    let start = unwrapper.position(sequence);
-    Some(Data { start, end: start + length })
+/// Reads the headers of one flow's packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Headers {
+    /// Payload of a full segment, by which our own transport counts.
+    mss: u64,
+    data: Unwrapper,
+    acks: Unwrapper,
 }
 
-/// The position up to which a packet of a TCP receiver acknowledges, given the sender's first sequence number.
-pub(super) fn tcp_ack(record: &PacketRecord, unwrapper: &mut Unwrapper) -> u64 {
-    let transport = &record.transport;
-    unwrapper.position(u32::from_be_bytes([transport[4], transport[5], transport[6], transport[7]]))
+impl Headers {
+    pub(super) fn new(mss: u64) -> Self {
+        Self { mss, data: Unwrapper::default(), acks: Unwrapper::default() }
+    }
+
+    /// The data in a packet of the sender; empty for a SYN. `None` if there is none that counts, as in a reset.
+    pub(super) fn data(&mut self, record: &PacketRecord) -> Option<Data> {
+        match record.protocol {
+            Protocol::Tcp => self.tcp_data(record),
+            Protocol::Udp => {
+                let prefix = own_prefix(record)?;
+                let start = u64::from(prefix.sequence) * self.mss;
+                let length = if prefix.kind == Kind::Data { prefix.detail } else { 0 };
+                Some(Data { start, end: start + length })
+            }
+        }
+    }
+
+    fn tcp_data(&mut self, record: &PacketRecord) -> Option<Data> {
+        let flags = record.transport[9];
+        if flags & RST != 0 {
+            return None;
+        }
+        if flags & SYN != 0 {
+            self.data.first = Some(word(record, 0));
+            self.acks.first = self.data.first;
+            return Some(Data { start: 0, end: 0 });
+        }
+        let header = IP_HEADER + 4 * u64::from(record.transport[8] >> 4);
+        let start = self.data.position(word(record, 0));
+        Some(Data { start, end: start + u64::from(record.size).saturating_sub(header) })
+    }
+
+    /// The position up to which a packet of the receiver acknowledges.
+    pub(super) fn acknowledged(&mut self, record: &PacketRecord) -> u64 {
+        match record.protocol {
+            Protocol::Tcp => self.acks.position(word(record, 4)),
+            Protocol::Udp => own_prefix(record)
+                .filter(|prefix| prefix.kind == Kind::Ack)
+                .map_or(0, |prefix| u64::from(prefix.sequence) * self.mss),
+        }
+    }
+}
+
+fn word(record: &PacketRecord, offset: usize) -> u32 {
+    u32::from_be_bytes(std::array::from_fn(|index| record.transport[offset + index]))
+}
+
+/// What our own transport says behind the UDP header, whose length and checksum come first in the record.
+fn own_prefix(record: &PacketRecord) -> Option<Prefix> {
+    Prefix::read(&record.transport[4..]).ok()
 }
 
 /// Puts pieces together and says how far they reach without a gap.

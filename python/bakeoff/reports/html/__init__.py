@@ -6,7 +6,7 @@ Read first: `write`, `page.context` (what is on the page) and `assets/page.html.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
@@ -14,6 +14,7 @@ from bakeoff.reports import model
 from bakeoff.reports.html import page
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from bakeoff.recording import ResultFolder
@@ -27,6 +28,11 @@ def render(report: Report, generated: datetime) -> str:
         report: what it shows.
         generated: the time it carries.
     """
+    return fill("page.html.j2", page.context(report, generated))
+
+
+def fill(template: str, context: Mapping[str, Any]) -> str:
+    """A template of the assets, filled in."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("bakeoff.reports.html", "assets"),
         autoescape=True,
@@ -34,7 +40,7 @@ def render(report: Report, generated: datetime) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template("page.html.j2").render(page.context(report, generated))
+    return environment.get_template(template).render(context)
 
 
 def write(folder: ResultFolder, target: Path | None = None) -> Path:

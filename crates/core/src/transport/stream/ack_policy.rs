@@ -1,14 +1,17 @@
 //! When to acknowledge: delayed acks, quick acks, compressed acks.
 //!
 //! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `__tcp_ack_snd_check`) and `tcp_output.c`
-//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own.
+//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. While Linux widens the receive window, at
+//! the beginning of a connection, it acknowledges every segment (`tcp_grow_window`).
 
 use crate::units::{Duration, Instant};
 
 /// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
 const DELAY_MIN: Duration = Duration::from_millis(40);
-/// The longest that a receiver without data of its own waits (HZ / 2).
-const DELAY_MAX: Duration = Duration::from_millis(500);
+/// The longest that an ack waits (`TCP_DELACK_MAX`).
+const DELAY_MAX: Duration = Duration::from_millis(200);
+/// The shortest retransmission timeout (`TCP_RTO_MIN`); a gap between segments that is longer brings quick acks back.
+const RTO_MIN: Duration = Duration::from_millis(200);
 /// Segments acknowledged one by one at the start and after a duplicate (`TCP_MAX_QUICKACKS`).
 const QUICK_ACKS: u32 = 16;
 /// Segments acknowledged one by one after a CE mark.
@@ -44,6 +47,8 @@ pub(super) enum Arrival {
 pub(super) struct AckPolicy {
     /// Segments still to be acknowledged one by one.
     quick: u32,
+    /// Segments for which the receive window still grows.
+    growing: u32,
     /// How long an ack may wait for company; zero before the first segment.
     delay: Duration,
     last_arrival: Instant,
@@ -57,9 +62,11 @@ pub(super) struct AckPolicy {
 }
 
 impl AckPolicy {
-    pub(super) fn new() -> Self {
+    /// The policy of a receiver whose window grows with this many segments.
+    pub(super) fn new(growing: u32) -> Self {
         Self {
             quick: 0,
+            growing,
             delay: Duration::ZERO,
             last_arrival: Instant::ZERO,
             unacked: 0,
@@ -84,9 +91,15 @@ impl AckPolicy {
 
     /// A segment arrived; `is_marked` if it carries a CE mark that starts an echo.
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_marked: bool, now: Instant) {
-        self.adapt_delay(now);
+        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole) {
+            self.adapt_delay(now);
+        }
         if is_marked {
             self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
+        }
+        if self.growing > 0 && arrival != Arrival::Duplicate {
+            self.growing -= 1;
+            self.quick |= 1;
         }
         match arrival {
             Arrival::InOrder => {
@@ -101,7 +114,7 @@ impl AckPolicy {
             }
             Arrival::OutOfOrder => self.compress(now),
             Arrival::Duplicate => {
-                self.quick = QUICK_ACKS;
+                self.quick = self.quick.max(QUICK_ACKS);
                 self.delay = DELAY_MIN;
                 self.is_due = true;
             }
@@ -111,14 +124,16 @@ impl AckPolicy {
     /// `tcp_event_data_recv`: the delay follows the spacing of segments.
     fn adapt_delay(&mut self, now: Instant) {
         if self.delay.is_zero() {
-            self.quick = QUICK_ACKS;
+            self.quick = self.quick.max(QUICK_ACKS);
             self.delay = DELAY_MIN;
         } else {
             let spacing = now.since(self.last_arrival);
             if spacing <= DELAY_MIN.scale(1, 2) {
                 self.delay = self.delay.scale(1, 2) + DELAY_MIN.scale(1, 2);
             } else if spacing < self.delay {
-                self.delay = self.delay.scale(1, 2) + spacing;
+                self.delay = (self.delay.scale(1, 2) + spacing).min(DELAY_MAX);
+            } else if self.rtt.is_some_and(|rtt| spacing > rtt + (rtt * 2).max(RTO_MIN)) {
+                self.quick = self.quick.max(QUICK_ACKS);
             }
         }
         self.last_arrival = now;
@@ -133,6 +148,10 @@ impl AckPolicy {
 
     /// After three duplicate acks, one ack stands for all of a millisecond (`tcp_compressed_ack`).
     fn compress(&mut self, now: Instant) {
+        if self.quick > 0 {
+            self.is_due = true;
+            return;
+        }
         if self.duplicates < UNCOMPRESSED {
             self.duplicates += 1;
             self.is_due = true;
@@ -160,6 +179,9 @@ impl AckPolicy {
 
     /// An ack left.
     pub(super) fn on_ack_sent(&mut self) {
+        if self.quick == 1 {
+            self.delay = DELAY_MIN;
+        }
         self.quick = self.quick.saturating_sub(1);
         self.unacked = 0;
         self.is_due = false;
@@ -184,7 +206,7 @@ mod tests {
 
     /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
     fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
-        let mut policy = AckPolicy::new();
+        let mut policy = AckPolicy::new(0);
         (0..count)
             .map(|n| {
                 policy.on_arrival(arrival, false, at(n * spacing));
@@ -205,8 +227,21 @@ mod tests {
     }
 
     #[test]
+    fn every_segment_is_acknowledged_while_the_window_grows() {
+        let mut policy = AckPolicy::new(100);
+        for n in 0..130 {
+            policy.on_arrival(Arrival::InOrder, false, at(n));
+            let is_due = policy.is_ack_due(at(n));
+            assert_eq!(is_due, n < 116 || n % 2 == 1, "{n}");
+            if is_due {
+                policy.on_ack_sent();
+            }
+        }
+    }
+
+    #[test]
     fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
-        let mut policy = AckPolicy::new();
+        let mut policy = AckPolicy::new(0);
         for n in 0..17 {
             policy.on_arrival(Arrival::InOrder, false, at(n));
             if policy.is_ack_due(at(n)) {

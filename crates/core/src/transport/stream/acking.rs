@@ -61,8 +61,10 @@ impl Sender {
             is_ecn_echo: ack.is_ecn_echo,
             ..Report::default()
         };
-        self.take_selective(ack, &mut report, now);
-        self.take_cumulative(ack.cumulative, &mut report, now);
+        // A segment shows reordering only if a later one had been delivered before this ack (`prior_fack`).
+        let prior_highest = self.sacked.end();
+        self.take_selective(ack, prior_highest, &mut report, now);
+        self.take_cumulative(ack.cumulative, prior_highest, &mut report, now);
         let rtt = self.take_round_trip(ack, &report, now);
         self.rack.update_window(self.sampler.prior_delivered(), self.sampler.delivered());
         self.on_ack_of_probe(&report, now);
@@ -111,7 +113,7 @@ impl Sender {
         });
     }
 
-    fn take_selective(&mut self, ack: &AckSegment, report: &mut Report, now: Instant) {
+    fn take_selective(&mut self, ack: &AckSegment, highest: u64, report: &mut Report, now: Instant) {
         let (first, next) = (self.scoreboard.first(), self.scoreboard.next());
         if let Some(duplicate) = ack.duplicate {
             report.has_duplicate = true;
@@ -120,7 +122,6 @@ impl Sender {
                 self.rack.on_duplicate();
             }
         }
-        let highest = self.sacked.end();
         for block in ack.blocks().iter().filter(|block| block.end > first && block.end <= next) {
             let mut parts = std::mem::take(&mut self.new_ranges);
             let block = Range { start: block.start.max(first), end: block.end };
@@ -142,8 +143,7 @@ impl Sender {
         self.take_delivered(sequence, &segment, highest, report, now);
     }
 
-    fn take_cumulative(&mut self, cumulative: u64, report: &mut Report, now: Instant) {
-        let highest = self.sacked.end();
+    fn take_cumulative(&mut self, cumulative: u64, highest: u64, report: &mut Report, now: Instant) {
         while self.scoreboard.first() < cumulative {
             let sequence = self.scoreboard.first();
             let Some(segment) = self.scoreboard.pop() else { break };

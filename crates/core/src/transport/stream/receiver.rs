@@ -10,6 +10,12 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// Recently arrived out-of-order segments whose blocks are reported, most recent first (Linux keeps four).
 const RECENT: usize = 4;
+/// The receive window in the end, of a receiver with a buffer of 32 MiB; full packets of 1500 bytes take 2304 in it.
+const DEFAULT_WINDOW: Bytes = Bytes::new(20_740_000);
+/// The last part of it, which is granted step by step.
+const GROWTH_PERMILLE: u64 = 191;
+/// The time stamp, which counts as payload in the announced MSS.
+const TIMESTAMP_OPTION: Bytes = Bytes::new(12);
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
 
@@ -56,7 +62,7 @@ impl Receiver {
         Self {
             flow,
             config,
-            policy: AckPolicy::new(),
+            policy: AckPolicy::new(growing_segments(&config)),
             next: 0,
             out_of_order: RangeSet::default(),
             recent: [None; RECENT],
@@ -173,6 +179,14 @@ impl Receiver {
         self.next_packet += 1;
         Packet::new(self.flow, false, number, size, now, payload)
     }
+}
+
+/// How many segments widen the receive window (`tcp_grow_window`): each by twice the MSS that the receiver announced,
+/// until the window has the size that full segments allow. Half of the buffer at first, it ends at 62 % of it.
+fn growing_segments(config: &StreamConfig) -> u32 {
+    let window = config.receive_window.unwrap_or(DEFAULT_WINDOW).min(DEFAULT_WINDOW);
+    let growth = window.count() * GROWTH_PERMILLE / 1_000;
+    (growth / (2 * (config.mss + TIMESTAMP_OPTION).count())) as u32
 }
 
 impl Endpoint<Segment> for Receiver {

@@ -1,0 +1,113 @@
+//! Flows of the kernel's TCP, driven by threads that only block.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread;
+
+use bakeoff_core::random::RandomStream;
+use bakeoff_core::traffic::{Source, TrafficConfig};
+use bakeoff_core::transport::stream::Pacing;
+use bakeoff_core::units::{Bytes, Duration, Instant};
+
+use super::flows::Plan;
+use super::{Context, GuestError};
+use crate::guest::network::Network;
+use crate::sys::{self, TcpOption, TcpSocket};
+
+/// The most that one call writes.
+const WRITE_BYTES: usize = 128 << 10;
+/// What a bulk sender keeps queued, so that no ack finds it without data.
+const BULK_BACKLOG: u32 = 1 << 20;
+/// What an on-off sender keeps queued: little, because an off period begins at once.
+const ON_OFF_BACKLOG: u32 = 8 << 10;
+/// A bulk receiver reads this many segments at once: waking it for each would take half of the run's time, and changes
+/// one ack in six hundred. Other receivers read at once, because the last ack of a transfer waits for the reader.
+const READ_SEGMENTS: u32 = 8;
+/// What one call takes off a receiver.
+const READ_BYTES: usize = 1 << 20;
+/// The kernel doubles the buffer it is asked for, and grants 62.5 % of that as window to full segments.
+const BUFFER_PERCENT: u64 = 80;
+/// Larger than the kernel lets be outstanding in any case.
+const MAX_WINDOW: u64 = 1 << 30;
+/// TCP options in every segment: the time stamp.
+const OPTION_BYTES: u32 = 12;
+
+/// Opens both ends and returns the sending socket.
+pub(super) fn open(plan: &Plan<'_>, network: &Network, controller: &str) -> Result<Arc<TcpSocket>, GuestError> {
+    network.enter(plan.receiver.node)?;
+    start_receiver(plan)?;
+    network.enter(plan.sender.node)?;
+    start_sender(plan, controller)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest application")]
+fn start_receiver(plan: &Plan<'_>) -> Result<(), GuestError> {
+    let flow = plan.flow();
+    let opening = || format!("opening the receiver of flow {}", plan.index + 1);
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, plan.receiver.port)).context(opening)?;
+    TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES).set(listener.as_fd()).context(opening)?;
+    if let Some(window) = flow.receive_window_bytes {
+        let bytes = window.min(MAX_WINDOW) * BUFFER_PERCENT / 100;
+        TcpOption::ReceiveBuffer(bytes as u32).set(listener.as_fd()).context(opening)?;
+    }
+    if flow.traffic == TrafficConfig::Bulk {
+        let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
+        TcpOption::ReceiveLowAt(bytes).set(listener.as_fd()).context(opening)?;
+    }
+    thread::spawn(move || {
+        let Ok((stream, _)) = listener.accept() else { return };
+        while sys::discard(stream.as_fd(), READ_BYTES).is_ok_and(|length| length > 0) {}
+    });
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest application")]
+fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, GuestError> {
+    let (flow, scenario, index, run_start) = (plan.flow(), &plan.job.scenario, plan.index, plan.run_start);
+    let opening = || format!("opening the sender of flow {}", index + 1);
+    let socket = Arc::new(TcpSocket::open(plan.sender.port).context(opening)?);
+    TcpOption::Congestion(controller)
+        .set(socket.as_fd())
+        .map_err(|error| plan.scheme_error(format!("this kernel has no controller {controller} ({error})")))?;
+    let backlog = if matches!(flow.traffic, TrafficConfig::OnOff { .. }) { ON_OFF_BACKLOG } else { BULK_BACKLOG };
+    let mut options =
+        vec![TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES), TcpOption::NotSentLowAt(backlog)];
+    if flow.pacing == Pacing::Internal {
+        options.push(TcpOption::Paced);
+    }
+    for option in options {
+        option.set(socket.as_fd()).context(opening)?;
+    }
+    let start = scenario.start_of(index);
+    let random = RandomStream::new(scenario.seed, &format!("flow{}.traffic", index + 1));
+    let source = Source::new(&flow.traffic, start, random);
+    let (sending, receiver) = (Arc::clone(&socket), plan.receiver);
+    thread::spawn(move || {
+        sys::sleep_until(run_start + start.since(Instant::ZERO));
+        // A connection that fails, because a path loses everything, is a result and no error.
+        if sending.connect(receiver.address, receiver.port).is_ok() {
+            send_all(&sending, source, run_start);
+        }
+    });
+    Ok(socket)
+}
+
+/// Writes what the application has, whenever it has it.
+fn send_all(socket: &TcpSocket, mut source: Source, run_start: Duration) {
+    let zeros = vec![0; WRITE_BYTES];
+    while let Ok(clock) = sys::monotonic() {
+        let now = Instant::ZERO + clock.saturating_sub(run_start);
+        let available = source.available(now).count().min(WRITE_BYTES as u64) as usize;
+        if available > 0 {
+            match sys::send(socket.as_fd(), &zeros[..available]) {
+                Ok(sent) => source.take(Bytes::new(sent as u64)),
+                Err(_) => return,
+            }
+        } else if let Some(wakeup) = source.next_wakeup() {
+            sys::sleep_until(run_start + wakeup.since(Instant::ZERO));
+        } else {
+            return;
+        }
+    }
+}

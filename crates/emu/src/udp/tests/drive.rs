@@ -1,0 +1,107 @@
+use std::io::PipeWriter;
+use std::os::fd::AsFd;
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::Packet;
+use bakeoff_core::transport::stream::Segment;
+use bakeoff_core::units::{Bytes, Duration, Instant};
+
+use super::FLOW;
+use super::sockets::{clock, prepared};
+use crate::udp::{SocketCounts, Timetable, drive};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+fn syn(number: u64, now: Instant) -> Packet<Segment> {
+    Packet::new(FLOW, true, number, Bytes::new(60), now, Segment::Syn)
+}
+
+/// Sends a packet at the start and one a millisecond after each.
+#[derive(Default)]
+struct Beat {
+    next: Instant,
+    sent: Vec<Instant>,
+    polls: usize,
+}
+
+impl Endpoint<Segment> for Beat {
+    fn accept(&mut self, _: Packet<Segment>, _: Instant) {}
+
+    fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
+        self.polls += 1;
+        if now < self.next {
+            return None;
+        }
+        self.next = now + MILLISECOND;
+        self.sent.push(now);
+        Some(syn(self.sent.len() as u64 - 1, now))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+}
+
+/// Answers every packet with one; hangs up after three.
+struct Echo {
+    events: Vec<&'static str>,
+    owes: u64,
+    signal: Option<PipeWriter>,
+}
+
+impl Endpoint<Segment> for Echo {
+    fn accept(&mut self, _: Packet<Segment>, _: Instant) {
+        self.events.push("accept");
+        self.owes += 1;
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
+        self.owes = self.owes.checked_sub(1)?;
+        self.events.push("send");
+        if self.events.len() == 6 {
+            self.signal = None;
+        }
+        Some(syn(0, now))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        None
+    }
+}
+
+#[test]
+fn an_endpoint_is_asked_after_every_arrival_until_it_is_cancelled() {
+    let (mut left, mut right) = prepared();
+    for number in 0..3 {
+        left.send(&syn(number, Instant::ZERO)).unwrap();
+    }
+    let (end, signal) = std::io::pipe().unwrap();
+    let mut echo = Echo { events: Vec::new(), owes: 0, signal: Some(signal) };
+    let timetable =
+        Timetable { start: Instant::ZERO, end: Instant::FAR_FUTURE, sampling: None, cancel: Some(end.as_fd()) };
+    drive(&mut echo, &mut right, clock(), &timetable, &mut |_, _| {}).unwrap();
+    assert_eq!(echo.events, ["accept", "send", "accept", "send", "accept", "send"]);
+    assert_eq!((right.counts().received, right.counts().sent), (3, 3));
+    assert_eq!(left.receive().unwrap(), 3);
+}
+
+#[test]
+fn an_endpoint_sleeps_between_its_wakeups_and_is_silent_from_the_end_on() {
+    let (mut left, _right) = prepared();
+    let end = Instant::ZERO + MILLISECOND * 20;
+    let timetable = Timetable { start: Instant::ZERO, end, sampling: Some(MILLISECOND * 10), cancel: None };
+    let (mut beat, mut samples) = (Beat::default(), Vec::new());
+    drive(&mut beat, &mut left, clock(), &timetable, &mut |time, _: &Beat| samples.push(time.as_millis())).unwrap();
+    assert!(beat.sent.iter().all(|sent| *sent < end), "{:?}", beat.sent);
+    assert!(beat.sent.windows(2).all(|pair| pair[1].since(pair[0]) >= MILLISECOND), "{:?}", beat.sent);
+    assert_eq!(beat.polls, 2 * beat.sent.len(), "one poll that yields a packet and one that does not");
+    assert_eq!(samples, [10, 20]);
+}
+
+#[test]
+fn a_run_that_is_over_at_once_sends_nothing() {
+    let (mut left, mut right) = prepared();
+    let timetable = Timetable { start: Instant::ZERO, end: Instant::ZERO, sampling: Some(MILLISECOND), cancel: None };
+    drive(&mut Beat::default(), &mut left, clock(), &timetable, &mut |_, _| panic!("no sample")).unwrap();
+    assert_eq!((left.counts(), right.receive().unwrap()), (SocketCounts::default(), 0));
+}

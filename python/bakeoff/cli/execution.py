@@ -1,0 +1,105 @@
+"""Executing a plan in a result folder, with progress on stderr: what every command that runs something shares."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from bakeoff.cli.output import amount, amount_of_bytes, amount_of_time, say
+from bakeoff.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bakeoff.experiment import Plan, PlannedRun
+    from bakeoff.experiment.estimate import Cost
+    from bakeoff.recording import ResultFolder
+    from bakeoff.worlds.runner import Finished
+
+
+def place(name: str, out: Path | None, *, resume: bool, kind: str = "") -> Path:
+    """The folder that results go to: what `--out` names, the latest one to resume, or a fresh one.
+
+    Args:
+        name: name of the experiment.
+        out: what the user named.
+        resume: take up the latest one.
+        kind: ends the names of folders that hold something else than the runs of one world.
+
+    Raises:
+        UserError: there is nothing to resume, or the folder cannot be made.
+    """
+    from bakeoff.recording import latest_folder, latest_link, new_folder  # noqa: PLC0415 - loaded when a command runs
+
+    if out is not None:
+        return out
+    if not resume:
+        return new_folder(name, kind=kind)
+    latest = latest_folder(name, kind=kind)
+    if latest is None:
+        link = latest_link(name, kind=kind)
+        raise UserError(f"--resume: there is no {link}; name the folder with --out, or omit --resume")
+    return latest
+
+
+def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[str], *, quiet: bool) -> None:
+    """Executes the runs of a plan that a folder lacks, and says which failed.
+
+    Args:
+        plan: the runs, and their world.
+        folder: where they go.
+        jobs: runs at a time; None: as many as processors and memory allow.
+        words: the command line, for the sentence after an interrupt.
+        quiet: no progress on stderr.
+
+    Raises:
+        Interrupted: the user pressed Ctrl-C; the sentence says how to go on.
+        UserError: the world is not part of this version, or the folder cannot be written.
+    """
+    from bakeoff.cli.progress import display  # noqa: PLC0415 - loaded when a command runs
+    from bakeoff.experiment import estimate  # noqa: PLC0415
+    from bakeoff.worlds import registry, runner  # noqa: PLC0415
+
+    world = registry.world(plan.world)
+    missing = [run for run in plan.runs if not folder.is_complete(run.id)]
+    if not missing:
+        return
+    whole = estimate.total(run.scenario for run in missing)
+    jobs = jobs or _default_jobs(whole)
+    if not quiet:
+        _announce(plan, missing, whole, jobs)
+    failed: list[Finished] = []
+
+    def on_finished(finished: Finished) -> None:
+        scenario = finished.run.scenario
+        shown.advance(estimate.cost(scenario).cpu_s, scenario["duration_ns"] / 1e9)
+        if finished.status != "complete":
+            failed.append(finished)
+
+    try:
+        with display(len(missing), whole.cpu_s, quiet=quiet) as shown:
+            runner.run_plan(missing, folder, world, jobs=jobs, on_finished=on_finished)
+    except runner.Interrupted as error:
+        rest = [word for word in words if word != "--resume"]
+        raise runner.Interrupted(f"{error}; `{shlex.join(['bakeoff', *rest, '--resume'])}` runs the rest") from None
+    for finished in failed:
+        say(f"run {finished.run.id} {finished.status}: {finished.error}")
+
+
+def _default_jobs(whole: Cost) -> int:
+    """One job a processor, but no more than half the memory holds."""
+    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    fitting = installed // 2 // max(whole.memory_bytes, 1)
+    return max(1, min(len(os.sched_getaffinity(0)), fitting))
+
+
+def _announce(plan: Plan, missing: list[PlannedRun], whole: Cost, jobs: int) -> None:
+    kept = len(plan.runs) - len(missing)
+    rest = f" ({kept} complete already)" if kept else ""
+    cores = min(jobs, len(missing))
+    say(
+        f"{amount(len(missing), 'run')}{rest} in {plan.world} on {amount(cores, 'core')}, "
+        f"about {amount_of_time(whole.cpu_s / cores)} and {amount_of_bytes(whole.disk_bytes)}"
+    )

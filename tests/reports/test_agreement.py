@@ -1,0 +1,150 @@
+"""The page of an agreement and its figure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from bakeoff.recording import ResultFolder
+from bakeoff.reports.agreement import figure, model, page, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+GENERATED = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+VOID = {"meta", "br"}
+
+
+class Nesting(HTMLParser):
+    """Checks that every element is closed, and collects what the page loads and the ids it has and uses."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.ids: set[str] = set()
+        self.uses: set[str] = set()
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if name := found.get("id"):
+            assert name not in self.ids
+            self.ids.add(name)
+        for target in (found.get("href"), found.get("src")):
+            if target and target.startswith("#"):
+                self.uses.add(target[1:])
+            elif target:
+                self.loads.append(target)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., model.Report]:
+    """Makes an agreement of a plan with itself in another world, where fewer bytes arrive."""
+
+    def function(plan_of: Callable[..., Any], tables_of: Callable[..., Any], **experiment: Any) -> model.Report:
+        root: Path = tmp_path_factory.mktemp("agreement")
+        folders = []
+        for world, share in (("sim", 1.0), ("linux", 0.8)):
+            options: dict[str, Any] = {"flows": 2, "level": "series", "seconds": 5, "world": world, "stand_ins": {}}
+            plan = plan_of(("cubic", "vegas"), 2, **options | experiment)
+            folder = ResultFolder.create(root / world, plan)
+            for run in plan.runs:
+                tables = tables_of(run.scenario, run.seed)
+                fewer = (pl.col("received_bytes") * share).cast(pl.Int64)
+                folder.write_run(run, tables | {"flows": tables["flows"].with_columns(fewer)})
+            folders.append(folder)
+        return model.load(folders[0], folders[1])
+
+    return function
+
+
+def test_the_page_is_whole_and_loads_nothing(make: Any, plan_of: Any, tables_of: Any) -> None:
+    bad = "</title><script>alert(1)</script>"
+    report = make(plan_of, tables_of, title=bad, description=bad)
+    text = page.render(report, GENERATED)
+    found = Nesting(text)
+    assert found.open == []
+    assert found.loads == []
+    assert found.uses <= found.ids
+    assert bad not in text
+    assert "<script" not in text
+    assert "2026-03-04 05:06:07 UTC" in text
+    assert "bakeoff agree pantheon/india-ppp0 --worlds sim,linux" in text
+
+
+def test_every_metric_is_a_panel_with_every_line_in_it(make: Any, plan_of: Any, tables_of: Any) -> None:
+    report = make(plan_of, tables_of)
+    panels = figure.panels(report)
+    assert [panel.title for panel in panels] == [shown.title(found.metric) for found in report.metrics]
+    for panel, found in zip(panels, report.metrics, strict=True):
+        points = [point for points in panel.points.values() for point in points]
+        assert len(points) == found.whole.cells
+        assert sum(point.far for point in points) == found.whole.far
+        assert all(figure.LEFT <= point.x <= figure.LEFT + figure.SIDE for point in points)
+        assert all(figure.TOP <= point.y <= figure.TOP + figure.SIDE for point in points)
+        assert 2 <= len(panel.x_ticks) <= 8
+
+
+def test_more_in_the_first_world_is_above_the_diagonal(make: Any, plan_of: Any, tables_of: Any) -> None:
+    rates = figure.panels(make(plan_of, tables_of))[0]
+    for point in itertools.chain(*rates.points.values()):
+        across, up = point.x - figure.LEFT, figure.TOP + figure.SIDE - point.y
+        assert up > across
+        assert point.far
+
+
+def test_the_band_holds_the_diagonal(make: Any, plan_of: Any, tables_of: Any) -> None:
+    for panel in figure.panels(make(plan_of, tables_of)):
+        corners = [tuple(map(float, pair.split(","))) for pair in re.findall(r"[\d.-]+,[\d.-]+", panel.band)]
+        upper, lower = corners[: len(corners) // 2], corners[: len(corners) // 2 - 1 : -1]
+        for (x, top), (_, bottom) in zip(upper, lower, strict=True):
+            diagonal = figure.TOP + figure.SIDE - (x - figure.LEFT)
+            assert top < diagonal < bottom
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.9, 11, [1, 2, 5, 10]),
+        (0.5, 2000, [1, 10, 100, 1000]),
+        (0.95, 1.05, [0.96, 0.98, 1.0, 1.02, 1.04]),
+        (4, 32, [5, 10, 20]),
+    ],
+)
+def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
+    found = figure._ticks(low, high)
+    assert [round(tick, 9) for tick in found] == ticks
+
+
+@pytest.mark.parametrize("exponents", [(-9, 9), (-3, -2.99), (0, 0.2), (2, 2.9), (5, 9)])
+def test_any_range_has_a_few_ticks(exponents: tuple[float, float]) -> None:
+    low, high = (10**exponent for exponent in exponents)
+    found = figure._ticks(low, high)
+    assert 2 <= len(found) <= 8
+    assert all(low * (1 - 1e-9) <= tick <= high * (1 + 1e-9) for tick in found)
+    assert all(math.isfinite(tick) for tick in found)
+
+
+def test_schemes_in_words_and_looks() -> None:
+    assert shown.scheme("kernel:cubic") == "TCP Cubic (kernel)"
+    assert shown.scheme("cubic+kernel:bbr") == "TCP Cubic + TCP BBR (kernel)"
+    looks = shown.scheme_looks(["cubic", "kernel:cubic", "bbr", "cubic+bbr"])
+    assert looks["cubic"].light == looks["kernel:cubic"].light
+    assert looks["cubic"].marker != looks["kernel:cubic"].marker
+    assert len({(look.light, look.marker) for look in looks.values()}) == 4

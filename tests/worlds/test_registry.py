@@ -1,0 +1,34 @@
+"""The worlds by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from bakeoff.errors import UserError
+from bakeoff.worlds import registry, sim
+
+
+def test_the_simulator_is_a_world() -> None:
+    assert registry.world("sim") is sim.execute
+    assert "sim" in registry.available()
+
+
+def test_a_world_that_does_not_exist_yet_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "MODULES", {"sim": "bakeoff.worlds.sim", "emu": None})
+    with pytest.raises(UserError, match=r'^the world "emu" is not part of this version; the only one is "sim"$'):
+        registry.world("emu")
+    monkeypatch.setattr(registry, "MODULES", {"sim": "x", "linux": "y", "emu": None})
+    with pytest.raises(UserError, match=r'not part of this version; there are "sim" and "linux"$'):
+        registry.check("emu")
+
+
+def test_an_unknown_world_gets_a_hint() -> None:
+    with pytest.raises(UserError, match=r'^"linus" is not a world; did you mean "linux"\?$'):
+        registry.check("linus")
+
+
+def test_checking_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.MODULES, "linux", "bakeoff.worlds.no_such_module")
+    registry.check("linux")
+    with pytest.raises(ModuleNotFoundError):
+        registry.world("linux")
