@@ -276,7 +276,7 @@ fn late_vegas_flows_take_the_queue_of_the_first_for_their_base() {
             let is_expected = shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 0.12);
             assert!(is_expected, "{rate_bps} bit/s, seed {seed}: {shares:?}, not {expected:?}");
             let queue = mean_after(50.0, &run.queue());
-            assert!(is_near(queue, expected_queue, 0.15), "{rate_bps} bit/s, seed {seed}: {queue} packets queued");
+            assert!(is_near(queue, expected_queue, 0.2), "{rate_bps} bit/s, seed {seed}: {queue} packets queued");
         }
     }
 }
