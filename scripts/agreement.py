@@ -45,7 +45,11 @@ def main() -> None:
     found = [json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:]]
     if not found:
         sys.exit("give the files that `bakeoff agree --json` printed")
-    cells = [cell | {"suite": run["experiment"]} for run in found for cell in run["cells"] if cell["flow"]]
+    every = [cell | {"suite": run["experiment"]} for run in found for cell in run["cells"] if cell["flow"]]
+    # A later file may repeat cells with more seeds.
+    cells = list(
+        {(cell["suite"], *cell["cell"].values(), cell["flow"], cell["metric"]): cell for cell in every}.values()
+    )
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
@@ -63,7 +67,7 @@ def of(cells: list[dict[str, Any]], **wanted: str) -> list[dict[str, Any]]:
 
 
 def summary(cells: list[dict[str, Any]]) -> str:
-    """A table per metric: medians by suite and scheme."""
+    """The medians by suite and scheme, and over all suites."""
     lines = ["| suite | scheme | flows | " + " | ".join(f"{metric.title}: median error" for metric in METRICS) + " |"]
     lines.append("|---" * (3 + len(METRICS)) + "|")
     for suite in dict.fromkeys(cell["suite"] for cell in cells):
@@ -72,6 +76,10 @@ def summary(cells: list[dict[str, Any]]) -> str:
             if here[0]:
                 shown = " | ".join(error(metric, group) for metric, group in zip(METRICS, here, strict=True))
                 lines.append(f"| {suite} | {scheme} | {len(here[0])} | {shown} |")
+    for scheme in SCHEMES:
+        here = [of(cells, scheme=scheme, metric=metric.key) for metric in METRICS]
+        shown = " | ".join(error(metric, group) for metric, group in zip(METRICS, here, strict=True))
+        lines.append(f"| **all** | **{scheme}** | {len(here[0])} | {shown} |")
     return "\n".join(lines) + "\n"
 
 
