@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bakeoff.errors import RunFailed
 from bakeoff.experiment import expand
 from bakeoff.experiment.catalogue import of_core
 from bakeoff.experiment.load import check_source
@@ -55,8 +56,10 @@ def probes_of(execute: Callable[..., Outcome], planned: Plan) -> pl.DataFrame:
 @pytest.fixture
 def in_linux() -> Callable[..., Outcome]:
     """The linux world, if this machine can run it."""
-    if not cache.entries():
-        pytest.skip("no kernel is built on this machine; bakeoff kernel build makes one")
+    try:
+        cache.default()
+    except RunFailed as error:
+        pytest.skip(str(error))
     return linux.execute
 
 

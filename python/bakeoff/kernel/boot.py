@@ -1,34 +1,48 @@
-"""Boots a kernel once, in virtual time, to see that it works."""
+"""Boots a kernel to see that it works: that it comes up, that its time is virtual, and that it is deterministic."""
 
 from __future__ import annotations
 
 import os
-import re
-import resource
-import signal
 import subprocess
-import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bakeoff.errors import RunFailed
-from bakeoff.kernel.command import run
+from bakeoff.kernel.command import environment, kill, run, started
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GREETING = "bakeoff-guest"
-_CPU_LIMIT_S = 60
-_WALL_LIMIT_S = 120
+CPU_LIMIT_S = 60
+WALL_LIMIT_S = 120
+_SLEEP_S = 3600
 _LAST_LINES = 3
+_FIELDS = 3
 
-# The guest's first and only program: it says which kernel it runs on and switches the machine off.
+# The guest's first and only program: it sleeps for an hour, which must pass at once, says which kernel it is, shows a
+# random number, which must be the same in every boot, and switches the machine off.
 _INIT = f"""\
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/reboot.h>
 #include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
 
 int main(void)
 {{
     struct utsname system;
+    struct timespec begin, end;
+    unsigned long long number = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    sleep({_SLEEP_S});
+    clock_gettime(CLOCK_MONOTONIC, &end);
     uname(&system);
-    printf("{GREETING} %s %s\\n", system.release, system.version);
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        return 1;
+    printf("{GREETING}\\t%s %s\\t%lld\\t%016llx\\n", system.release, system.version,
+           (long long)(end.tv_sec - begin.tv_sec), number);
     fflush(stdout);
     reboot(RB_POWER_OFF);
     return 1;
@@ -56,61 +70,59 @@ def arguments(root: Path, seed: int = 1) -> list[str]:
     ]
 
 
-def verify(kernel: Path) -> str:
-    """Boots a kernel with a one-line guest and returns that line.
+def verify(kernel: Path, work: Path) -> str:
+    """Boots a kernel twice, with a guest that says one line.
+
+    Args:
+        kernel: the program.
+        work: a folder to work in.
+
+    Returns:
+        What the kernel says of itself: release, version and date of the build.
 
     Raises:
-        RunFailed: the guest does not come up; the last lines of its console are quoted.
+        RunFailed: it does not come up, its time is not virtual, or the two boots differ.
     """
-    with tempfile.TemporaryDirectory(prefix="bakeoff-guest-") as name:
-        scratch = Path(name)
-        root = scratch / "root"
-        root.mkdir()
-        source = scratch / "init.c"
-        source.write_text(_INIT, encoding="utf-8")
-        failing = "the guest's first program cannot be compiled"
-        run(["gcc", "-static", "-O1", "-o", str(root / "init"), str(source)], cwd=scratch, failing=failing)
-        console = _boot(kernel, arguments(root), scratch)
-    greeting = re.search(rf"^{GREETING} (.+?)\s*$", console, re.MULTILINE)
-    if greeting is None:
-        last = " / ".join(console.strip().splitlines()[-_LAST_LINES:]) or "it printed nothing"
-        raise RunFailed(f"{kernel}: the kernel does not boot: {last}")
-    return greeting[1]
+    root = work / "root"
+    root.mkdir()
+    program = work / "init.c"
+    program.write_text(_INIT, encoding="utf-8")
+    words = ["gcc", "-static", "-O1", "-o", str(root / "init"), str(program)]
+    failing = "the guest's first program cannot be compiled"
+    run(words, cwd=work, failing=failing, environment=environment(work))
+    banner, slept_s, number = _greeting(_boot(kernel, root, work))
+    again = _greeting(_boot(kernel, root, work))
+    if int(slept_s) != _SLEEP_S:
+        raise RunFailed(f"{kernel.name}: its time is not virtual: of an hour's sleep, {slept_s} s passed")
+    if again != (banner, slept_s, number):
+        raise RunFailed(f"{kernel.name}: two boots differ ({number} and {again[2]}), so it is not deterministic")
+    return banner
 
 
-def _boot(kernel: Path, words: list[str], scratch: Path) -> str:
-    """Runs a guest within limits of CPU and wall time, and leaves no process behind."""
-    command = ["setarch", "-R", str(kernel), *words]
-    environment = {"HOME": str(scratch), "PATH": "/usr/bin:/bin", "TMPDIR": str(scratch)}
-    with subprocess.Popen(  # noqa: S603 - our own words, no shell
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        preexec_fn=_limit_cpu,  # noqa: PLW1509 - no threads run here
-    ) as process:
+def _greeting(console: str) -> tuple[str, str, str]:
+    """The fields of the line that the guest says.
+
+    Raises:
+        RunFailed: it does not say it; the last lines of its console are quoted.
+    """
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    for line in lines:
+        word, *fields = line.split("\t")
+        if word == GREETING and len(fields) == _FIELDS:
+            return fields[0], fields[1], fields[2]
+    raise RunFailed(f"the kernel does not boot: {' / '.join(lines[-_LAST_LINES:]) or 'it prints nothing'}")
+
+
+def _boot(kernel: Path, root: Path, work: Path) -> str:
+    """Runs a guest within limits of CPU and wall time, leaves no process behind, and returns what it printed."""
+    words = ["prlimit", f"--cpu={CPU_LIMIT_S}", "--core=0", "setarch", "-R", str(kernel), *arguments(root)]
+    variables = {**environment(work), "PATH": os.defpath}
+    failing = "the kernel does not boot"
+    with started(words, cwd=work, failing=failing, environment=variables) as process:
         try:
-            console, _ = process.communicate(timeout=_WALL_LIMIT_S)
+            console, _ = process.communicate(timeout=WALL_LIMIT_S)
         except subprocess.TimeoutExpired:
-            _kill(process)
+            kill(process)
             console, _ = process.communicate()
-            console += f"\nstopped after {_WALL_LIMIT_S} s"
-        finally:
-            _kill(process)
+            console += f"\nstopped after {WALL_LIMIT_S} s"
     return console
-
-
-def _limit_cpu() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_LIMIT_S, _CPU_LIMIT_S))
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    """Ends every process of the guest, which is a session of its own."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return

@@ -2,92 +2,94 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import shutil
 import time
 from typing import TYPE_CHECKING
 
 from bakeoff.errors import RunFailed
 from bakeoff.kernel import configuration
-from bakeoff.kernel.command import run
+from bakeoff.kernel.command import complaint, environment, run, started
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import subprocess
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-STEPS = 1470
-"""Steps that a build takes, as Linux 7.3 counts; only for the estimate of the time left."""
+FILES = 696
+"""Files that are compiled of Linux 7.3; only for the estimate of the time left."""
 _REPORT_EVERY_S = 10
-_LOG_LINES = 3
+_LOG = "make.log"
+# The kernel contains its configuration, which would name the machine's rustc and pahole.
+_MAKE = ("make", "ARCH=um", "RUSTC=/dev/null", "PAHOLE=/dev/null")
 
 
-def configure(tree: Path, build: Path) -> None:
-    """Writes the configuration into the build folder.
+def configure(tree: Path, build: Path, named: str) -> None:
+    """Writes the configuration into the build folder, which is made.
+
+    Args:
+        tree: the source.
+        build: the build folder.
+        named: what the user knows the source as.
 
     Raises:
         RunFailed: the source does not know an option, or cannot be configured.
     """
     build.mkdir()
-    make = ["make", "-s", "ARCH=um", f"O={build}"]
-    failing = f"{tree.name}: cannot be configured"
-    run([*make, "tinyconfig"], cwd=tree, failing=failing)
-    config = build / ".config"
-    config.write_text(config.read_text(encoding="utf-8") + configuration.fragment(), encoding="utf-8")
-    run([*make, "olddefconfig"], cwd=tree, failing=failing)
-    if lacking := configuration.missing(config.read_text(encoding="utf-8")):
-        raise RunFailed(f"{tree.name}: has no {', '.join(lacking)}; use Linux 7.2 or 7.3")
+    wanted = build / "wanted"
+    wanted.write_text(configuration.fragment(), encoding="utf-8")
+    variables = {**_variables(build), "KCONFIG_ALLCONFIG": str(wanted)}
+    words = [*_MAKE, f"O={build}", "allnoconfig"]
+    run(words, cwd=tree, failing=f"{named}: cannot be configured", environment=variables)
+    config = (build / ".config").read_text(encoding="utf-8")
+    if lacking := configuration.missing(config):
+        raise RunFailed(f"{named}: has no {', '.join(lacking)}; use the source of Linux 7.3")
 
 
-def compile_kernel(tree: Path, build: Path, jobs: int, log: Path, say: Callable[[str], None]) -> Path:
+def compile_kernel(tree: Path, build: Path, jobs: int, kept_log: Path, say: Callable[[str], None]) -> Path:
     """Compiles the configured source and returns the stripped kernel, which is an ordinary program.
 
     Args:
         tree: the source.
         build: the build folder.
         jobs: compilers at a time.
-        log: gets everything that make prints.
+        kept_log: gets everything that make prints if it fails.
         say: takes lines of progress.
 
     Raises:
         RunFailed: the compiler fails; the log is named.
     """
-    command = ["make", f"-j{jobs}", "ARCH=um", f"O={build}", "linux"]
-    environment = {**os.environ, **configuration.BUILD_ENVIRONMENT}
+    words = [*_MAKE, f"-j{jobs}", f"O={build}", "linux"]
+    variables = _variables(build)
+    failing = "the kernel does not compile"
+    log = build / _LOG
     with (
         log.open("w", encoding="utf-8") as file,
-        subprocess.Popen(  # noqa: S603 - our own words, no shell
-            command,
-            cwd=tree,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        ) as process,
+        started(words, cwd=tree, failing=failing, environment=variables) as process,
     ):
-        try:
-            _follow(process, file.write, say)
-        except BaseException:
-            process.kill()
-            raise
-    if process.returncode != 0:
-        last = " / ".join(log.read_text(encoding="utf-8").strip().splitlines()[-_LOG_LINES:])
-        raise RunFailed(f"the kernel does not compile: {last}; the whole log is {log}")
+        _follow(process, file.write, say)
     kernel = build / "linux"
-    run(["strip", str(kernel)], cwd=build, failing=f"{kernel}: cannot be stripped")
+    if process.returncode != 0 or not kernel.is_file():
+        shutil.copyfile(log, kept_log)
+        why = complaint(log.read_text(encoding="utf-8")) or f"make ends with exit code {process.returncode}"
+        raise RunFailed(f"{failing}: {why}; the whole log is {kept_log}")
+    run(["strip", str(kernel)], cwd=build, failing=f"{kernel}: cannot be stripped", environment=variables)
     return kernel
 
 
+def _variables(build: Path) -> Mapping[str, str]:
+    return {**environment(build), **configuration.BUILD_ENVIRONMENT}
+
+
 def _follow(process: subprocess.Popen[str], write: Callable[[str], object], say: Callable[[str], None]) -> None:
-    """Counts the steps of a build as they are printed."""
+    """Counts the files of a build as they are printed, until make ends."""
     start = told = time.monotonic()
-    steps = 0
+    files = 0
     for line in process.stdout or ():
         write(line)
-        steps += line.startswith("  ")
+        files += line.startswith("  CC ")
         now = time.monotonic()
         if now - told >= _REPORT_EVERY_S:
             told = now
-            left = (now - start) * max(STEPS - steps, 0) / max(steps, 1)
-            say(f"compiling: {steps} of about {STEPS} steps, about {left / 60:.0f} min left")
+            left = (now - start) * max(FILES - files, 0) / max(files, 1)
+            say(f"compiling: {files} of about {FILES} files, about {left / 60:.0f} min left")
+    process.wait()

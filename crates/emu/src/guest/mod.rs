@@ -24,6 +24,8 @@ use crate::sys;
 pub const FOLDER: &str = "/run";
 /// The job, in [`FOLDER`].
 pub const JOB_FILE: &str = "job.json";
+/// Pages that all sockets together may use: more than there are.
+const TCP_PAGES: &str = "4000000 4000000 4000000";
 /// Written last, in [`FOLDER`]: the run is whole.
 pub const DONE_FILE: &str = "done";
 
@@ -86,6 +88,9 @@ impl<T> Context<T> for Result<T, NetlinkError> {
 pub fn run(host_folder: &str) -> Result<(), GuestError> {
     sys::mount("proc", "/proc", "").context(|| "mounting /proc".to_owned())?;
     sys::mount("hostfs", FOLDER, host_folder).context(|| format!("mounting {host_folder}"))?;
+    // TCP takes its limit from the machine's memory; the guest's is small, and must not limit a flow.
+    fs::write("/proc/sys/net/ipv4/tcp_mem", TCP_PAGES).context(|| "setting tcp_mem".to_owned())?;
+    sys::wake_up_on_time().context(|| "setting the timer slack".to_owned())?;
     let folder = Path::new(FOLDER);
     let json = fs::read_to_string(folder.join(JOB_FILE)).context(|| format!("reading {JOB_FILE}"))?;
     let job = Job::from_json(&json)?;

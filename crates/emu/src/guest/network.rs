@@ -13,8 +13,10 @@ use crate::layout::{DeviceId, Duty, Layout, Node, Way, left_address, right_addre
 use crate::netlink::{self, Message, Shaper, Socket, Veth, VethEnd, Wire};
 use crate::sys::NetworkNamespace;
 
-/// Buffers of TCP sockets: large enough never to limit a flow.
-const TCP_MEMORY: &str = "4096 33554432 67108864";
+/// The receiver's buffer: 32 MiB, and more where a flow needs it.
+const RECEIVE_MEMORY: &str = "4096 33554432 268435456";
+/// The sender's buffer: large enough never to limit a flow; what is queued and not sent is limited otherwise.
+const SEND_MEMORY: &str = "4096 268435456 536870912";
 
 /// The namespaces of a run; entering one is how sockets are opened in it.
 pub(super) struct Network {
@@ -85,8 +87,8 @@ impl Network {
                 let message = netlink::add_address(device.kernel_index(), address);
                 self.request(node, message, || format!("adding the address {address:?}"))?;
                 self.enter(node)?;
-                write_setting("tcp_rmem", TCP_MEMORY)?;
-                write_setting("tcp_wmem", TCP_MEMORY)?;
+                write_setting("tcp_rmem", RECEIVE_MEMORY)?;
+                write_setting("tcp_wmem", SEND_MEMORY)?;
                 write_setting("tcp_no_metrics_save", "1")?;
                 write_setting("tcp_ecn", if pair.ecn == EcnMode::Off { "0" } else { "1" })?;
             }

@@ -74,7 +74,6 @@ fn tell(news: &Channel<News>, index: usize, what: &str, done: std::io::Result<()
 #[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest asker")]
 fn ask(socket: UdpSocket, mut packet: Vec<u8>, index: usize, times: Times, news: Channel<News>) {
     thread::spawn(move || {
-        tell(&news, index, "setting the timer", sys::wake_on_time());
         let mut time = times.first;
         for number in 0_u64.. {
             if time >= times.stop {

@@ -39,7 +39,10 @@ const TCA_NETEM_PRNG_SEED: u16 = 14;
 /// More packets than any wire holds.
 const NETEM_LIMIT: u32 = 10_000_000;
 /// Netem rounds each packet's time by itself; a wire that is faster by this part never holds up the link.
-const WIRE_SPEED_UP: u64 = 10_000;
+const WIRE_SPEED_UP: u64 = 1_000_000;
+/// Twice the granularity of the guest's clock: a packet that an ack has called for arrives when the link has become free,
+/// and not in the same moment.
+const AFTER_SERVICE_NS: u64 = 512;
 
 /// `struct tcmsg`.
 fn header(device: u32, handle: u32, parent: u32) -> Vec<u8> {
@@ -128,7 +131,7 @@ impl Wire {
         let fixed: Vec<u8> = [0, NETEM_LIMIT, loss, 0, 0, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
         let mut options = Message::attributes()
             .raw(&fixed)
-            .u64(TCA_NETEM_LATENCY64, self.delay_ns)
+            .u64(TCA_NETEM_LATENCY64, self.delay_ns + self.rate_bps.map_or(0, |_| AFTER_SERVICE_NS))
             .u64(TCA_NETEM_PRNG_SEED, self.seed);
         if let Some(rate_bps) = self.rate_bps {
             let bytes_per_second = rate_bps / 8 + rate_bps / 8 / WIRE_SPEED_UP;

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub use namespace::{NetworkNamespace, mount, power_off};
 pub use packet::{Batch, Captured, PacketSocket};
 pub use tcp::{TcpInfo, TcpOption, TcpSocket};
-pub use time::{monotonic, realtime, sleep_until, wake_on_time};
+pub use time::{monotonic, realtime, sleep_until, wake_up_on_time};
 
 /// The result of a call that returns -1 and sets `errno` on failure.
 fn checked(result: c_int) -> io::Result<c_int> {

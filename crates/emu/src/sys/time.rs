@@ -24,14 +24,6 @@ pub fn realtime() -> io::Result<Duration> {
     read(libc::CLOCK_REALTIME)
 }
 
-/// Lets the waits of the calling thread end on time; without it the kernel may end them 50 us late.
-#[expect(unsafe_code, reason = "prctl(2)")]
-pub fn wake_on_time() -> io::Result<()> {
-    let slack_ns: libc::c_ulong = 1;
-    // SAFETY: no memory is passed.
-    checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns) }).map(|_| ())
-}
-
 /// Waits until the monotonic clock shows `time`.
 #[expect(unsafe_code, reason = "clock_nanosleep(2)")]
 pub fn sleep_until(time: Duration) {
@@ -46,4 +38,11 @@ pub fn sleep_until(time: Duration) {
         libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const until, std::ptr::null_mut())
     } == libc::EINTR
     {}
+}
+
+/// Lets this thread, and those that it starts, wake up on time: the kernel may otherwise be 50 us late on purpose.
+#[expect(unsafe_code, reason = "prctl(2)")]
+pub fn wake_up_on_time() -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) }).map(|_| ())
 }

@@ -97,6 +97,7 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
     Ok(match packet.payload {
         Segment::Syn => bare,
         Segment::SynAck => Prefix { kind: Kind::SynAck, ..bare },
+        Segment::HandshakeAck => Prefix { kind: Kind::HandshakeAck, ..bare },
         Segment::Data { sequence, length, is_window_reduced } => Prefix {
             kind: Kind::Data,
             is_window_reduced,
@@ -145,6 +146,7 @@ impl Decoder {
         let payload = match prefix.kind {
             Kind::Syn => Segment::Syn,
             Kind::SynAck => Segment::SynAck,
+            Kind::HandshakeAck => Segment::HandshakeAck,
             Kind::Data => {
                 if prefix.detail > length.saturating_sub(PREFIX_BYTES) as u64 {
                     return Err(DecodeError::Payload { length, payload: prefix.detail });

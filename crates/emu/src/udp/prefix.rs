@@ -85,6 +85,8 @@ pub enum Kind {
     Data = 3,
     /// An acknowledgement.
     Ack = 4,
+    /// The sender has heard that the receiver agrees.
+    HandshakeAck = 5,
 }
 
 /// The first bytes behind the UDP header.
@@ -161,7 +163,7 @@ impl Prefix {
 }
 
 fn kind(byte: u8) -> Result<Kind, DecodeError> {
-    let kinds = [Kind::Syn, Kind::SynAck, Kind::Data, Kind::Ack];
+    let kinds = [Kind::Syn, Kind::SynAck, Kind::Data, Kind::Ack, Kind::HandshakeAck];
     kinds.into_iter().find(|kind| VERSION << 4 | *kind as u8 == byte).ok_or(DecodeError::Kind { byte })
 }
 

@@ -11,9 +11,9 @@ use crate::units::{Bytes, Duration, Instant};
 /// Recently arrived out-of-order segments whose blocks are reported, most recent first (Linux keeps four).
 const RECENT: usize = 4;
 /// The receive window in the end, of a receiver with a buffer of 32 MiB; full packets of 1500 bytes take 2304 in it.
-const DEFAULT_WINDOW: Bytes = Bytes::new(20_740_000);
+const DEFAULT_WINDOW: Bytes = Bytes::new(21_225_000);
 /// The last part of it, which is granted step by step.
-const GROWTH_PERMILLE: u64 = 191;
+const GROWTH_PERMILLE: u64 = 212;
 /// The time stamp, which counts as payload in the announced MSS.
 const TIMESTAMP_OPTION: Bytes = Bytes::new(12);
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
@@ -79,10 +79,15 @@ impl Receiver {
         }
     }
 
-    fn on_data(&mut self, sequence: u64, length: Bytes, packet: &Packet<Segment>, now: Instant) {
+    /// The handshake tells the receiver the round trip.
+    fn measure_round_trip(&mut self, now: Instant) {
         if let (Some(answered), None) = (self.answered_syn, self.policy.rtt()) {
             self.policy.set_rtt(now.since(answered));
         }
+    }
+
+    fn on_data(&mut self, sequence: u64, length: Bytes, packet: &Packet<Segment>, now: Instant) {
+        self.measure_round_trip(now);
         // RFC 7323, section 4.3: echo the oldest segment that the next ack covers.
         if sequence <= self.last_acked {
             self.timestamp_echo = packet.sent;
@@ -199,6 +204,7 @@ impl Endpoint<Segment> for Receiver {
                 }
                 self.on_data(sequence, length, &packet, now);
             }
+            Segment::HandshakeAck => self.measure_round_trip(now),
             Segment::SynAck | Segment::Ack(_) => {}
         }
     }

@@ -33,6 +33,8 @@ pub enum Segment {
     Syn,
     /// The receiver agrees.
     SynAck,
+    /// The sender has heard that; data follows at once.
+    HandshakeAck,
     /// One segment of data.
     Data {
         /// Its number.

@@ -51,6 +51,8 @@ enum Phase {
         next_syn: Instant,
         wait: Duration,
     },
+    /// The connection is there, and its last handshake packet is to be sent.
+    Confirming,
     Established,
 }
 
@@ -186,7 +188,7 @@ impl Sender {
             let rtt = now.since(self.last_sent);
             self.rtt.on_min_sample(rtt, now);
             self.rtt.on_sample(rtt, 0, 0);
-            self.phase = Phase::Established;
+            self.phase = Phase::Confirming;
             self.last_sent = now;
         }
     }
@@ -339,13 +341,17 @@ impl Endpoint<Segment> for Sender {
                     self.stats.completed.get_or_insert(now);
                 }
             }
-            Segment::Syn | Segment::Data { .. } => {}
+            Segment::Syn | Segment::HandshakeAck | Segment::Data { .. } => {}
         }
     }
 
     fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
         if matches!(self.phase, Phase::Connecting { .. }) {
             return self.poll_handshake(now);
+        }
+        if matches!(self.phase, Phase::Confirming) {
+            self.phase = Phase::Established;
+            return Some(self.packet(now, self.config.header, Ecn::NotEct, false, Segment::HandshakeAck));
         }
         self.run_timer(now);
         while self.scheme.next_timer().is_some_and(|timer| timer <= now) {

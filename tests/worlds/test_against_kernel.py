@@ -1,0 +1,96 @@
+"""The simulator held to the real kernel: on every machine by numbers that a kernel gave, and live where one is built.
+
+`BAKEOFF_BLESS=1` writes the numbers anew from the kernel in the cache; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bakeoff.errors import RunFailed
+from bakeoff.experiment import expand, load
+from bakeoff.kernel import cache
+from bakeoff.worlds import linux, sim
+
+if TYPE_CHECKING:
+    from bakeoff.experiment import PlannedRun
+    from bakeoff.worlds.outcome import Outcome
+
+GOLDEN = Path(__file__).parent / "golden" / "linux.txt"
+COLUMNS = ("received", "dropped", "retransmits", "timeouts", "queue_p95_us")
+EXPERIMENT = """
+name = "golden"
+duration = "20s"
+repeats = 1
+
+[[path.forward]]
+rate = "10Mbit/s"
+delay = "20ms"
+queue = { kind = "fifo", limit = "1bdp" }
+
+[[flow]]
+
+[matrix]
+scheme = ["reno", "cubic", "bbr", "vegas"]
+
+[matrix.way]
+shallow = { "path.forward.0.queue.limit" = "0.3bdp" }
+bdp = { "path.forward.0.loss" = 0.0 }
+deep = { "path.forward.0.queue.limit" = "4bdp" }
+long = { "path.forward.0.delay" = "100ms", "path.forward.0.rate" = "20Mbit/s" }
+lossy = { "path.forward.0.loss" = "1%" }
+"""
+
+
+def runs(folder: Path) -> list[PlannedRun]:
+    file = folder / "golden.toml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    return list(expand(load(str(file), [])).runs)
+
+
+def numbers(outcome: Outcome) -> list[int]:
+    flow = outcome.tables["flows"].row(1, named=True)
+    names = ("received_packets", "dropped_packets", "retransmits", "timeouts")
+    return [*(flow[name] for name in names), flow["queue_p95_ns"] // 1000]
+
+
+def table(results: dict[str, list[int]]) -> str:
+    width = max(map(len, results))
+    lines = [" ".join(["run".ljust(width), *COLUMNS])]
+    for name, values in results.items():
+        cells = [str(value).rjust(len(column)) for value, column in zip(values, COLUMNS, strict=True)]
+        lines.append(" ".join([name.ljust(width), *cells]))
+    return "\n".join(lines) + "\n"
+
+
+def golden() -> dict[str, list[int]]:
+    lines = GOLDEN.read_text(encoding="utf-8").splitlines()[1:]
+    return {name: [int(word) for word in words] for name, *words in map(str.split, lines)}
+
+
+def test_the_simulator_gives_what_the_kernel_gave(tmp_path: Path) -> None:
+    known = golden()
+    for run in runs(tmp_path):
+        ours, kernels = numbers(sim.execute(run)), known[run.id]
+        received, dropped, *_, queue_us = ours
+        kernel_received, kernel_dropped, *_, kernel_queue_us = kernels
+        place = f"{run.id}: {ours} in the simulator, {kernels} on the kernel"
+        assert received == pytest.approx(kernel_received, rel=0.03), place
+        assert queue_us == pytest.approx(kernel_queue_us, rel=0.07, abs=1250), place
+        share, kernel_share = dropped / received, kernel_dropped / kernel_received
+        assert share == pytest.approx(kernel_share, rel=0.15, abs=5e-4), place
+
+
+def test_the_kernel_gives_what_it_gave(tmp_path: Path) -> None:
+    try:
+        built = cache.default()
+    except RunFailed as error:
+        pytest.skip(f"the live comparison needs a kernel: {error}")
+    results: dict[str, Any] = {run.id: numbers(linux.execute(run)) for run in runs(tmp_path)}
+    if os.environ.get("BAKEOFF_BLESS"):
+        GOLDEN.write_text(table(results), encoding="utf-8")
+    assert table(results) == GOLDEN.read_text(encoding="utf-8"), built.name
