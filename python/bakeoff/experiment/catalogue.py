@@ -19,6 +19,13 @@ OWN = "own:"
 """Before the name of a scheme: bakeoff's own, in every world."""
 KERNEL = "kernel:"
 """Before the name of a scheme: the kernel's, in worlds that have one."""
+
+
+def plain(scheme: str) -> str:
+    """The name of a scheme without the word that says whose it is."""
+    return scheme.removeprefix(OWN).removeprefix(KERNEL)
+
+
 KERNEL_CONTROLLERS = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno"),
     *("scalable", "vegas", "veno", "westwood", "yeah"),

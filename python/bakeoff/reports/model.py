@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import ClaimResult, evaluate
+from bakeoff.experiment.catalogue import plain
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
 from bakeoff.references import Published, PublishedScheme, Reference, find
@@ -185,7 +186,7 @@ def _rows(cells: Sequence[Sequence[Run]], reference: Reference | None) -> list[G
         return list(groups)
     rows: list[Group | Absent] = []
     for index, published in enumerate(reference.schemes):
-        ours = [group for group in groups if group.key == published.key]
+        ours = [group for group in groups if plain(group.key) == published.key]
         rows += ours or [_absent(published, index)]
     return rows + [group for group in groups if group.published is None]
 
@@ -228,7 +229,7 @@ def _group(runs: Sequence[Run], look: looks.Look, reference: Reference | None) -
         cell=cell,
         look=look,
         runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
-        published=reference.scheme(key) if reference else None,
+        published=reference.scheme(plain(key)) if reference else None,
     )
 
 

@@ -17,7 +17,7 @@ use crate::log::{SampleRecord, TIMEOUTS};
 use crate::sys::{self, TcpInfo};
 
 /// How often the taps are emptied; often enough that they never overflow.
-const DRAIN_EVERY: Duration = Duration::from_millis(20);
+const DRAIN_EVERY: Duration = Duration::from_millis(100);
 /// After the end, packets may stay away for this long beside the delay of the path before they count as lost.
 const QUIET: Duration = Duration::from_secs(2);
 /// The wait after the end is never longer.
