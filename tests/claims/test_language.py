@@ -19,6 +19,7 @@ RUN: dict[str, Any] = {
     ],
     "total": {"throughput_mbps": 8.0, "loss": 0.0, "jain": None, "pantheon": {"throughput_mbps": 9.0}},
     "hops": [{"hop": "forward.0", "queue_p95_ms": 12.5, "dropped": {"overlimit": 7}, "marked": {}, "in_packets": 10}],
+    "probes": [{"probe": 1, "rtt_p95_ms": 80.0, "lost_packets": 3}],
 }
 
 
@@ -35,6 +36,8 @@ RUN: dict[str, Any] = {
         ("flow2.pantheon.loss", None),
         ("flow2.owd_p95_ms", None),
         ("flow3.throughput_mbps", None),
+        ("probe1.rtt_p95_ms / 40", 2.0),
+        ("probe2.rtt_p95_ms", None),
         ("1 / total.loss", None),
         ("total.jain + 1", None),
         ("max(flow1.throughput_mbps, flow2.throughput_mbps, 1)", 6.0),
@@ -59,6 +62,7 @@ def test_measures(text: str, value: float | None) -> None:
         ("flow1", 'expected "."'),
         ("flow1.througput_mbps", 'did you mean "throughput_mbps"'),
         ("flow0.loss", "not a value"),
+        ("probe1.loss", "not a metric"),
         ("flow01.loss", "not a value"),
         ("total.bottleneck", "not a metric"),
         ("total.pantheon", 'expected "."'),

@@ -52,6 +52,7 @@ def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) ->
         ("path.reverse.0.loss=0.1", "--set path.reverse.0.loss=0.1: the file has no [[path.reverse]] to set it in"),
         ("path.trace=none.trace", "/none.trace: no such trace file"),
         ("path..rate=3", '--set path..rate=3: not a key; write for example "path.forward.0.rate"'),
+        ("probe.1.size=1kB", "--set probe.1.size=1kB: the file has no [[probe]] to set it in"),
         ("repeats=0", "--set repeats=0: repeats: must be at least 1, not 0"),
         ("scheme=bbr", "--set scheme=bbr: every flow names its own scheme"),
         ("matrix.loss=", "write KEY=VALUE"),

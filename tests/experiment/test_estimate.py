@@ -31,6 +31,7 @@ FULL = 30 * 12_000_000 / 8 / 1500
         (["flow.1.receive_window=14480B"], 10 * 30 / 0.04),
         (["flow.1.traffic={kind='finite',size='1448kB'}"], 1000),
         (["rate=unlimited", "flow.1.receive_window=1MB", "flow.1.traffic={kind='finite',size='1448kB'}"], 1000),
+        (["probe=[{interval='10ms',stop='5s'}]"], FULL + 500),
         (["rate=unlimited", "flow.1.traffic={kind='on-off',on='1s',off='3s'}", "flow.1.receive_window=14480B"], 1875),
     ],
 )

@@ -28,6 +28,29 @@ FIFO: dict[str, Any] = {
 }
 
 
+PROBES = """
+[[probe]]
+[[probe]]
+size = "1kB"
+ecn = "ect1"
+start = "1s"
+stop = "9s"
+direction = "reverse"
+[matrix]
+"probe.1.interval" = ["100ms", "1s"]
+"""
+
+
+def test_probes(planned: Planned, minimal: str) -> None:
+    runs = planned(minimal + PROBES).runs
+    assert [run.scenario["probes"][0]["interval_ns"] for run in runs] == [10**8, 10**9]
+    first, second = runs[0].scenario["probes"]
+    times = {"start_ns": 0, "stop_ns": 30 * 10**9}
+    assert first == {"interval_ns": 10**8, "size_bytes": 84, "ecn": "off", "direction": "forward"} | times
+    changed = {"size_bytes": 1000, "ecn": "ect1", "direction": "reverse", "start_ns": 10**9, "stop_ns": 9 * 10**9}
+    assert second == first | changed
+
+
 def test_the_scenario_of_a_minimal_file(scenario: Scenario, minimal: str) -> None:
     found = scenario(minimal)
     assert found == {

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from bakeoff.metrics import DEFINITIONS, FlowSummary, HopSummary, RunSummary, TotalSummary, summarise, to_json
+from bakeoff.metrics import (
+    DEFINITIONS,
+    FlowSummary,
+    HopSummary,
+    ProbeSummary,
+    RunSummary,
+    TotalSummary,
+    probes,
+    summarise,
+    to_json,
+)
 from bakeoff.metrics.corrected import Interval, common, hull, loss, scheduled
 from bakeoff.metrics.pantheon import PantheonMetrics
 from bakeoff.metrics.utilisation import bottleneck
@@ -128,7 +138,9 @@ def test_the_contract(india: ResultFolder) -> None:
         "flows",
         "total",
         "hops",
+        "probes",
     }
+    assert run["probes"] == []
     assert set(run["flows"][0]) >= {
         "flow", "scheme", "start_s", "stop_s", "sent_packets", "delivered_packets", "throughput_mbps", "goodput_mbps",
         "owd_p50_ms", "owd_p95_ms", "owd_p99_ms", "queue_p95_ms", "loss", "ce_marks", "retransmits", "pantheon",
@@ -141,11 +153,29 @@ def test_the_contract(india: ResultFolder) -> None:
     assert run["hops"][1]["queue_p95_ms"] is None
 
 
+def test_a_probe_counts_what_was_answered() -> None:
+    millions = [10, 20, 30, None, None]
+    table = pl.DataFrame(
+        {
+            "probe": [1] * 5,
+            "rtt_ns": [None if value is None else value * 1_000_000 for value in millions],
+            "fate": ["received"] * 3 + ["dropped", "inside"],
+        }
+    )
+    answered, silent = probes.summarise(table, 2)
+    assert answered == ProbeSummary(
+        probe=1, sent_packets=5, lost_packets=1, rtt_p50_ms=20, rtt_p95_ms=30, rtt_p99_ms=30
+    )
+    assert silent == ProbeSummary(
+        probe=2, sent_packets=0, lost_packets=0, rtt_p50_ms=None, rtt_p95_ms=None, rtt_p99_ms=None
+    )
+
+
 def test_every_number_is_defined() -> None:
     defined = {name for entry in DEFINITIONS for name in entry.name.split(", ")}
     described = {"flow", "scheme", "hop", "start_s", "stop_s", "bottleneck", "pantheon", "pantheon_discarded"}
-    described |= {"id", "cell", "repeat", "seed", "status", "error", "flows", "total", "hops"}
-    for kind in (FlowSummary, TotalSummary, HopSummary, RunSummary):
+    described |= {"id", "cell", "repeat", "seed", "status", "error", "flows", "total", "hops", "probe", "probes"}
+    for kind in (FlowSummary, TotalSummary, HopSummary, ProbeSummary, RunSummary):
         for entry in fields(kind):
             assert entry.name in defined | described, entry.name
     for entry in fields(PantheonMetrics):

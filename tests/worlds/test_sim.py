@@ -74,6 +74,17 @@ FLOWS = st.fixed_dictionaries(
         "send_jitter": st.sampled_from(["0s", "10us", "5ms"]),
     },
 )
+PROBES = st.fixed_dictionaries(
+    {},
+    optional={
+        "interval": st.sampled_from(["1us", "1ms", "1s"]),
+        "size": st.sampled_from(["36B", "84B", "9kB"]),
+        "ecn": st.sampled_from(["off", "ect0", "ect1"]),
+        "start": st.sampled_from(["0s", "20ms"]),
+        "stop": st.sampled_from(["40ms", "60ms"]),
+        "direction": st.sampled_from(["forward", "reverse"]),
+    },
+)
 FILES = st.fixed_dictionaries(
     {
         "name": st.just("x"),
@@ -88,6 +99,7 @@ FILES = st.fixed_dictionaries(
             optional={"reverse": st.lists(HOPS, min_size=1, max_size=2)},
         ),
         "flow": st.lists(FLOWS, min_size=1, max_size=3),
+        "probe": st.lists(PROBES, max_size=2),
     }
 )
 
@@ -114,6 +126,7 @@ def test_tables_are_those_that_the_core_declares() -> None:
         "record": {"level": "packets"},
         "path": {"forward": [{"rate": "1Mbit/s", "delay": "5ms"}]},
         "flow": [{"scheme": "reno"}],
+        "probe": [{}],
     }
     tables = sim.execute(expand(check_source(Source("x.toml", Path(), raw, ""), [], of_core())).runs[0]).tables
     declared = {table["name"]: [column["name"] for column in table["columns"]] for table in json.loads(_core.tables())}

@@ -2,7 +2,7 @@
 
 use crate::units::{Bytes, Duration, Instant};
 
-/// The number of a flow, counted from zero.
+/// The number of a flow, counted from zero; probes are numbered behind the flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -21,6 +21,26 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// The codepoint of the last two bits of the type-of-service byte.
+    pub const fn from_bits(tos: u8) -> Self {
+        match tos & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The codepoint as the last two bits of the type-of-service byte.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::NotEct => 0,
+            Self::Ect1 => 1,
+            Self::Ect0 => 2,
+            Self::Ce => 3,
+        }
+    }
+
     /// True if a queue may mark the packet in place of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
@@ -32,7 +52,8 @@ impl Ecn {
 pub struct Packet<P> {
     /// The flow the packet belongs to.
     pub flow: FlowId,
-    /// True if it travels from the data sender to the data receiver; false for acknowledgements.
+    /// True if it travels from the data sender to the data receiver, or asks for an answer; false for acknowledgements
+    /// and answers.
     pub is_data_direction: bool,
     /// True if it repeats data that was sent before.
     pub is_retransmission: bool,
@@ -40,7 +61,8 @@ pub struct Packet<P> {
     pub ecn: Ecn,
     /// Size of the IP packet.
     pub size: Bytes,
-    /// Counts the packets of this flow and direction from zero, retransmissions included.
+    /// Counts the packets of this flow and direction from zero, retransmissions included; the answer to a probe has the
+    /// number of its request.
     pub number: u64,
     /// When the endpoint sent it.
     pub sent: Instant,
@@ -72,6 +94,24 @@ impl<P> Packet<P> {
             queued_for: Duration::ZERO,
             hops_passed: 0,
             payload,
+        }
+    }
+
+    /// The same packet with another payload.
+    pub fn map<Q>(self, change: impl FnOnce(P) -> Q) -> Packet<Q> {
+        Packet {
+            flow: self.flow,
+            is_data_direction: self.is_data_direction,
+            is_retransmission: self.is_retransmission,
+            ecn: self.ecn,
+            size: self.size,
+            number: self.number,
+            sent: self.sent,
+            enqueued: self.enqueued,
+            sojourn: self.sojourn,
+            queued_for: self.queued_for,
+            hops_passed: self.hops_passed,
+            payload: change(self.payload),
         }
     }
 

@@ -1,4 +1,7 @@
-//! What one run is: a path, flows and a duration, all in base units. The Python face resolves an experiment to this.
+//! What one run is: a path, flows, probes and a duration, all in base units. The Python face resolves an experiment to
+//! this.
+
+mod probe;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +13,8 @@ use crate::traffic::{Source, TrafficConfig};
 use crate::transport::stream::{EcnMode, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
+
+pub use probe::{ProbeConfig, ProbeEcn};
 
 /// The most flows in one run.
 const MAX_FLOWS: usize = 100_000;
@@ -142,7 +147,7 @@ pub struct Scenario {
     pub duration_ns: u64,
     /// What is recorded.
     pub record: RecordConfig,
-    /// Every flow begins later by a random time up to this.
+    /// Every flow and probe begins later by a random time up to this.
     #[serde(default)]
     pub start_jitter_ns: u64,
     /// Hops from the senders to the receivers.
@@ -151,6 +156,9 @@ pub struct Scenario {
     pub reverse: Vec<HopConfig>,
     /// The flows.
     pub flows: Vec<FlowConfig>,
+    /// The probes beside them.
+    #[serde(default)]
+    pub probes: Vec<ProbeConfig>,
 }
 
 fn invalid(place: impl Into<String>, problem: impl Into<String>) -> ScenarioError {
@@ -163,6 +171,13 @@ impl Scenario {
         let scenario: Self = serde_json::from_str(json).map_err(|error| ScenarioError::Malformed(error.to_string()))?;
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// The largest IP packet that any flow or probe sends.
+    pub fn largest_packet(&self) -> Bytes {
+        let flows = self.flows.iter().map(|flow| flow.mss_bytes + flow.header_bytes);
+        let probes = self.probes.iter().map(|probe| probe.size_bytes);
+        Bytes::new(flows.chain(probes).max().unwrap_or_default())
     }
 
     /// When the flow with this index connects: its start, and a random time up to the start jitter.
@@ -225,7 +240,7 @@ impl Scenario {
                 ));
             }
         }
-        Ok(())
+        self.check_probes()
     }
 }
 

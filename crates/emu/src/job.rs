@@ -2,7 +2,6 @@
 
 use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
 use bakeoff_core::scenario::{Scenario, ScenarioError};
-use bakeoff_core::units::Bytes;
 use serde_json::{Map, Value};
 
 use crate::layout::Way;
@@ -57,12 +56,10 @@ impl Job {
             Way::Forward => (&self.forward_queues, "forward"),
             Way::Reverse => (&self.reverse_queues, "reverse"),
         };
-        let flows = &self.scenario.flows;
-        let largest_packet = flows.iter().map(|flow| Bytes::new(flow.mss_bytes + flow.header_bytes)).max();
         let hops = if way == Way::Forward { &self.scenario.forward } else { &self.scenario.reverse };
         let link = qdisc::Link {
             mean_rate: Link::<()>::new(&hops[index].link, 0, name).mean_rate(),
-            largest_packet: largest_packet.unwrap_or_default(),
+            largest_packet: self.scenario.largest_packet(),
         };
         Qdisc::from_queue(&queues[index], &link).map_err(|error| JobError::Unmappable {
             place: format!("path.{name}.{index}.queue"),

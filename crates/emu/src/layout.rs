@@ -107,14 +107,14 @@ pub struct HostPair {
     pub ecn: EcnMode,
 }
 
-/// Where a flow's ends are, and the hops that its packets pass.
+/// Where the ends of a flow or probe are, and the hops that its packets pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowLayout {
     /// Number of the host pair.
     pub pair: usize,
-    /// The hops of its data.
+    /// The hops of its data or requests.
     pub data: Vec<HopPoints>,
-    /// The hops of its acks.
+    /// The hops of its acks or answers.
     pub acks: Vec<HopPoints>,
 }
 
@@ -157,6 +157,8 @@ pub struct Layout {
     pub hops: Vec<NamedHop>,
     /// The flows.
     pub flows: Vec<FlowLayout>,
+    /// The probes.
+    pub probes: Vec<FlowLayout>,
 }
 
 /// All left hosts are 10.1.x.x, all right ones 10.2.x.x.
@@ -184,6 +186,9 @@ struct PairKey {
 }
 
 impl PairKey {
+    /// Hosts for probes only.
+    const NEAR: Self = Self { extra_delay_ns: 0, is_sender_right: false, has_ecn: false };
+
     fn of(flow: &FlowConfig) -> Self {
         Self {
             extra_delay_ns: flow.extra_delay_ns,
@@ -209,6 +214,16 @@ impl Layout {
         }
         for (index, flow) in scenario.flows.iter().enumerate() {
             builder.add_flow(index, flow, pairs[&PairKey::of(flow)]);
+        }
+        if !scenario.probes.is_empty() {
+            let near = pairs.iter().find(|(key, _)| key.extra_delay_ns == 0).map(|(_, pair)| *pair);
+            let pair = near.unwrap_or_else(|| {
+                builder.add_pair(pairs.len(), PairKey::NEAR);
+                pairs.len()
+            });
+            for probe in &scenario.probes {
+                builder.add_probe(probe.direction, pair);
+            }
         }
         builder.layout
     }
@@ -367,8 +382,7 @@ impl<'a> Builder<'a> {
     }
 
     fn add_flow(&mut self, index: usize, flow: &FlowConfig, pair: usize) {
-        let (there, back) = (self.way(Way::Forward, pair), self.way(Way::Reverse, pair));
-        let (mut data, mut acks) = if flow.direction == Direction::Forward { (there, back) } else { (back, there) };
+        let (mut data, mut acks) = self.ways(flow.direction, pair);
         if let (_, _, Some(tap)) = self.pair_taps[pair] {
             let own_hop = |layout: &mut Layout, kind: &str| {
                 layout.hops.push(NamedHop { name: format!("flow{}.{kind}", index + 1), place: None });
@@ -382,6 +396,17 @@ impl<'a> Builder<'a> {
             acks.push(HopPoints { hop, entry, link: entry, exit });
         }
         self.layout.flows.push(FlowLayout { pair, data, acks });
+    }
+
+    fn add_probe(&mut self, direction: Direction, pair: usize) {
+        let (data, acks) = self.ways(direction, pair);
+        self.layout.probes.push(FlowLayout { pair, data, acks });
+    }
+
+    /// The hops there and back, without a delay of a flow's own.
+    fn ways(&self, direction: Direction, pair: usize) -> (Vec<HopPoints>, Vec<HopPoints>) {
+        let (forward, reverse) = (self.way(Way::Forward, pair), self.way(Way::Reverse, pair));
+        if direction == Direction::Forward { (forward, reverse) } else { (reverse, forward) }
     }
 
     /// The hops of a direction, for packets between the hosts of a pair.

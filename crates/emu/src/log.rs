@@ -15,14 +15,18 @@ pub const SAMPLES_FILE: &str = "samples.bin";
 pub const SENDER_PORT: u16 = 10_000;
 /// Its receiver has this one plus k.
 pub const RECEIVER_PORT: u16 = 40_000;
+/// The side of probe k that asks, counted from 0, has this port plus k.
+pub const ASKER_PORT: u16 = 20_000;
+/// The side that answers has this one plus k.
+pub const ANSWERER_PORT: u16 = 50_000;
 /// Size of a [`PacketRecord`] in the log.
 pub const PACKET_BYTES: usize = 48;
 /// Size of a [`SampleRecord`] in the log.
 pub const SAMPLE_BYTES: usize = 24;
+/// Headers of a UDP packet: 20 bytes of IPv4 and 8 of UDP.
+pub const IP_UDP_BYTES: usize = 28;
 /// Bytes of the transport header behind the ports that are kept.
 pub const TRANSPORT_BYTES: usize = 28;
-/// The shortest packet that can be logged: an IP header and what is kept of the transport's.
-const MIN_CAPTURE: usize = 20 + 8;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -31,7 +35,7 @@ const UDP: u8 = 17;
 pub enum Protocol {
     /// The kernel's own.
     Tcp,
-    /// A scheme of ours.
+    /// A scheme of ours, or a probe.
     Udp,
 }
 
@@ -62,7 +66,7 @@ impl PacketRecord {
     /// Reads the beginning of an IPv4 packet. `None` if it is neither TCP nor UDP, or may not leave its host because its
     /// time to live is 1.
     pub fn parse(packet: &[u8], time: Instant, point: Point) -> Option<Self> {
-        if packet.len() < MIN_CAPTURE || packet[0] != 0x45 || packet[8] <= 1 {
+        if packet.len() < IP_UDP_BYTES || packet[0] != 0x45 || packet[8] <= 1 {
             return None;
         }
         let protocol = match packet[9] {

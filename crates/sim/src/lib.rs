@@ -18,6 +18,7 @@
 //! Read first: [`Scenario`], [`run`] and [`Recording`].
 
 mod agenda;
+mod payload;
 mod topology;
 mod world;
 

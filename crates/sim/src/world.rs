@@ -9,7 +9,8 @@ use bakeoff_core::transport::stream::Segment;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::agenda::Agenda;
-use crate::topology::{self, Flow, NamedHop, Numbering, Participant};
+use crate::payload::Payload;
+use crate::topology::{Flow, NamedHop, Numbering, Participant, Probe, Routes, Topology};
 use crate::{Error, Recording};
 
 /// A run under way.
@@ -18,21 +19,28 @@ pub(crate) struct World {
     end: Instant,
     hops: Vec<NamedHop>,
     flows: Vec<Flow>,
+    probes: Vec<Probe>,
+    /// By number of the flow; those of the probes stand behind.
+    routes: Vec<Routes>,
     numbering: Numbering,
     agenda: Agenda,
-    drops: Drops<Segment>,
+    drops: Drops<Payload>,
     recorder: Recorder,
 }
 
 impl World {
     pub(crate) fn new(scenario: &Scenario) -> Result<Self, Error> {
-        let (hops, flows) = topology::build(scenario)?;
-        let numbering = Numbering { hops: hops.len(), flows: flows.len() };
+        let topology = Topology::of(scenario)?;
+        let numbering = topology.numbering();
+        let Topology { hops, flows, probes, routes } = topology;
         let mut agenda = Agenda::new(numbering.count());
         for (index, flow) in flows.iter().enumerate() {
             agenda.set(numbering.number(Participant::Sender(index)), Some(flow.start));
         }
-        let recorder = Recorder::new(scenario.record, hops.len(), flows.len());
+        for (index, probe) in probes.iter().enumerate() {
+            agenda.set(numbering.number(Participant::Asker(index)), probe.asker.next_wakeup());
+        }
+        let recorder = Recorder::new(scenario.record, hops.len(), flows.len(), probes.len());
         if scenario.record.level >= Level::Series {
             agenda.set(numbering.number(Participant::Sampler), Some(Instant::ZERO + recorder.interval()));
         }
@@ -41,6 +49,8 @@ impl World {
             end: Instant::from_nanos(scenario.duration_ns),
             hops,
             flows,
+            probes,
+            routes,
             numbering,
             agenda,
             drops: Drops::default(),
@@ -60,6 +70,7 @@ impl World {
                 Participant::Hop(hop) => self.wake_hop(hop),
                 Participant::Sender(flow) => self.wake_sender(flow),
                 Participant::Receiver(flow) => self.wake_receiver(flow),
+                Participant::Asker(probe) => self.wake_asker(probe),
                 Participant::Sampler => Some(self.sample()),
             };
             // Whoever has nothing more to do now must not ask for now again.
@@ -101,7 +112,7 @@ impl World {
         }
         while let Some(packet) = self.flows[index].sender.poll(self.now) {
             self.recorder.is_sent(&packet);
-            self.carry_on(packet);
+            self.carry_on(packet.map(Payload::Segment));
         }
         self.flows[index].sender.next_wakeup()
     }
@@ -109,15 +120,23 @@ impl World {
     fn wake_receiver(&mut self, index: usize) -> Option<Instant> {
         while let Some(packet) = self.flows[index].receiver.poll(self.now) {
             self.recorder.is_sent(&packet);
-            self.carry_on(packet);
+            self.carry_on(packet.map(Payload::Segment));
         }
         self.flows[index].receiver.next_wakeup()
     }
 
+    fn wake_asker(&mut self, index: usize) -> Option<Instant> {
+        while let Some(packet) = self.probes[index].asker.poll(self.now) {
+            self.recorder.is_sent(&packet);
+            self.carry_on(packet.map(|()| Payload::Probe));
+        }
+        self.probes[index].asker.next_wakeup()
+    }
+
     /// Takes a packet to the next hop of its route, or to its endpoint.
-    fn carry_on(&mut self, mut packet: Packet<Segment>) {
-        let flow = &self.flows[packet.flow.0 as usize];
-        let route = if packet.is_data_direction { &flow.data_route } else { &flow.ack_route };
+    fn carry_on(&mut self, mut packet: Packet<Payload>) {
+        let routes = &self.routes[packet.flow.0 as usize];
+        let route = if packet.is_data_direction { &routes.data } else { &routes.acks };
         let Some(&hop) = route.get(usize::from(packet.hops_passed)) else { return self.deliver(packet) };
         packet.hops_passed += 1;
         self.hops[hop].hop.accept(packet, self.now, &mut self.drops);
@@ -125,9 +144,16 @@ impl World {
         self.agenda.set_by(hop, self.hops[hop].hop.next_wakeup());
     }
 
-    fn deliver(&mut self, packet: Packet<Segment>) {
-        let index = packet.flow.0 as usize;
+    fn deliver(&mut self, packet: Packet<Payload>) {
         self.recorder.is_received(&packet, self.now);
+        match packet.payload {
+            Payload::Segment(segment) => self.deliver_segment(packet.map(|_| segment)),
+            Payload::Probe => self.deliver_probe(packet.map(|_| ())),
+        }
+    }
+
+    fn deliver_segment(&mut self, packet: Packet<Segment>) {
+        let index = packet.flow.0 as usize;
         let (participant, next) = if packet.is_data_direction {
             self.flows[index].receiver.accept(packet, self.now);
             (Participant::Receiver(index), self.wake_receiver(index))
@@ -139,6 +165,18 @@ impl World {
             (Participant::Sender(index), self.wake_sender(index))
         };
         self.agenda.set_by(self.numbering.number(participant), next);
+    }
+
+    fn deliver_probe(&mut self, packet: Packet<()>) {
+        let index = packet.flow.0 as usize - self.flows.len();
+        if !packet.is_data_direction {
+            return self.probes[index].asker.accept(packet, self.now);
+        }
+        self.probes[index].answerer.accept(packet, self.now);
+        while let Some(answer) = self.probes[index].answerer.poll(self.now) {
+            self.recorder.is_sent(&answer);
+            self.carry_on(answer.map(|()| Payload::Probe));
+        }
     }
 
     fn note_drops(&mut self, hop: usize) {

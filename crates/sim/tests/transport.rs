@@ -163,6 +163,15 @@ fn any_flow() -> impl Strategy<Value = Value> {
     })
 }
 
+fn any_probe() -> impl Strategy<Value = Value> {
+    (1_u64..200, 36_u64..1_500, 0_u64..5_000, any::<bool>()).prop_map(|(interval_ms, size, start_ms, is_reverse)| {
+        json!({
+            "interval_ns": interval_ms * 1_000_000, "size_bytes": size, "start_ns": start_ms * 1_000_000,
+            "stop_ns": 6_000_000_000_u64, "direction": if is_reverse { "reverse" } else { "forward" },
+        })
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -173,10 +182,11 @@ proptest! {
         forward in prop::collection::vec(any_hop(), 1..4),
         reverse in prop::collection::vec(any_hop(), 1..3),
         flows in prop::collection::vec(any_flow(), 1..5),
+        probes in prop::collection::vec(any_probe(), 0..3),
     ) {
         let run = run(&json!({
             "seed": seed, "duration_ns": 6_000_000_000_u64, "record": {"level": "packets", "interval_ns": 100_000_000},
-            "start_jitter_ns": 1_000_000, "forward": forward, "reverse": reverse, "flows": flows,
+            "start_jitter_ns": 1_000_000, "forward": forward, "reverse": reverse, "flows": flows, "probes": probes,
         }));
         for flow in 1..=flows.len() {
             let (sent, received) = (run.flow(flow, "sent_packets"), run.flow(flow, "received_packets"));

@@ -4,7 +4,7 @@
     term    = factor { ("*" | "/") factor }
     factor  = "-" factor | number | value | call | "(" sum ")"
     call    = ("min" | "max" | "abs") "(" sum { "," sum } ")"
-    value   = "flow" N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
+    value   = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
     metric  = name | "pantheon" "." name | ("dropped" | "marked") "[" string "]"
 
 Metrics are those of `bakeoff list metrics`. A value that a run does not have makes the whole measure not
@@ -36,7 +36,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
     "max": max,
     "abs": lambda values: abs(values[0]),
 }
-_FLOW = re.compile(r"flow([1-9][0-9]{0,8})", re.ASCII)
+_NUMBERED = re.compile(r"(flow|probe)([1-9][0-9]{0,8})", re.ASCII)
 _COUNTERS = ("dropped", "marked")
 
 
@@ -61,8 +61,8 @@ class Lookup:
         """The value, or None if the run does not have it."""
         head, *rest = self.steps
         value: Any = run
-        if match := _FLOW.fullmatch(head):
-            value = _find(run["flows"], "flow", int(match[1]))
+        if match := _NUMBERED.fullmatch(head):
+            value = _find(run[f"{match[1]}s"], match[1], int(match[2]))
         elif head == "hops":
             value = _find(run["hops"], "hop", rest.pop(0))
         else:
@@ -210,10 +210,11 @@ def _lookup(reader: Reader, head: str) -> Lookup:
         known = _names()["hop"]
     elif head == "total":
         known = _names()["total"]
-    elif _FLOW.fullmatch(head):
-        known = _names()["flow"]
+    elif match := _NUMBERED.fullmatch(head):
+        known = _names()[match[1]]
     else:
-        raise reader.error(f'"{head}" is not a value; write flow1.METRIC, total.METRIC or hops["forward.0"].METRIC')
+        forms = 'flow1.METRIC, total.METRIC, hops["forward.0"].METRIC or probe1.METRIC'
+        raise reader.error(f'"{head}" is not a value; write {forms}')
     reader.expect(".")
     steps.append(_metric(reader, known))
     if steps[-1] == "pantheon":
@@ -247,10 +248,17 @@ def _names() -> dict[str, tuple[str, ...]]:
     """The metrics of each kind of object: its numeric fields."""
     # Imported late: it brings numpy, which `bakeoff --help` must not wait for.
     from bakeoff.metrics.pantheon import PantheonMetrics  # noqa: PLC0415
+    from bakeoff.metrics.probes import ProbeSummary  # noqa: PLC0415
     from bakeoff.metrics.summary import FlowSummary, HopSummary, TotalSummary  # noqa: PLC0415
 
-    texts = {"scheme", "hop", "bottleneck", "pantheon_discarded", "flow"}
-    kinds = {"flow": FlowSummary, "total": TotalSummary, "hop": HopSummary, "pantheon": PantheonMetrics}
+    texts = {"scheme", "hop", "bottleneck", "pantheon_discarded", "flow", "probe"}
+    kinds = {
+        "flow": FlowSummary,
+        "probe": ProbeSummary,
+        "total": TotalSummary,
+        "hop": HopSummary,
+        "pantheon": PantheonMetrics,
+    }
     return {
         kind: tuple(entry.name for entry in fields(summary) if entry.name not in texts)
         for kind, summary in kinds.items()

@@ -28,7 +28,7 @@ class Cost:
     """An estimate.
 
     Attributes:
-        packets: packets sent in the data direction.
+        packets: packets sent in the data direction, and requests of probes.
         cpu_s: seconds of one core.
         disk_bytes: size of the recording.
         memory_bytes: peak memory while one run is recorded and written.
@@ -51,10 +51,11 @@ class Cost:
 
 def cost(scenario: Mapping[str, Any]) -> Cost:
     """What one run costs."""
-    packets = sum(_packets(scenario, direction) for direction in ("forward", "reverse"))
+    requests = _requests(scenario)
+    packets = requests + sum(_packets(scenario, direction) for direction in ("forward", "reverse"))
     bins = scenario["duration_ns"] // scenario["record"]["interval_ns"] * (len(scenario["flows"]) + 1)
     level = scenario["record"]["level"]
-    rows = packets if level == "packets" else 0
+    rows = packets if level == "packets" else requests
     bins = 0 if level == "summary" else bins
     return Cost(
         packets,
@@ -82,9 +83,11 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
     _check_links(scenario, where)
     estimate = cost(scenario)
     if estimate.packets > MAX_PACKETS:
+        many = 2 * _requests(scenario) > estimate.packets
+        remedy = "make the interval of the probes longer" if many else "shorten the duration or lower the rate"
         raise UserError(
             f"{where}: about {estimate.packets:.1e} packets, which would take {estimate.cpu_s / 3600:.0f} hours of "
-            f"CPU; the most is {MAX_PACKETS:.0e}: shorten the duration or lower the rate"
+            f"CPU; the most is {MAX_PACKETS:.0e}: {remedy}"
         )
     installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if estimate.memory_bytes > installed:
@@ -140,6 +143,11 @@ def _packets(scenario: Mapping[str, Any], direction: str) -> int:
     size = min(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
     carried = rate * (last - first) / 8e9 / size
     return int(min(wanted, carried))
+
+
+def _requests(scenario: Mapping[str, Any]) -> int:
+    probes = scenario.get("probes", ())
+    return sum(-(-(probe["stop_ns"] - probe["start_ns"]) // probe["interval_ns"]) for probe in probes)
 
 
 def _wanted(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> float:

@@ -1,7 +1,7 @@
 """Dotted keys: `path.forward.0.rate`, and short words for the common ones.
 
-Numbers are those of the report: hops count from 0, flows from 1; `*` stands for all of them. The short words are also
-allowed behind `path.` (`path.trace`), and mean the only forward hop:
+Numbers are those of the report: hops count from 0, flows and probes from 1; `*` stands for all of them. The short
+words are also allowed behind `path.` (`path.trace`), and mean the only forward hop:
 
 | word | sets |
 |---|---|
@@ -22,7 +22,7 @@ from bakeoff.errors import UserError
 from bakeoff.experiment.units import UnitError, format_time, parse_time, shown
 
 SHORT_WORDS = ("scheme", "rtt", "rate", "queue", "loss", "trace")
-SETTABLE = ("path", "flow", "duration", "record", "start_jitter")
+SETTABLE = ("path", "flow", "probe", "duration", "record", "start_jitter")
 """First words of keys that an axis of the matrix may set."""
 
 USE = "path.use"
@@ -102,7 +102,7 @@ def _put(node: Any, parts: list[str], setting: Setting, above: str) -> list[str]
     if not rest:
         node[head] = copy.deepcopy(setting.value)
         return [here]
-    if here in {"flow", "path.forward", "path.reverse"} and not isinstance(node.get(head), list):
+    if here in {"flow", "probe", "path.forward", "path.reverse"} and not isinstance(node.get(head), list):
         raise setting.fail(f"the file has no [[{here}]] to set it in")
     if not isinstance(node.get(head), (dict, list)) or (head == "rate" and rest[0] in RATE_FORMS):
         # The forms of a rate exclude each other: naming one replaces the other.
@@ -115,7 +115,7 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _base(above: str) -> int:
-    return 1 if above == "flow." else 0
+    return 1 if above in {"flow.", "probe."} else 0
 
 
 def _indices(items: list[Any], word: str, setting: Setting, name: str) -> list[int]:

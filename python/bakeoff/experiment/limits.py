@@ -3,6 +3,9 @@
 MAX_FLOWS = 10_000
 """Flows of one run."""
 
+MAX_PROBES = 100
+"""Probes of one run."""
+
 MAX_REPEATS = 10_000
 """Repeats of one cell."""
 
@@ -18,6 +21,10 @@ MAX_LINK_STEPS = 10**9
 MIN_MSS_BYTES = 100
 MAX_MSS_BYTES = 65_000
 """Payload of a full packet; with its headers it fits an IP packet."""
+
+MIN_PROBE_BYTES = 36
+MAX_PROBE_BYTES = 65_000
+"""IP size of a probe's packet: from IP and UDP headers with a number, to nearly what IP can carry."""
 
 HEADER_BYTES = 52
 """IPv4 and TCP headers with timestamps: 20 + 20 + 12."""

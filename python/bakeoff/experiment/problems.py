@@ -51,9 +51,9 @@ def _is_tag(part: str | int) -> bool:
 
 
 def key_path(location: Sequence[str | int]) -> str:
-    """The key as a person writes it: hops count from 0, flows from 1, as in the report."""
+    """The key as a person writes it: hops count from 0, flows and probes from 1, as in the report."""
     parts = [str(part) for part in location]
-    if len(location) > 1 and location[0] == "flow" and isinstance(location[1], int):
+    if len(location) > 1 and location[0] in {"flow", "probe"} and isinstance(location[1], int):
         parts[1] = str(location[1] + 1)
     return ".".join(parts)
 

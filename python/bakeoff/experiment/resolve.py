@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
-from bakeoff.experiment.limits import HEADER_BYTES, MAX_FLOWS, MAX_MSS_BYTES, MIN_MSS_BYTES
+from bakeoff.experiment.limits import (
+    HEADER_BYTES,
+    MAX_FLOWS,
+    MAX_MSS_BYTES,
+    MAX_PROBE_BYTES,
+    MIN_MSS_BYTES,
+    MIN_PROBE_BYTES,
+)
 from bakeoff.experiment.path import (
     ConstantTrace,
     Hop,
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bakeoff.experiment.catalogue import Catalogue
+    from bakeoff.experiment.probe import Probe
     from bakeoff.experiment.schema import ExperimentFile
 
 
@@ -57,7 +65,7 @@ class Scale:
 
     Attributes:
         rtt_ns: base RTT of the flow that is farthest away.
-        packet_bytes: largest packet of any flow.
+        packet_bytes: largest packet of any flow or probe.
         duration_ns: length of the run.
     """
 
@@ -82,13 +90,15 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
     delay_ns = sum(hop.delay for hop in [*forward, *reverse])
     rtt_ns = delay_ns + 2 * max(flow["extra_delay_ns"] for flow in flows)
-    packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
+    probes = [_probe(probe, f"probe.{number}", experiment) for number, probe in enumerate(experiment.probe, 1)]
+    sizes = [probe["size_bytes"] for probe in probes]
+    packet_bytes = max(sizes + [flow["mss_bytes"] + flow["header_bytes"] for flow in flows])
     scale = Scale(rtt_ns, packet_bytes, experiment.duration)
     hops = {
         direction: [_hop(hop, f"path.{direction}.{index}", folder, catalogue, scale) for index, hop in enumerate(items)]
         for direction, items in (("forward", forward), ("reverse", reverse))
     }
-    return {
+    resolved = {
         "duration_ns": experiment.duration,
         "record": {"level": experiment.record.level, "interval_ns": experiment.record.interval},
         "start_jitter_ns": experiment.start_jitter,
@@ -96,6 +106,8 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
         "reverse": hops["reverse"],
         "flows": flows,
     }
+    # Without probes a scenario is what it was before there were any, and so is what identifies it.
+    return resolved | {"probes": probes} if probes else resolved
 
 
 def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
@@ -203,7 +215,7 @@ def _flows(experiment: ExperimentFile, catalogue: Catalogue) -> list[dict[str, A
 def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue: Catalogue) -> dict[str, Any]:
     duration_ns = experiment.duration
     start_ns = flow.start + copy * flow.interval
-    _check_times(flow, key, start_ns, experiment.start_jitter, duration_ns)
+    _check_times(flow, key, start_ns, experiment)
     if flow.scheme is None:
         raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
     try:
@@ -238,18 +250,35 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
     }
 
 
-def _check_times(flow: Flow, key: str, start_ns: int, jitter_ns: int, duration_ns: int) -> None:
+def _probe(probe: Probe, key: str, experiment: ExperimentFile) -> dict[str, Any]:
+    _check_times(probe, key, probe.start, experiment)
+    if not MIN_PROBE_BYTES <= probe.size <= MAX_PROBE_BYTES:
+        sentence = f"{probe.size} bytes: must be from {MIN_PROBE_BYTES}B to {MAX_PROBE_BYTES}B"
+        raise KeyProblem(f"{key}.size", sentence)
+    return {
+        "interval_ns": probe.interval,
+        "size_bytes": probe.size,
+        "ecn": probe.ecn,
+        "start_ns": probe.start,
+        "stop_ns": experiment.duration if probe.stop is None else probe.stop,
+        "direction": probe.direction,
+    }
+
+
+def _check_times(item: Flow | Probe, key: str, start_ns: int, experiment: ExperimentFile) -> None:
+    jitter_ns, duration_ns = experiment.start_jitter, experiment.duration
+    what = key.partition(".")[0]
     latest = start_ns + jitter_ns
     started = format_time(latest) + (" at the latest (start_jitter)" if jitter_ns else "")
     end = format_time(duration_ns)
     if latest >= duration_ns:
-        culprit = "start" if flow.start + jitter_ns >= duration_ns else "interval"
-        sentence = f"the flow starts at {started}, and the run ends at {end}; start it earlier"
+        culprit = "start" if item.start + jitter_ns >= duration_ns else "interval"
+        sentence = f"the {what} starts at {started}, and the run ends at {end}; start it earlier"
         raise KeyProblem(f"{key}.{culprit}", sentence)
-    if flow.stop is not None and not latest < flow.stop <= duration_ns:
+    if item.stop is not None and not latest < item.stop <= duration_ns:
         raise KeyProblem(
             f"{key}.stop",
-            f"{format_time(flow.stop)}: must lie after the start of the flow, {started}, "
+            f"{format_time(item.stop)}: must lie after the start of the {what}, {started}, "
             f"and not after the end of the run, {end}",
         )
 

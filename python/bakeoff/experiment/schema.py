@@ -8,6 +8,7 @@ from bakeoff.experiment.base import Model, Time, default
 from bakeoff.experiment.flow import Flows
 from bakeoff.experiment.limits import MAX_REPEATS
 from bakeoff.experiment.path import Hops, Path
+from bakeoff.experiment.probe import Probes
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}(/[a-z0-9][a-z0-9._-]{0,63})?$"
 
@@ -60,10 +61,13 @@ class ExperimentFile(Model):
     seed: int = Field(1, ge=0, le=2**53, description="all randomness follows from it")
     world: Literal["sim", "emu", "linux", "live"] = Field("sim", description="what executes the runs")
     record: Record = Field(default_factory=Record, description="how much is recorded")
-    start_jitter: Time = default(10**8, "100ms", "each flow starts up to this much later, by the seed; 0s: not at all")
+    start_jitter: Time = default(
+        10**8, "100ms", "flows and probes start up to this much later, each by the seed; 0s: not at all"
+    )
     reference: str | None = Field(None, description="published numbers to show beside ours")
     path: Path = Field(description="hops forward and back")
     flow: Flows = Field(description="the flows")
+    probe: Probes = Field([], description="requests beside the flows that measure the round trip")
     claim: list[Claim] = Field([], max_length=1000, description="what the results are expected to show")
 
 

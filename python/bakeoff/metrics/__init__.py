@@ -6,6 +6,7 @@ Read first: `summarise` (one run in numbers), `pantheon` and `corrected` (the de
 
 from bakeoff.metrics.contract import run_to_json, to_json
 from bakeoff.metrics.definitions import DEFINITIONS, Definition
+from bakeoff.metrics.probes import ProbeSummary
 from bakeoff.metrics.summary import FlowSummary, HopSummary, RunSummary, TotalSummary, summarise
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Definition",
     "FlowSummary",
     "HopSummary",
+    "ProbeSummary",
     "RunSummary",
     "TotalSummary",
     "run_to_json",

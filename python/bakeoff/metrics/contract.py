@@ -21,6 +21,7 @@ def run_to_json(summary: RunSummary) -> dict[str, Any]:
     value = asdict(summary)
     value["flows"] = list(value["flows"])
     value["hops"] = list(value["hops"])
+    value["probes"] = list(value["probes"])
     return value
 
 

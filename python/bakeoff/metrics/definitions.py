@@ -11,7 +11,7 @@ class Definition:
 
     Attributes:
         name: its name in the JSON and in the measures of claims.
-        scope: what has it: any of `flow`, `total`, `hop`, `run`, `series`.
+        scope: what has it: any of `flow`, `total`, `hop`, `probe`, `run`, `series`.
         unit: unit of the value; empty for ratios and counts.
         meaning: how it is computed, in a sentence or two.
         source: where the definition is from; empty if it is ours.
@@ -75,7 +75,7 @@ DEFINITIONS = (
         "The bottleneck is the hop of the data direction with the least capacity.",
     ),
     Definition("capacity_mbps", ("total",), "Mbit/s", "What the bottleneck could have carried, over the whole run."),
-    Definition("sent_packets", ("flow",), "", "Packets sent, retransmissions included."),
+    Definition("sent_packets", ("flow", "probe"), "", "Packets sent, retransmissions included; requests of a probe."),
     Definition("delivered_packets", ("flow",), "", "Packets that arrived, duplicates included."),
     Definition("retransmits", ("flow",), "", "Packets that carried data sent before."),
     Definition("timeouts", ("flow",), "", "Retransmission timeouts."),
@@ -110,6 +110,19 @@ DEFINITIONS = (
         "Packets that entered, left, and were inside at the end.",
     ),
     Definition("dropped, marked", ("hop",), "", "Packets dropped or marked, by reason."),
+    Definition(
+        "rtt_p50_ms, rtt_p95_ms, rtt_p99_ms",
+        ("probe",),
+        "ms",
+        "Time from a request to its answer, of the requests that were answered by the end: median, 95th and 99th "
+        "percentile, nearest rank.",
+    ),
+    Definition(
+        "lost_packets",
+        ("probe",),
+        "",
+        "Requests that were dropped, or their answers; not those still under way when the run ended.",
+    ),
     Definition("duration_s", ("run",), "s", "Length of the run, simulated or real."),
     Definition("cpu_s", ("run",), "s", "Processor time that the run took."),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics import corrected, pantheon, utilisation
+from bakeoff.metrics import corrected, pantheon, probes, utilisation
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bakeoff.metrics.corrected import Interval
+    from bakeoff.metrics.probes import ProbeSummary
     from bakeoff.metrics.utilisation import Bottleneck
     from bakeoff.recording import RunRecording
 
@@ -146,6 +147,7 @@ class RunSummary:
         flows: by number.
         total: all flows together; None if the run is not complete.
         hops: along the path.
+        probes: by number.
     """
 
     id: str
@@ -159,6 +161,7 @@ class RunSummary:
     flows: tuple[FlowSummary, ...] = ()
     total: TotalSummary | None = None
     hops: tuple[HopSummary, ...] = field(default=())
+    probes: tuple[ProbeSummary, ...] = ()
 
 
 def summarise(recording: RunRecording) -> RunSummary:
@@ -204,6 +207,7 @@ def summarise(recording: RunRecording) -> RunSummary:
         flows=tuple(_flow(rows[n], scenario, intervals[n], judged) for n in sorted(intervals)),
         total=_total(rows[0], utilisation.bottleneck(hops, scenario), intervals, shares, judged),
         hops=_hops(hops, recording.table("verdicts")),
+        probes=probes.summarise(recording.table("probes"), len(scenario["probes"])) if recording.has("probes") else (),
     )
 
 

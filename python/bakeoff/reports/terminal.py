@@ -6,6 +6,7 @@ very narrow ones one line a number.
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,7 @@ def show(report: Report, console: Console) -> None:
         console.print(f"Below each number: published ({report.reference.title}) and ratio of ours to it.")
     console.print()
     _tables(report, console)
+    _probes(report, console)
     _claims(report, console)
     _failures(report, console)
 
@@ -149,6 +151,31 @@ def _lines(report: Report, console: Console) -> None:
             for heading, flow in columns(report):
                 lines = _cell(metric, row, flow).plain.split("\n")
                 console.print(f"    {heading}: {', published '.join(lines)}")
+
+
+def _probes(report: Report, console: Console) -> None:
+    """A line a probe: means over runs."""
+    rows = [(group, number) for group in report.groups for number in _probe_numbers(group)]
+    if rows:
+        console.print()
+    for group, number in rows:
+        found = [probe for run in group.summaries for probe in run.probes if probe.probe == number]
+        times = [
+            f"{words.number(_mean([getattr(probe, name) for probe in found]))} {word}"
+            for name, word in (("rtt_p50_ms", "median"), ("rtt_p95_ms", "95th-%ile"), ("rtt_p99_ms", "99th-%ile"))
+        ]
+        sent, lost = sum(probe.sent_packets for probe in found), sum(probe.lost_packets for probe in found)
+        what = f"{group.label}, probe {number}: round trip (ms)"
+        console.print(Text(f"{what} {', '.join(times)}; {lost} of {sent} lost"))
+
+
+def _probe_numbers(group: Group) -> list[int]:
+    return sorted({probe.probe for run in group.summaries for probe in run.probes})
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
 
 
 def _claims(report: Report, console: Console) -> None:

@@ -3,6 +3,7 @@
 
 mod flow_record;
 mod histogram;
+mod probe_record;
 mod recorder;
 
 use serde::Serialize;
@@ -323,6 +324,21 @@ tables! {
         retransmit: Vec<bool>,
         /// It arrived with a CE mark.
         ce: Vec<bool>,
+    }
+
+    /// One row per request of a probe; only in runs with probes.
+    "probes" Probes {
+        /// Number of the probe from 1.
+        probe: Vec<u32>,
+        /// When the request was sent.
+        sent_ns: Vec<u64>,
+        /// One-way delay of the request; null if it was lost or had not arrived by the end of the run. The answer, which
+        /// is sent at once, took the rest of the round trip.
+        request_ns: Vec<i64>,
+        /// Time from the request to its answer; null if one of them was lost or the answer was not back by the end.
+        rtt_ns: Vec<i64>,
+        /// Of request and answer: received, dropped, or inside the path at the end of the run.
+        fate: Category,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::flow_record::{FlowRecord, duration_or_none, instant_or_none};
 use super::histogram::Histogram;
+use super::probe_record::ProbeRecords;
 use super::{Flows, HopSeries, Hops, Packets, Series, Table, Telemetry, Verdicts};
 use crate::hop::Count;
 use crate::packet::Packet;
@@ -75,13 +76,14 @@ pub struct Recorder {
     interval: Duration,
     flows: Vec<FlowRecord>,
     hops: Vec<HopRecord>,
+    probes: ProbeRecords,
     telemetry: Telemetry,
     hop_series: HopSeries,
 }
 
 impl Recorder {
-    /// A recorder for this many hops and flows.
-    pub fn new(config: RecordConfig, hops: usize, flows: usize) -> Self {
+    /// A recorder for this many hops, flows and probes.
+    pub fn new(config: RecordConfig, hops: usize, flows: usize, probes: usize) -> Self {
         let interval = Duration::from_nanos(config.interval_ns);
         let bins = (config.level >= Level::Series).then_some(interval);
         Self {
@@ -89,6 +91,7 @@ impl Recorder {
             interval,
             flows: (0..flows).map(|_| FlowRecord::new(bins, config.level >= Level::Packets)).collect(),
             hops: vec![HopRecord::default(); hops],
+            probes: ProbeRecords::new(flows, probes),
             telemetry: Telemetry::default(),
             hop_series: HopSeries::default(),
         }
@@ -101,13 +104,15 @@ impl Recorder {
 
     /// A packet leaves an endpoint.
     pub fn is_sent<P>(&mut self, packet: &Packet<P>) {
-        let flow = &mut self.flows[packet.flow.0 as usize];
+        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_sent(packet) };
         if packet.is_data_direction { flow.is_sent(packet) } else { flow.acks_sent += 1 }
     }
 
     /// A packet reaches an endpoint.
     pub fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
-        let flow = &mut self.flows[packet.flow.0 as usize];
+        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else {
+            return self.probes.is_received(packet, now);
+        };
         if packet.is_data_direction { flow.is_received(packet, now) } else { flow.acks_received += 1 }
     }
 
@@ -119,7 +124,7 @@ impl Recorder {
     /// A hop drops a packet.
     pub fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
         self.hops[hop].dropped.entry(reason).or_default().add(packet.size);
-        let flow = &mut self.flows[packet.flow.0 as usize];
+        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_dropped(packet) };
         if packet.is_data_direction { flow.is_dropped(packet, reason) } else { flow.acks_dropped += 1 }
     }
 
@@ -160,9 +165,10 @@ impl Recorder {
             }
             inside += hop.inside.packets;
         }
-        let on_path: u64 = self.flows.iter().map(|flow| flow.inside().packets + flow.acks_inside()).sum();
+        let of_flows: u64 = self.flows.iter().map(|flow| flow.inside().packets + flow.acks_inside()).sum();
+        let on_path = of_flows + self.probes.inside;
         if on_path != inside {
-            return Err(format!("flows miss {on_path} packets but hops hold {inside}"));
+            return Err(format!("flows and probes miss {on_path} packets but hops hold {inside}"));
         }
         Ok(())
     }
@@ -185,6 +191,7 @@ impl Recorder {
             }
             tables.push(packets.into());
         }
+        tables.extend(self.probes.table().map(Table::from));
         tables
     }
 

@@ -1,3 +1,4 @@
-//! Transports: what carries an application's data between two endpoints.
+//! Transports: what carries an application's data between two endpoints, and the probes beside it.
 
+pub mod probe;
 pub mod stream;

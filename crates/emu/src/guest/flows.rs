@@ -53,6 +53,19 @@ pub(super) struct End {
     pub(super) port: u16,
 }
 
+/// The sending and the receiving end of what goes in a direction between the hosts of a pair, with these ports.
+pub(super) fn ends(layout: &Layout, number: usize, direction: Direction, ports: [u16; 2]) -> [End; 2] {
+    let pair = layout.pairs[number];
+    let left = (pair.left.0, left_address(number));
+    let right = (pair.right.0, right_address(number));
+    let (from, to) = match direction {
+        Direction::Forward => (left, right),
+        Direction::Reverse => (right, left),
+    };
+    let end = |(node, address), port| End { node, address, port };
+    [end(from, ports[0]), end(to, ports[1])]
+}
+
 /// What the ends of a flow need to know.
 pub(super) struct Plan<'a> {
     pub(super) job: &'a Job,
@@ -65,16 +78,10 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn of(job: &'a Job, layout: &Layout, index: usize, run_start: Duration) -> Self {
-        let number = layout.flows[index].pair;
-        let pair = layout.pairs[number];
-        let left = (pair.left.0, left_address(number));
-        let right = (pair.right.0, right_address(number));
-        let (from, to) = match job.scenario.flows[index].direction {
-            Direction::Forward => (left, right),
-            Direction::Reverse => (right, left),
-        };
-        let end = |(node, address), port| End { node, address, port: port + index as u16 };
-        Self { job, index, sender: end(from, SENDER_PORT), receiver: end(to, RECEIVER_PORT), run_start }
+        let direction = job.scenario.flows[index].direction;
+        let ports = [SENDER_PORT, RECEIVER_PORT].map(|port| port + index as u16);
+        let [sender, receiver] = ends(layout, layout.flows[index].pair, direction, ports);
+        Self { job, index, sender, receiver, run_start }
     }
 
     pub(super) fn flow(&self) -> &FlowConfig {

@@ -8,6 +8,7 @@ mod flows;
 mod kernel_flow;
 mod network;
 mod own_flow;
+mod probes;
 mod timeline;
 
 use std::fs;
@@ -98,6 +99,7 @@ pub fn run(host_folder: &str) -> Result<(), GuestError> {
     let mut capture = capture::Capture::start(&network, &layout, folder)?;
     let (tell, news) = mpsc::channel();
     let flows = flows::open(&job, &layout, &network, capture.start_time(), &tell)?;
+    probes::open(&job, &layout, &network, capture.start_time(), &tell)?;
     timeline::Timeline::new(&job, &layout, flows, news).play(&layout, &mut network, &mut capture)?;
     capture.finish()?;
     fs::write(folder.join(DONE_FILE), "").context(|| format!("writing {DONE_FILE}"))

@@ -66,8 +66,7 @@ impl Network {
     }
 
     fn connect(&mut self, job: &Job, layout: &Layout) -> Result<(), GuestError> {
-        let flows = &job.scenario.flows;
-        let mtu = flows.iter().map(|flow| flow.mss_bytes + flow.header_bytes).max().unwrap_or_default() as u32;
+        let mtu = job.scenario.largest_packet().count() as u32;
         for (number, cable) in layout.cables.iter().enumerate() {
             let end = |node: Node, is_right| VethEnd {
                 index: DeviceId { cable: number, is_right }.kernel_index(),

@@ -61,6 +61,11 @@ pub fn discard(socket: BorrowedFd<'_>, length: usize) -> io::Result<usize> {
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
+/// The type-of-service byte of every packet that a UDP socket sends; its last two bits are the ECN codepoint.
+pub fn set_type_of_service(socket: BorrowedFd<'_>, tos: u8) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, &c_int::from(tos).to_ne_bytes())
+}
+
 /// Sets a socket option to the bytes of `value`.
 #[expect(unsafe_code, reason = "setsockopt(2)")]
 fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {

@@ -124,12 +124,7 @@ impl Journeys {
         let record = &self.sent[index];
         let size = Bytes::new(u64::from(record.size));
         let mut packet = Packet::new(flow, is_data_direction, index as u64, size, record.time, ());
-        packet.ecn = match self.last_tos[index] & 3 {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        };
+        packet.ecn = Ecn::from_bits(self.last_tos[index]);
         packet
     }
 

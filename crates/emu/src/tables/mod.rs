@@ -1,6 +1,7 @@
 //! From the log of a run to the tables that all worlds share.
 
 mod journey;
+mod probes;
 mod segment;
 
 use std::fs;
@@ -8,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use bakeoff_core::hop::{Count, Link};
-use bakeoff_core::packet::FlowId;
+use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::queue::Reason;
 use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
 use bakeoff_core::scenario::Level;
@@ -18,10 +19,10 @@ use bakeoff_core::units::{Bytes, Duration, Instant};
 use self::journey::{Journeys, Passage, sojourn};
 use self::segment::{Data, Headers, InOrder};
 use crate::job::{Job, JobError};
-use crate::layout::{Layout, Way};
+use crate::layout::{FlowLayout, Layout, Way};
 use crate::log::{
-    PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE, SENDER_PORT, SampleRecord,
-    TIMEOUTS, quantities,
+    ANSWERER_PORT, ASKER_PORT, PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE,
+    SENDER_PORT, SampleRecord, TIMEOUTS, quantities,
 };
 
 /// Why a log gives no tables.
@@ -102,7 +103,9 @@ struct Run<'a> {
     end: Instant,
     interval: Duration,
     /// Journeys of data and of acks, per flow.
-    journeys: Vec<[Journeys; 2]>,
+    flows: Vec<[Journeys; 2]>,
+    /// Journeys of requests and of answers, per probe.
+    probes: Vec<[Journeys; 2]>,
     recorder: Recorder,
     hops: Vec<HopAccount>,
     backlogs: Vec<Backlog>,
@@ -111,7 +114,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(job: &'a Job, layout: &'a Layout) -> Self {
         let scenario = &job.scenario;
-        let journeys = layout.flows.iter().map(|flow| [Journeys::new(&flow.data), Journeys::new(&flow.acks)]).collect();
+        let journeys = |placed: &FlowLayout| [Journeys::new(&placed.data), Journeys::new(&placed.acks)];
         let intervals = match scenario.record.level {
             Level::Summary => 0,
             _ => scenario.duration_ns / scenario.record.interval_ns,
@@ -122,8 +125,9 @@ impl<'a> Run<'a> {
             layout,
             end: Instant::from_nanos(scenario.duration_ns),
             interval: Duration::from_nanos(scenario.record.interval_ns),
-            journeys,
-            recorder: Recorder::new(scenario.record, layout.hops.len(), layout.flows.len()),
+            flows: layout.flows.iter().map(journeys).collect(),
+            probes: layout.probes.iter().map(journeys).collect(),
+            recorder: Recorder::new(scenario.record, layout.hops.len(), layout.flows.len(), layout.probes.len()),
             hops: layout
                 .hops
                 .iter()
@@ -133,28 +137,27 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Sorts a record to its flow; packets of nobody's flow are no part of the run.
+    /// Sorts a record to its flow or probe; packets of nobody are no part of the run.
     fn add(&mut self, record: &PacketRecord) {
-        let (source, destination) = (record.source_port, record.destination_port);
-        let (flow, direction) = match (source.checked_sub(RECEIVER_PORT), destination.checked_sub(RECEIVER_PORT)) {
-            (None, Some(flow)) if source.checked_sub(SENDER_PORT) == Some(flow) => (flow, 0),
-            (Some(flow), None) if destination.checked_sub(SENDER_PORT) == Some(flow) => (flow, 1),
-            _ => return,
-        };
-        if let Some(journeys) = self.journeys.get_mut(usize::from(flow)) {
-            journeys[direction].add(record);
+        let journeys = find(&mut self.flows, SENDER_PORT, RECEIVER_PORT, record)
+            .or_else(|| find(&mut self.probes, ASKER_PORT, ANSWERER_PORT, record));
+        if let Some(journeys) = journeys {
+            journeys.add(record);
         }
     }
 
     fn match_up(&mut self) -> Result<(), LogError> {
-        self.journeys.iter_mut().flatten().try_for_each(Journeys::match_up)
+        self.flows.iter_mut().chain(&mut self.probes).flatten().try_for_each(Journeys::match_up)
     }
 
     fn tables(mut self, samples: &[SampleRecord]) -> Result<Vec<Table>, LogError> {
-        let journeys = std::mem::take(&mut self.journeys);
-        let mut accounts = Vec::with_capacity(journeys.len());
-        for (index, [data, acks]) in journeys.iter().enumerate() {
+        let (flows, probes) = (std::mem::take(&mut self.flows), std::mem::take(&mut self.probes));
+        let mut accounts = Vec::with_capacity(flows.len());
+        for (index, [data, acks]) in flows.iter().enumerate() {
             accounts.push(self.account_for(index, data, acks, samples));
+        }
+        for (index, journeys) in probes.iter().enumerate() {
+            self.follow_probe(index, journeys);
         }
         self.sample_hops();
         self.sample_telemetry(samples);
@@ -172,10 +175,12 @@ impl<'a> Run<'a> {
             let is_repeated = piece.is_some_and(|piece| piece.end > piece.start && piece.start < highest);
             highest = piece.map_or(highest, |piece| highest.max(piece.end));
             retransmissions += u64::from(is_repeated && data.sent[number].time <= self.end);
-            self.follow(data, flow, true, number, is_repeated);
+            let mut packet = data.packet(flow, true, number);
+            packet.is_retransmission = is_repeated;
+            self.follow(data, number, packet);
         }
         for number in 0..acks.sent.len() {
-            self.follow(acks, flow, false, number, false);
+            self.follow(acks, number, acks.packet(flow, false, number));
         }
         let goodput = self.goodput(index, data, &pieces);
         let mut timeouts = samples.iter().filter(|sample| sample.flow == flow.0 && is_timeouts(sample));
@@ -189,13 +194,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells the recorder of one packet, from its sending to its end.
-    fn follow(&mut self, journeys: &Journeys, flow: FlowId, is_data: bool, number: usize, is_repeated: bool) {
-        let mut packet = journeys.packet(flow, is_data, number);
+    /// Tells the recorder of one packet, which is the one with this number in its direction, from its sending to its end.
+    fn follow(&mut self, journeys: &Journeys, number: usize, mut packet: Packet<()>) {
         if packet.sent > self.end {
             return;
         }
-        packet.is_retransmission = is_repeated;
         self.recorder.is_sent(&packet);
         for points in journeys.hops() {
             let (entry, link, passage) = journeys.passage(*points, number, self.end);
@@ -295,6 +298,18 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+/// The journeys that a packet belongs to, if it is between the ends whose ports begin at `near` and, higher, at `far`.
+fn find<'a>(all: &'a mut [[Journeys; 2]], near: u16, far: u16, record: &PacketRecord) -> Option<&'a mut Journeys> {
+    let (source, destination) = (record.source_port, record.destination_port);
+    let (direction, number, same) = if source < far {
+        (0, source.checked_sub(near)?, destination.checked_sub(far)?)
+    } else {
+        (1, source - far, destination.checked_sub(near)?)
+    };
+    let journeys = all.get_mut(usize::from(number)).filter(|_| number == same)?;
+    Some(&mut journeys[direction])
 }
 
 fn is_timeouts(sample: &SampleRecord) -> bool {

@@ -81,7 +81,7 @@ impl FlowSocket {
     /// Sends a packet, or counts it as lost.
     pub(super) fn send(&mut self, packet: &Packet<Segment>) -> Result<(), FlowError> {
         encode(packet, &mut self.datagram)?;
-        let tos = tos(packet.ecn);
+        let tos = packet.ecn.bits();
         if tos != self.tos {
             sys::set_option(self.socket.as_fd(), libc::IPPROTO_IP, libc::IP_TOS, i32::from(tos))
                 .context("setting the ECN codepoint")?;
@@ -113,7 +113,7 @@ impl FlowSocket {
     pub(super) fn packet(&mut self, place: usize, now: Instant) -> Option<Packet<Segment>> {
         let slot = &self.slots[place];
         self.counts.overflows = slot.overflows.unwrap_or(self.counts.overflows);
-        let datagram = Datagram { bytes: slot.kept(), length: slot.length, ecn: ecn(slot.tos) };
+        let datagram = Datagram { bytes: slot.kept(), length: slot.length, ecn: Ecn::from_bits(slot.tos) };
         let packet = self.decoder.decode(&datagram, now).ok();
         if packet.is_some() {
             self.counts.received += 1;
@@ -134,23 +134,4 @@ impl AsFd for FlowSocket {
 fn is_loss(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused)
         || error.raw_os_error() == Some(libc::ENOBUFS)
-}
-
-/// The type-of-service byte (RFC 3168, section 5).
-fn tos(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0,
-        Ecn::Ect1 => 1,
-        Ecn::Ect0 => 2,
-        Ecn::Ce => 3,
-    }
-}
-
-fn ecn(tos: u8) -> Ecn {
-    match tos & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    }
 }

@@ -188,6 +188,7 @@ _CAPTIONS = {
         ),
     ),
     "delay": ("One-way delay over time", "Each packet that arrived, at the time of its arrival."),
+    "probes": ("Round trip of probes over time", "Each request that was answered, at the time when it was sent."),
     "telemetry": ("Inner state over time", "What the congestion control and its transport believe and decide."),
 }
 

@@ -1,4 +1,4 @@
-"""Data of the figures of one run: throughput, one-way delay and inner state over time."""
+"""Data of the figures of one run: throughput, one-way delay, round trip of probes and inner state over time."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
         found["delay"] = _delay_dots(packets, rates.origin_ns, run.summary, pack, most_points)
     elif series is not None:
         found["delay"] = _delay_lines(series, run.summary, pack)
+    if recording.has("probes"):
+        found["probes"] = _probes(recording.table("probes"), run.summary, rates.origin_ns, pack)
     if recording.has("telemetry"):
         found["telemetry"] = _telemetry(recording, rates.origin_ns, pack)
     return {kind: figure for kind, figure in found.items() if figure is not None}
@@ -159,6 +161,25 @@ def _delay_lines(series: pl.DataFrame, summary: RunSummary, pack: Pack) -> dict[
             shown.append({"label": label, "style": style, "y": pack.add(curve), **_colours(flow)})
     x = pack.add(times / NS_PER_S)
     return {"kind": "time", "unit": "One-way delay (ms)", "x": x, "series": shown}
+
+
+def _probes(table: pl.DataFrame, summary: RunSummary, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
+    """Each answered request at the time of its sending."""
+    rows = table.filter(table["rtt_ns"].is_not_null() & (table["probe"] <= MAX_FLOWS)).sort("sent_ns", "probe")
+    if rows.is_empty():
+        return None
+    probes, round_trips = rows["probe"].to_numpy(), rows["rtt_ns"].to_numpy() / NS_PER_MS
+    shown = [
+        {
+            "label": f"Probe {probe.probe} (95th percentile {words.number(probe.rtt_p95_ms)} ms)",
+            "style": "dots",
+            "y": pack.add(np.where(probes == probe.probe, round_trips, np.nan)),
+            **_colours(probe.probe),
+        }
+        for probe in summary.probes[:MAX_FLOWS]
+    ]
+    x = pack.add((rows["sent_ns"].to_numpy() - origin_ns) / NS_PER_S)
+    return {"kind": "time", "unit": "Round trip (ms)", "x": x, "series": shown}
 
 
 def _telemetry(recording: RunRecording, origin_ns: int, pack: Pack) -> dict[str, Any] | None:

@@ -1,0 +1,109 @@
+//! The probes of a scenario.
+
+use serde::Deserialize;
+
+use super::{Direction, Scenario, ScenarioError, invalid};
+use crate::packet::{Ecn, FlowId};
+use crate::random::RandomStream;
+use crate::transport::probe::{Answerer, Asker, ProbePacket};
+use crate::units::{Bytes, Duration, Instant};
+
+/// The most probes in one run.
+const MAX_PROBES: usize = 100;
+/// IP and UDP headers, and a number by which real packets are told apart.
+const MIN_SIZE: u64 = 36;
+/// As the largest packet of a flow, nearly what IP can carry.
+const MAX_SIZE: u64 = 65_000;
+
+/// The ECN codepoint of a probe's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeEcn {
+    /// Not ECN-capable.
+    #[default]
+    Off,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+}
+
+impl From<ProbeEcn> for Ecn {
+    fn from(ecn: ProbeEcn) -> Self {
+        match ecn {
+            ProbeEcn::Off => Self::NotEct,
+            ProbeEcn::Ect0 => Self::Ect0,
+            ProbeEcn::Ect1 => Self::Ect1,
+        }
+    }
+}
+
+/// Small requests beside the flows, at fixed intervals over the whole path, each answered at once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeConfig {
+    /// Time between two requests.
+    pub interval_ns: u64,
+    /// IP size of requests and answers.
+    pub size_bytes: u64,
+    /// ECN codepoint of both.
+    #[serde(default)]
+    pub ecn: ProbeEcn,
+    /// When the first request is sent.
+    pub start_ns: u64,
+    /// No request is sent from then on.
+    pub stop_ns: u64,
+    /// Which way the requests go.
+    #[serde(default)]
+    pub direction: Direction,
+}
+
+impl Scenario {
+    /// When the probe with this index sends its first request: its start, and a random time up to the start jitter.
+    pub fn probe_start(&self, probe: usize) -> Instant {
+        let mut random = RandomStream::new(self.seed, &format!("probe{}.start", probe + 1));
+        let jitter = if self.start_jitter_ns == 0 { 0 } else { random.below(self.start_jitter_ns) };
+        Instant::from_nanos(self.probes[probe].start_ns) + Duration::from_nanos(jitter)
+    }
+
+    /// When the probe with this index falls silent, at the latest with the run.
+    pub fn probe_stop(&self, probe: usize) -> Instant {
+        Instant::from_nanos(self.probes[probe].stop_ns.min(self.duration_ns))
+    }
+
+    /// The packets of the probe with this index, which are numbered behind those of the flows.
+    pub fn probe_packet(&self, probe: usize) -> ProbePacket {
+        let config = &self.probes[probe];
+        ProbePacket {
+            flow: FlowId((self.flows.len() + probe) as u32),
+            size: Bytes::new(config.size_bytes),
+            ecn: config.ecn.into(),
+        }
+    }
+
+    /// The two ends of the probe with this index.
+    pub fn probe_ends(&self, probe: usize) -> (Asker, Answerer) {
+        let packet = self.probe_packet(probe);
+        let interval = Duration::from_nanos(self.probes[probe].interval_ns);
+        (Asker::new(packet, interval, self.probe_start(probe), self.probe_stop(probe)), Answerer::new(packet))
+    }
+
+    pub(super) fn check_probes(&self) -> Result<(), ScenarioError> {
+        if self.probes.len() > MAX_PROBES {
+            return Err(invalid("probes", format!("{} probes; a run has at most {MAX_PROBES}", self.probes.len())));
+        }
+        for (number, probe) in (1..).zip(&self.probes) {
+            let problem = if probe.start_ns >= probe.stop_ns || probe.start_ns >= self.duration_ns {
+                "must start before it stops and before the run ends".to_owned()
+            } else if probe.interval_ns == 0 {
+                "needs an interval of more than zero".to_owned()
+            } else if !(MIN_SIZE..=MAX_SIZE).contains(&probe.size_bytes) {
+                format!("needs a size of {MIN_SIZE} to {MAX_SIZE} bytes")
+            } else {
+                continue;
+            };
+            return Err(invalid(format!("probe {number}"), problem));
+        }
+        Ok(())
+    }
+}

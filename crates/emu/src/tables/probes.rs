@@ -1,0 +1,25 @@
+//! The packets of probes.
+
+use super::Run;
+use super::journey::Journeys;
+use crate::log::PacketRecord;
+
+impl Run<'_> {
+    /// Tells the recorder of the packets of the probe with this index.
+    pub(super) fn follow_probe(&mut self, index: usize, [requests, answers]: &[Journeys; 2]) {
+        let flow = self.job.scenario.probe_packet(index).flow;
+        for number in 0..requests.sent.len() {
+            self.follow(requests, number, requests.packet(flow, true, number));
+        }
+        for (number, record) in answers.sent.iter().enumerate() {
+            let mut answer = answers.packet(flow, false, number);
+            answer.number = request_of(record);
+            self.follow(answers, number, answer);
+        }
+    }
+}
+
+/// The number of the request that a packet is or answers, which stands behind the length and checksum of UDP.
+fn request_of(record: &PacketRecord) -> u64 {
+    u64::from_be_bytes(std::array::from_fn(|index| record.transport[4 + index]))
+}
