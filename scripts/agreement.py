@@ -74,23 +74,20 @@ def summary(cells: list[dict[str, Any]]) -> str:
         for scheme in SCHEMES:
             here = [of(cells, suite=suite, scheme=scheme, metric=metric.key) for metric in METRICS]
             if here[0]:
-                shown = " | ".join(error(metric, group) for metric, group in zip(METRICS, here, strict=True))
+                shown = " | ".join(map(error, here))
                 lines.append(f"| {suite} | {scheme} | {len(here[0])} | {shown} |")
     for scheme in SCHEMES:
         here = [of(cells, scheme=scheme, metric=metric.key) for metric in METRICS]
-        shown = " | ".join(error(metric, group) for metric, group in zip(METRICS, here, strict=True))
+        shown = " | ".join(map(error, here))
         lines.append(f"| **all** | **{scheme}** | {len(here[0])} | {shown} |")
     return "\n".join(lines) + "\n"
 
 
-def error(metric: Metric, group: list[dict[str, Any]]) -> str:
+def error(group: list[dict[str, Any]]) -> str:
     """The median error, and how many are beyond three times what is tolerated."""
     far = sum(cell["tolerance_ratio"] > FAR for cell in group)
-    if metric.key == "loss":
-        median = f"{statistics.median(abs(cell['difference']) for cell in group) * metric.factor:.3f} points"
-    else:
-        median = f"{statistics.median(abs(cell['relative'] or 0) for cell in group):.2%}"
-    return f"{median} ({far} far)"
+    median = statistics.median(abs(cell["relative"] or 0) for cell in group)
+    return f"{median:.2%} ({far} far)"
 
 
 def worst(cells: list[dict[str, Any]]) -> str:
