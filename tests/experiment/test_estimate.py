@@ -49,7 +49,7 @@ def test_what_is_recorded_costs_disk_and_memory(scenario: Scenario, minimal: str
 
 
 def test_a_total_adds_up_all_but_memory(scenario: Scenario, minimal: str) -> None:
-    one = scenario(minimal)
+    one = estimate.cost(scenario(minimal))
     single, double = estimate.total([one]), estimate.total([one, one])
     assert double.packets == 2 * single.packets
     assert double.disk_bytes == 2 * single.disk_bytes

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from bakeoff.errors import UserError
+from bakeoff.errors import RunFailed, UserError
 from bakeoff.experiment import PlannedRun
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 from bakeoff.worlds.runner import Finished, Interrupted, run_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bakeoff.recording import Timing
 
@@ -29,16 +29,33 @@ class Memory:
     def __init__(self) -> None:
         self.complete: list[str] = []
         self.failures: dict[str, tuple[str, str]] = {}
+        self.details: dict[str, tuple[Mapping[str, str], Sequence[str]]] = {}
 
-    def write_run(self, run: PlannedRun, run_tables: Mapping[str, pl.DataFrame], timing: Timing | None = None) -> None:
+    def write_run(
+        self,
+        run: PlannedRun,
+        run_tables: Mapping[str, pl.DataFrame],
+        timing: Timing | None = None,
+        *,
+        provenance: Mapping[str, str],
+    ) -> None:
         assert run_tables is TABLES
         assert timing is not None
         self.complete.append(run.id)
+        self.details[run.id] = (provenance, ())
 
     def write_failure(
-        self, run: PlannedRun, error: str, timing: Timing | None = None, *, status: str = "failed"
+        self,
+        run: PlannedRun,
+        error: str,
+        timing: Timing | None = None,
+        *,
+        status: str = "failed",
+        provenance: Mapping[str, str],
+        console: Sequence[str],
     ) -> None:
         self.failures[run.id] = (status, error)
+        self.details[run.id] = (provenance, console)
 
 
 def execute(store: Any, world: Any, *, jobs: int = 4, on_finished: Any = None) -> list[Finished]:
@@ -77,6 +94,7 @@ def test_runs_overlap_on_several_threads() -> None:
     [
         (RunStopped("no"), "failed", "no"),
         (RunInvalid("3 packets too many"), "invalid", "3 packets too many"),
+        (RunFailed("no kernel is built"), "failed", "no kernel is built"),
         (MemoryError(), "failed", "there was not enough memory"),
         (ZeroDivisionError("x"), "failed", "internal error: ZeroDivisionError: x"),
         (BaseException("a panic"), "failed", "internal error: BaseException: a panic"),
@@ -96,6 +114,26 @@ def test_a_failure_stops_one_run_only(error: BaseException, status: str, sentenc
     assert store.failures["run3"][0] == status
     assert sentence in store.failures["run3"][1]
     assert [entry.run.id for entry in finished if entry.status != "complete"] == ["run3"]
+
+
+def test_what_a_world_knows_of_a_run_is_kept() -> None:
+    store = Memory()
+
+    def world(run: PlannedRun) -> Any:
+        outcome = Outcome(TABLES, cpu_s=3.0, provenance={"kernel": "7"}, console=("panic",))
+        if run.repeat == 3:
+            raise RunStopped("no", outcome)
+        if run.repeat == 4:
+            raise RunInvalid("no", outcome)
+        return outcome
+
+    finished = execute(store, world)
+    assert {provenance["kernel"] for provenance, _ in store.details.values()} == {"7"}
+    assert {run: console for run, (_, console) in store.details.items() if console} == {
+        "run3": ("panic",),
+        "run4": ("panic",),
+    }
+    assert all(entry.timing.cpu_s >= 3 for entry in finished)
 
 
 def test_an_interrupt_keeps_what_is_complete_and_drops_the_rest() -> None:

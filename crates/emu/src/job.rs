@@ -1,11 +1,14 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
 use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
-use bakeoff_core::scenario::{Scenario, ScenarioError};
+use bakeoff_core::scenario::{FlowConfig, Scenario, ScenarioError};
 use serde_json::{Map, Value};
 
 use crate::layout::Way;
 use crate::qdisc::{self, Qdisc};
+
+/// What the scheme of a flow begins with if it is the kernel's.
+pub const KERNEL_PREFIX: &str = "kernel:";
 
 /// The queue of a hop as the experiment states it: `kind` and parameters.
 pub type QueueChoice = Map<String, Value>;
@@ -81,11 +84,9 @@ impl Job {
             }
         }
         for (index, flow) in self.scenario.flows.iter().enumerate() {
-            if flow.send_jitter_ns > 0 {
-                return Err(JobError::Unmappable {
-                    place: format!("flow.{}.send_jitter", index + 1),
-                    problem: "real senders have no such setting; leave it out".to_owned(),
-                });
+            if let Some((key, problem)) = flow_problem(flow) {
+                let place = format!("flow.{}.{key}", index + 1);
+                return Err(JobError::Unmappable { place, problem: problem.to_owned() });
             }
         }
         Ok(())
@@ -116,6 +117,17 @@ fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
     }
 }
 
+/// The key of a flow that the kernel has nothing for, and what would be right.
+fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
+    if flow.send_jitter_ns > 0 {
+        Some(("send_jitter", "real senders have no such setting; leave it out"))
+    } else if flow.burst_packets > 1 && flow.scheme.starts_with(KERNEL_PREFIX) {
+        Some(("burst", "the kernel paces in bursts of its own; leave it out"))
+    } else {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail")]
@@ -137,6 +149,15 @@ mod tests {
         let job = Job::from_json(&json).unwrap();
         assert_eq!(job.forward_queues[0]["kind"], "codel");
         assert_eq!(job.reverse_queues[0]["kind"], "fifo");
+    }
+
+    #[test]
+    fn bursts_are_for_our_own_schemes() {
+        let hop = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "fifo"}"#);
+        let with_burst = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "burst_packets": 4"#);
+        let error = Job::from_json(&with_burst).unwrap_err();
+        assert_eq!(error.to_string(), "flow.1.burst: the kernel paces in bursts of its own; leave it out");
+        assert!(Job::from_json(&with_burst.replace("kernel:reno", "own:reno")).is_ok());
     }
 
     #[test]

@@ -59,6 +59,11 @@ def command(  # noqa: PLR0913 - one argument per option
     for ours in plans:
         if ours.stand_ins:
             say(f"in {ours.world}, our models stand in for {', '.join(ours.stand_ins)}")
+    worlds_of_plans = [registry.world(ours.world) for ours in plans]
+    for ours, world in zip(plans, worlds_of_plans, strict=True):
+        world.check_plan(ours)
+    for world in worlds_of_plans:
+        world.prepare()
     root = _root(plan.experiment.name, out, names, resume=resume)
     folders = _folders(root, plans, resume=resume)
     for ours, folder in zip(plans, folders, strict=True):

@@ -34,8 +34,8 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Looks at Python, the core, the packages and the machine."""
-    return [_python(), _core(), *map(_package, PACKAGES), _processors(), _memory(), _disk()]
+    """Looks at Python, the core, the packages, the machine, and what the linux world needs."""
+    return [_python(), _core(), *map(_package, PACKAGES), _processors(), _memory(), _disk(), _linux_world()]
 
 
 def _python() -> Finding:
@@ -78,6 +78,23 @@ def _disk() -> Finding:
     elif free < _LOW_DISK_BYTES:
         text += "; recordings of packets need more: choose another folder with --out"
     return Finding("disk", writable and free >= _LOW_DISK_BYTES, text)
+
+
+def _linux_world() -> Finding:
+    from bakeoff.errors import RunFailed  # noqa: PLC0415 - only this command needs them
+    from bakeoff.kernel import cache  # noqa: PLC0415
+    from bakeoff.worlds import guest  # noqa: PLC0415
+
+    try:
+        kernel = cache.default()
+    except RunFailed as error:
+        # Only this world needs a kernel, and only whoever wants it.
+        return Finding("linux world", True, str(error))  # noqa: FBT003
+    try:
+        guest.check_tools()
+    except RunFailed as error:
+        return Finding("linux world", False, str(error))  # noqa: FBT003
+    return Finding("linux world", True, f"kernel {kernel.name}; {', '.join(guest.TOOLS)}")  # noqa: FBT003
 
 
 @click.command("doctor")

@@ -55,10 +55,11 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
         quiet: no progress on stderr.
 
     Raises:
-        Interrupted: the user pressed Ctrl-C; the sentence says how to go on.
+        Interrupted: the user pressed Ctrl-C, or a signal asked to end; the sentence says how to go on.
         UserError: the world is not part of this version, or the folder cannot be written.
     """
-    from bakeoff.cli.progress import display  # noqa: PLC0415 - loaded when a command runs
+    from bakeoff.cli import signals  # noqa: PLC0415 - loaded when a command runs
+    from bakeoff.cli.progress import display  # noqa: PLC0415
     from bakeoff.experiment import estimate  # noqa: PLC0415
     from bakeoff.worlds import registry, runner  # noqa: PLC0415
 
@@ -66,7 +67,7 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
     missing = [run for run in plan.runs if not folder.is_complete(run.id)]
     if not missing:
         return
-    whole = estimate.total(run.scenario for run in missing)
+    whole = estimate.total(world.cost(run.scenario) for run in missing)
     jobs = jobs or _default_jobs(whole)
     if not quiet:
         _announce(plan, missing, whole, jobs)
@@ -74,16 +75,18 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
 
     def on_finished(finished: Finished) -> None:
         scenario = finished.run.scenario
-        shown.advance(estimate.cost(scenario).cpu_s, scenario["duration_ns"] / 1e9)
+        shown.advance(world.cost(scenario).cpu_s, scenario["duration_ns"] / 1e9)
         if finished.status != "complete":
             failed.append(finished)
 
     try:
-        with display(len(missing), whole.cpu_s, quiet=quiet) as shown:
-            runner.run_plan(missing, folder, world, jobs=jobs, on_finished=on_finished)
+        with signals.like_ctrl_c(), display(len(missing), whole.cpu_s, quiet=quiet) as shown:
+            runner.run_plan(missing, folder, world.execute, jobs=jobs, on_finished=on_finished)
     except runner.Interrupted as error:
         rest = [word for word in words if word != "--resume"]
         raise runner.Interrupted(f"{error}; `{shlex.join(['bakeoff', *rest, '--resume'])}` runs the rest") from None
+    finally:
+        world.stop()
     for finished in failed:
         say(f"run {finished.run.id} {finished.status}: {finished.error}")
 

@@ -55,10 +55,12 @@ def command(  # noqa: PLR0913 - one argument per option
     from bakeoff.recording import ResultFolder  # noqa: PLC0415
 
     plan = expand(load(experiment, arguments.all_changes(changes, schemes, repeats)), world)
-    registry.check(plan.world)
+    world_of_plan = registry.world(plan.world)
+    world_of_plan.check_plan(plan)
     if dry_run:
-        _show_plan(plan, as_json=as_json)
+        _show_plan(plan, world_of_plan, as_json=as_json)
         return 0
+    world_of_plan.prepare()
     folder = ResultFolder.create(place(plan.experiment.name, out, resume=resume), plan, resume=resume)
     execute(plan, folder, jobs, words, quiet=quiet)
     return _report(folder, check=check, as_json=as_json)
@@ -81,11 +83,11 @@ def _report(folder: ResultFolder, *, check: bool, as_json: bool) -> int:
     return 1 if failed or broken else 0
 
 
-def _show_plan(plan: Plan, *, as_json: bool) -> None:
+def _show_plan(plan: Plan, world: registry.World, *, as_json: bool) -> None:
     from bakeoff.experiment import estimate  # noqa: PLC0415
 
-    costs = [estimate.cost(run.scenario) for run in plan.runs]
-    whole = estimate.total(run.scenario for run in plan.runs)
+    costs = [world.cost(run.scenario) for run in plan.runs]
+    whole = estimate.total(costs)
     if as_json:
         runs = [
             {

@@ -50,7 +50,7 @@ class Cost:
 
 
 def cost(scenario: Mapping[str, Any]) -> Cost:
-    """What one run costs."""
+    """What one run costs in the simulator."""
     requests = _requests(scenario)
     packets = requests + sum(_packets(scenario, direction) for direction in ("forward", "reverse"))
     bins = scenario["duration_ns"] // scenario["record"]["interval_ns"] * (len(scenario["flows"]) + 1)
@@ -65,11 +65,11 @@ def cost(scenario: Mapping[str, Any]) -> Cost:
     )
 
 
-def total(scenarios: Iterable[Mapping[str, Any]]) -> Cost:
-    """What several runs cost; memory is that of the largest."""
+def total(costs: Iterable[Cost]) -> Cost:
+    """What several runs cost, one after the other; memory is that of the largest."""
     whole = Cost(0, 0.0, 0, 0)
-    for scenario in scenarios:
-        whole += cost(scenario)
+    for cost in costs:
+        whole += cost
     return whole
 
 

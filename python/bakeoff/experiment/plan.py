@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.experiment import estimate, matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from bakeoff.experiment.load import Cell, Experiment
+    from bakeoff.experiment.load import Experiment
 
 _MAX_NAME = 120
 
@@ -52,6 +52,10 @@ class Plan:
     world: str
     runs: tuple[PlannedRun, ...]
     stand_ins: dict[str, str] = field(default_factory=dict)
+
+    def where(self, run: PlannedRun) -> str:
+        """The file and the cell of a run, for messages."""
+        return _where(self.experiment, run.cell)
 
     def to_json(self) -> dict[str, Any]:
         """The resolved experiment, as the result folder keeps it; the same for the same file and settings."""
@@ -98,7 +102,7 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
     matrix.count(experiment.axes, experiment.repeats, experiment.source.name)
     cells = list(experiment.cells())
     for cell in cells:
-        estimate.check(cell.scenario, _where(experiment, cell))
+        estimate.check(cell.scenario, _where(experiment, cell.labels))
     names = _names([cell.labels for cell in cells])
     width = len(str(experiment.repeats))
     runs = tuple(
@@ -115,8 +119,8 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
     return Plan(experiment, world or experiment.world, runs)
 
 
-def _where(experiment: Experiment, cell: Cell) -> str:
-    labels = ", ".join(f"{axis} {label}" for axis, label in cell.labels.items())
+def _where(experiment: Experiment, cell: Mapping[str, str]) -> str:
+    labels = ", ".join(f"{axis} {label}" for axis, label in cell.items())
     return f"{experiment.source.name} ({labels})" if labels else experiment.source.name
 
 

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from bakeoff.errors import UserError
-from bakeoff.recording import atomic, provenance
+from bakeoff.recording import atomic
+from bakeoff.recording.provenance import git_state, host, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 FORMAT = 1
@@ -77,6 +78,10 @@ class Manifest:
         versions: versions of bakeoff and of the libraries that decide the bytes.
         git: commit of the checkout, and whether it has changes; None outside a checkout.
         host: system, kernel and machine.
+        world: what executed the run; empty in recordings that were made before it was noted.
+        provenance: what ran it beside bakeoff itself: in `linux` the guest's kernel (name, version, digest) and the
+            digest of its program.
+        console: the last lines of the guest's console if the status is not `complete`.
         format: version of this layout.
     """
 
@@ -91,6 +96,9 @@ class Manifest:
     versions: dict[str, str] = field(default_factory=dict)
     git: dict[str, Any] | None = None
     host: dict[str, str] = field(default_factory=dict)
+    world: str = ""
+    provenance: dict[str, str] = field(default_factory=dict)
+    console: list[str] = field(default_factory=list)
     format: int = FORMAT
 
     def encode(self) -> bytes:
@@ -103,8 +111,15 @@ def encode_json(value: Any) -> bytes:
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def describe(
-    run: PlannedRun, status: Status, error: str | None, tables: dict[str, TableEntry] | None = None
+def describe(  # noqa: PLR0913 - what a manifest is made of
+    run: PlannedRun,
+    status: Status,
+    error: str | None,
+    tables: dict[str, TableEntry] | None = None,
+    *,
+    world: str,
+    provenance: Mapping[str, str],
+    console: Sequence[str] = (),
 ) -> Manifest:
     """The manifest of a run that has just ended on this machine."""
     return Manifest(
@@ -116,9 +131,12 @@ def describe(
         error=error,
         scenario=dict(run.scenario),
         tables=tables or {},
-        versions=provenance.versions(),
-        git=provenance.git_state(),
-        host=provenance.host(),
+        versions=versions(),
+        git=git_state(),
+        host=host(),
+        world=world,
+        provenance=dict(provenance),
+        console=list(console),
     )
 
 

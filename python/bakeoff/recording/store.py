@@ -131,13 +131,21 @@ class ResultFolder:
         except (UserError, OSError):
             return False
 
-    def write_run(self, run: PlannedRun, run_tables: Mapping[str, pl.DataFrame], timing: Timing | None = None) -> None:
+    def write_run(
+        self,
+        run: PlannedRun,
+        run_tables: Mapping[str, pl.DataFrame],
+        timing: Timing | None = None,
+        *,
+        provenance: Mapping[str, str] | None = None,
+    ) -> None:
         """Writes a complete run; an earlier folder of the same run is replaced.
 
         Args:
             run: what ran.
             run_tables: its tables by name, as the world returned them (-1: does not exist).
             timing: how long it took, for the journal.
+            provenance: what ran it beside bakeoff itself, for the manifest.
 
         Raises:
             UserError: the folder cannot be written; nothing half-written is left.
@@ -153,11 +161,19 @@ class ResultFolder:
         entries: dict[str, manifest.TableEntry] = {}
         for name, table in run_tables.items():
             files[f"{name}.parquet"], entries[name] = tables.encode(table, {**identity, "bakeoff.table": name})
-        files[manifest.FILE_NAME] = manifest.describe(run, "complete", None, entries).encode()
+        described = manifest.describe(run, "complete", None, entries, world=self._world, provenance=provenance or {})
+        files[manifest.FILE_NAME] = described.encode()
         self._put(run.id, "complete", files, timing)
 
-    def write_failure(
-        self, run: PlannedRun, error: str, timing: Timing | None = None, *, status: Status = "failed"
+    def write_failure(  # noqa: PLR0913 - what a failed run leaves
+        self,
+        run: PlannedRun,
+        error: str,
+        timing: Timing | None = None,
+        *,
+        status: Status = "failed",
+        provenance: Mapping[str, str] | None = None,
+        console: Sequence[str] = (),
     ) -> None:
         """Notes that a run failed: a folder with only a manifest, which `--resume` replaces.
 
@@ -166,12 +182,20 @@ class ResultFolder:
             error: one sentence.
             timing: how long it took, for the journal.
             status: `failed`, or `invalid` if its packets do not add up.
+            provenance: what ran it beside bakeoff itself, for the manifest.
+            console: the last lines that it printed, for the manifest.
 
         Raises:
             UserError: the folder cannot be written.
         """
-        files = {manifest.FILE_NAME: manifest.describe(run, status, error).encode()}
-        self._put(run.id, status, files, timing)
+        described = manifest.describe(
+            run, status, error, world=self._world, provenance=provenance or {}, console=console
+        )
+        self._put(run.id, status, {manifest.FILE_NAME: described.encode()}, timing)
+
+    @property
+    def _world(self) -> str:
+        return str(self.experiment.get("world", ""))
 
     def _put(self, run: str, status: Status, files: Mapping[str, bytes], timing: Timing | None) -> None:
         atomic.write_folder(self.run_folder(run), files, writing=f"run {run}")

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-import atexit
+import collections
 import contextlib
 import os
 import queue
 import re
 import shutil
 import signal
-import subprocess
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bakeoff.errors import RunFailed
+from bakeoff.worlds import processes
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import subprocess
+    from collections.abc import Iterable, Iterator
 
 # Everything in the guest's command line feeds its random numbers, so nothing in it but the seed may differ between two
 # runs: the folders are named as the guest's own process sees them.
 _HERE = "/proc/self/cwd"
 _START_NS = 1_700_000_000_000_000_000
-_LAST_LINES = 3
+_PATH = "/usr/bin:/bin"
+# What starts a guest; one Debian package has them all.
+TOOLS = ("setpriv", "taskset", "prlimit", "setarch")
+_PACKAGE = "util-linux"
+_OWN_WORDS = "bakeoff-guest: "
+# What is kept of a console, and what of that is quoted in a sentence.
+_KEPT_LINES = 20
+_QUOTED_LINES = 3
 # What every boot says, for lack of consoles that nobody needs.
 _NOISE = re.compile(r"Using a channel type which is configured out of UML|setup_one_line failed for device")
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory file system, used for memory
@@ -33,11 +43,13 @@ class Limits:
     """What a guest may use.
 
     Attributes:
-        cpu_s: CPU seconds; a guest that never ends is stopped after that.
+        cpu_s: CPU seconds; a guest that works for ever is stopped after that.
+        wall_s: seconds that pass; a guest that waits for ever uses no CPU.
         memory_bytes: its memory.
     """
 
     cpu_s: int
+    wall_s: float
     memory_bytes: int
 
 
@@ -46,27 +58,33 @@ class Ended:
     """A guest that has ended.
 
     Attributes:
-        console: what it printed.
+        console: the last lines that it printed, without those of every boot.
         cpu_s: CPU seconds that it took.
         limits: what it was allowed.
-        status: exit status as `wait` has it.
+        has_hung: whether it was stopped because it did not end in time.
+        status: its exit code, or the negative number of the signal that ended it.
     """
 
-    console: str
+    console: tuple[str, ...]
     cpu_s: float
     limits: Limits
+    has_hung: bool
     status: int
 
     def problem(self) -> str:
         """One sentence about a guest that did not do its job, with its last lines."""
-        lines = [line.strip() for line in self.console.splitlines() if line.strip() and not _NOISE.search(line)]
-        own = [line.removeprefix("bakeoff-guest: ") for line in lines if line.startswith("bakeoff-guest: ")]
+        own = [line.removeprefix(_OWN_WORDS) for line in self.console if line.startswith(_OWN_WORDS)]
         if own:
             return own[-1]
-        last = " / ".join(lines[-_LAST_LINES:]) or "it printed nothing"
-        if self.cpu_s >= self.limits.cpu_s:
-            limit = f"{self.limits.cpu_s} CPU seconds"
-            return f"the guest did not end within {limit} and was stopped; its last lines: {last}"
+        last = " / ".join(self.console[-_QUOTED_LINES:]) or "it printed nothing"
+        if self.has_hung:
+            return f"the guest hung and was stopped after {self.limits.wall_s:g} s; its last lines: {last}"
+        if self.status == -signal.SIGKILL:
+            # The kernel counts towards the limit by ticks, which is coarse.
+            if self.cpu_s > self.limits.cpu_s / 2:
+                limit = f"{self.limits.cpu_s} CPU seconds"
+                return f"the guest did not end within {limit} and was stopped; its last lines: {last}"
+            return f"the guest was killed, as happens where memory is short (try --jobs 1); its last lines: {last}"
         return f"the guest failed; its last lines: {last}"
 
 
@@ -93,80 +111,91 @@ class _Processors:
 
 
 _processors = _Processors()
-_running: set[subprocess.Popen[str]] = set()
-_gate = threading.Lock()
 
 
-def prepare(scratch: Path, init: Path) -> tuple[Path, Path]:
+def check_tools() -> None:
+    """Looks for the programs that start a guest.
+
+    Raises:
+        RunFailed: some are missing.
+    """
+    if missing := [tool for tool in TOOLS if shutil.which(tool, path=_PATH) is None]:
+        raise RunFailed(f"the linux world needs {', '.join(missing)} in {_PATH}: apt install {_PACKAGE}")
+
+
+def prepare(place: Path, init: Path) -> Path:
     """Makes the guest's disk, and the folder that it shares with us.
 
     Args:
-        scratch: an empty folder, which becomes the working folder of the guest's process.
+        place: an empty folder, which becomes the working folder of the guest's process.
         init: the guest's first and only program.
 
     Returns:
-        `scratch`, and the shared folder in it.
+        The shared folder.
     """
-    disk = scratch / "root"
+    disk = place / "root"
     for folder in ("proc", "run"):
         (disk / folder).mkdir(parents=True)
     shutil.copyfile(init, disk / "init")
     (disk / "init").chmod(0o755)
-    shared = scratch / "run"
+    shared = place / "run"
     shared.mkdir()
-    return scratch, shared
+    return shared
 
 
-def boot(kernel: Path, scratch: Path, seed: int, limits: Limits) -> Ended:
+def boot(kernel: Path, place: Path, seed: int, limits: Limits) -> Ended:
     """Runs a guest to its end, within its limits, and leaves no process behind.
 
     Args:
         kernel: the kernel's program.
-        scratch: what `prepare` made.
+        place: a folder of `processes.folder`, with what `prepare` made.
         seed: fixes the guest's random numbers.
         limits: what the guest may use.
+
+    Raises:
+        RunFailed: it cannot be started.
     """
+    environment = {"HOME": str(place), "PATH": _PATH, "TMPDIR": str(_memory_folder(place, limits))}
     with _processors.lend() as processor:
         command = [*_wrappers(processor, limits), str(kernel), *_arguments(seed, limits)]
-        with subprocess.Popen(  # noqa: S603 - our own words, no shell
-            command,
-            cwd=scratch,
-            env={"HOME": str(scratch), "PATH": "/usr/bin:/bin", "TMPDIR": str(_memory_folder(scratch, limits))},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process:
-            with _gate:
-                _running.add(process)
-            try:
-                return _wait(process, limits)
-            finally:
-                _kill(process)
-                with _gate:
-                    _running.discard(process)
+        with processes.started(command, place, environment) as process:
+            return _wait(process, limits)
 
 
 def _wait(process: subprocess.Popen[str], limits: Limits) -> Ended:
-    # A guest that sleeps for ever uses no CPU; one that works gets its share even on a crowded machine.
-    watchdog = threading.Timer(10.0 * limits.cpu_s, _kill, [process])
+    hung = threading.Event()
+
+    def give_up() -> None:
+        hung.set()
+        processes.kill(process)
+
+    console: list[str] = []
+    reader = threading.Thread(target=lambda: console.extend(_last_lines(process.stdout or ())), daemon=True)
+    reader.start()
+    watchdog = threading.Timer(limits.wall_s, give_up)
     watchdog.daemon = True
     watchdog.start()
     try:
-        console = process.stdout.read() if process.stdout else ""
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     finally:
         watchdog.cancel()
-    return Ended(console, usage.ru_utime + usage.ru_stime, limits, process.returncode)
+        # A process that the guest left behind would hold its console open.
+        processes.kill(process)
+        reader.join()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Ended(tuple(console), usage.ru_utime + usage.ru_stime, limits, hung.is_set(), process.returncode)
+
+
+def _last_lines(lines: Iterable[str]) -> Iterable[str]:
+    said = (line.strip() for line in lines)
+    return collections.deque((line for line in said if line and not _NOISE.search(line)), _KEPT_LINES)
 
 
 def _wrappers(processor: int | None, limits: Limits) -> list[str]:
     """The guest dies with us, within its time, and finds its memory at the same addresses every time."""
     pinned = [] if processor is None else ["taskset", "-c", str(processor)]
-    return ["setpriv", "--pdeathsig", "KILL", *pinned, "prlimit", f"--cpu={limits.cpu_s}", "setarch", "-R"]
+    return ["setpriv", "--pdeathsig", "KILL", *pinned, "prlimit", f"--cpu={limits.cpu_s}", "--core=0", "setarch", "-R"]
 
 
 def _arguments(seed: int, limits: Limits) -> list[str]:
@@ -189,23 +218,10 @@ def _arguments(seed: int, limits: Limits) -> list[str]:
     ]
 
 
-def _memory_folder(scratch: Path, limits: Limits) -> Path:
+def _memory_folder(place: Path, limits: Limits) -> Path:
     """Where the guest's memory is a file: in memory if there is room, so that nothing of it is written to a disk."""
     try:
         roomy = shutil.disk_usage(_SHARED_MEMORY).free > 2 * limits.memory_bytes
     except OSError:
         roomy = False
-    return _SHARED_MEMORY if roomy and os.access(_SHARED_MEMORY, os.W_OK) else scratch
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    """Ends every process of a guest, which is a session of its own."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-@atexit.register
-def _kill_all() -> None:
-    with _gate:
-        for process in _running:
-            _kill(process)
+    return _SHARED_MEMORY if roomy and os.access(_SHARED_MEMORY, os.W_OK) else place

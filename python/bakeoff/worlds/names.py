@@ -6,14 +6,14 @@ bakeoff's there too if the kernel has none. `kernel:NAME` and `own:NAME` say whi
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.experiment import catalogue
 from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 def for_simulator(scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,29 +34,26 @@ def for_kernel(scenario: Mapping[str, Any]) -> dict[str, Any]:
     return _renamed(scenario, _on_kernel)
 
 
-def _renamed(scenario: Mapping[str, Any], rename: Any) -> dict[str, Any]:
-    changed = copy.deepcopy(dict(scenario))
-    for number, flow in enumerate(changed.get("flows", ()), 1):
-        flow["scheme"] = rename(number, flow)
-    return changed
+def _renamed(scenario: Mapping[str, Any], rename: Callable[[int, Mapping[str, Any]], str]) -> dict[str, Any]:
+    flows = [{**flow, "scheme": rename(number, flow)} for number, flow in enumerate(scenario.get("flows", ()), 1)]
+    return {**scenario, "flows": flows} if "flows" in scenario else dict(scenario)
 
 
 def _simulated(number: int, flow: Mapping[str, Any]) -> str:
     name = str(flow["scheme"])
     if name.startswith(KERNEL):
         plain = name.removeprefix(KERNEL)
-        raise RunStopped(
-            f'flow {number}: {name} needs a real kernel; add --world linux, or write "{plain}" for bakeoff\'s own'
-        )
+        choice = f', or write "{plain}" for bakeoff\'s own' if plain in catalogue.of_core().schemes else ""
+        raise RunStopped(f"flow {number}: {name} needs a real kernel; add --world linux{choice}")
     return name.removeprefix(OWN)
 
 
 def _on_kernel(number: int, flow: Mapping[str, Any]) -> str:
     name = str(flow["scheme"])
+    plain = name.removeprefix(KERNEL)
     if name.startswith(OWN):
         return name
-    plain = name.removeprefix(KERNEL)
-    if plain not in KERNEL_CONTROLLERS:
+    if name == plain and name not in KERNEL_CONTROLLERS:
         return OWN + name
     if flow["parameters"]:
         raise RunStopped(

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-class Outcome(NamedTuple):
-    """A run that ended well.
+@dataclass(frozen=True)
+class Outcome:
+    """What a run leaves.
 
     Attributes:
-        tables: by name, as the core declares them (-1: does not exist).
+        tables: by name, as the core declares them (-1: does not exist); none if the run did not end well.
         cpu_s: CPU seconds of other processes that worked for it.
+        provenance: what ran it beside bakeoff itself, such as the kernel of a guest and its digest, by name; the same
+            for every run on the same machine.
+        console: the last lines that another process printed; only of a run that did not end well.
     """
 
-    tables: dict[str, pl.DataFrame]
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     cpu_s: float = 0.0
+    provenance: dict[str, str] = field(default_factory=dict)
+    console: tuple[str, ...] = ()
 
 
 class RunStopped(Exception):  # noqa: N818 - what happened
-    """The run ended with an error; the message is one sentence."""
+    """The run ended with an error.
+
+    Args:
+        message: one sentence.
+        outcome: what is known of the run all the same.
+
+    Attributes:
+        outcome: as given.
+    """
+
+    def __init__(self, message: str, outcome: Outcome | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome or Outcome()
 
 
-class RunInvalid(Exception):  # noqa: N818 - what happened
+class RunInvalid(RunStopped):
     """The run ended and cannot be trusted: its packets do not add up."""

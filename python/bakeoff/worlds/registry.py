@@ -1,17 +1,19 @@
-"""The worlds by name: which exist in this version, and where they are.
-
-A world is a module with `execute(run) -> Outcome`; see `runner.World`. It is imported when it is asked for.
-"""
+"""The worlds by name: which exist in this version, and where they are."""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
-    from bakeoff.worlds.runner import World
+    from collections.abc import Callable, Mapping
+
+    from bakeoff.experiment import Plan
+    from bakeoff.experiment.estimate import Cost
+    from bakeoff.worlds.runner import Execute
 
 # Module of each world; None: not part of this version.
 MODULES: dict[str, str | None] = {
@@ -20,6 +22,44 @@ MODULES: dict[str, str | None] = {
     "linux": "bakeoff.worlds.linux",
     "live": None,
 }
+
+
+def _nothing(*_: Any) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class World:
+    """What the module of a world offers: `execute` always, the rest where the world needs it.
+
+    Attributes:
+        execute: runs one planned run; see `runner.Execute`.
+        cost: estimates what a scenario will cost.
+        check: raises `RunStopped` if the world cannot run a scenario; before anything is run.
+        prepare: makes ready for runs, and raises `RunFailed` if this machine lacks something.
+        stop: ends what still works for runs outside this process.
+    """
+
+    execute: Execute
+    cost: Callable[[Mapping[str, Any]], Cost]
+    check: Callable[[Mapping[str, Any]], None]
+    prepare: Callable[[], None]
+    stop: Callable[[], None]
+
+    def check_plan(self, plan: Plan) -> None:
+        """Checks, before anything is run, that the world can run every cell.
+
+        Raises:
+            UserError: it cannot run one; the message names the file, the cell, what is wrong and what would be right.
+        """
+        from bakeoff.worlds.outcome import RunStopped  # noqa: PLC0415 - only where runs are planned
+
+        for run in plan.runs:
+            if run.repeat == 1:
+                try:
+                    self.check(run.scenario)
+                except RunStopped as error:
+                    raise UserError(f"{plan.where(run)}: {error}") from error
 
 
 def available() -> list[str]:
@@ -44,11 +84,19 @@ def check(name: str) -> None:
 
 
 def world(name: str) -> World:
-    """What executes the runs of a world.
+    """Loads a world.
 
     Raises:
         UserError: it is unknown, or not part of this version.
     """
     check(name)
-    execute: World = importlib.import_module(str(MODULES[name])).execute
-    return execute
+    from bakeoff.experiment import estimate  # noqa: PLC0415 - only where runs are planned
+
+    module = importlib.import_module(str(MODULES[name]))
+    return World(
+        execute=module.execute,
+        cost=getattr(module, "cost", estimate.cost),
+        check=getattr(module, "check", _nothing),
+        prepare=getattr(module, "prepare", _nothing),
+        stop=getattr(module, "stop", _nothing),
+    )

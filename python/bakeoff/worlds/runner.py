@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bakeoff.experiment import PlannedRun
     from bakeoff.recording.manifest import Status
 
-    World = Callable[[PlannedRun], Outcome]
+    Execute = Callable[[PlannedRun], Outcome]
 
 # How long a thread that is writing when the user interrupts may take to finish its file.
 _WRITE_GRACE_S = 10.0
@@ -32,11 +32,25 @@ _NO_MEMORY = "there was not enough memory; record less, or run fewer at a time w
 class Store(Protocol):
     """Where runs go; `bakeoff.recording.ResultFolder` is one."""
 
-    def write_run(self, run: PlannedRun, run_tables: Mapping[str, pl.DataFrame], timing: Timing | None = None) -> None:
+    def write_run(
+        self,
+        run: PlannedRun,
+        run_tables: Mapping[str, pl.DataFrame],
+        timing: Timing | None = None,
+        *,
+        provenance: Mapping[str, str],
+    ) -> None:
         """Writes a complete run."""
 
-    def write_failure(
-        self, run: PlannedRun, error: str, timing: Timing | None = None, *, status: Status = "failed"
+    def write_failure(  # noqa: PLR0913 - what a failed run leaves
+        self,
+        run: PlannedRun,
+        error: str,
+        timing: Timing | None = None,
+        *,
+        status: Status = "failed",
+        provenance: Mapping[str, str],
+        console: Sequence[str],
     ) -> None:
         """Notes that a run failed."""
 
@@ -65,12 +79,12 @@ class Interrupted(BakeoffError):  # noqa: N818 - what happened
 class _Crew:
     """The threads and what they share."""
 
-    def __init__(self, runs: Sequence[PlannedRun], store: Store, world: World) -> None:
+    def __init__(self, runs: Sequence[PlannedRun], store: Store, execute: Execute) -> None:
         self._pending: queue.SimpleQueue[PlannedRun] = queue.SimpleQueue()
         for run in runs:
             self._pending.put(run)
         self._store = store
-        self._world = world
+        self._run = execute
         self._results: queue.SimpleQueue[Finished | BaseException] = queue.SimpleQueue()
         self._gate = threading.Condition()
         self._stopped = False
@@ -124,10 +138,12 @@ class _Crew:
                 return
             self._writing += 1
         try:
+            provenance = outcome.provenance
             if error is None:
-                self._store.write_run(run, outcome.tables, timing)
+                self._store.write_run(run, outcome.tables, timing, provenance=provenance)
             else:
-                self._store.write_failure(run, error, timing, status=status)
+                console = outcome.console
+                self._store.write_failure(run, error, timing, status=status, provenance=provenance, console=console)
             with self._gate:
                 self._kept += 1
             self._results.put(Finished(run, status, error, timing))
@@ -138,21 +154,23 @@ class _Crew:
 
     def _execute(self, run: PlannedRun) -> tuple[Outcome, Status, str | None]:
         try:
-            return self._world(run), "complete", None
-        except RunStopped as error:
-            return Outcome({}), "failed", str(error)
+            return self._run(run), "complete", None
         except RunInvalid as error:
-            return Outcome({}), "invalid", str(error)
+            return error.outcome, "invalid", str(error)
+        except RunStopped as error:
+            return error.outcome, "failed", str(error)
+        except BakeoffError as error:
+            return Outcome(), "failed", str(error)
         except MemoryError:
-            return Outcome({}), "failed", _NO_MEMORY
+            return Outcome(), "failed", _NO_MEMORY
         except BaseException as error:  # noqa: BLE001 - a panic of the core is no Exception, and stops one run only
-            return Outcome({}), "failed", f"internal error: {type(error).__name__}: {error}"
+            return Outcome(), "failed", f"internal error: {type(error).__name__}: {error}"
 
 
 def run_plan(
     runs: Sequence[PlannedRun],
     store: Store,
-    world: World,
+    execute: Execute,
     *,
     jobs: int,
     on_finished: Callable[[Finished], None],
@@ -162,15 +180,16 @@ def run_plan(
     Args:
         runs: what is to be run, in the order in which they are started.
         store: where the runs go.
-        world: what executes a run; releases the interpreter lock.
+        execute: executes a run; releases the interpreter lock.
         jobs: number of threads.
         on_finished: told of each run when it is on disk, from the calling thread.
 
     Raises:
-        Interrupted: the user pressed Ctrl-C; what was complete is on disk, the rest was dropped.
+        Interrupted: the user pressed Ctrl-C, or a signal asked to end; what was complete is on disk, the rest was
+            dropped.
         UserError: the store cannot be written to; nothing more was started.
     """
-    crew = _Crew(runs, store, world)
+    crew = _Crew(runs, store, execute)
     left = len(runs)
     try:
         crew.start(min(jobs, left))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
 from bakeoff.worlds import frames, names
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bakeoff.experiment import PlannedRun
 
 
@@ -29,3 +31,12 @@ def execute(run: PlannedRun) -> Outcome:
     except _core.ConservationError as error:
         raise RunInvalid(str(error)) from error
     return Outcome(frames.of_core(result["tables"]))
+
+
+def check(scenario: Mapping[str, Any]) -> None:
+    """Checks, before anything is run, that no flow asks for a real kernel.
+
+    Raises:
+        RunStopped: one does; the message says what would be right.
+    """
+    names.for_simulator(scenario)

@@ -9,14 +9,12 @@ use bakeoff_core::units::{Duration, Instant};
 
 use super::{Context, GuestError, kernel_flow, own_flow};
 use crate::guest::network::Network;
-use crate::job::Job;
+use crate::job::{Job, KERNEL_PREFIX};
 use crate::layout::{Layout, Node, left_address, right_address};
 use crate::log::{RECEIVER_PORT, SENDER_PORT, SampleRecord};
 use crate::sys::{TcpOption, TcpSocket};
 
-/// What the scheme of a flow begins with if it is the kernel's.
-const KERNEL_PREFIX: &str = "kernel:";
-/// And if it is ours.
+/// What the scheme of a flow begins with if it is ours.
 const OWN_PREFIX: &str = "own:";
 
 /// News from the thread of a flow: a sample, or why the flow ended.

@@ -26,8 +26,6 @@ const ON_OFF_BACKLOG: u32 = 8 << 10;
 const READ_SEGMENTS: u32 = 8;
 /// What one call takes off a receiver.
 const READ_BYTES: usize = 1 << 20;
-/// The kernel doubles the buffer it is asked for, and grants 62.5 % of that as window to full segments.
-const BUFFER_PERCENT: u64 = 80;
 /// Larger than the kernel lets be outstanding in any case.
 const MAX_WINDOW: u64 = 1 << 30;
 /// TCP options in every segment: the time stamp.
@@ -47,9 +45,9 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), GuestError> {
     let opening = || format!("opening the receiver of flow {}", plan.index + 1);
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, plan.receiver.port)).context(opening)?;
     TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES).set(listener.as_fd()).context(opening)?;
-    if let Some(window) = flow.receive_window_bytes {
-        let bytes = window.min(MAX_WINDOW) * BUFFER_PERCENT / 100;
-        TcpOption::ReceiveBuffer(bytes as u32).set(listener.as_fd()).context(opening)?;
+    let clamp = flow.receive_window_bytes.map(|window| TcpOption::WindowClamp(window.min(MAX_WINDOW) as u32));
+    if let Some(clamp) = clamp {
+        clamp.set(listener.as_fd()).context(opening)?;
     }
     if flow.traffic == TrafficConfig::Bulk {
         let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
@@ -57,7 +55,12 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), GuestError> {
     }
     thread::spawn(move || {
         let Ok((stream, _)) = listener.accept() else { return };
-        while sys::discard(stream.as_fd(), READ_BYTES).is_ok_and(|length| length > 0) {}
+        while sys::discard(stream.as_fd(), READ_BYTES).is_ok_and(|length| length > 0) {
+            // The kernel forgets its bound whenever it learns how large segments are.
+            if clamp.is_some_and(|clamp| clamp.set(stream.as_fd()).is_err()) {
+                return;
+            }
+        }
     });
     Ok(())
 }

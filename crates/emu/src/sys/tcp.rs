@@ -66,8 +66,8 @@ pub enum TcpOption<'a> {
     Congestion(&'a str),
     /// Largest payload with its options, in bytes.
     MaximumSegment(u32),
-    /// Half of the receiver's buffer, in bytes.
-    ReceiveBuffer(u32),
+    /// The largest window that the receiver grants, in bytes.
+    WindowClamp(u32),
     /// The writer sleeps while more than this is queued and not sent, in bytes.
     NotSentLowAt(u32),
     /// The reader sleeps until this much has arrived, in bytes.
@@ -85,9 +85,7 @@ impl TcpOption<'_> {
         match self {
             Self::Congestion(name) => set_option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes()),
             Self::MaximumSegment(bytes) => tcp(libc::TCP_MAXSEG, bytes),
-            Self::ReceiveBuffer(bytes) => {
-                set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes.to_ne_bytes())
-            }
+            Self::WindowClamp(bytes) => tcp(libc::TCP_WINDOW_CLAMP, bytes),
             Self::NotSentLowAt(bytes) => tcp(libc::TCP_NOTSENT_LOWAT, bytes),
             Self::ReceiveLowAt(bytes) => set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes.to_ne_bytes()),
             // Any rate but "unlimited" turns the pacing timer on; this one never binds.

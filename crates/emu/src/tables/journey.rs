@@ -153,3 +153,6 @@ fn find(sent: &[PacketRecord], times: &[Instant], next: usize, sighting: Sightin
 pub(super) fn sojourn(entry: Instant, link: Instant) -> Duration {
     if link == Instant::FAR_FUTURE { Duration::ZERO } else { link.since(entry) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+"""Processes that work for a run, each in a folder of its own: all can be stopped, and none outlives its run."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+from bakeoff.errors import RunFailed
+from bakeoff.worlds import scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+# How long killed processes may take to be gone.
+_GRACE_S = 5.0
+
+_gate = threading.Condition()
+_processes: dict[Path, subprocess.Popen[str] | None] = {}
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """A folder for a process, which vanishes at the end."""
+    path = None
+    try:
+        with scratch.folder() as path:
+            with _gate:
+                _processes[path] = None
+            yield path
+    finally:
+        # Known until it is gone, so that whoever stops everything does not leave before.
+        if path is not None:
+            with _gate:
+                _processes.pop(path, None)
+
+
+@contextlib.contextmanager
+def started(command: Sequence[str], place: Path, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """A process in its folder. At the end it is gone, with all that it has started.
+
+    Args:
+        command: program and arguments.
+        place: what `folder` made.
+        environment: all of its variables.
+
+    Yields:
+        The process; its output and errors come together from its `stdout`.
+
+    Raises:
+        RunFailed: there is no such program, or everything was stopped meanwhile.
+    """
+    with _gate:
+        if place not in _processes:
+            raise RunFailed("interrupted")
+        process = _processes[place] = _start(command, place, environment)
+    try:
+        with process:
+            try:
+                yield process
+            finally:
+                kill(process)
+    finally:
+        with _gate:
+            if place in _processes:
+                _processes[place] = None
+            _gate.notify_all()
+
+
+def _start(command: Sequence[str], place: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own words, no shell
+            command,
+            cwd=place,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        raise RunFailed(f"there is no program {error.filename}") from error
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Ends a process that was `started` and has not been waited for, with all that it has started."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@atexit.register
+def stop() -> None:
+    """Ends all processes that were `started`, and removes their folders."""
+    with _gate:
+        for process in filter(None, _processes.values()):
+            kill(process)
+        _gate.wait_for(lambda: not any(_processes.values()), _GRACE_S)
+        places = list(_processes)
+        _processes.clear()
+    for place in places:
+        shutil.rmtree(place, ignore_errors=True)
