@@ -80,6 +80,32 @@ def test_duckdb_reads_the_folder(india: ResultFolder) -> None:
     assert found == (sum(t.height for t in received), sum(int(t["size_bytes"].sum()) for t in received))
 
 
+def test_a_manifest_says_what_ran_and_what_a_failed_run_printed(
+    tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 2, seconds=3, world="linux")
+    folder = ResultFolder.create(tmp_path / "x", plan)
+    kernel = {"kernel": "1-abc"}
+    folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1), provenance=kernel)
+    folder.write_failure(plan.runs[1], "it failed", provenance=kernel, console=("one", "two"))
+    complete, failed = (recording.manifest for recording in folder.recordings())
+    assert (complete.world, complete.provenance, complete.console) == ("linux", kernel, [])
+    assert (failed.world, failed.provenance, failed.console) == ("linux", kernel, ["one", "two"])
+
+
+def test_a_manifest_without_world_and_console_is_read(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    folder = filled(plan_of(("cubic",), 1, seconds=3))
+    file = folder.run_folder("cubic_run1") / "manifest.json"
+    older = json.loads(file.read_text())
+    for name in ("world", "provenance", "console"):
+        del older[name]
+    file.write_text(json.dumps(older))
+    (recording,) = folder.recordings()
+    assert (recording.manifest.world, recording.manifest.provenance) == ("", {})
+
+
 def test_resume_runs_what_is_missing(
     tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]
 ) -> None:

@@ -206,6 +206,16 @@ def test_unfinished_and_failed_runs_are_told(tmp_path: Path, plan_of: Callable[.
     assert Page(text).open == []
 
 
+def test_the_kernel_of_guests_is_named(
+    tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any], page: Page
+) -> None:
+    plan = plan_of(("cubic",), 1, seconds=3)
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1), provenance={"kernel": "7.3.4-abc"})
+    assert "Linux 7.3.4-abc" in Page(html.render(model.load(folder), GENERATED)).text
+    assert "Kernel of the guests" not in page.text
+
+
 @pytest.mark.parametrize("level", ["summary", "series"])
 def test_lower_levels(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], level: str) -> None:
     page = Page(html.render(model.load(filled(plan_of(("cubic",), 1, level=level, flows=7))), GENERATED))

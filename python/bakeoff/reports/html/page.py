@@ -137,6 +137,8 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         ("Libraries", values(lambda m: ", ".join(f"{k} {v}" for k, v in m.versions.items() if k != "bakeoff"))),
         ("System", values(lambda m: f"{m.host.get('system')} {m.host.get('kernel')} {m.host.get('machine')}")),
     ]
+    if any("kernel" in run.recording.manifest.provenance for run in report.runs):
+        facts.append(("Kernel of the guests", values(lambda m: f"Linux {m.provenance.get('kernel', 'unknown')}")))
     timings = [run.recording.timing for run in report.runs if run.recording.timing]
     if timings:
         facts.append(("Executed", f"{min(t.started for t in timings)[:19].replace('T', ' ')} UTC"))
