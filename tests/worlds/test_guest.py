@@ -157,6 +157,14 @@ def test_missing_programs_are_one_sentence(boot: Boot, tmp_path: Path, monkeypat
         guest.check_tools()
 
 
+def test_a_missing_program_of_the_guest_is_one_sentence(pretended: Callable[[str], None], tmp_path: Path) -> None:
+    pretended("exit 1")
+    linux.prepare()
+    (tmp_path / "init").unlink()
+    with pytest.raises(RunFailed, match=r"^the guest's program is missing; start \./bakeoff once to compile it$"):
+        linux.prepare()
+
+
 def test_stopping_ends_guests_and_removes_their_folders(kernel: Callable[[str], Path], tmp_path: Path) -> None:
     fifo, init, ended = tmp_path / "fifo", tmp_path / "init", []
     os.mkfifo(fifo)

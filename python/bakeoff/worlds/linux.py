@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
+from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
 from bakeoff.experiment.catalogue import OWN
 from bakeoff.kernel import cache
@@ -87,6 +88,8 @@ def prepare() -> None:
         RunFailed: no kernel is built, or a program is missing.
     """
     cache.default()
+    if not _INIT.is_file():
+        raise RunFailed("the guest's program is missing; start ./bakeoff once to compile it")
     guest.check_tools()
     scratch.sweep()
 
