@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMMANDS = ("run", "report", "compare", "agree", "list", "show", "check", "doctor", "kernel")
 
+_PACKAGE = Path(__file__).parents[1]
 _EPILOG = """\b
 Exit codes: 0 done, 1 a run failed, 2 the input is wrong.
 Colours: off with NO_COLOR=1.
@@ -107,7 +108,7 @@ def _place(trace: TracebackType | None) -> str:
     place = "outside"
     while trace is not None:
         file = Path(trace.tb_frame.f_code.co_filename)
-        if "bakeoff" in file.parts:
+        if file.is_relative_to(_PACKAGE):
             place = f"in {file.parent.name}/{file.name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
