@@ -7,11 +7,13 @@
 //!
 //! Read first: [`scheme::Scheme`], [`queue::Queue`], [`hop::Hop`] and [`endpoint::Endpoint`].
 
+pub mod agenda;
 pub mod endpoint;
 pub mod filter;
 pub mod hop;
 pub mod info;
 pub mod packet;
+pub mod path;
 pub mod queue;
 pub mod random;
 pub mod record;

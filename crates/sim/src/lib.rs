@@ -17,7 +17,6 @@
 //!
 //! Read first: [`Scenario`], [`run`] and [`Recording`].
 
-mod agenda;
 mod payload;
 mod topology;
 mod world;

@@ -1,41 +1,13 @@
-//! Who takes part in a run, and which way packets go.
+//! Who takes part in a run.
 
-use bakeoff_core::hop::{Hop, HopConfig, LinkConfig};
-use bakeoff_core::queue::{FifoConfig, QueueConfig};
-use bakeoff_core::record::{FlowAccount, HopAccount};
-use bakeoff_core::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
+use bakeoff_core::path::Path;
+use bakeoff_core::record::FlowAccount;
+use bakeoff_core::scenario::{FlowConfig, Scenario, ScenarioError};
 use bakeoff_core::transport::probe::{Answerer, Asker};
 use bakeoff_core::transport::stream::{Receiver, Sender};
 use bakeoff_core::units::Instant;
 
 use crate::payload::Payload;
-
-/// A hop with its name in recordings.
-pub(crate) struct NamedHop {
-    pub(crate) name: String,
-    pub(crate) hop: Hop<Payload>,
-}
-
-impl NamedHop {
-    /// What went through it until `end`.
-    pub(crate) fn account(&mut self, end: Instant) -> HopAccount {
-        HopAccount {
-            name: self.name.clone(),
-            accepted: self.hop.accepted,
-            delivered: self.hop.delivered,
-            inside: self.hop.inside(),
-            capacity: self.hop.capacity(Instant::ZERO, end),
-        }
-    }
-}
-
-/// The ways between the two ends of a flow or probe, as hops in order.
-pub(crate) struct Routes {
-    /// Of data and requests.
-    pub(crate) data: Vec<usize>,
-    /// Of acks and answers.
-    pub(crate) acks: Vec<usize>,
-}
 
 /// A sender and a receiver.
 pub(crate) struct Flow {
@@ -110,71 +82,32 @@ impl Numbering {
     }
 }
 
-/// Who takes part, and the routes of the flows and of the probes behind them.
+/// Who takes part.
 pub(crate) struct Topology {
-    pub(crate) hops: Vec<NamedHop>,
+    pub(crate) path: Path<Payload>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) probes: Vec<Probe>,
-    pub(crate) routes: Vec<Routes>,
 }
 
 impl Topology {
-    /// Builds the hops of both directions and of each flow's own delay, and the flows and probes over them.
+    /// Builds the path, and the flows and probes over it.
     pub(crate) fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
-        let mut hops = Vec::new();
-        let forward = add_hops(&mut hops, &scenario.forward, "forward", scenario.seed);
-        let reverse = add_hops(&mut hops, &scenario.reverse, "reverse", scenario.seed);
-        let routes_of = |direction| match direction {
-            Direction::Forward => Routes { data: forward.clone(), acks: reverse.clone() },
-            Direction::Reverse => Routes { data: reverse.clone(), acks: forward.clone() },
-        };
-        let (mut flows, mut routes) = (Vec::with_capacity(scenario.flows.len()), Vec::new());
-        for (index, config) in scenario.flows.iter().enumerate() {
-            let mut own = routes_of(config.direction);
-            if config.extra_delay_ns > 0 {
-                // The flow's own delay lies between its sender and the shared path, in both directions.
-                own.data.insert(0, add_delay(&mut hops, config, scenario.seed, format!("flow{}.data", index + 1)));
-                own.acks.push(add_delay(&mut hops, config, scenario.seed, format!("flow{}.ack", index + 1)));
-            }
-            routes.push(own);
-            flows.push(build_flow(scenario, index, config)?);
-        }
-        routes.extend(scenario.probes.iter().map(|config| routes_of(config.direction)));
+        let flows = scenario.flows.iter().enumerate().map(|(index, config)| build_flow(scenario, index, config));
         let probe = |index| {
             let (asker, answerer) = scenario.probe_ends(index);
             Probe { asker, answerer }
         };
-        Ok(Self { hops, flows, probes: (0..scenario.probes.len()).map(probe).collect(), routes })
+        Ok(Self {
+            path: Path::of(scenario),
+            flows: flows.collect::<Result<_, _>>()?,
+            probes: (0..scenario.probes.len()).map(probe).collect(),
+        })
     }
 
     /// The numbers of everyone in it.
     pub(crate) fn numbering(&self) -> Numbering {
-        Numbering { hops: self.hops.len(), flows: self.flows.len(), probes: self.probes.len() }
+        Numbering { hops: self.path.hops.len(), flows: self.flows.len(), probes: self.probes.len() }
     }
-}
-
-fn add_hops(hops: &mut Vec<NamedHop>, configs: &[HopConfig], direction: &str, seed: u64) -> Vec<usize> {
-    configs
-        .iter()
-        .enumerate()
-        .map(|(index, config)| add_hop(hops, config, seed, format!("{direction}.{index}")))
-        .collect()
-}
-
-fn add_hop(hops: &mut Vec<NamedHop>, config: &HopConfig, seed: u64, name: String) -> usize {
-    hops.push(NamedHop { hop: Hop::new(config, seed, &name), name });
-    hops.len() - 1
-}
-
-fn add_delay(hops: &mut Vec<NamedHop>, config: &FlowConfig, seed: u64, name: String) -> usize {
-    let delay = HopConfig {
-        link: LinkConfig::Unlimited,
-        queue: QueueConfig::Fifo(FifoConfig::default()),
-        delay_ns: config.extra_delay_ns,
-        loss: 0.0,
-        jitter_ns: 0,
-    };
-    add_hop(hops, &delay, seed, name)
 }
 
 fn build_flow(scenario: &Scenario, index: usize, config: &FlowConfig) -> Result<Flow, ScenarioError> {

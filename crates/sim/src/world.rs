@@ -1,27 +1,26 @@
 //! The event loop: wakes whoever is due, carries packets from one to the next, and tells the recorder.
 
+use bakeoff_core::agenda::Agenda;
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
+use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopSample, Recorder};
 use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::transport::stream::Segment;
 use bakeoff_core::units::{Duration, Instant};
 
-use crate::agenda::Agenda;
 use crate::payload::Payload;
-use crate::topology::{Flow, NamedHop, Numbering, Participant, Probe, Routes, Topology};
+use crate::topology::{Flow, Numbering, Participant, Probe, Topology};
 use crate::{Error, Recording};
 
 /// A run under way.
 pub(crate) struct World {
     now: Instant,
     end: Instant,
-    hops: Vec<NamedHop>,
+    path: Path<Payload>,
     flows: Vec<Flow>,
     probes: Vec<Probe>,
-    /// By number of the flow; those of the probes stand behind.
-    routes: Vec<Routes>,
     numbering: Numbering,
     agenda: Agenda,
     drops: Drops<Payload>,
@@ -32,7 +31,7 @@ impl World {
     pub(crate) fn new(scenario: &Scenario) -> Result<Self, Error> {
         let topology = Topology::of(scenario)?;
         let numbering = topology.numbering();
-        let Topology { hops, flows, probes, routes } = topology;
+        let Topology { path, flows, probes } = topology;
         let mut agenda = Agenda::new(numbering.count());
         for (index, flow) in flows.iter().enumerate() {
             agenda.set(numbering.number(Participant::Sender(index)), Some(flow.start));
@@ -40,17 +39,16 @@ impl World {
         for (index, probe) in probes.iter().enumerate() {
             agenda.set(numbering.number(Participant::Asker(index)), probe.asker.next_wakeup());
         }
-        let recorder = Recorder::new(scenario.record, hops.len(), flows.len(), probes.len());
+        let recorder = Recorder::new(scenario.record, path.hops.len(), flows.len(), probes.len());
         if scenario.record.level >= Level::Series {
             agenda.set(numbering.number(Participant::Sampler), Some(Instant::ZERO + recorder.interval()));
         }
         Ok(Self {
             now: Instant::ZERO,
             end: Instant::from_nanos(scenario.duration_ns),
-            hops,
+            path,
             flows,
             probes,
-            routes,
             numbering,
             agenda,
             drops: Drops::default(),
@@ -82,13 +80,13 @@ impl World {
 
     /// Checks that every packet is accounted for and hands over the tables.
     pub(crate) fn finish(mut self) -> Result<Recording, Error> {
-        for hop in 0..self.hops.len() {
+        for hop in 0..self.path.hops.len() {
             // Serves the queue up to the end, so that what is inside is what is inside then.
-            self.hops[hop].hop.backlog(self.end, &mut self.drops);
+            self.path.hops[hop].hop.backlog(self.end, &mut self.drops);
             self.note_drops(hop);
         }
         let end = self.end;
-        let hops: Vec<_> = self.hops.iter_mut().map(|hop| hop.account(end)).collect();
+        let hops: Vec<_> = self.path.hops.iter_mut().map(|hop| hop.account(end)).collect();
         let flows: Vec<_> = self.flows.iter().map(Flow::account).collect();
         self.recorder.check(&hops).map_err(Error::Conservation)?;
         Ok(Recording { tables: self.recorder.tables(&hops, &flows) })
@@ -96,13 +94,13 @@ impl World {
 
     fn wake_hop(&mut self, hop: usize) -> Option<Instant> {
         loop {
-            let polled = self.hops[hop].hop.poll(self.now, &mut self.drops);
+            let polled = self.path.hops[hop].hop.poll(self.now, &mut self.drops);
             self.note_drops(hop);
             let Some(packet) = polled else { break };
             self.recorder.leaves_hop(hop, &packet);
             self.carry_on(packet);
         }
-        self.hops[hop].hop.next_wakeup()
+        self.path.hops[hop].hop.next_wakeup()
     }
 
     fn wake_sender(&mut self, index: usize) -> Option<Instant> {
@@ -135,13 +133,10 @@ impl World {
 
     /// Takes a packet to the next hop of its route, or to its endpoint.
     fn carry_on(&mut self, mut packet: Packet<Payload>) {
-        let routes = &self.routes[packet.flow.0 as usize];
-        let route = if packet.is_data_direction { &routes.data } else { &routes.acks };
-        let Some(&hop) = route.get(usize::from(packet.hops_passed)) else { return self.deliver(packet) };
-        packet.hops_passed += 1;
-        self.hops[hop].hop.accept(packet, self.now, &mut self.drops);
+        let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(packet) };
+        self.path.hops[hop].hop.accept(packet, self.now, &mut self.drops);
         self.note_drops(hop);
-        self.agenda.set_by(hop, self.hops[hop].hop.next_wakeup());
+        self.agenda.set_by(hop, self.path.hops[hop].hop.next_wakeup());
     }
 
     fn deliver(&mut self, packet: Packet<Payload>) {
@@ -190,10 +185,10 @@ impl World {
 
     /// Samples the inner state of senders and queues at the end of an interval.
     fn sample(&mut self) -> Instant {
-        for hop in 0..self.hops.len() {
-            let backlog = self.hops[hop].hop.backlog(self.now, &mut self.drops);
+        for hop in 0..self.path.hops.len() {
+            let backlog = self.path.hops[hop].hop.backlog(self.now, &mut self.drops);
             self.note_drops(hop);
-            let NamedHop { name, hop } = &mut self.hops[hop];
+            let NamedHop { name, hop } = &mut self.path.hops[hop];
             let capacity = hop.capacity(self.now - self.recorder.interval(), self.now);
             self.recorder.sample_hop(name, HopSample { backlog, capacity }, self.now);
         }

@@ -3,31 +3,31 @@
 //! One entry per participant, never one per packet. An indexed binary heap ordered by (time, participant), so that
 //! equal times have a fixed order and a run is the same every time.
 
-use bakeoff_core::units::Instant;
+use crate::units::Instant;
 
 /// Not on the agenda.
 const ABSENT: u32 = u32::MAX;
 
 /// A heap of participants, each at most once.
 #[derive(Debug)]
-pub(crate) struct Agenda {
+pub struct Agenda {
     heap: Vec<(Instant, u32)>,
     place: Vec<u32>,
 }
 
 impl Agenda {
     /// An empty agenda for `participants` participants.
-    pub(crate) fn new(participants: usize) -> Self {
+    pub fn new(participants: usize) -> Self {
         Self { heap: Vec::with_capacity(participants), place: vec![ABSENT; participants] }
     }
 
     /// The next participant and its time.
-    pub(crate) fn next(&self) -> Option<(Instant, usize)> {
+    pub fn next(&self) -> Option<(Instant, usize)> {
         self.heap.first().map(|(time, participant)| (*time, *participant as usize))
     }
 
     /// Wakes `participant` at `time`; `None` takes it off the agenda.
-    pub(crate) fn set(&mut self, participant: usize, time: Option<Instant>) {
+    pub fn set(&mut self, participant: usize, time: Option<Instant>) {
         let place = self.place[participant];
         match (place, time) {
             (ABSENT, None) => {}
@@ -49,7 +49,7 @@ impl Agenda {
 
     /// Wakes `participant` at `time` unless it is woken earlier anyway. A wake-up that has become needless costs less
     /// than moving it.
-    pub(crate) fn set_by(&mut self, participant: usize, time: Option<Instant>) {
+    pub fn set_by(&mut self, participant: usize, time: Option<Instant>) {
         let Some(time) = time else { return };
         let place = self.place[participant];
         if place == ABSENT || time < self.heap[place as usize].0 {

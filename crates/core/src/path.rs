@@ -1,0 +1,104 @@
+//! The path of a run: its hops, and the ways that packets take over them.
+
+use crate::hop::{Hop, HopConfig, LinkConfig};
+use crate::packet::Packet;
+use crate::queue::{FifoConfig, QueueConfig};
+use crate::record::HopAccount;
+use crate::scenario::{Direction, FlowConfig, Scenario};
+use crate::units::Instant;
+
+/// A hop with its name in recordings.
+pub struct NamedHop<P> {
+    /// The name.
+    pub name: String,
+    /// The hop.
+    pub hop: Hop<P>,
+}
+
+impl<P: Send + 'static> NamedHop<P> {
+    fn new(config: &HopConfig, seed: u64, name: String) -> Self {
+        Self { hop: Hop::new(config, seed, &name), name }
+    }
+
+    /// What went through it until `end`.
+    pub fn account(&mut self, end: Instant) -> HopAccount {
+        HopAccount {
+            name: self.name.clone(),
+            accepted: self.hop.accepted,
+            delivered: self.hop.delivered,
+            inside: self.hop.inside(),
+            capacity: self.hop.capacity(Instant::ZERO, end),
+        }
+    }
+}
+
+/// The ways between the two ends of a flow or probe, as hops in order.
+struct Routes {
+    /// Of data and requests.
+    data: Vec<usize>,
+    /// Of acks and answers.
+    acks: Vec<usize>,
+}
+
+/// The hops of both directions and of each flow's own delay, and the way of every packet over them.
+pub struct Path<P> {
+    /// Forward hops, reverse hops, and two for each flow that has a delay of its own.
+    pub hops: Vec<NamedHop<P>>,
+    /// By number of the flow; those of the probes stand behind.
+    routes: Vec<Routes>,
+}
+
+impl<P: Send + 'static> Path<P> {
+    /// Builds the path of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let mut path = Self { hops: Vec::new(), routes: Vec::new() };
+        let forward = path.add_direction(&scenario.forward, "forward", scenario.seed);
+        let reverse = path.add_direction(&scenario.reverse, "reverse", scenario.seed);
+        let routes_of = |direction| match direction {
+            Direction::Forward => Routes { data: forward.clone(), acks: reverse.clone() },
+            Direction::Reverse => Routes { data: reverse.clone(), acks: forward.clone() },
+        };
+        for (index, config) in scenario.flows.iter().enumerate() {
+            let mut routes = routes_of(config.direction);
+            if config.extra_delay_ns > 0 {
+                // The flow's own delay lies between its sender and the shared path, in both directions.
+                routes.data.insert(0, path.add_delay(config, scenario.seed, format!("flow{}.data", index + 1)));
+                routes.acks.push(path.add_delay(config, scenario.seed, format!("flow{}.ack", index + 1)));
+            }
+            path.routes.push(routes);
+        }
+        path.routes.extend(scenario.probes.iter().map(|config| routes_of(config.direction)));
+        path
+    }
+
+    /// The hop that a packet is to enter next, by number, which it is taken to have passed from then on; `None` if it
+    /// has arrived.
+    pub fn next_hop(&self, packet: &mut Packet<P>) -> Option<usize> {
+        let routes = &self.routes[packet.flow.0 as usize];
+        let route = if packet.is_data_direction { &routes.data } else { &routes.acks };
+        let hop = *route.get(usize::from(packet.hops_passed))?;
+        packet.hops_passed += 1;
+        Some(hop)
+    }
+
+    fn add_direction(&mut self, configs: &[HopConfig], direction: &str, seed: u64) -> Vec<usize> {
+        let numbered = configs.iter().enumerate();
+        numbered.map(|(index, config)| self.add(config, seed, format!("{direction}.{index}"))).collect()
+    }
+
+    fn add(&mut self, config: &HopConfig, seed: u64, name: String) -> usize {
+        self.hops.push(NamedHop::new(config, seed, name));
+        self.hops.len() - 1
+    }
+
+    fn add_delay(&mut self, config: &FlowConfig, seed: u64, name: String) -> usize {
+        let delay = HopConfig {
+            link: LinkConfig::Unlimited,
+            queue: QueueConfig::Fifo(FifoConfig::default()),
+            delay_ns: config.extra_delay_ns,
+            loss: 0.0,
+            jitter_ns: 0,
+        };
+        self.add(&delay, seed, name)
+    }
+}
