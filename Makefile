@@ -52,4 +52,4 @@ deny: ## licences and advisories of the Rust dependencies (needs cargo-deny)
 	cargo deny --locked check
 
 clean: ## remove what the jobs above made, but for results/
-	rm -rf .venv .tools .tools.lock target python/bakeoff/_core*.so python/bakeoff/_guest
+	rm -rf .venv .tools .tools.lock target python/bakeoff/_core*.so python/bakeoff/_guest python/bakeoff/_emulator

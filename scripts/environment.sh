@@ -76,19 +76,21 @@ build() {
     (cd "$root" && PATH=$venv/bin:$PATH VIRTUAL_ENV=$venv MATURIN_PEP517_ARGS=--locked \
         "$uv" pip install -q --python "$venv" --no-deps --no-build-isolation --reinstall-package bakeoff -e .) ||
         die "the core did not compile: see the message above."
-    build_guest
+    build_programs
     mv "$venv/building" "$venv/built"
 }
 
-# The program that runs in the guests of the linux world; it is static, because a guest has no libraries.
-build_guest() {
+# The programs of the linux and the emu world; static, because a guest has no libraries.
+build_programs() {
     [ "$(uname -s)" = Linux ] || return 0
     target=$(rustc -vV | sed -n 's/^host: //p')
     (cd "$root" && RUSTFLAGS="-C target-feature=+crt-static" \
-        cargo build --quiet --locked --profile guest -p bakeoff-emu --bin bakeoff-guest --target "$target" \
+        cargo build --quiet --locked --profile guest -p bakeoff-emu --bins --target "$target" \
             --target-dir "$root/target") ||
-        die "the guest's program did not compile: see the message above."
-    cp "$root/target/$target/guest/bakeoff-guest" "$root/python/bakeoff/_guest"
+        die "the programs of the linux and the emu world did not compile: see the message above."
+    for program in guest emulator; do
+        cp "$root/target/$target/guest/bakeoff-$program" "$root/python/bakeoff/_$program"
+    done
 }
 
 # The lock lives on an open file, which the kernel releases however this shell ends; the second of two launches waits,

@@ -12,12 +12,14 @@ _Column: TypeAlias = (
 __all__ = [
     "ConservationError",
     "ScenarioError",
+    "check_emulated",
     "check_for_kernel",
     "qdiscs",
     "queues",
     "run",
     "schemes",
     "tables",
+    "tables_from_events",
     "tables_from_log",
     "telemetry",
     "version",
@@ -54,8 +56,33 @@ def check_for_kernel(scenario_json: str) -> None:
         ScenarioError: it cannot; the message names the key, and what would be right.
     """
 
+def check_emulated(scenario_json: str) -> None:
+    """Checks that the emulated world can run a resolved scenario.
+
+    Args:
+        scenario_json: as for `run`.
+
+    Raises:
+        ScenarioError: it cannot; the message names the key, and what would be right.
+    """
+
 def tables_from_log(scenario_json: str, folder: str) -> dict[str, dict[str, dict[str, _Column]]]:
     """The tables of a run on a real kernel, from the logs that it left, with the interpreter lock released.
+
+    Args:
+        scenario_json: the scenario that was run.
+        folder: where the logs are.
+
+    Returns:
+        As `run`.
+
+    Raises:
+        ScenarioError: the scenario is malformed.
+        ConservationError: a log is damaged, or the packets in it do not add up.
+    """
+
+def tables_from_events(scenario_json: str, folder: str) -> dict[str, dict[str, dict[str, _Column]]]:
+    """The tables of an emulated run, from the logs that it left, with the interpreter lock released.
 
     Args:
         scenario_json: the scenario that was run.

@@ -217,7 +217,7 @@ def test_an_interrupt_says_how_to_go_on(bakeoff: Command, worlds: Any, monkeypat
         ("sim,linux,emu", '--worlds: "sim,linux,emu" must name two worlds'),
         ("sim,sim", '--worlds: "sim" is there twice; name two different worlds'),
         ("sim,mars", '"mars" is not a world; '),
-        ("sim,live", 'the world "live" is not part of this version; there are "sim" and "linux"'),
+        ("sim,live", 'the world "live" is not part of this version; there are "sim", "emu", "linux"'),
         ("", '--worlds: "" must name two worlds'),
     ],
 )

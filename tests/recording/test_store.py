@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from bakeoff.errors import BakeoffError, RunFailed, UserError
-from bakeoff.recording import ResultFolder, Timing, atomic, latest_folder, new_folder, tables
+from bakeoff.recording import Origin, ResultFolder, Timing, atomic, latest_folder, new_folder, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,8 +86,8 @@ def test_a_manifest_says_what_ran_and_what_a_failed_run_printed(
     plan = plan_of(("cubic",), 2, seconds=3, world="linux")
     folder = ResultFolder.create(tmp_path / "x", plan)
     kernel = {"kernel": "1-abc"}
-    folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1), provenance=kernel)
-    folder.write_failure(plan.runs[1], "it failed", provenance=kernel, console=("one", "two"))
+    folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1), origin=Origin(kernel))
+    folder.write_failure(plan.runs[1], "it failed", origin=Origin(kernel), console=("one", "two"))
     complete, failed = (recording.manifest for recording in folder.recordings())
     assert (complete.world, complete.provenance, complete.console) == ("linux", kernel, [])
     assert (failed.world, failed.provenance, failed.console) == ("linux", kernel, ["one", "two"])

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bakeoff.recording import ResultFolder
+from bakeoff.recording import Origin, ResultFolder
 from bakeoff.reports import html, model
 from bakeoff.reports.html import doc, encode, run_figures, summary_figures
 
@@ -211,7 +211,7 @@ def test_the_kernel_of_guests_is_named(
 ) -> None:
     plan = plan_of(("cubic",), 1, seconds=3)
     folder = ResultFolder.create(tmp_path / "r", plan)
-    folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1), provenance={"kernel": "7.3.4-abc"})
+    folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1), origin=Origin({"kernel": "7.3.4-abc"}))
     assert "Linux 7.3.4-abc" in Page(html.render(model.load(folder), GENERATED)).text
     assert "Kernel of the guests" not in page.text
 

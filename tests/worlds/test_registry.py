@@ -14,12 +14,9 @@ def test_the_simulator_is_a_world() -> None:
 
 
 def test_a_world_that_does_not_exist_yet_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "MODULES", {"sim": "bakeoff.worlds.sim", "emu": None})
-    with pytest.raises(UserError, match=r'^the world "emu" is not part of this version; the only one is "sim"$'):
-        registry.world("emu")
-    monkeypatch.setattr(registry, "MODULES", {"sim": "x", "linux": "y", "emu": None})
-    with pytest.raises(UserError, match=r'not part of this version; there are "sim" and "linux"$'):
-        registry.check("emu")
+    monkeypatch.setattr(registry, "MODULES", {"sim": "x", "linux": "y", "live": None})
+    with pytest.raises(UserError, match=r'^the world "live" is not part of this version; there are "sim", "linux"$'):
+        registry.world("live")
 
 
 def test_an_unknown_world_gets_a_hint() -> None:

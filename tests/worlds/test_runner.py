@@ -17,7 +17,7 @@ from bakeoff.worlds.runner import Finished, Interrupted, run_plan
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bakeoff.recording import Timing
+    from bakeoff.recording import Origin, Timing
 
 RUNS = [PlannedRun(f"run{number}", {}, number, number, {"number": number}) for number in range(1, 9)]
 TABLES = {"flows": pl.DataFrame({"flow": [0, 1]})}
@@ -29,7 +29,7 @@ class Memory:
     def __init__(self) -> None:
         self.complete: list[str] = []
         self.failures: dict[str, tuple[str, str]] = {}
-        self.details: dict[str, tuple[Mapping[str, str], Sequence[str]]] = {}
+        self.details: dict[str, tuple[Origin, Sequence[str]]] = {}
 
     def write_run(
         self,
@@ -37,12 +37,12 @@ class Memory:
         run_tables: Mapping[str, pl.DataFrame],
         timing: Timing | None = None,
         *,
-        provenance: Mapping[str, str],
+        origin: Origin,
     ) -> None:
         assert run_tables is TABLES
         assert timing is not None
         self.complete.append(run.id)
-        self.details[run.id] = (provenance, ())
+        self.details[run.id] = (origin, ())
 
     def write_failure(
         self,
@@ -51,11 +51,11 @@ class Memory:
         timing: Timing | None = None,
         *,
         status: str = "failed",
-        provenance: Mapping[str, str],
+        origin: Origin,
         console: Sequence[str],
     ) -> None:
         self.failures[run.id] = (status, error)
-        self.details[run.id] = (provenance, console)
+        self.details[run.id] = (origin, console)
 
 
 def execute(store: Any, world: Any, *, jobs: int = 4, on_finished: Any = None) -> list[Finished]:
@@ -128,7 +128,7 @@ def test_what_a_world_knows_of_a_run_is_kept() -> None:
         return outcome
 
     finished = execute(store, world)
-    assert {provenance["kernel"] for provenance, _ in store.details.values()} == {"7"}
+    assert {origin.provenance["kernel"] for origin, _ in store.details.values()} == {"7"}
     assert {run: console for run, (_, console) in store.details.items() if console} == {
         "run3": ("panic",),
         "run4": ("panic",),

@@ -9,6 +9,10 @@ use crate::qdisc::{self, Qdisc};
 
 /// What the scheme of a flow begins with if it is the kernel's.
 pub const KERNEL_PREFIX: &str = "kernel:";
+/// What it begins with if it is ours.
+pub const OWN_PREFIX: &str = "own:";
+/// What it begins with if another program sends.
+pub const PROGRAM_PREFIX: &str = "program:";
 
 /// The queue of a hop as the experiment states it: `kind` and parameters.
 pub type QueueChoice = Map<String, Value>;
@@ -84,13 +88,27 @@ impl Job {
             }
         }
         for (index, flow) in self.scenario.flows.iter().enumerate() {
-            if let Some((key, problem)) = flow_problem(flow) {
-                let place = format!("flow.{}.{key}", index + 1);
-                return Err(JobError::Unmappable { place, problem: problem.to_owned() });
-            }
+            check_flow(index, flow)?;
         }
         Ok(())
     }
+}
+
+/// Checks that the emulated world, whose path is the simulator's, can run a scenario.
+pub fn check_emulated(json: &str) -> Result<(), JobError> {
+    let scenario = Scenario::from_json(json)?;
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        check_flow(index, flow)?;
+        if let Some(scheme) = flow.scheme.strip_prefix(OWN_PREFIX) {
+            scenario.ends(index, scheme)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
+    let Some((key, problem)) = flow_problem(flow) else { return Ok(()) };
+    Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem: problem.to_owned() })
 }
 
 /// Takes the queues of a direction out, and leaves one that every scenario may have.

@@ -162,7 +162,7 @@ pub struct Layout {
 }
 
 /// All left hosts are 10.1.x.x, all right ones 10.2.x.x.
-const PREFIX: u8 = 16;
+pub const PREFIX: u8 = 16;
 const LEFT_NET: [u8; 4] = [10, 1, 0, 0];
 const RIGHT_NET: [u8; 4] = [10, 2, 0, 0];
 

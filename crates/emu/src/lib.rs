@@ -7,12 +7,19 @@
 //! Read first: [`layout`], who stands where, and [`qdisc`], how our queues map to the kernel's.
 
 #[cfg(target_os = "linux")]
+pub mod emulator;
+#[cfg(target_os = "linux")]
+pub mod error;
+pub mod events;
+#[cfg(target_os = "linux")]
 pub mod guest;
 pub mod job;
 pub mod layout;
 pub mod log;
 pub mod netlink;
 pub mod qdisc;
+#[cfg(target_os = "linux")]
+pub mod senders;
 #[cfg(target_os = "linux")]
 pub mod sys;
 pub mod tables;

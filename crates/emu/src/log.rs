@@ -25,6 +25,8 @@ pub const PACKET_BYTES: usize = 48;
 pub const SAMPLE_BYTES: usize = 24;
 /// Headers of a UDP packet: 20 bytes of IPv4 and 8 of UDP.
 pub const IP_UDP_BYTES: usize = 28;
+/// The header of IPv4 without options.
+const IP_BYTES: u16 = 20;
 /// Bytes of the transport header behind the ports that are kept.
 pub const TRANSPORT_BYTES: usize = 28;
 const TCP: u8 = 6;
@@ -37,6 +39,23 @@ pub enum Protocol {
     Tcp,
     /// A scheme of ours, or a probe.
     Udp,
+    /// What only other programs send.
+    Other,
+}
+
+/// The beginning of what a packet carries, from which the tables learn what data it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportHeader {
+    /// The transport.
+    pub protocol: Protocol,
+    /// Bytes of the IP packet behind its IP header.
+    pub length: u16,
+    /// Port of the sender.
+    pub source_port: u16,
+    /// Port of the receiver.
+    pub destination_port: u16,
+    /// The transport header behind the ports.
+    pub bytes: [u8; TRANSPORT_BYTES],
 }
 
 /// A packet at a point.
@@ -90,6 +109,17 @@ impl PacketRecord {
             destination_port: word(22),
             transport,
         })
+    }
+
+    /// The transport header in it.
+    pub fn header(&self) -> TransportHeader {
+        TransportHeader {
+            protocol: self.protocol,
+            length: self.size.saturating_sub(IP_BYTES),
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+            bytes: self.transport,
+        }
     }
 
     /// The record in the log.

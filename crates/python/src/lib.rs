@@ -10,10 +10,11 @@ use pyo3::prelude::*;
 mod _core {
     use std::path::Path;
 
-    use bakeoff_core::{queue, record, scheme};
-    use bakeoff_emu::job::Job;
+    use bakeoff_core::record::{self, Table};
+    use bakeoff_core::{queue, scheme};
+    use bakeoff_emu::job::{Job, check_emulated as check_real_time};
     use bakeoff_emu::qdisc;
-    use bakeoff_emu::tables::{LogError, from_log};
+    use bakeoff_emu::tables::{LogError, from_events, from_log};
     use bakeoff_sim::{Error, Scenario, run as simulate};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -49,11 +50,26 @@ mod _core {
         Ok(())
     }
 
+    /// Checks that the emulated world can run a resolved scenario.
+    #[pyfunction]
+    fn check_emulated(scenario_json: &str) -> PyResult<()> {
+        check_real_time(scenario_json).map_err(|error| ScenarioError::new_err(error.to_string()))
+    }
+
+    /// The tables of an emulated run, from the logs that it left in a folder, with the interpreter lock released.
+    #[pyfunction]
+    fn tables_from_events<'py>(py: Python<'py>, scenario_json: &str, folder: &str) -> PyResult<Bound<'py, PyDict>> {
+        to_tables(py, py.detach(|| from_events(scenario_json, Path::new(folder))))
+    }
+
     /// The tables of a run on a real kernel, from the logs that it left in a folder, with the interpreter lock released.
     #[pyfunction]
     fn tables_from_log<'py>(py: Python<'py>, scenario_json: &str, folder: &str) -> PyResult<Bound<'py, PyDict>> {
-        let tables = py.detach(|| from_log(scenario_json, Path::new(folder)));
-        let tables = tables.map_err(|error| match error {
+        to_tables(py, py.detach(|| from_log(scenario_json, Path::new(folder))))
+    }
+
+    fn to_tables(py: Python<'_>, read: Result<Vec<Table>, LogError>) -> PyResult<Bound<'_, PyDict>> {
+        let tables = read.map_err(|error| match error {
             LogError::Job(error) => ScenarioError::new_err(error.to_string()),
             error => ConservationError::new_err(error.to_string()),
         })?;

@@ -68,7 +68,7 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
     if not missing:
         return
     whole = estimate.total(world.cost(run.scenario) for run in missing)
-    jobs = jobs or _default_jobs(whole)
+    jobs = _jobs(plan.world, jobs, world.most_jobs, whole)
     if not quiet:
         _announce(plan, missing, whole, jobs)
     failed: list[Finished] = []
@@ -89,6 +89,16 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
         world.stop()
     for finished in failed:
         say(f"run {finished.run.id} {finished.status}: {finished.error}")
+
+
+def _jobs(world: str, asked: int | None, most: int | None, whole: Cost) -> int:
+    if most is None:
+        return asked or _default_jobs(whole)
+    if asked is not None and asked > most:
+        raise UserError(
+            f"--jobs {asked}: runs in {world} would disturb each other, so {most} goes at a time; omit --jobs"
+        )
+    return most
 
 
 def _default_jobs(whole: Cost) -> int:

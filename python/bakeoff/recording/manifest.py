@@ -47,6 +47,19 @@ class PlannedRun(Protocol):
         """What the world was asked to run."""
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a world says of a run beside its tables.
+
+    Attributes:
+        provenance: see `Manifest`.
+        measurements: see `Manifest`.
+    """
+
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    measurements: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableEntry:
     """One table of a run.
@@ -81,6 +94,8 @@ class Manifest:
         world: what executed the run; empty in recordings that were made before it was noted.
         provenance: what ran it beside bakeoff itself: in `linux` the guest's kernel (name, version, digest) and the
             digest of its program.
+        measurements: what was measured of the run itself, where real time had a part in it: in `emu` the lateness of
+            packets, CPU time, and the counters of every interface.
         console: the last lines of the guest's console if the status is not `complete`.
         format: version of this layout.
     """
@@ -98,6 +113,7 @@ class Manifest:
     host: dict[str, str] = field(default_factory=dict)
     world: str = ""
     provenance: dict[str, str] = field(default_factory=dict)
+    measurements: dict[str, Any] = field(default_factory=dict)
     console: list[str] = field(default_factory=list)
     format: int = FORMAT
 
@@ -118,7 +134,7 @@ def describe(  # noqa: PLR0913 - what a manifest is made of
     tables: dict[str, TableEntry] | None = None,
     *,
     world: str,
-    provenance: Mapping[str, str],
+    origin: Origin,
     console: Sequence[str] = (),
 ) -> Manifest:
     """The manifest of a run that has just ended on this machine."""
@@ -135,7 +151,8 @@ def describe(  # noqa: PLR0913 - what a manifest is made of
         git=git_state(),
         host=host(),
         world=world,
-        provenance=dict(provenance),
+        provenance=dict(origin.provenance),
+        measurements=dict(origin.measurements),
         console=list(console),
     )
 

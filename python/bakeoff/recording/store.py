@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bakeoff.recording.journal import Timing
-    from bakeoff.recording.manifest import PlannedRun, Status
+    from bakeoff.recording.manifest import Origin, PlannedRun, Status
 
 EXPERIMENT = "experiment.json"
 JOURNAL = "journal.jsonl"
@@ -137,7 +137,7 @@ class ResultFolder:
         run_tables: Mapping[str, pl.DataFrame],
         timing: Timing | None = None,
         *,
-        provenance: Mapping[str, str] | None = None,
+        origin: Origin | None = None,
     ) -> None:
         """Writes a complete run; an earlier folder of the same run is replaced.
 
@@ -145,7 +145,7 @@ class ResultFolder:
             run: what ran.
             run_tables: its tables by name, as the world returned them (-1: does not exist).
             timing: how long it took, for the journal.
-            provenance: what ran it beside bakeoff itself, for the manifest.
+            origin: what else the world says of it, for the manifest.
 
         Raises:
             UserError: the folder cannot be written; nothing half-written is left.
@@ -161,7 +161,9 @@ class ResultFolder:
         entries: dict[str, manifest.TableEntry] = {}
         for name, table in run_tables.items():
             files[f"{name}.parquet"], entries[name] = tables.encode(table, {**identity, "bakeoff.table": name})
-        described = manifest.describe(run, "complete", None, entries, world=self._world, provenance=provenance or {})
+        described = manifest.describe(
+            run, "complete", None, entries, world=self._world, origin=origin or manifest.Origin()
+        )
         files[manifest.FILE_NAME] = described.encode()
         self._put(run.id, "complete", files, timing)
 
@@ -172,7 +174,7 @@ class ResultFolder:
         timing: Timing | None = None,
         *,
         status: Status = "failed",
-        provenance: Mapping[str, str] | None = None,
+        origin: Origin | None = None,
         console: Sequence[str] = (),
     ) -> None:
         """Notes that a run failed: a folder with only a manifest, which `--resume` replaces.
@@ -182,14 +184,14 @@ class ResultFolder:
             error: one sentence.
             timing: how long it took, for the journal.
             status: `failed`, or `invalid` if its packets do not add up.
-            provenance: what ran it beside bakeoff itself, for the manifest.
+            origin: what else the world says of it, for the manifest.
             console: the last lines that it printed, for the manifest.
 
         Raises:
             UserError: the folder cannot be written.
         """
         described = manifest.describe(
-            run, status, error, world=self._world, provenance=provenance or {}, console=console
+            run, status, error, world=self._world, origin=origin or manifest.Origin(), console=console
         )
         self._put(run.id, status, {manifest.FILE_NAME: described.encode()}, timing)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import os
 import queue
 import re
 import shutil
 import signal
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +16,7 @@ from bakeoff.errors import RunFailed
 from bakeoff.worlds import processes
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 # Everything in the guest's command line feeds its random numbers, so nothing in it but the seed may differ between two
 # runs: the folders are named as the guest's own process sees them.
@@ -30,8 +27,7 @@ _PATH = "/usr/bin:/bin"
 TOOLS = ("setpriv", "taskset", "prlimit", "setarch")
 _PACKAGE = "util-linux"
 _OWN_WORDS = "bakeoff-guest: "
-# What is kept of a console, and what of that is quoted in a sentence.
-_KEPT_LINES = 20
+# What of a console is quoted in a sentence.
 _QUOTED_LINES = 3
 # What every boot says, for lack of consoles that nobody needs.
 _NOISE = re.compile(r"Using a channel type which is configured out of UML|setup_one_line failed for device")
@@ -159,37 +155,8 @@ def boot(kernel: Path, place: Path, seed: int, limits: Limits) -> Ended:
     with _processors.lend() as processor:
         command = [*_wrappers(processor, limits), str(kernel), *_arguments(seed, limits)]
         with processes.started(command, place, environment) as process:
-            return _wait(process, limits)
-
-
-def _wait(process: subprocess.Popen[str], limits: Limits) -> Ended:
-    hung = threading.Event()
-
-    def give_up() -> None:
-        hung.set()
-        processes.kill(process)
-
-    console: list[str] = []
-    reader = threading.Thread(target=lambda: console.extend(_last_lines(process.stdout or ())), daemon=True)
-    reader.start()
-    watchdog = threading.Timer(limits.wall_s, give_up)
-    watchdog.daemon = True
-    watchdog.start()
-    try:
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    finally:
-        watchdog.cancel()
-        # A process that the guest left behind would hold its console open.
-        processes.kill(process)
-        reader.join()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return Ended(tuple(console), usage.ru_utime + usage.ru_stime, limits, hung.is_set(), process.returncode)
-
-
-def _last_lines(lines: Iterable[str]) -> Iterable[str]:
-    said = (line.strip() for line in lines)
-    return collections.deque((line for line in said if line and not _NOISE.search(line)), _KEPT_LINES)
+            watched = processes.watch(process, limits.wall_s, _NOISE)
+    return Ended(watched.console, watched.cpu_s, limits, watched.has_hung, watched.status)
 
 
 def _wrappers(processor: int | None, limits: Limits) -> list[str]:

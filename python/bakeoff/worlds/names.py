@@ -6,6 +6,7 @@ bakeoff's there too if the kernel has none. `kernel:NAME` and `own:NAME` say whi
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
@@ -13,7 +14,9 @@ from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
+
+_OFFERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def for_simulator(scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,6 +37,16 @@ def for_kernel(scenario: Mapping[str, Any]) -> dict[str, Any]:
     return _renamed(scenario, _on_kernel)
 
 
+def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario with `kernel:` or `own:` before every name, for the kernel of this machine.
+
+    Raises:
+        RunStopped: a flow asks for a controller that this kernel lacks, or gives one parameters.
+    """
+    offered = _offered()
+    return _renamed(scenario, lambda number, flow: _on_host(number, flow, offered))
+
+
 def _renamed(scenario: Mapping[str, Any], rename: Callable[[int, Mapping[str, Any]], str]) -> dict[str, Any]:
     flows = [{**flow, "scheme": rename(number, flow)} for number, flow in enumerate(scenario.get("flows", ()), 1)]
     return {**scenario, "flows": flows} if "flows" in scenario else dict(scenario)
@@ -49,11 +62,34 @@ def _simulated(number: int, flow: Mapping[str, Any]) -> str:
 
 
 def _on_kernel(number: int, flow: Mapping[str, Any]) -> str:
+    return _with_prefix(number, flow, KERNEL_CONTROLLERS)
+
+
+def _on_host(number: int, flow: Mapping[str, Any], offered: Collection[str]) -> str:
+    name = str(flow["scheme"])
+    plain = name.removeprefix(KERNEL)
+    if name.startswith(KERNEL) and plain not in offered:
+        own = f', or write "{OWN}{plain}" for bakeoff\'s own' if plain in catalogue.of_core().schemes else ""
+        raise RunStopped(
+            f"flow {number}: the kernel of this machine has no controller {plain}; it offers {', '.join(offered)}{own}"
+        )
+    return _with_prefix(number, flow, offered)
+
+
+def _offered() -> tuple[str, ...]:
+    """The controllers of this machine's kernel."""
+    try:
+        return tuple(_OFFERED.read_text(encoding="ascii").split())
+    except OSError:
+        return ()
+
+
+def _with_prefix(number: int, flow: Mapping[str, Any], controllers: Collection[str]) -> str:
     name = str(flow["scheme"])
     plain = name.removeprefix(KERNEL)
     if name.startswith(OWN):
         return name
-    if name == plain and name not in KERNEL_CONTROLLERS:
+    if name == plain and name not in controllers:
         return OWN + name
     if flow["parameters"]:
         raise RunStopped(

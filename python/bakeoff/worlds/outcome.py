@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,12 +18,14 @@ class Outcome:
         cpu_s: CPU seconds of other processes that worked for it.
         provenance: what ran it beside bakeoff itself, such as the kernel of a guest and its digest, by name; the same
             for every run on the same machine.
+        measurements: what was measured of the run itself, where real time had a part in it.
         console: the last lines that another process printed; only of a run that did not end well.
     """
 
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     cpu_s: float = 0.0
     provenance: dict[str, str] = field(default_factory=dict)
+    measurements: dict[str, Any] = field(default_factory=dict)
     console: tuple[str, ...] = ()
 
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import atexit
+import collections
 import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.errors import RunFailed
 from bakeoff.worlds import scratch
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 # How long killed processes may take to be gone.
 _GRACE_S = 5.0
+# What is kept of what a process prints.
+_KEPT_LINES = 20
 
 _gate = threading.Condition()
 _processes: dict[Path, subprocess.Popen[str] | None] = {}
@@ -88,6 +93,57 @@ def _start(command: Sequence[str], place: Path, environment: Mapping[str, str]) 
         )
     except FileNotFoundError as error:
         raise RunFailed(f"there is no program {error.filename}") from error
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A process that has ended.
+
+    Attributes:
+        console: the last lines that it printed.
+        cpu_s: CPU seconds that it and its descendants took.
+        has_hung: whether it was killed because it did not end in time.
+        status: its exit code, or the negative number of the signal that ended it.
+    """
+
+    console: tuple[str, ...]
+    cpu_s: float
+    has_hung: bool
+    status: int
+
+
+def watch(process: subprocess.Popen[str], wall_s: float, noise: re.Pattern[str] | None = None) -> Watched:
+    """Waits until a process that was `started` ends, and kills it if that takes too long.
+
+    Args:
+        process: the process.
+        wall_s: how long it may take.
+        noise: lines that are not worth keeping.
+    """
+    hung = threading.Event()
+
+    def give_up() -> None:
+        hung.set()
+        kill(process)
+
+    console: list[str] = []
+    lines = (line.strip() for line in process.stdout or ())
+    told = (line for line in lines if line and not (noise and noise.search(line)))
+    reader = threading.Thread(target=lambda: console.extend(collections.deque(told, _KEPT_LINES)), daemon=True)
+    reader.start()
+    watchdog = threading.Timer(wall_s, give_up)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    finally:
+        watchdog.cancel()
+        # A process that it left behind would hold its console open.
+        kill(process)
+        reader.join()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Watched(tuple(console), usage.ru_utime + usage.ru_stime, hung.is_set(), process.returncode)
 
 
 def kill(process: subprocess.Popen[str]) -> None:

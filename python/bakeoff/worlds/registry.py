@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Module of each world; None: not part of this version.
 MODULES: dict[str, str | None] = {
     "sim": "bakeoff.worlds.sim",
-    "emu": None,
+    "emu": "bakeoff.worlds.emu",
     "linux": "bakeoff.worlds.linux",
     "live": None,
 }
@@ -38,6 +38,7 @@ class World:
         check: raises `RunStopped` if the world cannot run a scenario; before anything is run.
         prepare: makes ready for runs, and raises `RunFailed` if this machine lacks something.
         stop: ends what still works for runs outside this process.
+        most_jobs: runs that may go on at a time; None: any number.
     """
 
     execute: Execute
@@ -45,6 +46,7 @@ class World:
     check: Callable[[Mapping[str, Any]], None]
     prepare: Callable[[], None]
     stop: Callable[[], None]
+    most_jobs: int | None = None
 
     def check_plan(self, plan: Plan) -> None:
         """Checks, before anything is run, that the world can run every cell.
@@ -78,9 +80,8 @@ def check(name: str) -> None:
 
         raise UserError(f'"{name}" is not a world; {nearest(name, MODULES)}')
     if MODULES[name] is None:
-        there = " and ".join(f'"{known}"' for known in available())
-        only = "the only one is" if len(available()) == 1 else "there are"
-        raise UserError(f'the world "{name}" is not part of this version; {only} {there}')
+        there = ", ".join(f'"{known}"' for known in available())
+        raise UserError(f'the world "{name}" is not part of this version; there are {there}')
 
 
 def world(name: str) -> World:
@@ -99,4 +100,5 @@ def world(name: str) -> World:
         check=getattr(module, "check", _nothing),
         prepare=getattr(module, "prepare", _nothing),
         stop=getattr(module, "stop", _nothing),
+        most_jobs=getattr(module, "MOST_JOBS", None),
     )

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from bakeoff.errors import BakeoffError
-from bakeoff.recording import Timing
+from bakeoff.recording import Origin, Timing
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Store(Protocol):
         run_tables: Mapping[str, pl.DataFrame],
         timing: Timing | None = None,
         *,
-        provenance: Mapping[str, str],
+        origin: Origin,
     ) -> None:
         """Writes a complete run."""
 
@@ -49,7 +49,7 @@ class Store(Protocol):
         timing: Timing | None = None,
         *,
         status: Status = "failed",
-        provenance: Mapping[str, str],
+        origin: Origin,
         console: Sequence[str],
     ) -> None:
         """Notes that a run failed."""
@@ -138,12 +138,12 @@ class _Crew:
                 return
             self._writing += 1
         try:
-            provenance = outcome.provenance
+            origin = Origin(outcome.provenance, outcome.measurements)
             if error is None:
-                self._store.write_run(run, outcome.tables, timing, provenance=provenance)
+                self._store.write_run(run, outcome.tables, timing, origin=origin)
             else:
                 console = outcome.console
-                self._store.write_failure(run, error, timing, status=status, provenance=provenance, console=console)
+                self._store.write_failure(run, error, timing, status=status, origin=origin, console=console)
             with self._gate:
                 self._kept += 1
             self._results.put(Finished(run, status, error, timing))

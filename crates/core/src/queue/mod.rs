@@ -20,6 +20,9 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Every reason there is.
+    pub const ALL: &[Self] = &[Self::Overlimit, Self::Loss];
+
     /// The word that stands in recordings.
     pub const fn name(self) -> &'static str {
         match self {

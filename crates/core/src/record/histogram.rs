@@ -10,14 +10,14 @@ const PRECISION_BITS: u32 = 9;
 
 /// Counts durations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Histogram {
+pub struct Histogram {
     counts: Vec<u32>,
     total: u64,
 }
 
 impl Histogram {
     /// Counts one more value.
-    pub(super) fn add(&mut self, value: Duration) {
+    pub fn add(&mut self, value: Duration) {
         let index = index_of(value.as_nanos());
         if index >= self.counts.len() {
             self.counts.resize(index + 1, 0);
@@ -27,7 +27,7 @@ impl Histogram {
     }
 
     /// Counts the values of another histogram.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
@@ -38,7 +38,7 @@ impl Histogram {
     }
 
     /// The value at the nearest rank to `percent`, as numpy's method "nearest" picks it; `None` without values.
-    pub(super) fn percentile(&self, percent: f64) -> Option<Duration> {
+    pub fn percentile(&self, percent: f64) -> Option<Duration> {
         let last = self.total.checked_sub(1)?;
         let rank = (percent / 100.0 * last as f64).round_ties_even() as u64;
         let mut seen = 0;

@@ -8,6 +8,7 @@ mod recorder;
 
 use serde::Serialize;
 
+pub use histogram::Histogram;
 pub use recorder::{FlowAccount, HopAccount, HopSample, Recorder};
 
 use crate::info::Quantity;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bakeoff_core::units::{Duration, Instant};
 
-use super::{Context, GuestError};
+use crate::error::{Context, RunError};
 use crate::guest::network::Network;
 use crate::layout::{Layout, Point};
 use crate::log::{PACKETS_FILE, PacketRecord, SAMPLES_FILE, SampleRecord};
@@ -32,17 +32,17 @@ pub(super) struct Capture {
 impl Capture {
     /// Opens the taps; the run starts with the next full second, so that every run starts at the same phase of the
     /// kernel's clock tick.
-    pub(super) fn start(network: &Network, layout: &Layout, folder: &Path) -> Result<Self, GuestError> {
+    pub(super) fn start(network: &Network, layout: &Layout, folder: &Path) -> Result<Self, RunError> {
         let create = |name: &str| {
             let file = File::create(folder.join(name)).context(|| format!("creating {name}"))?;
-            Ok::<_, GuestError>(BufWriter::with_capacity(BUFFER_BYTES, file))
+            Ok::<_, RunError>(BufWriter::with_capacity(BUFFER_BYTES, file))
         };
         let mut taps = Vec::with_capacity(layout.taps.len());
         for tap in &layout.taps {
             network.enter(layout.device(*tap).node)?;
             taps.push(PacketSocket::open(tap.kernel_index()).context(|| "opening a packet socket".to_owned())?);
         }
-        let clock = |error| GuestError::System { what: "reading the clock".to_owned(), error };
+        let clock = |error| RunError::System { what: "reading the clock".to_owned(), error };
         let now = sys::monotonic().map_err(clock)?;
         let start = Duration::from_secs(now.as_nanos() / 1_000_000_000 + 1);
         let epoch = sys::realtime().map_err(clock)? + start.saturating_sub(now);
@@ -62,7 +62,7 @@ impl Capture {
     }
 
     /// Logs what the taps have seen since the last call, and returns how many packets that were.
-    pub(super) fn drain(&mut self) -> Result<usize, GuestError> {
+    pub(super) fn drain(&mut self) -> Result<usize, RunError> {
         let mut count = 0;
         for (number, tap) in self.taps.iter().enumerate() {
             loop {
@@ -84,20 +84,20 @@ impl Capture {
         Ok(count)
     }
 
-    /// Logs a sample.
-    pub(super) fn sample(&mut self, record: Option<SampleRecord>) -> Result<(), GuestError> {
-        let Some(record) = record else { return Ok(()) };
-        self.samples.write_all(&record.encode()).context(|| "writing the samples".to_owned())
+    /// Logs samples.
+    pub(super) fn samples(&mut self, records: &[SampleRecord]) -> Result<(), RunError> {
+        let mut written = records.iter().map(|record| self.samples.write_all(&record.encode()));
+        written.try_for_each(|done| done.context(|| "writing the samples".to_owned()))
     }
 
     /// Makes sure that everything is in the logs.
-    pub(super) fn finish(mut self) -> Result<(), GuestError> {
+    pub(super) fn finish(mut self) -> Result<(), RunError> {
         let mut missed = 0;
         for tap in &self.taps {
             missed += tap.missed().context(|| "counting packets".to_owned())?;
         }
         if missed > 0 {
-            return Err(GuestError::Missed { missed });
+            return Err(RunError::Missed { missed });
         }
         self.packets.flush().context(|| "writing the log".to_owned())?;
         self.samples.flush().context(|| "writing the samples".to_owned())

@@ -4,20 +4,17 @@
 //! it, and the same job gives the same log, byte by byte.
 
 mod capture;
-mod flows;
-mod kernel_flow;
 mod network;
-mod own_flow;
-mod probes;
 mod timeline;
 
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc;
 
-use crate::job::{Job, JobError};
+use crate::error::{Context, RunError};
+use crate::job::Job;
 use crate::layout::Layout;
-use crate::netlink::NetlinkError;
+use crate::senders::{self, Stage, Watch};
 use crate::sys;
 
 /// Where the host's folder of the run appears in the guest.
@@ -29,63 +26,8 @@ const TCP_PAGES: &str = "4000000 4000000 4000000";
 /// Written last, in [`FOLDER`]: the run is whole.
 pub const DONE_FILE: &str = "done";
 
-/// Why a run ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum GuestError {
-    /// The job cannot be run.
-    #[error(transparent)]
-    Job(#[from] JobError),
-    /// The kernel refused a part of the network.
-    #[error("{what}: {error}")]
-    Network {
-        /// Which part.
-        what: String,
-        /// What it said.
-        error: NetlinkError,
-    },
-    /// A system call failed.
-    #[error("{what}: {error}")]
-    System {
-        /// What it was for.
-        what: String,
-        /// What it said.
-        error: std::io::Error,
-    },
-    /// Packets came faster than they could be logged.
-    #[error("{missed} packets were not logged: too many at once")]
-    Missed {
-        /// How many.
-        missed: u32,
-    },
-    /// The flow's scheme cannot be had.
-    #[error("flow {flow}: {problem}")]
-    Scheme {
-        /// Number of the flow from 1.
-        flow: usize,
-        /// What is wrong and what would be right.
-        problem: String,
-    },
-}
-
-/// Says what a system call was for.
-trait Context<T> {
-    fn context(self, what: impl FnOnce() -> String) -> Result<T, GuestError>;
-}
-
-impl<T> Context<T> for std::io::Result<T> {
-    fn context(self, what: impl FnOnce() -> String) -> Result<T, GuestError> {
-        self.map_err(|error| GuestError::System { what: what(), error })
-    }
-}
-
-impl<T> Context<T> for Result<T, NetlinkError> {
-    fn context(self, what: impl FnOnce() -> String) -> Result<T, GuestError> {
-        self.map_err(|error| GuestError::Network { what: what(), error })
-    }
-}
-
 /// Prepares the machine of which this is the first program, runs its job, and leaves the logs in the folder of the run.
-pub fn run(host_folder: &str) -> Result<(), GuestError> {
+pub fn run(host_folder: &str) -> Result<(), RunError> {
     sys::mount("proc", "/proc", "").context(|| "mounting /proc".to_owned())?;
     sys::mount("hostfs", FOLDER, host_folder).context(|| format!("mounting {host_folder}"))?;
     // TCP takes its limit from the machine's memory; the guest's is small, and must not limit a flow.
@@ -98,9 +40,11 @@ pub fn run(host_folder: &str) -> Result<(), GuestError> {
     let mut network = network::Network::build(&job, &layout)?;
     let mut capture = capture::Capture::start(&network, &layout, folder)?;
     let (tell, news) = mpsc::channel();
-    let flows = flows::open(&job, &layout, &network, capture.start_time(), &tell)?;
-    probes::open(&job, &layout, &network, capture.start_time(), &tell)?;
-    timeline::Timeline::new(&job, &layout, flows, news).play(&layout, &mut network, &mut capture)?;
+    let hosts = network::GuestHosts { network: &network, layout: &layout };
+    let stage = Stage { scenario: &job.scenario, hosts: &hosts, run_start: capture.start_time(), news: &tell };
+    let senders = Watch::new(&job.scenario, senders::open_flows(stage)?);
+    senders::open_probes(stage)?;
+    timeline::Timeline::new(&job, &layout, senders, news).play(&layout, &mut network, &mut capture)?;
     capture.finish()?;
     fs::write(folder.join(DONE_FILE), "").context(|| format!("writing {DONE_FILE}"))
 }

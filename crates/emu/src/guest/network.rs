@@ -1,26 +1,42 @@
 //! Builds namespaces, cables, routes and queueing disciplines.
 
-use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
 use bakeoff_core::hop::{HopConfig, LinkConfig, loss_seed};
 use bakeoff_core::transport::stream::EcnMode;
 use bakeoff_core::units::Instant;
 
-use super::{Context, GuestError};
+use crate::error::{Context, RunError};
 use crate::job::Job;
 use crate::layout::{DeviceId, Duty, Layout, Node, Way, left_address, right_address};
 use crate::netlink::{self, Message, Shaper, Socket, Veth, VethEnd, Wire};
+use crate::senders::{Host, Hosts, settings};
 use crate::sys::NetworkNamespace;
-
-/// The receiver's buffer: 32 MiB, and more where a flow needs it.
-const RECEIVE_MEMORY: &str = "4096 33554432 268435456";
-/// The sender's buffer: large enough never to limit a flow; what is queued and not sent is limited otherwise.
-const SEND_MEMORY: &str = "4096 268435456 536870912";
 
 /// The namespaces of a run; entering one is how sockets are opened in it.
 pub(super) struct Network {
     nodes: Vec<(NetworkNamespace, Socket)>,
+}
+
+/// The hosts of a guest.
+pub(super) struct GuestHosts<'a> {
+    pub(super) network: &'a Network,
+    pub(super) layout: &'a Layout,
+}
+
+impl Hosts for GuestHosts<'_> {
+    fn enter(&self, host: Host) -> Result<(), RunError> {
+        let pair = self.layout.pairs[host.pair];
+        self.network.enter(if host.is_right { pair.right.0 } else { pair.left.0 })
+    }
+
+    fn pair_of_flow(&self, flow: usize) -> usize {
+        self.layout.flows[flow].pair
+    }
+
+    fn pair_of_probe(&self, probe: usize) -> usize {
+        self.layout.probes[probe].pair
+    }
 }
 
 /// At this time the rate of this device changes.
@@ -32,11 +48,11 @@ pub(super) struct RateChange {
 }
 
 impl Network {
-    pub(super) fn build(job: &Job, layout: &Layout) -> Result<Self, GuestError> {
+    pub(super) fn build(job: &Job, layout: &Layout) -> Result<Self, RunError> {
         let mut nodes = Vec::with_capacity(layout.nodes);
         for node in 0..layout.nodes {
             let namespace = NetworkNamespace::create().context(|| format!("making namespace {node}"))?;
-            write_setting("ip_forward", "1")?;
+            settings::write("ipv4/ip_forward", "1")?;
             let socket = Socket::open().context(|| format!("opening netlink in namespace {node}"))?;
             nodes.push((namespace, socket));
         }
@@ -44,7 +60,7 @@ impl Network {
         network.connect(job, layout)?;
         network.set_up_hosts(layout)?;
         for route in &layout.routes {
-            let message = netlink::add_route(route.device.kernel_index(), route.address, route.prefix);
+            let message = netlink::add_route(route.device.kernel_index(), route.address.into(), route.prefix);
             network.request(route.node, message, || format!("adding a route to {:?}", route.address))?;
         }
         network.install(job, layout)?;
@@ -52,20 +68,20 @@ impl Network {
     }
 
     /// Moves the calling thread into the namespace of a node.
-    pub(super) fn enter(&self, node: Node) -> Result<(), GuestError> {
+    pub(super) fn enter(&self, node: Node) -> Result<(), RunError> {
         self.nodes[node].0.enter().context(|| format!("entering namespace {node}"))
     }
 
     /// Changes a rate now.
-    pub(super) fn change_rate(&mut self, layout: &Layout, change: &RateChange) -> Result<(), GuestError> {
+    pub(super) fn change_rate(&mut self, layout: &Layout, change: &RateChange) -> Result<(), RunError> {
         self.request(layout.device(change.device).node, change.message.clone(), || "changing a rate".to_owned())
     }
 
-    fn request(&mut self, node: Node, message: Message, what: impl FnOnce() -> String) -> Result<(), GuestError> {
+    fn request(&mut self, node: Node, message: Message, what: impl FnOnce() -> String) -> Result<(), RunError> {
         self.nodes[node].1.request(message).context(what)
     }
 
-    fn connect(&mut self, job: &Job, layout: &Layout) -> Result<(), GuestError> {
+    fn connect(&mut self, job: &Job, layout: &Layout) -> Result<(), RunError> {
         let mtu = job.scenario.largest_packet().count() as u32;
         for (number, cable) in layout.cables.iter().enumerate() {
             let end = |node: Node, is_right| VethEnd {
@@ -81,22 +97,19 @@ impl Network {
         Ok(())
     }
 
-    fn set_up_hosts(&mut self, layout: &Layout) -> Result<(), GuestError> {
+    fn set_up_hosts(&mut self, layout: &Layout) -> Result<(), RunError> {
         for (number, pair) in layout.pairs.iter().enumerate() {
             for ((node, device), address) in [(pair.left, left_address(number)), (pair.right, right_address(number))] {
-                let message = netlink::add_address(device.kernel_index(), address);
+                let message = netlink::add_address(device.kernel_index(), address.into());
                 self.request(node, message, || format!("adding the address {address:?}"))?;
                 self.enter(node)?;
-                write_setting("tcp_rmem", RECEIVE_MEMORY)?;
-                write_setting("tcp_wmem", SEND_MEMORY)?;
-                write_setting("tcp_no_metrics_save", "1")?;
-                write_setting("tcp_ecn", if pair.ecn == EcnMode::Off { "0" } else { "1" })?;
+                settings::prepare_host(pair.ecn != EcnMode::Off)?;
             }
         }
         Ok(())
     }
 
-    fn install(&mut self, job: &Job, layout: &Layout) -> Result<(), GuestError> {
+    fn install(&mut self, job: &Job, layout: &Layout) -> Result<(), RunError> {
         for (number, cable) in layout.cables.iter().enumerate() {
             for (device, is_right) in [(cable.left, false), (cable.right, true)] {
                 let index = DeviceId { cable: number, is_right }.kernel_index();
@@ -107,11 +120,6 @@ impl Network {
         }
         Ok(())
     }
-}
-
-fn write_setting(name: &str, value: &str) -> Result<(), GuestError> {
-    let file = format!("/proc/sys/net/ipv4/{name}");
-    fs::write(&file, value).context(|| format!("setting {file}"))
 }
 
 fn hop_of(job: &Job, way: Way, index: usize) -> &HopConfig {
@@ -137,7 +145,7 @@ fn wire(job: &Job, way: Way, index: usize, rate_bps: Option<u64>) -> Wire {
     Wire { rate_bps, delay_ns: hop.delay_ns, loss: hop.loss, seed }
 }
 
-fn discipline(job: &Job, duty: Duty, device: u32) -> Result<Vec<Message>, GuestError> {
+fn discipline(job: &Job, duty: Duty, device: u32) -> Result<Vec<Message>, RunError> {
     Ok(match duty {
         Duty::Plain => Vec::new(),
         Duty::Delay(delay_ns) => vec![Wire { rate_bps: None, delay_ns, loss: 0.0, seed: 1 }.install(device)],

@@ -4,10 +4,12 @@ use super::{CREATE, Message, REQUEST};
 
 const RTM_NEWLINK: u16 = 16;
 const IFF_UP: u32 = 1;
+const IFF_MULTICAST: u32 = 1 << 12;
 const IFF_NOARP: u32 = 1 << 7;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
@@ -39,8 +41,13 @@ pub struct Veth {
 
 /// `struct ifinfomsg` that sets these flags of a device.
 fn info(index: u32, flags: u32) -> Vec<u8> {
+    changed(index, flags, flags)
+}
+
+/// `struct ifinfomsg` that gives some flags of a device, those in the mask, these values.
+fn changed(index: u32, flags: u32, mask: u32) -> Vec<u8> {
     let mut bytes = vec![0; 4];
-    for word in [index, flags, flags] {
+    for word in [index, flags, mask] {
         bytes.extend_from_slice(&word.to_ne_bytes());
     }
     bytes
@@ -59,6 +66,13 @@ fn describe(message: Message, end: &VethEnd, mtu: u32) -> Message {
 /// Switches a device on.
 pub fn bring_up(device: u32) -> Message {
     Message::new(RTM_NEWLINK, REQUEST, &info(device, IFF_UP))
+}
+
+/// Switches a TUN device on, with room for this many packets until they are read. It announces nothing to groups.
+pub fn bring_up_tun(device: u32, mtu: u32, packets: u32) -> Message {
+    Message::new(RTM_NEWLINK, REQUEST, &changed(device, IFF_UP, IFF_UP | IFF_MULTICAST))
+        .u32(IFLA_MTU, mtu)
+        .u32(IFLA_TXQLEN, packets)
 }
 
 /// Makes a cable; its ends are still to be switched on.

@@ -5,7 +5,7 @@
 
 use bakeoff_core::hop::loss_threshold;
 
-use super::{CREATE, Message, REPLACE};
+use super::{CREATE, CREATE_IF_ABSENT, Message, REPLACE};
 use crate::qdisc::Qdisc;
 
 const RTM_NEWQDISC: u16 = 36;
@@ -95,6 +95,11 @@ impl Shaper {
             .text(TCA_KIND, "htb")
             .nested(TCA_OPTIONS, &options)
     }
+}
+
+/// Lets a device send at once, without any queue before it.
+pub fn without_queue(device: u32) -> Message {
+    Message::new(RTM_NEWQDISC, REPLACE | CREATE_IF_ABSENT, &header(device, 0, TC_H_ROOT)).text(TCA_KIND, "noqueue")
 }
 
 /// Puts a queue in front of the link of a device.

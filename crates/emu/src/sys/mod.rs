@@ -2,17 +2,24 @@
 
 mod namespace;
 mod packet;
+mod process;
 mod tcp;
 mod time;
+mod tun;
 
-use std::ffi::c_int;
+use std::ffi::{CString, c_int};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 pub use namespace::{NetworkNamespace, mount, power_off};
 pub use packet::{Batch, Captured, PacketSocket};
+pub use process::{
+    Identity, ProcessId, become_ordinary, cpu_times, die_with_parent, fork, found_family, has_ended, is_root,
+    lock_memory, run_first, wait,
+};
 pub use tcp::{TcpInfo, TcpOption, TcpSocket};
 pub use time::{monotonic, realtime, sleep_until, wake_up_on_time};
+pub use tun::{Poll, TUN_DEVICE, Tun};
 
 /// The result of a call that returns -1 and sets `errno` on failure.
 fn checked(result: c_int) -> io::Result<c_int> {
@@ -27,6 +34,15 @@ pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd
         let descriptor = checked(libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol))?;
         Ok(OwnedFd::from_raw_fd(descriptor))
     }
+}
+
+/// The index of the network device of this name, in the namespace of the calling thread.
+#[expect(unsafe_code, reason = "if_nametoindex(3)")]
+pub fn device_index(name: &str) -> io::Result<u32> {
+    let name = CString::new(name)?;
+    // SAFETY: the string ends with a zero and lives across the call.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    if index == 0 { Err(io::Error::last_os_error()) } else { Ok(index) }
 }
 
 /// Lets netlink say in words what it refuses, and not repeat what was asked.

@@ -1,8 +1,10 @@
 //! From the log of a run to the tables that all worlds share.
 
+mod emulated;
 mod journey;
 mod probes;
 mod segment;
+mod stream;
 
 use std::fs;
 use std::io;
@@ -24,6 +26,8 @@ use crate::log::{
     ANSWERER_PORT, ASKER_PORT, PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE,
     SENDER_PORT, SampleRecord, TIMEOUTS, quantities,
 };
+
+pub use self::emulated::from_events;
 
 /// Why a log gives no tables.
 #[derive(Debug, thiserror::Error)]
@@ -67,9 +71,34 @@ pub fn from_log(job_json: &str, folder: &Path) -> Result<Vec<Table>, LogError> {
         run.add(&PacketRecord::decode(record));
     }
     run.match_up()?;
+    run.tables(&samples(folder)?)
+}
+
+/// The samples that the senders left in a folder.
+fn samples(folder: &Path) -> Result<Vec<SampleRecord>, LogError> {
     let samples = read_records::<SAMPLE_BYTES>(&folder.join(SAMPLES_FILE))?;
-    let samples: Vec<_> = samples.as_chunks().0.iter().map(SampleRecord::decode).collect();
-    run.tables(&samples)
+    Ok(samples.as_chunks().0.iter().map(SampleRecord::decode).collect())
+}
+
+/// Tells the recorder of the senders' inner state.
+fn tell_telemetry(recorder: &mut Recorder, level: Level, samples: &[SampleRecord]) {
+    if level < Level::Series {
+        return;
+    }
+    let names: Vec<_> = quantities().collect();
+    let mut samples: Vec<_> = samples.iter().filter(|sample| !is_timeouts(sample)).collect();
+    samples.sort_by_key(|sample| (sample.time, sample.flow));
+    for sample in samples {
+        if let Some(name) = names.get(sample.quantity as usize) {
+            recorder.sample_telemetry(sample.flow as usize, name, sample.value, sample.time);
+        }
+    }
+}
+
+/// How often a flow has timed out.
+fn timeouts(samples: &[SampleRecord], flow: usize) -> u64 {
+    let mut of_flow = samples.iter().filter(|sample| sample.flow as usize == flow && is_timeouts(sample));
+    of_flow.next().map_or(0, |sample| sample.value as u64)
 }
 
 fn read_records<const BYTES: usize>(path: &Path) -> Result<Vec<u8>, LogError> {
@@ -160,7 +189,7 @@ impl<'a> Run<'a> {
             self.follow_probe(index, journeys);
         }
         self.sample_hops();
-        self.sample_telemetry(samples);
+        tell_telemetry(&mut self.recorder, self.job.scenario.record.level, samples);
         self.recorder.check(&self.hops).map_err(LogError::Conservation)?;
         Ok(self.recorder.tables(&self.hops, &accounts))
     }
@@ -168,7 +197,7 @@ impl<'a> Run<'a> {
     fn account_for(&mut self, index: usize, data: &Journeys, acks: &Journeys, samples: &[SampleRecord]) -> FlowAccount {
         let flow = FlowId(index as u32);
         let mut headers = Headers::new(self.job.scenario.flows[index].mss_bytes);
-        let pieces: Vec<_> = data.sent.iter().map(|record| headers.data(record)).collect();
+        let pieces: Vec<_> = data.sent.iter().map(|record| headers.data(&record.header())).collect();
         let mut highest = 0;
         let mut retransmissions = 0;
         for (number, piece) in pieces.iter().enumerate() {
@@ -183,13 +212,12 @@ impl<'a> Run<'a> {
             self.follow(acks, number, acks.packet(flow, false, number));
         }
         let goodput = self.goodput(index, data, &pieces);
-        let mut timeouts = samples.iter().filter(|sample| sample.flow == flow.0 && is_timeouts(sample));
         FlowAccount {
             start: self.job.scenario.start_of(index),
             stop: self.job.scenario.stop_of(index),
             goodput,
             retransmissions,
-            timeouts: timeouts.next().map_or(0, |sample| sample.value as u64),
+            timeouts: timeouts(samples, index),
             completed: self.completion(index, headers, acks),
         }
     }
@@ -254,7 +282,9 @@ impl<'a> Run<'a> {
     fn completion(&self, flow: usize, mut headers: Headers, acks: &Journeys) -> Option<Instant> {
         let TrafficConfig::Finite { size_bytes } = self.job.scenario.flows[flow].traffic else { return None };
         let mut arrivals = acks.arrivals(self.end).into_iter();
-        arrivals.find(|(_, number)| headers.acknowledged(&acks.sent[*number]) >= size_bytes).map(|(time, _)| time)
+        arrivals
+            .find(|(_, number)| headers.acknowledged(&acks.sent[*number].header()) >= size_bytes)
+            .map(|(time, _)| time)
     }
 
     /// Backlog and capacity of every hop.
@@ -281,20 +311,6 @@ impl<'a> Run<'a> {
                 let backlog = Count { packets: *packets as u64, bytes: *bytes as u64 };
                 let capacity = links[hop].as_mut().and_then(|link| link.capacity(now - self.interval, now));
                 self.recorder.sample_hop(&self.hops[hop].name, HopSample { backlog, capacity }, now);
-            }
-        }
-    }
-
-    fn sample_telemetry(&mut self, samples: &[SampleRecord]) {
-        if self.job.scenario.record.level < Level::Series {
-            return;
-        }
-        let names: Vec<_> = quantities().collect();
-        let mut samples: Vec<_> = samples.iter().filter(|sample| !is_timeouts(sample)).collect();
-        samples.sort_by_key(|sample| (sample.time, sample.flow));
-        for sample in samples {
-            if let Some(name) = names.get(sample.quantity as usize) {
-                self.recorder.sample_telemetry(sample.flow as usize, name, sample.value, sample.time);
             }
         }
     }

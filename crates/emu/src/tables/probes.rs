@@ -1,8 +1,8 @@
 //! The packets of probes.
 
 use super::Run;
+use super::emulated::request_of;
 use super::journey::Journeys;
-use crate::log::PacketRecord;
 
 impl Run<'_> {
     /// Tells the recorder of the packets of the probe with this index.
@@ -13,13 +13,8 @@ impl Run<'_> {
         }
         for (number, record) in answers.sent.iter().enumerate() {
             let mut answer = answers.packet(flow, false, number);
-            answer.number = request_of(record);
+            answer.number = request_of(&record.header());
             self.follow(answers, number, answer);
         }
     }
-}
-
-/// The number of the request that a packet is or answers, which stands behind the length and checksum of UDP.
-fn request_of(record: &PacketRecord) -> u64 {
-    u64::from_be_bytes(std::array::from_fn(|index| record.transport[4 + index]))
 }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::{PacketRecord, Protocol};
+use crate::log::{Protocol, TransportHeader};
 use crate::udp::{Kind, Prefix};
 
 const SYN: u8 = 2;
 const RST: u8 = 4;
-const IP_HEADER: u64 = 20;
 
 /// The part of the data that a packet carries, in bytes from the start of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,51 +49,53 @@ impl Headers {
     }
 
     /// The data in a packet of the sender; empty for a SYN. `None` if there is none that counts, as in a reset.
-    pub(super) fn data(&mut self, record: &PacketRecord) -> Option<Data> {
-        match record.protocol {
-            Protocol::Tcp => self.tcp_data(record),
+    pub(super) fn data(&mut self, header: &TransportHeader) -> Option<Data> {
+        match header.protocol {
+            Protocol::Tcp => self.tcp_data(header),
             Protocol::Udp => {
-                let prefix = own_prefix(record)?;
+                let prefix = own_prefix(header)?;
                 let start = u64::from(prefix.sequence) * self.mss;
                 let length = if prefix.kind == Kind::Data { prefix.detail } else { 0 };
                 Some(Data { start, end: start + length })
             }
+            Protocol::Other => None,
         }
     }
 
-    fn tcp_data(&mut self, record: &PacketRecord) -> Option<Data> {
-        let flags = record.transport[9];
+    fn tcp_data(&mut self, header: &TransportHeader) -> Option<Data> {
+        let flags = header.bytes[9];
         if flags & RST != 0 {
             return None;
         }
         if flags & SYN != 0 {
-            self.data.first = Some(word(record, 0));
+            self.data.first = Some(word(header, 0));
             self.acks.first = self.data.first;
             return Some(Data { start: 0, end: 0 });
         }
-        let header = IP_HEADER + 4 * u64::from(record.transport[8] >> 4);
-        let start = self.data.position(word(record, 0));
-        Some(Data { start, end: start + u64::from(record.size).saturating_sub(header) })
+        let offset = 4 * u64::from(header.bytes[8] >> 4);
+        let start = self.data.position(word(header, 0));
+        Some(Data { start, end: start + u64::from(header.length).saturating_sub(offset) })
     }
 
     /// The position up to which a packet of the receiver acknowledges.
-    pub(super) fn acknowledged(&mut self, record: &PacketRecord) -> u64 {
-        match record.protocol {
-            Protocol::Tcp => self.acks.position(word(record, 4)),
-            Protocol::Udp => own_prefix(record)
+    pub(super) fn acknowledged(&mut self, header: &TransportHeader) -> u64 {
+        match header.protocol {
+            Protocol::Tcp => self.acks.position(word(header, 4)),
+            Protocol::Udp => own_prefix(header)
                 .filter(|prefix| prefix.kind == Kind::Ack)
                 .map_or(0, |prefix| u64::from(prefix.sequence) * self.mss),
+            Protocol::Other => 0,
         }
     }
 }
 
-fn word(record: &PacketRecord, offset: usize) -> u32 {
-    u32::from_be_bytes(std::array::from_fn(|index| record.transport[offset + index]))
+fn word(header: &TransportHeader, offset: usize) -> u32 {
+    u32::from_be_bytes(std::array::from_fn(|index| header.bytes[offset + index]))
 }
 
 /// What our own transport says behind the UDP header, whose length and checksum come first in the record.
-fn own_prefix(record: &PacketRecord) -> Option<Prefix> {
-    Prefix::read(&record.transport[4..]).ok()
+fn own_prefix(header: &TransportHeader) -> Option<Prefix> {
+    Prefix::read(&header.bytes[4..]).ok()
 }
 
 /// Puts pieces together and says how far they reach without a gap.

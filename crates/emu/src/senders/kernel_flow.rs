@@ -11,8 +11,7 @@ use bakeoff_core::transport::stream::Pacing;
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::flows::Plan;
-use super::{Context, GuestError};
-use crate::guest::network::Network;
+use crate::error::{Context, RunError};
 use crate::sys::{self, TcpOption, TcpSocket};
 
 /// The most that one call writes.
@@ -32,15 +31,15 @@ const MAX_WINDOW: u64 = 1 << 30;
 const OPTION_BYTES: u32 = 12;
 
 /// Opens both ends and returns the sending socket.
-pub(super) fn open(plan: &Plan<'_>, network: &Network, controller: &str) -> Result<Arc<TcpSocket>, GuestError> {
-    network.enter(plan.receiver.node)?;
+pub(super) fn open(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, RunError> {
+    plan.stage.hosts.enter(plan.receiver.host)?;
     start_receiver(plan)?;
-    network.enter(plan.sender.node)?;
+    plan.stage.hosts.enter(plan.sender.host)?;
     start_sender(plan, controller)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest application")]
-fn start_receiver(plan: &Plan<'_>) -> Result<(), GuestError> {
+fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
     let flow = plan.flow();
     let opening = || format!("opening the receiver of flow {}", plan.index + 1);
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, plan.receiver.port)).context(opening)?;
@@ -66,8 +65,8 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), GuestError> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest application")]
-fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, GuestError> {
-    let (flow, scenario, index, run_start) = (plan.flow(), &plan.job.scenario, plan.index, plan.run_start);
+fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, RunError> {
+    let (flow, scenario, index, run_start) = (plan.flow(), plan.stage.scenario, plan.index, plan.stage.run_start);
     let opening = || format!("opening the sender of flow {}", index + 1);
     let socket = Arc::new(TcpSocket::open(plan.sender.port).context(opening)?);
     TcpOption::Congestion(controller)
@@ -89,7 +88,7 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Gue
     thread::spawn(move || {
         sys::sleep_until(run_start + start.since(Instant::ZERO));
         // A connection that fails, because a path loses everything, is a result and no error.
-        if sending.connect(receiver.address, receiver.port).is_ok() {
+        if sending.connect(receiver.host.address(), receiver.port).is_ok() {
             send_all(&sending, source, run_start);
         }
     });

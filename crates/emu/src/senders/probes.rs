@@ -6,39 +6,30 @@ use std::sync::mpsc::Sender as Channel;
 use std::thread;
 
 use bakeoff_core::scenario::ProbeConfig;
-use bakeoff_core::units::{Duration, Instant};
+use bakeoff_core::units::Duration;
 
-use super::flows::{End, News, ends};
-use super::{Context, GuestError};
-use crate::guest::network::Network;
-use crate::job::Job;
-use crate::layout::Layout;
+use super::{End, News, Stage, ends};
+use crate::error::{Context, RunError};
 use crate::log::{ANSWERER_PORT, ASKER_PORT, IP_UDP_BYTES};
 use crate::sys;
 
-/// Opens both ends of every probe; they tell through `news` if they fail.
-pub(super) fn open(
-    job: &Job,
-    layout: &Layout,
-    network: &Network,
-    run_start: Duration,
-    news: &Channel<News>,
-) -> Result<(), GuestError> {
-    for (index, (config, placed)) in job.scenario.probes.iter().zip(&layout.probes).enumerate() {
+/// Opens both ends of every probe; they tell if they fail.
+pub fn open(stage: Stage<'_>) -> Result<(), RunError> {
+    for (index, config) in stage.scenario.probes.iter().enumerate() {
         let ports = [ASKER_PORT, ANSWERER_PORT].map(|port| port + index as u16);
-        let [asker, answerer] = ends(layout, placed.pair, config.direction, ports);
+        let [asker, answerer] = ends(stage.hosts.pair_of_probe(index), config.direction, ports);
         let connect = |from: End, to: End| {
-            network.enter(from.node)?;
-            let tos = job.scenario.probe_packet(index).ecn.bits();
+            stage.hosts.enter(from.host)?;
+            let tos = stage.scenario.probe_packet(index).ecn.bits();
             connect(from, to, tos).context(|| format!("opening a socket of probe {}", index + 1))
         };
-        answer(connect(answerer, asker)?, packet(config), index, news.clone());
+        answer(connect(answerer, asker)?, packet(config), index, stage.news.clone());
         let times = Times {
-            first: run_start + job.scenario.probe_start(index).since(Instant::ZERO),
-            stop: run_start + job.scenario.probe_stop(index).since(Instant::ZERO),
+            first: stage.monotonic_at(stage.scenario.probe_start(index)),
+            stop: stage.monotonic_at(stage.scenario.probe_stop(index)),
             interval: Duration::from_nanos(config.interval_ns),
         };
-        ask(connect(asker, answerer)?, packet(config), index, times, news.clone());
+        ask(connect(asker, answerer)?, packet(config), index, times, stage.news.clone());
     }
     Ok(())
 }
@@ -54,7 +45,7 @@ struct Times {
 /// A connected socket counts its packets in the identification of the IP header, by which the log tells them apart.
 fn connect(from: End, to: End, tos: u8) -> std::io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, from.port))?;
-    socket.connect((Ipv4Addr::from(to.address), to.port))?;
+    socket.connect((Ipv4Addr::from(to.host.address()), to.port))?;
     sys::set_type_of_service(socket.as_fd(), tos)?;
     Ok(socket)
 }
@@ -67,7 +58,7 @@ fn packet(config: &ProbeConfig) -> Vec<u8> {
 fn tell(news: &Channel<News>, index: usize, what: &str, done: std::io::Result<()>) {
     if let Err(error) = done {
         let what = format!("{what} of probe {}", index + 1);
-        let _ = news.send(Err(GuestError::System { what, error }));
+        let _ = news.send(Err(RunError::System { what, error }));
     }
 }
 

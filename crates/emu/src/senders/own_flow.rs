@@ -9,29 +9,29 @@ use bakeoff_core::scenario::Level;
 use bakeoff_core::transport::stream::{Receiver, Sender};
 use bakeoff_core::units::{Duration, Instant};
 
-use super::flows::{End, News, Plan};
-use super::{Context, GuestError};
-use crate::guest::network::Network;
+use super::flows::Plan;
+use super::{End, News};
+use crate::error::{Context, RunError};
 use crate::log::{SampleRecord, TIMEOUTS};
 use crate::udp::{Clock, FlowSocket, Timetable, drive};
 
 /// Opens both ends; they report through `news`.
-pub(super) fn open(plan: &Plan<'_>, network: &Network, scheme: &str, news: &Channel<News>) -> Result<(), GuestError> {
+pub(super) fn open(plan: &Plan<'_>, scheme: &str) -> Result<(), RunError> {
     let (sender, receiver) =
-        plan.job.scenario.ends(plan.index, scheme).map_err(|error| plan.scheme_error(error.to_string()))?;
-    network.enter(plan.receiver.node)?;
+        plan.stage.scenario.ends(plan.index, scheme).map_err(|error| plan.scheme_error(error.to_string()))?;
+    plan.stage.hosts.enter(plan.receiver.host)?;
     let socket = connect(plan, plan.receiver, plan.sender)?;
-    run_receiver(plan, receiver, socket, news.clone());
-    network.enter(plan.sender.node)?;
+    run_receiver(plan, receiver, socket, plan.stage.news.clone());
+    plan.stage.hosts.enter(plan.sender.host)?;
     let socket = connect(plan, plan.sender, plan.receiver)?;
-    run_sender(plan, sender, socket, news.clone());
+    run_sender(plan, sender, socket, plan.stage.news.clone());
     Ok(())
 }
 
-fn connect(plan: &Plan<'_>, from: End, to: End) -> Result<FlowSocket, GuestError> {
+fn connect(plan: &Plan<'_>, from: End, to: End) -> Result<FlowSocket, RunError> {
     let opening = || format!("opening a socket of flow {}", plan.index + 1);
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, from.port)).context(opening)?;
-    socket.connect((Ipv4Addr::from(to.address), to.port)).context(opening)?;
+    socket.connect((Ipv4Addr::from(to.host.address()), to.port)).context(opening)?;
     FlowSocket::new(socket, FlowId(plan.index as u32)).context(opening)
 }
 
@@ -44,11 +44,11 @@ fn hold(_socket: &FlowSocket) -> ! {
 
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
 fn run_receiver(plan: &Plan<'_>, mut receiver: Receiver, mut socket: FlowSocket, news: Channel<News>) {
-    let (clock, flow) = (Clock::new(plan.run_start), plan.index + 1);
+    let (clock, flow) = (Clock::new(plan.stage.run_start), plan.index + 1);
     let timetable = Timetable { start: Instant::ZERO, end: Instant::FAR_FUTURE, sampling: None, cancel: None };
     thread::spawn(move || {
         if let Err(error) = drive(&mut receiver, &mut socket, clock, &timetable, &mut |_, _| {}) {
-            let _ = news.send(Err(GuestError::Scheme { flow, problem: error.to_string() }));
+            let _ = news.send(Err(RunError::Scheme { flow, problem: error.to_string() }));
         }
         hold(&socket);
     });
@@ -56,7 +56,7 @@ fn run_receiver(plan: &Plan<'_>, mut receiver: Receiver, mut socket: FlowSocket,
 
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
 fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news: Channel<News>) {
-    let (clock, index, scenario) = (Clock::new(plan.run_start), plan.index, &plan.job.scenario);
+    let (clock, index, scenario) = (Clock::new(plan.stage.run_start), plan.index, plan.stage.scenario);
     let interval = Duration::from_nanos(scenario.record.interval_ns);
     let timetable = Timetable {
         start: scenario.start_of(index),
@@ -74,10 +74,10 @@ fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news:
         };
         let done = drive(&mut sender, &mut socket, clock, &timetable, &mut tell);
         if let Err(error) = done {
-            let _ = news.send(Err(GuestError::Scheme { flow: index + 1, problem: error.to_string() }));
+            let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem: error.to_string() }));
         } else if socket.counts().unsent > 0 {
             let problem = format!("{} packets did not leave their socket", socket.counts().unsent);
-            let _ = news.send(Err(GuestError::Scheme { flow: index + 1, problem }));
+            let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem }));
         }
         let timeouts = sender.stats.timeouts as f64;
         if let Some(sample) = SampleRecord::new(timetable.end, index, TIMEOUTS, timeouts) {

@@ -1,0 +1,179 @@
+//! The path in real time: the simulator's hops, driven by packets that really arrive.
+//!
+//! Everything happens at its own exact time, in order, however late the machine is: waking up late delays only what is
+//! handed to the hosts, never a queue, a mark or the rate.
+
+use std::sync::Arc;
+
+use bakeoff_core::agenda::Agenda;
+use bakeoff_core::packet::Packet;
+use bakeoff_core::path::Path;
+use bakeoff_core::queue::Drops;
+use bakeoff_core::record::HopAccount;
+use bakeoff_core::scenario::{Level, Scenario};
+use bakeoff_core::units::{Duration, Instant};
+
+use super::headers::Transport;
+use super::journal::Journal;
+use super::ownership::Owner;
+use super::super_packet::{Piece, SuperPacket};
+use crate::error::RunError;
+use crate::events::{Event, PacketId, logged_size};
+use crate::log::{Protocol, TRANSPORT_BYTES, TransportHeader};
+
+/// A packet that is due at a host.
+pub(super) struct Delivery {
+    pub(super) due: Instant,
+    pub(super) packet: Packet<Piece>,
+}
+
+/// The path under way.
+pub(super) struct Engine {
+    path: Path<Piece>,
+    /// The hops by number, and the sampler behind them.
+    agenda: Agenda,
+    drops: Drops<Piece>,
+    journal: Journal,
+    /// Packets sent so far, per flow or probe: data and acks.
+    numbers: Vec<[u32; 2]>,
+    interval: Option<Duration>,
+    end: Instant,
+}
+
+fn id(packet: &Packet<Piece>) -> PacketId {
+    PacketId { flow: packet.flow, is_data_direction: packet.is_data_direction, number: packet.number as u32 }
+}
+
+impl Engine {
+    pub(super) fn new(scenario: &Scenario, journal: Journal) -> Self {
+        let path = Path::of(scenario);
+        let mut agenda = Agenda::new(path.hops.len() + 1);
+        let interval = Duration::from_nanos(scenario.record.interval_ns);
+        let interval = (scenario.record.level >= Level::Series).then_some(interval);
+        agenda.set(path.hops.len(), interval.map(|interval| Instant::ZERO + interval));
+        Self {
+            path,
+            agenda,
+            drops: Drops::default(),
+            journal,
+            numbers: vec![[0; 2]; scenario.flows.len() + scenario.probes.len()],
+            interval,
+            end: Instant::from_nanos(scenario.duration_ns),
+        }
+    }
+
+    /// When something next happens on the path.
+    pub(super) fn next_wakeup(&self) -> Instant {
+        self.agenda.next().map_or(self.end, |(time, _)| time.min(self.end))
+    }
+
+    /// Lets happen what happens until `now`, and puts what is due at hosts into `due`, in order.
+    pub(super) fn advance(&mut self, now: Instant, due: &mut Vec<Delivery>) {
+        while let Some((time, number)) = self.agenda.next().filter(|(time, _)| *time <= now.min(self.end)) {
+            let next = if number < self.path.hops.len() { self.wake(number, time, due) } else { self.sample(time) };
+            self.agenda.set(number, next.map(|next| next.max(time + Duration::from_nanos(1))));
+        }
+    }
+
+    /// Takes a packet that a host has sent, with all its segments, at `now`.
+    pub(super) fn accept(
+        &mut self,
+        whole: SuperPacket,
+        owner: Owner,
+        device: u16,
+        now: Instant,
+        due: &mut Vec<Delivery>,
+    ) {
+        let whole = Arc::new(whole);
+        for segment in 0..whole.segments() {
+            let number = &mut self.numbers[owner.flow.0 as usize][usize::from(owner.is_data_direction)];
+            let piece = Piece { whole: Arc::clone(&whole), segment, device };
+            let size = whole.size(segment);
+            let mut packet = Packet::new(owner.flow, owner.is_data_direction, u64::from(*number), size, now, piece);
+            *number = number.wrapping_add(1);
+            packet.ecn = whole.headers.ecn;
+            let event = Event::Sent { packet: id(&packet), ecn: packet.ecn, size: logged_size(size) };
+            self.journal.note(now, &event);
+            self.journal.note_header(&header(&whole, segment, size.count() as usize));
+            self.carry_on(packet, now, due);
+        }
+    }
+
+    fn wake(&mut self, hop: usize, now: Instant, due: &mut Vec<Delivery>) -> Option<Instant> {
+        loop {
+            let polled = self.path.hops[hop].hop.poll(now, &mut self.drops);
+            self.note_drops(hop, now);
+            let Some(mut packet) = polled else { break };
+            let (packet_id, sojourn, ecn) = (id(&packet), packet.sojourn, packet.ecn);
+            let next = self.path.next_hop(&mut packet);
+            let is_last = next.is_none();
+            let event = Event::LeftHop { packet: packet_id, hop: hop as u16, sojourn, ecn, is_last };
+            self.journal.note(now, &event);
+            match next {
+                Some(next) => self.enter(next, packet, now),
+                None => due.push(Delivery { due: now, packet }),
+            }
+        }
+        self.path.hops[hop].hop.next_wakeup()
+    }
+
+    /// Takes a packet to its first hop.
+    fn carry_on(&mut self, mut packet: Packet<Piece>, now: Instant, due: &mut Vec<Delivery>) {
+        match self.path.next_hop(&mut packet) {
+            Some(hop) => self.enter(hop, packet, now),
+            None => due.push(Delivery { due: now, packet }),
+        }
+    }
+
+    fn enter(&mut self, hop: usize, packet: Packet<Piece>, now: Instant) {
+        self.path.hops[hop].hop.accept(packet, now, &mut self.drops);
+        self.note_drops(hop, now);
+        self.agenda.set_by(hop, self.path.hops[hop].hop.next_wakeup());
+    }
+
+    fn note_drops(&mut self, hop: usize, now: Instant) {
+        for (packet, reason) in self.drops.drain() {
+            let event = Event::Dropped { packet: id(&packet), hop: hop as u16, reason, sojourn: packet.sojourn };
+            self.journal.note(now, &event);
+        }
+    }
+
+    /// Notes what waits in the queues at the end of an interval.
+    fn sample(&mut self, now: Instant) -> Option<Instant> {
+        for hop in 0..self.path.hops.len() {
+            let backlog = self.path.hops[hop].hop.backlog(now, &mut self.drops);
+            self.note_drops(hop, now);
+            self.journal.note(now, &Event::Backlog { hop: hop as u16, backlog });
+        }
+        self.interval.map(|interval| now + interval)
+    }
+
+    /// Ends the run, and returns what went through each hop.
+    pub(super) fn finish(mut self) -> Result<Vec<HopAccount>, RunError> {
+        let end = self.end;
+        for hop in 0..self.path.hops.len() {
+            self.path.hops[hop].hop.backlog(end, &mut self.drops);
+            self.note_drops(hop, end);
+        }
+        self.journal.finish()?;
+        Ok(self.path.hops.iter_mut().map(|hop| hop.account(end)).collect())
+    }
+}
+
+/// What the log keeps of a segment.
+fn header(whole: &SuperPacket, segment: u16, size: usize) -> TransportHeader {
+    let mut bytes = [0; TRANSPORT_BYTES + 4];
+    whole.transport(segment, &mut bytes);
+    let protocol = match whole.headers.transport {
+        Transport::Tcp => Protocol::Tcp,
+        Transport::Udp => Protocol::Udp,
+        Transport::Other(_) => Protocol::Other,
+    };
+    TransportHeader {
+        protocol,
+        length: (size - whole.headers.transport_at) as u16,
+        source_port: whole.headers.ports[0],
+        destination_port: whole.headers.ports[1],
+        bytes: std::array::from_fn(|index| bytes[index + 4]),
+    }
+}

@@ -1,0 +1,198 @@
+//! IP, TCP and UDP headers, as far as the emulator reads and writes them (RFC 791, 8200, 9293, 768).
+
+use bakeoff_core::packet::Ecn;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const IPV6_HEADER: usize = 40;
+/// Offset of the checksum in a TCP header.
+pub(super) const TCP_CHECKSUM: usize = 16;
+pub(super) const FIN: u8 = 1;
+pub(super) const PSH: u8 = 8;
+pub(super) const CWR: u8 = 0x80;
+
+/// The transport protocol of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    Tcp,
+    Udp,
+    Other(u8),
+}
+
+/// What the headers of a packet say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Headers {
+    pub(super) is_v6: bool,
+    pub(super) transport: Transport,
+    /// Where the transport's header begins.
+    pub(super) transport_at: usize,
+    /// Where the payload begins.
+    pub(super) payload_at: usize,
+    /// Routers that the packet may still pass.
+    pub(super) hop_limit: u8,
+    pub(super) ecn: Ecn,
+    /// Ports of sender and receiver; zero if the transport has none.
+    pub(super) ports: [u16; 2],
+    /// Whether it goes to a group and not to a host.
+    pub(super) is_multicast: bool,
+}
+
+pub(super) fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn put_word(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+impl Headers {
+    /// Reads an IP packet; `None` if it is none, or ends within its headers.
+    pub(super) fn read(packet: &[u8]) -> Option<Self> {
+        let version = packet.first()? >> 4;
+        let is_v6 = version == 6;
+        let (transport_at, protocol) = match version {
+            4 => (usize::from(packet[0] & 15) * 4, *packet.get(9)?),
+            6 => (IPV6_HEADER, *packet.get(6)?),
+            _ => return None,
+        };
+        if transport_at < 20 || packet.len() < transport_at {
+            return None;
+        }
+        let (transport, length) = match protocol {
+            TCP => (Transport::Tcp, usize::from(packet.get(transport_at + 12)? >> 4) * 4),
+            UDP => (Transport::Udp, 8),
+            other => (Transport::Other(other), 0),
+        };
+        let payload_at = transport_at + length;
+        if packet.len() < payload_at {
+            return None;
+        }
+        let traffic_class = if is_v6 { packet[0] << 4 | packet[1] >> 4 } else { packet[1] };
+        let has_ports = length >= 4;
+        Some(Self {
+            is_v6,
+            transport,
+            transport_at,
+            payload_at,
+            hop_limit: packet[if is_v6 { 7 } else { 8 }],
+            ecn: Ecn::from_bits(traffic_class),
+            ports: if has_ports { [word(packet, transport_at), word(packet, transport_at + 2)] } else { [0; 2] },
+            is_multicast: if is_v6 { packet[24] == 0xff } else { packet[16] >> 4 == 14 },
+        })
+    }
+
+    /// Writes the ECN codepoint into the IP header.
+    pub(super) fn write_ecn(&self, packet: &mut [u8], ecn: Ecn) {
+        if self.is_v6 {
+            packet[1] = packet[1] & !0x30 | ecn.bits() << 4;
+        } else {
+            packet[1] = packet[1] & !3 | ecn.bits();
+        }
+    }
+
+    /// Writes the length of the packet into the IP header.
+    pub(super) fn write_length(&self, packet: &mut [u8], length: usize) {
+        if self.is_v6 {
+            put_word(packet, 4, (length - IPV6_HEADER) as u16);
+        } else {
+            put_word(packet, 2, length as u16);
+        }
+    }
+
+    /// Adds to the identification of an IPv4 header.
+    pub(super) fn add_to_identification(&self, packet: &mut [u8], count: u16) {
+        if !self.is_v6 {
+            put_word(packet, 4, word(packet, 4).wrapping_add(count));
+        }
+    }
+
+    /// Writes the checksum of an IPv4 header; IPv6 has none.
+    pub(super) fn write_ip_checksum(&self, packet: &mut [u8]) {
+        if !self.is_v6 {
+            put_word(packet, 10, 0);
+            let checksum = !folded(sum(&packet[..self.transport_at]));
+            put_word(packet, 10, checksum);
+        }
+    }
+
+    /// Writes what the checksum of a TCP packet of this length begins with, the sum of its pseudo-header, for the kernel
+    /// to complete.
+    pub(super) fn write_partial_checksum(&self, packet: &mut [u8], length: usize) {
+        let addresses = if self.is_v6 { &packet[8..IPV6_HEADER] } else { &packet[12..20] };
+        let total = sum(addresses) + u32::from(TCP) + (length - self.transport_at) as u32;
+        put_word(packet, self.transport_at + TCP_CHECKSUM, folded(total));
+    }
+}
+
+/// The sum of 16-bit words in network order (RFC 1071); the length is even.
+fn sum(bytes: &[u8]) -> u32 {
+    bytes.as_chunks().0.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum()
+}
+
+fn folded(mut sum: u32) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example header of RFC 1071's neighbours: total length 115, TTL 64, UDP, checksum 0xb861.
+    const EXAMPLE: [u8; 28] = [
+        0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7, 0x27, 0x10,
+        0x9c, 0x40, 0, 8, 0, 0,
+    ];
+
+    #[test]
+    fn the_checksum_is_that_of_a_known_header() {
+        let mut packet = EXAMPLE;
+        let headers = Headers::read(&packet).unwrap();
+        packet[10..12].fill(0);
+        headers.write_ip_checksum(&mut packet);
+        assert_eq!(packet, EXAMPLE);
+    }
+
+    #[test]
+    fn ports_and_places_are_read() {
+        let headers = Headers::read(&EXAMPLE).unwrap();
+        assert_eq!(headers.ports, [10_000, 40_000]);
+        assert_eq!((headers.transport_at, headers.payload_at, headers.hop_limit), (20, 28, 64));
+        assert!(!headers.is_multicast && !headers.is_v6);
+    }
+
+    #[test]
+    fn a_mark_changes_two_bits_and_the_checksum() {
+        let mut packet = EXAMPLE;
+        packet[1] = 0b1011_1010;
+        let headers = Headers::read(&packet).unwrap();
+        assert_eq!(headers.ecn, Ecn::Ect0);
+        headers.write_ecn(&mut packet, Ecn::Ce);
+        headers.write_ip_checksum(&mut packet);
+        assert_eq!(packet[1], 0b1011_1011);
+        assert_eq!(folded(sum(&packet[..20])), 0xffff, "a valid header sums to all ones");
+    }
+
+    #[test]
+    fn ipv6_keeps_its_codepoint_across_two_bytes() {
+        let mut packet = [0; 48];
+        packet[0] = 0x6b;
+        packet[1] = 0xa5;
+        packet[6] = UDP;
+        let headers = Headers::read(&packet).unwrap();
+        assert_eq!((headers.ecn, headers.payload_at), (Ecn::Ect0, 48));
+        headers.write_ecn(&mut packet, Ecn::Ce);
+        assert_eq!(packet[..2], [0x6b, 0xb5]);
+    }
+
+    #[test]
+    fn what_is_cut_is_no_packet() {
+        for length in 0..EXAMPLE.len() {
+            assert_eq!(Headers::read(&EXAMPLE[..length]), None, "{length}");
+        }
+        assert_eq!(Headers::read(&[0x15; 40]), None);
+        assert_eq!(Headers::read(&[0x41; 40]), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! The process of the senders and receivers, which is no emulator and has the rights of an ordinary user.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::mpsc;
+
+use bakeoff_core::scenario::{Level, Scenario};
+use bakeoff_core::units::{Duration, Instant};
+
+use crate::error::{Context, RunError};
+use crate::log::{SAMPLES_FILE, SampleRecord};
+use crate::senders::{Hosts, Stage, Watch, open_flows, open_probes};
+use crate::sys::{self, Identity};
+use crate::udp::Clock;
+
+/// Senders of our own report when they stop; that may take a moment.
+const LAST_NEWS: Duration = Duration::from_millis(100);
+
+/// Runs the senders and receivers of a scenario until its end.
+pub(super) fn run(
+    scenario: &Scenario,
+    hosts: &dyn Hosts,
+    run_start: Duration,
+    folder: &Path,
+    identity: Identity,
+) -> Result<(), RunError> {
+    sys::wake_up_on_time().context(|| "setting the timer slack".to_owned())?;
+    let (tell, news) = mpsc::channel();
+    let writing = || format!("writing {SAMPLES_FILE}");
+    let mut log = BufWriter::new(File::create(folder.join(SAMPLES_FILE)).context(writing)?);
+    let stage = Stage { scenario, hosts, run_start, news: &tell };
+    let mut senders = Watch::new(scenario, open_flows(stage)?);
+    open_probes(stage)?;
+    sys::become_ordinary(identity).context(|| "giving up the rights of root".to_owned())?;
+
+    let mut write = |samples: Vec<SampleRecord>| {
+        samples.iter().try_for_each(|sample| log.write_all(&sample.encode()).context(writing))
+    };
+    let clock = Clock::new(run_start);
+    let end = Instant::from_nanos(scenario.duration_ns);
+    let interval = Duration::from_nanos(scenario.record.interval_ns);
+    let mut next_sample = (scenario.record.level >= Level::Series).then_some(Instant::ZERO + interval);
+    loop {
+        let now = [senders.next_stop(), next_sample].into_iter().flatten().fold(end, Instant::min);
+        sys::sleep_until(clock.monotonic_at(now));
+        write(senders.stop(now)?)?;
+        if next_sample == Some(now) {
+            write(senders.sample(now)?)?;
+            next_sample = Some(now + interval);
+        }
+        write(news.try_iter().collect::<Result<_, _>>()?)?;
+        if now == end {
+            break;
+        }
+    }
+    sys::sleep_until(clock.monotonic_at(end + LAST_NEWS));
+    write(news.try_iter().collect::<Result<_, _>>()?)?;
+    log.flush().context(writing)
+}

@@ -1,0 +1,63 @@
+//! Why a run ended early.
+
+use crate::job::JobError;
+use crate::netlink::NetlinkError;
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The job cannot be run.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The kernel refused a part of the network.
+    #[error("{what}: {error}")]
+    Network {
+        /// Which part.
+        what: String,
+        /// What it said.
+        error: NetlinkError,
+    },
+    /// A system call failed.
+    #[error("{what}: {error}")]
+    System {
+        /// What it was for.
+        what: String,
+        /// What it said.
+        error: std::io::Error,
+    },
+    /// Packets came faster than they could be logged.
+    #[error("{missed} packets were not logged: too many at once")]
+    Missed {
+        /// How many.
+        missed: u32,
+    },
+    /// The senders' process ended early; it has said why.
+    #[error("the senders ended early")]
+    Senders,
+    /// The flow's scheme cannot be had.
+    #[error("flow {flow}: {problem}")]
+    Scheme {
+        /// Number of the flow from 1.
+        flow: usize,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
+
+/// Says what a call to the system was for.
+pub(crate) trait Context<T> {
+    /// Adds it to the error.
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, RunError>;
+}
+
+impl<T> Context<T> for std::io::Result<T> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, RunError> {
+        self.map_err(|error| RunError::System { what: what(), error })
+    }
+}
+
+impl<T> Context<T> for Result<T, NetlinkError> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, RunError> {
+        self.map_err(|error| RunError::Network { what: what(), error })
+    }
+}

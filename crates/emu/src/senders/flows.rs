@@ -1,0 +1,74 @@
+//! The two ends of every flow.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use bakeoff_core::scenario::FlowConfig;
+use bakeoff_core::units::Instant;
+
+use super::{End, Stage, ends, kernel_flow, own_flow};
+use crate::error::{Context, RunError};
+use crate::job::{KERNEL_PREFIX, OWN_PREFIX};
+use crate::log::{RECEIVER_PORT, SENDER_PORT};
+use crate::sys::{TcpOption, TcpSocket};
+
+/// A flow under way.
+pub struct RunningFlow {
+    /// When it connects.
+    pub start: Instant,
+    /// When it falls silent.
+    pub stop: Instant,
+    /// The sending socket if the kernel sends; a scheme of ours falls silent and reports by itself.
+    pub(super) kernel: Option<Arc<TcpSocket>>,
+}
+
+impl RunningFlow {
+    /// Lets none of the sender's packets go further than the first router, from now on.
+    pub fn fall_silent(&self) -> Result<(), RunError> {
+        let Some(socket) = &self.kernel else { return Ok(()) };
+        TcpOption::TimeToLive(1).set(socket.as_fd()).context(|| "stopping a flow".to_owned())
+    }
+}
+
+/// What the ends of a flow need to know.
+pub(super) struct Plan<'a> {
+    pub(super) stage: Stage<'a>,
+    pub(super) index: usize,
+    pub(super) sender: End,
+    pub(super) receiver: End,
+}
+
+impl<'a> Plan<'a> {
+    fn of(stage: Stage<'a>, index: usize) -> Self {
+        let ports = [SENDER_PORT, RECEIVER_PORT].map(|port| port + index as u16);
+        let direction = stage.scenario.flows[index].direction;
+        let [sender, receiver] = ends(stage.hosts.pair_of_flow(index), direction, ports);
+        Self { stage, index, sender, receiver }
+    }
+
+    pub(super) fn flow(&self) -> &'a FlowConfig {
+        &self.stage.scenario.flows[self.index]
+    }
+
+    pub(super) fn scheme_error(&self, problem: String) -> RunError {
+        RunError::Scheme { flow: self.index + 1, problem }
+    }
+}
+
+/// Opens both ends of every flow. The receivers wait for connections, the senders for their time.
+pub fn open(stage: Stage<'_>) -> Result<Vec<RunningFlow>, RunError> {
+    (0..stage.scenario.flows.len())
+        .map(|index| {
+            let plan = Plan::of(stage, index);
+            let scheme = &plan.flow().scheme;
+            let kernel = if let Some(scheme) = scheme.strip_prefix(OWN_PREFIX) {
+                own_flow::open(&plan, scheme)?;
+                None
+            } else {
+                let controller = scheme.strip_prefix(KERNEL_PREFIX).unwrap_or(scheme);
+                Some(kernel_flow::open(&plan, controller)?)
+            };
+            Ok(RunningFlow { start: stage.scenario.start_of(index), stop: stage.scenario.stop_of(index), kernel })
+        })
+        .collect()
+}

@@ -1,0 +1,124 @@
+//! Processes: their families, their rights and their priority.
+
+use std::ffi::c_int;
+use std::io;
+
+use bakeoff_core::units::Duration;
+
+use super::checked;
+
+/// The number of a process.
+pub type ProcessId = libc::pid_t;
+
+/// The rights of an ordinary user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the user.
+    pub user: u32,
+    /// Number of the group.
+    pub group: u32,
+}
+
+/// Whether this process has all rights.
+#[expect(unsafe_code, reason = "geteuid(2)")]
+pub fn is_root() -> bool {
+    // SAFETY: no memory is passed.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Kills this process when the one that started it ends, however that ends.
+#[expect(unsafe_code, reason = "prctl(2)")]
+pub fn die_with_parent() -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(|_| ())
+}
+
+/// The next process to be started is the first of a family of its own: when it ends, all of them end.
+#[expect(unsafe_code, reason = "unshare(2)")]
+pub fn found_family() -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWPID) }).map(|_| ())
+}
+
+/// Splits this process, which must have one thread only, in two: the child gets `None`.
+#[expect(unsafe_code, reason = "fork(2)")]
+pub fn fork() -> io::Result<Option<ProcessId>> {
+    // SAFETY: with one thread, the child finds everything as the parent left it.
+    let child = checked(unsafe { libc::fork() })?;
+    Ok((child > 0).then_some(child))
+}
+
+/// Waits for a child to end; its exit code, or 128 and the number of the signal that ended it.
+#[expect(unsafe_code, reason = "waitpid(2)")]
+pub fn wait(child: ProcessId) -> io::Result<u8> {
+    let mut status: c_int = 0;
+    // SAFETY: the number lives across the call.
+    while let Err(error) = checked(unsafe { libc::waitpid(child, &raw mut status, 0) }) {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(exit_code(status))
+}
+
+/// The exit code of a child that has ended; `None` while it has not.
+#[expect(unsafe_code, reason = "waitpid(2)")]
+pub fn has_ended(child: ProcessId) -> io::Result<Option<u8>> {
+    let mut status: c_int = 0;
+    // SAFETY: the number lives across the call.
+    let ended = checked(unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) })?;
+    Ok((ended == child).then(|| exit_code(status)))
+}
+
+fn exit_code(status: c_int) -> u8 {
+    if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) as u8 } else { 128 | libc::WTERMSIG(status) as u8 }
+}
+
+/// Gives up all rights but those of an ordinary user, for all threads and for good.
+#[expect(unsafe_code, reason = "setgroups(2), setresgid(2), setresuid(2), prctl(2)")]
+pub fn become_ordinary(identity: Identity) -> io::Result<()> {
+    let Identity { user, group } = identity;
+    // SAFETY: a list without entries is not read; otherwise no memory is passed.
+    unsafe {
+        checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1_u64, 0_u64, 0_u64, 0_u64))?;
+        checked(libc::setgroups(0, std::ptr::null()))?;
+        checked(libc::setresgid(group, group, group))?;
+        checked(libc::setresuid(user, user, user))?;
+    }
+    // The kernel forgets the wish when a process changes its user.
+    die_with_parent()
+}
+
+/// Lets this thread run before all ordinary ones, and not its children.
+#[expect(unsafe_code, reason = "sched_setscheduler(2)")]
+pub fn run_first(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the structure lives across the call.
+    let done =
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+    checked(done).map(|_| ())
+}
+
+/// Keeps all memory of this process, also what it will ask for, in memory.
+#[expect(unsafe_code, reason = "mlockall(2)")]
+pub fn lock_memory() -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) }).map(|_| ())
+}
+
+/// CPU time of this process, and of its children that have been waited for: user and system.
+#[expect(unsafe_code, reason = "getrusage(2)")]
+pub fn cpu_times() -> io::Result<[[Duration; 2]; 2]> {
+    let mut times = [[Duration::ZERO; 2]; 2];
+    for (time, who) in times.iter_mut().zip([libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN]) {
+        // SAFETY: all-zero bytes are a valid structure, which lives across the call.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            checked(libc::getrusage(who, &raw mut usage))?;
+            usage
+        };
+        *time = [usage.ru_utime, usage.ru_stime]
+            .map(|time| Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64));
+    }
+    Ok(times)
+}

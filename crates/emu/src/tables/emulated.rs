@@ -1,0 +1,260 @@
+//! From the log of an emulated run to the tables that all worlds share: the events, told to the recorder once more.
+
+use std::fs;
+use std::path::Path;
+
+use bakeoff_core::hop::{Count, Link, LinkConfig};
+use bakeoff_core::packet::{Ecn, Packet};
+use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
+use bakeoff_core::scenario::{Level, Scenario};
+use bakeoff_core::traffic::TrafficConfig;
+use bakeoff_core::units::{Bytes, Duration, Instant};
+use serde::Deserialize;
+
+use super::stream::{Application, Load};
+use super::{LogError, read_records, samples, tell_telemetry, timeouts};
+use crate::events::{
+    EVENT_BYTES, EVENTS_FILE, Event, HEADER_BYTES, HEADERS_FILE, PacketId, REPORT_FILE, decode_header,
+};
+use crate::job::{JobError, PROGRAM_PREFIX};
+use crate::log::TransportHeader;
+
+/// Reads the logs that an emulated run left in a folder and makes its tables.
+pub fn from_events(scenario_json: &str, folder: &Path) -> Result<Vec<Table>, LogError> {
+    let scenario = Scenario::from_json(scenario_json).map_err(JobError::from)?;
+    let headers = read_records::<HEADER_BYTES>(&folder.join(HEADERS_FILE))?;
+    let mut headers = headers.as_chunks().0.iter().map(decode_header);
+    let mut replay = Replay::new(&scenario, read_hops(&scenario, folder)?);
+    for record in read_records::<EVENT_BYTES>(&folder.join(EVENTS_FILE))?.as_chunks().0 {
+        let cut = || LogError::Cut { file: folder.join(EVENTS_FILE).display().to_string() };
+        let (time, event) = Event::decode(record).ok_or_else(cut)?;
+        replay.tell(time, event, &mut headers).ok_or_else(cut)?;
+    }
+    replay.finish(&samples(folder)?)
+}
+
+/// What the report says of a hop.
+#[derive(Deserialize)]
+struct HopReport {
+    name: String,
+    accepted: [u64; 2],
+    delivered: [u64; 2],
+    inside: [u64; 2],
+}
+
+/// The part of the report that the tables need.
+#[derive(Deserialize)]
+struct Report {
+    hops: Vec<HopReport>,
+}
+
+/// What passed a hop, and its link unless that is unlimited.
+type Passed = (HopAccount, Option<Link<()>>);
+
+/// The hops of a run.
+fn read_hops(scenario: &Scenario, folder: &Path) -> Result<Vec<Passed>, LogError> {
+    let path = folder.join(REPORT_FILE);
+    let text = fs::read_to_string(&path).and_then(|text| Ok(serde_json::from_str::<Report>(&text)?));
+    let report = text.map_err(|error| LogError::File { file: path.display().to_string(), error })?;
+    let count = |[packets, bytes]: [u64; 2]| Count { packets, bytes };
+    let end = Instant::from_nanos(scenario.duration_ns);
+    let configs = scenario.forward.iter().chain(&scenario.reverse).map(Some).chain(std::iter::repeat(None));
+    let hops = report.hops.into_iter().zip(configs).map(|(hop, config)| {
+        let link = config.filter(|config| config.link != LinkConfig::Unlimited);
+        let mut link = link.map(|config| Link::new(&config.link, scenario.seed, &format!("{}.link", hop.name)));
+        let account = HopAccount {
+            accepted: count(hop.accepted),
+            delivered: count(hop.delivered),
+            inside: count(hop.inside),
+            capacity: link.as_mut().and_then(|link| link.capacity(Instant::ZERO, end)),
+            name: hop.name,
+        };
+        (account, link)
+    });
+    Ok(hops.collect())
+}
+
+/// A packet on its way.
+#[derive(Clone, Copy)]
+struct Travelling {
+    sent: Instant,
+    size: Bytes,
+    /// What it is called in the tables.
+    number: u64,
+    queued_for: Duration,
+    ecn: Ecn,
+    is_retransmission: bool,
+    load: Option<Load>,
+    /// The position up to which it acknowledges.
+    acknowledges: u64,
+}
+
+/// A flow as the log tells of it.
+struct Flow {
+    application: Application,
+    retransmissions: u64,
+    completed: Option<Instant>,
+    /// Size of a finite transfer.
+    transfer: Option<u64>,
+}
+
+struct Replay<'a> {
+    scenario: &'a Scenario,
+    recorder: Recorder,
+    hops: Vec<Passed>,
+    flows: Vec<Flow>,
+    /// Packets sent, per flow or probe: acks and data.
+    packets: Vec<[Vec<Travelling>; 2]>,
+    next_interval: Instant,
+}
+
+impl<'a> Replay<'a> {
+    fn new(scenario: &'a Scenario, hops: Vec<Passed>) -> Self {
+        let (flows, probes) = (scenario.flows.len(), scenario.probes.len());
+        let recorder = Recorder::new(scenario.record, hops.len(), flows, probes);
+        let flow = |config: &bakeoff_core::scenario::FlowConfig| Flow {
+            application: Application::new(config.mss_bytes, config.scheme.starts_with(PROGRAM_PREFIX)),
+            retransmissions: 0,
+            completed: None,
+            transfer: match config.traffic {
+                TrafficConfig::Finite { size_bytes } => Some(size_bytes),
+                _ => None,
+            },
+        };
+        Self {
+            scenario,
+            next_interval: Instant::ZERO + recorder.interval(),
+            recorder,
+            hops,
+            flows: scenario.flows.iter().map(flow).collect(),
+            packets: vec![[const { Vec::new() }; 2]; flows + probes],
+        }
+    }
+
+    /// Tells the recorder of an event; `None` if the log does not fit together.
+    fn tell(&mut self, time: Instant, event: Event, headers: &mut impl Iterator<Item = TransportHeader>) -> Option<()> {
+        self.end_intervals_before(time);
+        match event {
+            Event::Sent { packet, ecn, size } => self.sent(time, packet, ecn, size, &headers.next()?),
+            Event::LeftHop { packet, hop, sojourn, ecn, is_last } => {
+                let travelling = self.packet_mut(packet)?;
+                travelling.queued_for += sojourn;
+                travelling.ecn = ecn;
+                let as_recorded = recorded(packet, *travelling, sojourn);
+                self.recorder.leaves_hop(usize::from(hop), &as_recorded);
+                if is_last {
+                    self.recorder.is_received(&as_recorded, time);
+                    self.arrived(packet, time);
+                }
+                Some(())
+            }
+            Event::Dropped { packet, hop, reason, sojourn } => {
+                let travelling = *self.packet_mut(packet)?;
+                self.recorder.is_dropped(usize::from(hop), &recorded(packet, travelling, sojourn), reason);
+                Some(())
+            }
+            Event::Backlog { hop, backlog } => {
+                let interval = self.recorder.interval();
+                let (account, link) = self.hops.get_mut(usize::from(hop))?;
+                let capacity = link.as_mut().and_then(|link| link.capacity(time - interval, time));
+                self.recorder.sample_hop(&account.name, HopSample { backlog, capacity }, time);
+                Some(())
+            }
+        }
+    }
+
+    fn packet_mut(&mut self, packet: PacketId) -> Option<&mut Travelling> {
+        let of_flow = self.packets.get_mut(packet.flow.0 as usize)?;
+        of_flow[usize::from(packet.is_data_direction)].get_mut(packet.number as usize)
+    }
+
+    fn sent(&mut self, time: Instant, packet: PacketId, ecn: Ecn, size: u16, header: &TransportHeader) -> Option<()> {
+        let mut travelling = Travelling {
+            sent: time,
+            size: Bytes::new(u64::from(size)),
+            number: u64::from(packet.number),
+            queued_for: Duration::ZERO,
+            ecn,
+            is_retransmission: false,
+            load: None,
+            acknowledges: 0,
+        };
+        match self.flows.get_mut(packet.flow.0 as usize) {
+            None => travelling.number = request_of(header),
+            Some(flow) if packet.is_data_direction => {
+                (travelling.load, travelling.is_retransmission) = flow.application.sent(header);
+                flow.retransmissions += u64::from(travelling.is_retransmission);
+            }
+            Some(flow) => {
+                if flow.transfer.is_some() {
+                    travelling.acknowledges = flow.application.acknowledged(header);
+                }
+            }
+        }
+        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO));
+        let sent = &mut self.packets.get_mut(packet.flow.0 as usize)?[usize::from(packet.is_data_direction)];
+        sent.push(travelling);
+        (sent.len() == packet.number as usize + 1).then_some(())
+    }
+
+    /// A packet is at its host.
+    fn arrived(&mut self, packet: PacketId, time: Instant) {
+        let Some(travelling) = self.packet_mut(packet).map(|travelling| *travelling) else { return };
+        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return };
+        if let Some(load) = travelling.load {
+            flow.application.arrived(load);
+        }
+        if flow.transfer.is_some_and(|size| travelling.acknowledges >= size) {
+            flow.completed.get_or_insert(time);
+        }
+    }
+
+    /// Notes what applications have at the end of every interval before `time`.
+    fn end_intervals_before(&mut self, time: Instant) {
+        while self.next_interval < time {
+            let now = self.next_interval;
+            self.next_interval += self.recorder.interval();
+            if self.scenario.record.level < Level::Series || now.as_nanos() > self.scenario.duration_ns {
+                continue;
+            }
+            for (index, flow) in self.flows.iter().enumerate() {
+                if self.scenario.start_of(index) <= now {
+                    self.recorder.sample_goodput(index, Bytes::new(flow.application.bytes()), now);
+                }
+            }
+        }
+    }
+
+    fn finish(mut self, samples: &[crate::log::SampleRecord]) -> Result<Vec<Table>, LogError> {
+        self.end_intervals_before(Instant::from_nanos(self.scenario.duration_ns + 1));
+        tell_telemetry(&mut self.recorder, self.scenario.record.level, samples);
+        let account = |(index, flow): (usize, &Flow)| FlowAccount {
+            start: self.scenario.start_of(index),
+            stop: self.scenario.stop_of(index),
+            goodput: Bytes::new(flow.application.bytes()),
+            retransmissions: flow.retransmissions,
+            timeouts: timeouts(samples, index),
+            completed: flow.completed,
+        };
+        let flows: Vec<_> = self.flows.iter().enumerate().map(account).collect();
+        let hops: Vec<_> = self.hops.into_iter().map(|(account, _)| account).collect();
+        self.recorder.check(&hops).map_err(LogError::Conservation)?;
+        Ok(self.recorder.tables(&hops, &flows))
+    }
+}
+
+/// The packet as the recorder wants it.
+fn recorded(packet: PacketId, travelling: Travelling, sojourn: Duration) -> Packet<()> {
+    let Travelling { sent, size, number, .. } = travelling;
+    let mut recorded = Packet::new(packet.flow, packet.is_data_direction, number, size, sent, ());
+    recorded.ecn = travelling.ecn;
+    recorded.is_retransmission = travelling.is_retransmission;
+    recorded.queued_for = travelling.queued_for;
+    recorded.sojourn = sojourn;
+    recorded
+}
+
+/// The number of the request that a probe's packet is or answers, which stands behind the length and checksum of UDP.
+pub(super) fn request_of(header: &TransportHeader) -> u64 {
+    u64::from_be_bytes(std::array::from_fn(|index| header.bytes[4 + index]))
+}

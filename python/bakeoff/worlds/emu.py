@@ -1,0 +1,115 @@
+"""The emulated world: one run in real time, with real senders on this machine and our own path between them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff import _core
+from bakeoff.errors import RunFailed
+from bakeoff.experiment import estimate
+from bakeoff.worlds import frames, names, privilege, processes, scratch, trust
+from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bakeoff.experiment import PlannedRun
+    from bakeoff.experiment.estimate import Cost
+
+MOST_JOBS = 1
+"""Runs in real time would disturb each other."""
+
+_EMULATOR = Path(__file__).resolve().parents[1] / "_emulator"
+_JOB = "job.json"
+_REPORT = "report.json"
+_OWN_WORDS = "bakeoff-emulator: "
+_QUOTED_LINES = 3
+# Beside the run itself: namespaces, devices, the last packets, and tables from the log.
+_OVERHEAD_S = 0.6
+_PACKETS_PER_TABLE_SECOND = 1e6
+# An emulator that has not ended by then never will.
+_PATIENCE_S = 30.0
+_MEMORY_BYTES_PER_PACKET = 300
+
+
+def execute(run: PlannedRun) -> Outcome:
+    """Runs a scenario between real senders.
+
+    Raises:
+        RunFailed: the emulator cannot be started.
+        RunStopped: the run failed; what the emulator said is quoted.
+        RunInvalid: the run cannot be trusted: packets were late, or do not add up.
+    """
+    job = json.dumps(names.for_host(run.scenario))
+    with processes.folder() as place:
+        (place / _JOB).write_text(job, encoding="utf-8")
+        command = [str(_EMULATOR), str(place)]
+        with processes.started(command, place, privilege.environment()) as process:
+            watched = processes.watch(process, run.scenario["duration_ns"] / 1e9 + _PATIENCE_S)
+        outcome = Outcome(cpu_s=watched.cpu_s, console=watched.console)
+        if watched.status != 0:
+            raise RunStopped(_problem(watched), outcome)
+        report = json.loads((place / _REPORT).read_text(encoding="utf-8"))
+        outcome = replace(outcome, measurements=report)
+        if (problem := trust.problem(run.scenario, report)) is not None:
+            raise RunInvalid(problem, outcome)
+        try:
+            tables = _core.tables_from_events(job, str(place))["tables"]
+        except _core.ConservationError as error:
+            raise RunInvalid(str(error), outcome) from error
+    return replace(outcome, tables=frames.of_core(tables), console=())
+
+
+def check(scenario: Mapping[str, Any]) -> None:
+    """Checks, before anything is run, that this machine can run a scenario.
+
+    Raises:
+        RunStopped: it cannot; the message names the key, and what would be right.
+    """
+    try:
+        _core.check_emulated(json.dumps(names.for_host(scenario)))
+    except _core.ScenarioError as error:
+        raise RunStopped(str(error)) from error
+
+
+def prepare() -> None:
+    """Looks for what the emulator needs, and removes what those that were killed have left.
+
+    Raises:
+        RunFailed: this user may not, this machine cannot, or another emulated experiment is under way.
+    """
+    privilege.check()
+    if not _EMULATOR.is_file():
+        raise RunFailed("the emulator is missing; start ./bakeoff once to compile it")
+    privilege.take_machine()
+    scratch.sweep()
+
+
+def cost(scenario: Mapping[str, Any]) -> Cost:
+    """What one run costs; time passes as it does."""
+    simulated = estimate.cost(scenario)
+    tables_s = simulated.packets / _PACKETS_PER_TABLE_SECOND
+    return replace(
+        simulated,
+        cpu_s=scenario["duration_ns"] / 1e9 + _OVERHEAD_S + tables_s,
+        memory_bytes=simulated.memory_bytes + _MEMORY_BYTES_PER_PACKET * simulated.packets,
+    )
+
+
+def stop() -> None:
+    """Ends the emulator at once, and with it everything that it has started."""
+    processes.stop()
+
+
+def _problem(watched: processes.Watched) -> str:
+    """One sentence about an emulator that did not do its job; the first thing it said is the cause."""
+    own = [line.removeprefix(_OWN_WORDS) for line in watched.console if line.startswith(_OWN_WORDS)]
+    if own:
+        return own[0]
+    last = " / ".join(watched.console[-_QUOTED_LINES:]) or "it printed nothing"
+    if watched.has_hung:
+        return f"the emulator hung and was stopped; its last lines: {last}"
+    return f"the emulator ended early (status {watched.status}); its last lines: {last}"

@@ -1,0 +1,61 @@
+"""What the emulated world needs of this machine: the rights, the devices, and the machine for itself."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from bakeoff.errors import RunFailed
+
+TUN = Path("/dev/net/tun")
+_RUN = Path("/run")
+_LOCK = "bakeoff-emu.lock"
+
+_held: list[int] = []
+
+
+def check() -> None:
+    """Checks that this user and machine can emulate.
+
+    Raises:
+        RunFailed: not so; the message says what to do.
+    """
+    if platform.system() != "Linux":
+        raise RunFailed("the emu world needs Linux; --world sim runs everywhere")
+    if os.geteuid() != 0:
+        raise RunFailed(
+            "the emu world makes network namespaces and TUN devices, which takes root: "
+            "run it with sudo (senders get your own rights back), or use --world sim"
+        )
+    if not TUN.is_char_device():
+        raise RunFailed(f"the emu world needs {TUN}, which is missing: modprobe tun, or let the container have it")
+
+
+def take_machine() -> None:
+    """Keeps other emulated experiments off this machine until this process ends.
+
+    Raises:
+        RunFailed: another one is under way.
+    """
+    if _held:
+        return
+    folder = _RUN if os.access(_RUN, os.W_OK) else Path(tempfile.gettempdir())
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise RunFailed(
+            "another emulated experiment is under way on this machine, and the two would disturb each other: "
+            "wait for it to end"
+        ) from None
+    _held.append(lock)
+
+
+def environment() -> dict[str, str]:
+    """The variables of the emulator: none but who called sudo, whose rights the senders get."""
+    known = {name: os.environ[name] for name in ("SUDO_UID", "SUDO_GID") if name in os.environ}
+    return {"PATH": os.environ.get("PATH", os.defpath), **known}
