@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
@@ -13,17 +13,20 @@ from bakeoff.experiment.base import nearest
 from bakeoff.experiment.units import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 OWN = "own:"
 """Before the name of a scheme: bakeoff's own, in every world."""
 KERNEL = "kernel:"
 """Before the name of a scheme: the kernel's, in worlds that have one."""
 
+PROGRAM = "program:"
+"""Before the name of a program of the experiment file, which sends and receives by itself."""
+
 
 def plain(scheme: str) -> str:
     """The name of a scheme without the word that says whose it is."""
-    return scheme.removeprefix(OWN).removeprefix(KERNEL)
+    return scheme.removeprefix(OWN).removeprefix(KERNEL).removeprefix(PROGRAM)
 
 
 KERNEL_CONTROLLERS = (
@@ -103,10 +106,23 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Schemes and queues by name."""
+    """Schemes and queues by name, and what an experiment file brings along.
+
+    Attributes:
+        schemes: of the core.
+        queues: of the core.
+        programs: names of the file's programs.
+        controllers: names of the kernel's controllers, and of those that the file brings.
+    """
 
     schemes: Mapping[str, Entry]
     queues: Mapping[str, Entry]
+    programs: tuple[str, ...] = ()
+    controllers: tuple[str, ...] = KERNEL_CONTROLLERS
+
+    def declared(self, programs: Iterable[str], controllers: Iterable[str]) -> Catalogue:
+        """With the programs and controllers of an experiment file."""
+        return replace(self, programs=tuple(programs), controllers=(*KERNEL_CONTROLLERS, *controllers))
 
     def check_scheme(self, name: str) -> None:
         """Checks the name of a scheme.
@@ -115,9 +131,13 @@ class Catalogue:
             UserError: it is unknown; the message lacks the place.
         """
         if name.startswith(KERNEL):
-            plain, known = name.removeprefix(KERNEL), KERNEL_CONTROLLERS
+            plain, known = name.removeprefix(KERNEL), self.controllers
             if plain not in known:
                 raise UserError(f"{shown(name)} is not a controller of the kernel; {nearest(plain, known)}")
+        elif name.startswith(PROGRAM):
+            if (program := name.removeprefix(PROGRAM)) not in self.programs:
+                hint = nearest(program, self.programs) if self.programs else f"add a table [program.{program}]"
+                raise UserError(f"{shown(name)} is not a program of this file; {hint}")
         elif name.removeprefix(OWN) not in self.schemes:
             raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), self.schemes)}")
 
@@ -127,7 +147,7 @@ class Catalogue:
         Raises:
             UserError: the scheme has no such parameter, or not with this value; the message lacks the place.
         """
-        if scheme.startswith(KERNEL):
+        if scheme.startswith((KERNEL, PROGRAM)):
             raise UserError(f"{scheme} takes no parameters; remove it")
         known = {parameter.name: parameter for parameter in self.schemes[scheme.removeprefix(OWN)].parameters}
         if name not in known:

@@ -151,6 +151,7 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     written = matrix.parse(raw.get("matrix"), found.name)
     settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
     axes = matrix.parse(raw.pop("matrix", None), found.name)
+    catalogue = catalogue.declared(*(_names(raw.get(table)) for table in ("program", "controller")))
     _check_values(axes, catalogue, found.name)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
     first = _cell(stripped, settings, axes, next(matrix.cells(axes)), catalogue)
@@ -197,6 +198,11 @@ def _blamed(key: str, touched: Sequence[tuple[str, str]], name: str) -> str:
         if f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}."):
             return f"{origin}: "
     return f"{name}: " if key else name
+
+
+def _names(table: Any) -> list[str]:
+    """The keys of a table of the file, which may be anything as long as it is not checked."""
+    return [str(key) for key in table] if isinstance(table, dict) else []
 
 
 def _check_values(axes: Sequence[Axis], catalogue: Catalogue, name: str) -> None:

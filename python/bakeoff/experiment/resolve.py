@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
+from bakeoff.experiment.catalogue import KERNEL, PROGRAM
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
     HEADER_BYTES,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from bakeoff.experiment.catalogue import Catalogue
     from bakeoff.experiment.probe import Probe
+    from bakeoff.experiment.program import Program
     from bakeoff.experiment.schema import ExperimentFile
 
 
@@ -106,8 +108,30 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
         "reverse": hops["reverse"],
         "flows": flows,
     }
-    # Without probes a scenario is what it was before there were any, and so is what identifies it.
-    return resolved | {"probes": probes} if probes else resolved
+    # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
+    optional = {"probes": probes, **_emulated(experiment, folder)}
+    return resolved | {name: value for name, value in optional.items() if value}
+
+
+def _emulated(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
+    """What only the emulated world understands: the programs and controllers that flows use, and its options."""
+    used = {flow.scheme for flow in experiment.flow}
+    files = {name: str(folder / controller.object) for name, controller in experiment.controller.items()}
+    return {
+        "programs": {
+            name: _program(program, folder)
+            for name, program in experiment.program.items()
+            if f"{PROGRAM}{name}" in used
+        },
+        "controllers": {name: file for name, file in files.items() if f"{KERNEL}{name}" in used},
+        "emulation": {"merge": True} if experiment.emulation.merge else {},
+    }
+
+
+def _program(program: Program, folder: Path) -> dict[str, Any]:
+    if program.wrapper is not None:
+        return {"wrapper": str(folder / program.wrapper)}
+    return {"first": program.first, "sender": program.sender, "receiver": program.receiver}
 
 
 def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:

@@ -9,8 +9,11 @@ from bakeoff.experiment.flow import Flows
 from bakeoff.experiment.limits import MAX_REPEATS
 from bakeoff.experiment.path import Hops, Path
 from bakeoff.experiment.probe import Probes
+from bakeoff.experiment.program import Controller, Emulation, Program
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}(/[a-z0-9][a-z0-9._-]{0,63})?$"
+
+ShortName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,14}$")]
 
 
 class Record(Model):
@@ -68,6 +71,11 @@ class ExperimentFile(Model):
     path: Path = Field(description="hops forward and back")
     flow: Flows = Field(description="the flows")
     probe: Probes = Field([], description="requests beside the flows that measure the round trip")
+    program: dict[ShortName, Program] = Field({}, description="programs of others, as `program:NAME`; only in emu")
+    controller: dict[ShortName, Controller] = Field(
+        {}, description="controllers for the kernel, as `kernel:NAME`; only in emu"
+    )
+    emulation: Emulation = Field(default_factory=Emulation, description="what only the emu world asks")
     claim: list[Claim] = Field([], max_length=1000, description="what the results are expected to show")
 
 

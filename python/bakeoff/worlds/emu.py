@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff import _core
 from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
-from bakeoff.worlds import frames, names, privilege, processes, scratch, trust
+from bakeoff.worlds import controllers, frames, names, privilege, processes, programs, scratch, trust
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ def execute(run: PlannedRun) -> Outcome:
         RunStopped: the run failed; what the emulator said is quoted.
         RunInvalid: the run cannot be trusted: packets were late, or do not add up.
     """
-    job = json.dumps(names.for_host(run.scenario))
-    with processes.folder() as place:
-        (place / _JOB).write_text(job, encoding="utf-8")
+    scenario = names.for_host(run.scenario)
+    job = {"scenario": scenario, "merge": _merges(run.scenario), "programs": programs.of(run.scenario)}
+    with processes.folder() as place, controllers.loaded(run.scenario.get("controllers", {})):
+        (place / _JOB).write_text(json.dumps(job), encoding="utf-8")
         command = [str(_EMULATOR), str(place)]
         with processes.started(command, place, privilege.environment()) as process:
             watched = processes.watch(process, run.scenario["duration_ns"] / 1e9 + _PATIENCE_S)
@@ -57,10 +58,13 @@ def execute(run: PlannedRun) -> Outcome:
         if (problem := trust.problem(run.scenario, report)) is not None:
             raise RunInvalid(problem, outcome)
         try:
-            tables = _core.tables_from_events(job, str(place))["tables"]
+            tables = _core.tables_from_events(json.dumps(scenario), str(place))["tables"]
         except _core.ConservationError as error:
             raise RunInvalid(str(error), outcome) from error
-    return replace(outcome, tables=frames.of_core(tables), console=())
+    result = replace(outcome, tables=frames.of_core(tables), console=())
+    if (silent := programs.silent(scenario, result.tables)) is not None:
+        raise RunStopped(silent, outcome)
+    return result
 
 
 def check(scenario: Mapping[str, Any]) -> None:
@@ -69,6 +73,8 @@ def check(scenario: Mapping[str, Any]) -> None:
     Raises:
         RunStopped: it cannot; the message names the key, and what would be right.
     """
+    programs.check(scenario)
+    controllers.check(scenario.get("controllers", {}))
     try:
         _core.check_emulated(json.dumps(names.for_host(scenario)))
     except _core.ScenarioError as error:
@@ -86,6 +92,7 @@ def prepare() -> None:
         raise RunFailed("the emulator is missing; start ./bakeoff once to compile it")
     privilege.take_machine()
     scratch.sweep()
+    controllers.sweep()
 
 
 def cost(scenario: Mapping[str, Any]) -> Cost:
@@ -102,6 +109,10 @@ def cost(scenario: Mapping[str, Any]) -> Cost:
 def stop() -> None:
     """Ends the emulator at once, and with it everything that it has started."""
     processes.stop()
+
+
+def _merges(scenario: Mapping[str, Any]) -> bool:
+    return bool(scenario.get("emulation", {}).get("merge", False))
 
 
 def _problem(watched: processes.Watched) -> str:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
-from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN
+from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+# What only the emulated world understands; it takes these from a scenario before it comes here.
+_EMULATED = frozenset({"programs", "controllers", "emulation"})
 _OFFERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -43,17 +45,24 @@ def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         RunStopped: a flow asks for a controller that this kernel lacks, or gives one parameters.
     """
-    offered = _offered()
+    offered = (*_offered(), *scenario.get("controllers", ()))
     return _renamed(scenario, lambda number, flow: _on_host(number, flow, offered))
 
 
 def _renamed(scenario: Mapping[str, Any], rename: Callable[[int, Mapping[str, Any]], str]) -> dict[str, Any]:
+    common = {name: value for name, value in scenario.items() if name not in _EMULATED}
     flows = [{**flow, "scheme": rename(number, flow)} for number, flow in enumerate(scenario.get("flows", ()), 1)]
-    return {**scenario, "flows": flows} if "flows" in scenario else dict(scenario)
+    return {**common, "flows": flows} if "flows" in scenario else common
+
+
+def _check_no_program(number: int, name: str, world: str) -> None:
+    if name.startswith(PROGRAM):
+        raise RunStopped(f"flow {number}: {name} is a program of its own, which {world} cannot run; add --world emu")
 
 
 def _simulated(number: int, flow: Mapping[str, Any]) -> str:
     name = str(flow["scheme"])
+    _check_no_program(number, name, "sim")
     if name.startswith(KERNEL):
         plain = name.removeprefix(KERNEL)
         choice = f', or write "{plain}" for bakeoff\'s own' if plain in catalogue.of_core().schemes else ""
@@ -62,11 +71,17 @@ def _simulated(number: int, flow: Mapping[str, Any]) -> str:
 
 
 def _on_kernel(number: int, flow: Mapping[str, Any]) -> str:
+    name = str(flow["scheme"])
+    _check_no_program(number, name, "linux")
+    if name.startswith(KERNEL) and name.removeprefix(KERNEL) not in KERNEL_CONTROLLERS:
+        raise RunStopped(f"flow {number}: {name} is loaded into a running kernel, which only emu has; add --world emu")
     return _with_prefix(number, flow, KERNEL_CONTROLLERS)
 
 
 def _on_host(number: int, flow: Mapping[str, Any], offered: Collection[str]) -> str:
     name = str(flow["scheme"])
+    if name.startswith(PROGRAM):
+        return name
     plain = name.removeprefix(KERNEL)
     if name.startswith(KERNEL) and plain not in offered:
         own = f', or write "{OWN}{plain}" for bakeoff\'s own' if plain in catalogue.of_core().schemes else ""

@@ -12,6 +12,7 @@ from bakeoff.errors import RunFailed
 
 TUN = Path("/dev/net/tun")
 _RUN = Path("/run")
+_NOBODY = 65534
 _LOCK = "bakeoff-emu.lock"
 
 _held: list[int] = []
@@ -53,6 +54,12 @@ def take_machine() -> None:
             "wait for it to end"
         ) from None
     _held.append(lock)
+
+
+def ordinary() -> tuple[int, int]:
+    """User and group that programs of others run as: who called sudo, or nobody."""
+    user, group = (int(os.environ.get(name, "0") or 0) for name in ("SUDO_UID", "SUDO_GID"))
+    return user or _NOBODY, group or _NOBODY
 
 
 def environment() -> dict[str, str]:

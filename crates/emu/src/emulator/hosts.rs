@@ -65,6 +65,8 @@ impl EmulatedHosts {
             let host = host_of(number);
             namespaces.push(NetworkNamespace::create().context(|| "making a network namespace".to_owned())?);
             settings::prepare_host(pairs.has_ecn(host.pair))?;
+            // Connections whose program is gone would keep the namespace for minutes.
+            settings::write("ipv4/tcp_orphan_retries", "1")?;
             devices.push(Tun::open(DEVICE).context(|| "making a TUN device".to_owned())?);
             connect(host, mtu)?;
         }

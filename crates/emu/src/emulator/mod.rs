@@ -11,33 +11,37 @@ mod engine;
 mod exchange;
 mod headers;
 mod hosts;
+mod job;
 mod journal;
 mod lateness;
 mod ownership;
 mod pairs;
+mod programs;
 mod report;
 mod senders;
 mod super_packet;
 mod waiting;
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use bakeoff_core::scenario::Scenario;
 use bakeoff_core::units::{Duration, Instant};
 
 use self::engine::Engine;
 use self::exchange::Exchange;
 use self::hosts::EmulatedHosts;
+use self::job::EmulatorJob;
 use self::journal::Journal;
 use self::ownership::Ownership;
+use self::programs::Place;
 use self::report::{CpuTime, HopReport, Report};
 use crate::error::{Context, RunError};
-use crate::job::JobError;
 use crate::sys::{self, Identity, ProcessId};
 use crate::udp::Clock;
 
-/// The scenario, in the folder of the run.
+/// The job, in the folder of the run.
 pub const JOB_FILE: &str = "job.json";
 /// The run starts this long after everything is ready, so that all its processes are.
 const LEAD: Duration = Duration::from_millis(200);
@@ -46,32 +50,33 @@ const PRIORITY: i32 = 50;
 /// Senders that have not ended this long after the run are no use any more.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Runs the scenario in a folder, and leaves its logs there.
+/// Runs the job in a folder, and leaves its logs there.
 pub fn run(folder: &Path, identity: Identity) -> Result<(), RunError> {
     let json = fs::read_to_string(folder.join(JOB_FILE)).context(|| format!("reading {JOB_FILE}"))?;
-    let scenario = Scenario::from_json(&json).map_err(JobError::from)?;
-    let (hosts, devices) = EmulatedHosts::build(&scenario)?;
-    let run_start = sys::monotonic().context(|| "reading the clock".to_owned())? + LEAD;
-    let forking = || "starting the senders".to_owned();
-    let Some(child) = sys::fork().context(forking)? else {
-        drop(devices);
-        sys::die_with_parent().context(forking)?;
-        return senders::run(&scenario, &hosts, run_start, folder, identity);
-    };
+    let job = EmulatorJob::from_json(&json)?;
+    let (hosts, devices) = EmulatedHosts::build(&job.scenario)?;
+    let hosts = Arc::new(hosts);
+    let lead = if job.programs.is_empty() { LEAD } else { LEAD + programs::HEAD_START };
+    let run_start = sys::monotonic().context(|| "reading the clock".to_owned())? + lead;
     let clock = Clock::new(run_start);
-    let engine = Engine::new(&scenario, Journal::create(folder)?);
-    let ownership = Ownership::new(&scenario, &hosts.pairs);
+    let mut children = vec![start(|| senders::run(&job.scenario, &*hosts, run_start, folder, identity))?];
+    if !job.programs.is_empty() {
+        let place = Place::create(folder, identity)?;
+        children.push(start(|| programs::run(&job.programs, &job.scenario, &hosts, clock, &place))?);
+    }
+    let engine = Engine::new(&job.scenario, Journal::create(folder)?);
+    let ownership = Ownership::new(&job.scenario, &hosts.pairs);
     // A machine that grants neither is only late, and the report says how late.
     let refusal = |done: std::io::Result<()>| done.err().map(|error| error.to_string());
     let locked_memory = refusal(sys::lock_memory());
     let priority = refusal(sys::run_first(PRIORITY).and_then(|()| sys::wake_up_on_time()));
-    let mut exchange = Exchange::new(clock, &devices, ownership, engine, false);
-    let end = Instant::from_nanos(scenario.duration_ns);
-    exchange.run(end, &mut || has_not_failed(child))?;
+    let mut exchange = Exchange::new(clock, &devices, ownership, engine, job.merges);
+    let end = Instant::from_nanos(job.scenario.duration_ns);
+    exchange.run(end, &mut || children.iter().try_for_each(|child| has_not_failed(*child).map(|_| ())))?;
     for (interface, counts) in exchange.interfaces.iter_mut().zip(hosts.counts()?) {
         interface.kernel = counts;
     }
-    wait_for(child, clock, end)?;
+    children.iter().try_for_each(|child| wait_for(*child, clock, end))?;
     let [emulator, senders] = sys::cpu_times().context(|| "reading CPU times".to_owned())?.map(CpuTime::from);
     let report = Report {
         priority,
@@ -86,24 +91,37 @@ pub fn run(folder: &Path, identity: Identity) -> Result<(), RunError> {
     report.write(folder)
 }
 
-fn has_not_failed(child: ProcessId) -> Result<(), RunError> {
+/// Starts a process that does this and ends. It says itself what went wrong.
+fn start(work: impl FnOnce() -> Result<(), RunError>) -> Result<ProcessId, RunError> {
+    let starting = || "starting the senders".to_owned();
+    if let Some(child) = sys::fork().context(starting)? {
+        return Ok(child);
+    }
+    let done = sys::die_with_parent().context(starting).and_then(|()| work());
+    if let Err(error) = &done {
+        let _ = writeln!(io::stdout(), "bakeoff-emulator: {error}");
+    }
+    std::process::exit(done.is_err().into())
+}
+
+/// Whether a process is still at work; an error if it did not end well.
+fn has_not_failed(child: ProcessId) -> Result<bool, RunError> {
     match sys::has_ended(child).context(|| "looking after the senders".to_owned())? {
-        None => Ok(()),
+        None => Ok(true),
+        Some(0) => Ok(false),
         Some(_) => Err(RunError::Senders),
     }
 }
 
-/// Waits for the senders to end, and reports if they did not end well.
+/// Waits for a process to end.
 fn wait_for(child: ProcessId, clock: Clock, end: Instant) -> Result<(), RunError> {
-    let give_up = end + GRACE;
     let mut now = end;
-    while now < give_up {
-        match sys::has_ended(child).context(|| "looking after the senders".to_owned())? {
-            Some(0) => return Ok(()),
-            Some(_) => break,
-            None => now += Duration::from_millis(20),
+    while has_not_failed(child)? {
+        now += Duration::from_millis(20);
+        if now > end + GRACE {
+            return Err(RunError::Senders);
         }
         sys::sleep_until(clock.monotonic_at(now));
     }
-    Err(RunError::Senders)
+    sys::wait(child).context(|| "looking after the senders".to_owned()).map(|_| ())
 }

@@ -8,7 +8,7 @@ use bakeoff_core::units::Instant;
 
 use super::{End, Stage, ends, kernel_flow, own_flow};
 use crate::error::{Context, RunError};
-use crate::job::{KERNEL_PREFIX, OWN_PREFIX};
+use crate::job::{KERNEL_PREFIX, OWN_PREFIX, PROGRAM_PREFIX};
 use crate::log::{RECEIVER_PORT, SENDER_PORT};
 use crate::sys::{TcpOption, TcpSocket};
 
@@ -18,7 +18,7 @@ pub struct RunningFlow {
     pub start: Instant,
     /// When it falls silent.
     pub stop: Instant,
-    /// The sending socket if the kernel sends; a scheme of ours falls silent and reports by itself.
+    /// The sending socket if the kernel sends; others fall silent by themselves.
     pub(super) kernel: Option<Arc<TcpSocket>>,
 }
 
@@ -61,7 +61,9 @@ pub fn open(stage: Stage<'_>) -> Result<Vec<RunningFlow>, RunError> {
         .map(|index| {
             let plan = Plan::of(stage, index);
             let scheme = &plan.flow().scheme;
-            let kernel = if let Some(scheme) = scheme.strip_prefix(OWN_PREFIX) {
+            let kernel = if scheme.starts_with(PROGRAM_PREFIX) {
+                None
+            } else if let Some(scheme) = scheme.strip_prefix(OWN_PREFIX) {
                 own_flow::open(&plan, scheme)?;
                 None
             } else {

@@ -48,6 +48,7 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
     if let Some(clamp) = clamp {
         clamp.set(listener.as_fd()).context(opening)?;
     }
+    TcpOption::Abandoned.set(listener.as_fd()).context(opening)?;
     if flow.traffic == TrafficConfig::Bulk {
         let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
         TcpOption::ReceiveLowAt(bytes).set(listener.as_fd()).context(opening)?;
@@ -73,8 +74,8 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
         .set(socket.as_fd())
         .map_err(|error| plan.scheme_error(format!("this kernel has no controller {controller} ({error})")))?;
     let backlog = if matches!(flow.traffic, TrafficConfig::OnOff { .. }) { ON_OFF_BACKLOG } else { BULK_BACKLOG };
-    let mut options =
-        vec![TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES), TcpOption::NotSentLowAt(backlog)];
+    let segment = TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES);
+    let mut options = vec![segment, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
     if flow.pacing == Pacing::Internal {
         options.push(TcpOption::Paced);
     }

@@ -15,7 +15,7 @@ pub use namespace::{NetworkNamespace, mount, power_off};
 pub use packet::{Batch, Captured, PacketSocket};
 pub use process::{
     Identity, ProcessId, become_ordinary, cpu_times, die_with_parent, fork, found_family, has_ended, is_root,
-    lock_memory, run_first, wait,
+    lock_memory, run_first, signal_group, wait,
 };
 pub use tcp::{TcpInfo, TcpOption, TcpSocket};
 pub use time::{monotonic, realtime, sleep_until, wake_up_on_time};

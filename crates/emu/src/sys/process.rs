@@ -62,12 +62,27 @@ pub fn wait(child: ProcessId) -> io::Result<u8> {
 }
 
 /// The exit code of a child that has ended; `None` while it has not.
-#[expect(unsafe_code, reason = "waitpid(2)")]
+#[expect(unsafe_code, reason = "waitid(2)")]
 pub fn has_ended(child: ProcessId) -> io::Result<Option<u8>> {
-    let mut status: c_int = 0;
-    // SAFETY: the number lives across the call.
-    let ended = checked(unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) })?;
-    Ok((ended == child).then(|| exit_code(status)))
+    // SAFETY: all-zero bytes are a valid structure, which lives across the call.
+    let information = unsafe {
+        let mut information: libc::siginfo_t = std::mem::zeroed();
+        // It stays to be waited for, so that this can be asked again.
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        checked(libc::waitid(libc::P_PID, child as libc::id_t, &raw mut information, options))?;
+        information
+    };
+    // SAFETY: these are the fields that waitid(2) fills.
+    let (ended, status) = unsafe { (information.si_pid(), information.si_status()) };
+    let code = if information.si_code == libc::CLD_EXITED { status as u8 } else { 128 | status as u8 };
+    Ok((ended == child).then_some(code))
+}
+
+/// Sends a signal to all processes of a group.
+#[expect(unsafe_code, reason = "killpg(2)")]
+pub fn signal_group(group: u32, signal: c_int) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::killpg(group as libc::pid_t, signal) }).map(|_| ())
 }
 
 fn exit_code(status: c_int) -> u8 {

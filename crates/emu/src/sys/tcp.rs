@@ -74,6 +74,8 @@ pub enum TcpOption<'a> {
     ReceiveLowAt(u32),
     /// Pace every controller's packets, not only those of controllers with a rate.
     Paced,
+    /// Closing ends the connection at once, and forgets what was not yet delivered.
+    Abandoned,
     /// Time to live of every packet from now on.
     TimeToLive(u32),
 }
@@ -90,6 +92,8 @@ impl TcpOption<'_> {
             Self::ReceiveLowAt(bytes) => set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes.to_ne_bytes()),
             // Any rate but "unlimited" turns the pacing timer on; this one never binds.
             Self::Paced => set_option(socket, libc::SOL_SOCKET, MAX_PACING_RATE, &(u64::MAX - 1).to_ne_bytes()),
+            // `struct linger`: on, and for no time.
+            Self::Abandoned => set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &[1, 0, 0, 0, 0, 0, 0, 0]),
             Self::TimeToLive(hops) => set_option(socket, libc::IPPROTO_IP, libc::IP_TTL, &hops.to_ne_bytes()),
         }
     }

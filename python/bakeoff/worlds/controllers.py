@@ -1,0 +1,120 @@
+"""Controllers that an experiment brings along as BPF objects: in the kernel while a run needs them, and no longer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.worlds.outcome import RunStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_TOOL = "bpftool"
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+# Names of what is loaded, one a file, so that what a killed process leaves is known to be ours.
+_NOTES = Path("/run/bakeoff-controllers")
+_SAID_LINES = 6
+
+
+def check(objects: Mapping[str, str]) -> None:
+    """Looks for the object files and for what loads them.
+
+    Raises:
+        RunStopped: something is missing.
+    """
+    if not objects:
+        return
+    for name, file in objects.items():
+        if not Path(file).is_file():
+            raise RunStopped(f"kernel:{name}: there is no file {file}")
+    if shutil.which(_TOOL) is None:
+        raise RunStopped(f"controllers are loaded with {_TOOL}, which is not there (on Debian: apt install bpftool)")
+
+
+@contextlib.contextmanager
+def loaded(objects: Mapping[str, str]) -> Iterator[None]:
+    """Keeps controllers in the kernel.
+
+    Args:
+        objects: files by the name of the controller in them.
+
+    Raises:
+        RunStopped: the kernel refuses one, or it has another name.
+    """
+    with contextlib.ExitStack() as stack:
+        for name, file in objects.items():
+            stack.enter_context(_loaded(name, file))
+        yield
+
+
+@contextlib.contextmanager
+def _loaded(name: str, file: str) -> Iterator[None]:
+    before = _registered()
+    if name in before:
+        raise RunStopped(f"kernel:{name}: the kernel has a controller of this name already; give yours another one")
+    _NOTES.mkdir(mode=0o700, exist_ok=True)
+    note = _NOTES / name
+    note.touch()
+    try:
+        answer = _bpftool(["struct_ops", "register", file])
+        if answer.returncode != 0:
+            raise RunStopped(f"kernel:{name}: the kernel refuses {file}: {_complaint(answer)}")
+        found = _registered() - before
+        if name not in found:
+            for other in found:
+                _remove(other)
+            has = ", ".join(sorted(found)) or "none"
+            raise RunStopped(f"kernel:{name}: {file} has no controller of this name; it has {has}")
+        yield
+    finally:
+        _remove(name)
+        note.unlink(missing_ok=True)
+
+
+def sweep() -> list[str]:
+    """Removes the controllers that a killed process has left, and returns their names."""
+    if not _NOTES.is_dir() or shutil.which(_TOOL) is None:
+        return []
+    left = [note.name for note in _NOTES.iterdir()]
+    there = _registered()
+    for name in left:
+        if name in there:
+            _remove(name)
+        (_NOTES / name).unlink(missing_ok=True)
+    return [name for name in left if name in there]
+
+
+def _registered() -> frozenset[str]:
+    """Names of the kernel's controllers, those that were loaded from objects among them."""
+    try:
+        return frozenset(_AVAILABLE.read_text(encoding="ascii").split())
+    except OSError:
+        return frozenset()
+
+
+def _remove(name: str) -> None:
+    _bpftool(["struct_ops", "unregister", "name", name])
+
+
+def _bpftool(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    with tempfile.TemporaryDirectory() as home:
+        return subprocess.run(  # noqa: S603 - our own words
+            [_TOOL, *words],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home},
+        )
+
+
+def _complaint(answer: subprocess.CompletedProcess[Any]) -> str:
+    """The last lines of what the verifier or the loader said."""
+    lines = [line.strip() for line in (answer.stderr + answer.stdout).splitlines() if line.strip()]
+    return " / ".join(lines[-_SAID_LINES:]) or f"{_TOOL} ended with status {answer.returncode}"

@@ -1,0 +1,105 @@
+"""Programs of others that send and receive by themselves: what the emulator is told of them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.experiment.catalogue import PROGRAM
+from bakeoff.worlds import privilege
+from bakeoff.worlds.outcome import RunStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+# How long a wrapper may take to say which end runs first.
+_PATIENCE_S = 20.0
+_SIDES = ("sender", "receiver")
+
+
+def of(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The programs of a scenario by flow, as the emulator wants them.
+
+    Raises:
+        RunStopped: a wrapper does not say which end runs first.
+    """
+    commands = {name: _commands(name, program) for name, program in scenario.get("programs", {}).items()}
+    return [{"flow": number - 1, **commands[name]} for number, name in _flows(scenario)]
+
+
+def check(scenario: Mapping[str, Any]) -> None:
+    """Looks for the programs of a scenario, before anything is run.
+
+    Raises:
+        RunStopped: one is missing or cannot be started; the message names it.
+    """
+    declared = scenario.get("programs", {})
+    for number, name in _flows(scenario):
+        program = declared[name]
+        for word in {program["wrapper"]} if "wrapper" in program else {program[side][0] for side in _SIDES}:
+            if shutil.which(word) is None:
+                place = Path(word)
+                state = (
+                    "cannot be executed (chmod +x)" if place.is_file() else "is not there: install it, or mend its path"
+                )
+                raise RunStopped(f"flow {number}: {PROGRAM}{name}: {word} {state}")
+
+
+def silent(scenario: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> str | None:
+    """One sentence about the first program whose sender has sent nothing; None if all have."""
+    sent = dict(tables["flows"].select("flow", "sent_packets").iter_rows())
+    for number, name in _flows(scenario):
+        if sent.get(number) == 0:
+            return f"flow {number}: the sender of {PROGRAM}{name} sent nothing; run its command by hand to see why"
+    return None
+
+
+def _flows(scenario: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    for number, flow in enumerate(scenario["flows"], 1):
+        if flow["scheme"].startswith(PROGRAM):
+            yield number, flow["scheme"].removeprefix(PROGRAM)
+
+
+def _commands(name: str, program: Mapping[str, Any]) -> dict[str, Any]:
+    if "wrapper" not in program:
+        return dict(program)
+    wrapper = program["wrapper"]
+    first = _first(name, wrapper)
+    second = "sender" if first == "receiver" else "receiver"
+    return {
+        "first": first,
+        first: [wrapper, first, "{port}"],
+        second: [wrapper, second, "{address}", "{port}"],
+    }
+
+
+def _first(name: str, wrapper: str) -> str:
+    """Asks a wrapper of Pantheon which end is started first, with the rights of an ordinary user."""
+    user, group = privilege.ordinary()
+    try:
+        answer = subprocess.run(  # noqa: S603 - the user names it
+            [wrapper, "run_first"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            user=user,
+            group=group,
+            extra_groups=[],
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RunStopped(f"{PROGRAM}{name}: {wrapper} run_first: {error}") from error
+    word = answer.stdout.strip()
+    if answer.returncode != 0 or word not in _SIDES:
+        said = (answer.stdout + answer.stderr).strip().splitlines()[-1:]
+        raise RunStopped(
+            f'{PROGRAM}{name}: {wrapper} run_first must print "receiver" or "sender", and ended with '
+            f"status {answer.returncode} after {said[0] if said else 'nothing'!r}"
+        )
+    return word
