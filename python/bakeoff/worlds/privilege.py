@@ -13,6 +13,8 @@ from bakeoff.errors import RunFailed
 TUN = Path("/dev/net/tun")
 _RUN = Path("/run")
 _NOBODY = 65534
+# Linux include/uapi/linux/capability.h.
+_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 _LOCK = "bakeoff-emu.lock"
 
 _held: list[int] = []
@@ -31,8 +33,19 @@ def check() -> None:
             "the emu world makes network namespaces and TUN devices, which takes root: "
             "run it with sudo (senders get your own rights back), or use --world sim"
         )
+    if missing := [name for name, bit in _CAPABILITIES.items() if not _effective() >> bit & 1]:
+        raise RunFailed(
+            f"the emu world needs the capabilities {' and '.join(missing)}, which root lacks here: "
+            "give them to the container, or use --world sim"
+        )
     if not TUN.is_char_device():
         raise RunFailed(f"the emu world needs {TUN}, which is missing: modprobe tun, or let the container have it")
+
+
+def _effective() -> int:
+    """The capabilities of this process as a bit mask."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")), 16)
 
 
 def take_machine() -> None:

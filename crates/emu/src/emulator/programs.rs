@@ -106,16 +106,16 @@ impl End {
     fn live(&self, hosts: &EmulatedHosts, place: &Place) -> Result<(), RunError> {
         sys::sleep_until(self.start);
         hosts.enter(self.host)?;
-        let mut child = self.start(place).map_err(|error| self.error(self.starting_problem(&error)))?;
+        let mut child = self.start(place).map_err(|error| self.error(&starting_problem(&error)))?;
         let last_words = collect(&mut child);
         while sys::monotonic().context(|| "reading the clock".to_owned())? < self.stop {
             if let Some(status) = child.try_wait().context(|| "looking after a program".to_owned())? {
                 if status.success() {
                     return Ok(());
                 }
-                return Err(self.error(format!("{}{}", ending(status), said(&last_words.recv().unwrap_or_default()))));
+                return Err(self.error(&format!("{}{}", ending(status), said(&last_words.recv().unwrap_or_default()))));
             }
-            self.pause();
+            pause();
         }
         self.end(&mut child)
     }
@@ -146,32 +146,31 @@ impl End {
             if child.try_wait().context(ending)?.is_some() {
                 break;
             }
-            self.pause();
+            pause();
         }
         // Also what it has started and left behind.
         let _ = sys::signal_group(child.id(), libc::SIGKILL);
         child.wait().context(ending).map(|_| ())
     }
 
-    #[expect(clippy::unused_self, reason = "a pause of this end")]
-    fn pause(&self) {
-        if let Ok(now) = sys::monotonic() {
-            sys::sleep_until(now + LOOK_EVERY);
-        }
-    }
-
-    fn error(&self, problem: String) -> RunError {
+    fn error(&self, problem: &str) -> RunError {
         let side = if self.side == Side::Sender { "sender" } else { "receiver" };
         let problem = format!("its {side} ({}) {problem}", self.words.join(" "));
         RunError::Scheme { flow: self.flow + 1, problem }
     }
+}
 
-    fn starting_problem(&self, error: &io::Error) -> String {
-        if error.kind() == io::ErrorKind::NotFound {
-            "is not there: install it, or give its whole path".to_owned()
-        } else {
-            format!("cannot be started: {error}")
-        }
+fn pause() {
+    if let Ok(now) = sys::monotonic() {
+        sys::sleep_until(now + LOOK_EVERY);
+    }
+}
+
+fn starting_problem(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound {
+        "is not there: install it, or give its whole path".to_owned()
+    } else {
+        format!("cannot be started: {error}")
     }
 }
 

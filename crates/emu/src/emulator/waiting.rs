@@ -1,65 +1,71 @@
 //! Waits for packets and for due times, on time and without taking a processor for itself.
+//!
+//! A thread with priority that never sleeps is stopped by the kernel for 50 ms in every second (Linux 6.12,
+//! `kernel/sched/deadline.c`, the fair server), so being on time and being awake have to be weighed against each other.
 
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::{Context, RunError};
-use crate::sys::Poll;
+use crate::sys::{self, Poll};
 use crate::udp::Clock;
 
-/// The kernel wakes us some ten microseconds late, so the last stretch before a due time is spent awake.
+/// The kernel wakes us some ten microseconds late, so the last stretch before a due time is spent awake ...
 const AWAKE: Duration = Duration::from_micros(50);
-/// Over spans of this length ...
-const SPAN: Duration = Duration::from_millis(50);
-/// ... at least one part in so many is slept: a thread with priority that never sleeps is stopped by the kernel for 50 ms
-/// in every second (Linux 6.12, `kernel/sched/deadline.c`, the fair server).
-const SLEPT_PART: u64 = 5;
+/// ... unless there is so much to do that naps of this length are better: packets then go in small groups.
+const NAP: Duration = Duration::from_micros(50);
+/// How often the two are weighed.
+const SPAN: Duration = Duration::from_millis(5);
+/// Whoever has been busy for more than this part of a span, in percent, takes naps ...
+const BUSY: u64 = 75;
+/// ... until it is busy for less than this part with them.
+const IDLE: u64 = 35;
 
 /// Waits.
 pub(super) struct Waiting {
     clock: Clock,
+    takes_naps: bool,
     span_start: Instant,
-    slept: Duration,
+    cpu_at_start: Duration,
 }
 
 impl Waiting {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, span_start: Instant::ZERO, slept: Duration::ZERO }
+        Self { clock, takes_naps: false, span_start: Instant::ZERO, cpu_at_start: Duration::ZERO }
     }
 
     fn now(&self) -> Result<Instant, RunError> {
         self.clock.now().context(|| "reading the clock".to_owned())
     }
 
-    /// Waits until a file can be read or `due` has come; does not wait if it has.
+    /// Waits until a file can be read or `due` has come; looks at the files even if it has.
     pub(super) fn wait(&mut self, poll: &mut Poll, due: Instant) -> Result<(), RunError> {
-        let look = |poll: &mut Poll, timeout| poll.wait(timeout).context(|| "waiting for packets".to_owned());
         let mut now = self.now()?;
+        self.weigh(now)?;
+        if self.takes_naps && due > now {
+            sys::sleep_until(self.clock.monotonic_at(now + NAP));
+            now = self.now()?;
+        }
         loop {
             let left = due.since(now);
-            let may_stay_awake = self.has_slept_enough(now);
-            let timeout = if left.is_zero() || (left <= AWAKE && may_stay_awake) {
-                Duration::ZERO
-            } else {
-                left.saturating_sub(if may_stay_awake { AWAKE } else { Duration::ZERO })
-            };
-            let is_ready = look(poll, timeout)?;
-            let before = std::mem::replace(&mut now, self.now()?);
-            if !timeout.is_zero() {
-                self.slept += now.since(before);
-            }
+            let awake = if self.takes_naps { Duration::ZERO } else { AWAKE };
+            let is_ready = poll.wait(left.saturating_sub(awake)).context(|| "waiting for packets".to_owned())?;
+            now = self.now()?;
             if is_ready || now >= due {
                 return Ok(());
             }
         }
     }
 
-    fn has_slept_enough(&mut self, now: Instant) -> bool {
+    /// Decides whether to stay awake for due times, by how busy the last span was.
+    fn weigh(&mut self, now: Instant) -> Result<(), RunError> {
         let span = now.since(self.span_start);
-        let enough = self.slept * SLEPT_PART >= span;
-        if span > SPAN {
-            self.span_start = now;
-            self.slept = Duration::ZERO;
+        if span < SPAN {
+            return Ok(());
         }
-        enough
+        let cpu = sys::thread_cpu_time().context(|| "reading the clock".to_owned())?;
+        let busy = cpu.saturating_sub(self.cpu_at_start).as_nanos() * 100 / span.as_nanos();
+        self.takes_naps = busy > if self.takes_naps { IDLE } else { BUSY };
+        (self.span_start, self.cpu_at_start) = (now, cpu);
+        Ok(())
     }
 }

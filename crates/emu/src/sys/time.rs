@@ -24,6 +24,11 @@ pub fn realtime() -> io::Result<Duration> {
     read(libc::CLOCK_REALTIME)
 }
 
+/// CPU time of the calling thread.
+pub fn thread_cpu_time() -> io::Result<Duration> {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// Waits until the monotonic clock shows `time`.
 #[expect(unsafe_code, reason = "clock_nanosleep(2)")]
 pub fn sleep_until(time: Duration) {

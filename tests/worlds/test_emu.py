@@ -1,0 +1,462 @@
+"""The emulated world with real senders on this machine; these tests need root."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from bakeoff.errors import RunFailed, UserError
+from bakeoff.experiment import expand, load
+from bakeoff.worlds import emu, privilege, scratch, sim, trust
+from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+RATE_MBPS = 20
+
+
+def _obstacle() -> str:
+    try:
+        privilege.check()
+    except RunFailed as error:
+        return str(error)
+    return ""
+
+
+# Ordinary users may not reach the interpreter of these tests.
+PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+
+needs_root = pytest.mark.skipif(bool(_obstacle()), reason=_obstacle())
+# Real time is not for two at once.
+pytestmark = pytest.mark.xdist_group("emu")
+
+
+def experiment(folder: Path, *, flows: str, duration: str = "1500ms", more: str = "") -> Any:
+    """The first run of an experiment over a link of 20 Mbit/s and 20 ms."""
+    text = f"""
+name = "emulated"
+duration = "{duration}"
+start_jitter = "0s"
+record.level = "packets"
+{more}
+{flows}
+[[path.forward]]
+rate = "{RATE_MBPS}Mbit/s"
+delay = "10ms"
+queue = {{ kind = "fifo", limit = "2bdp" }}
+[[path.reverse]]
+delay = "10ms"
+"""
+    file = folder / "emulated.toml"
+    file.write_text(text)
+    return expand(load(str(file)), "emu").runs[0]
+
+
+def flow(scheme: str, **keys: str) -> str:
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
+    return f'[[flow]]\nscheme = "{scheme}"\n{lines}'
+
+
+def run(planned: Any) -> Outcome:
+    """Runs it; on a machine too busy for real time, several times."""
+    for _ in range(5):
+        try:
+            return emu.execute(planned)
+        except RunInvalid as error:
+            if "too busy" not in str(error):
+                raise
+    pytest.skip("this machine is too busy for real time")
+
+
+def first_flow(outcome: Outcome, number: int = 1) -> dict[str, Any]:
+    return outcome.tables["flows"].row(by_predicate=pl.col("flow") == number, named=True)
+
+
+@needs_root
+@pytest.mark.parametrize("scheme", ["kernel:cubic", "own:cubic", "own:vegas"])
+def test_a_flow_fills_the_link_and_every_packet_is_accounted_for(tmp_path: Path, scheme: str) -> None:
+    outcome = run(experiment(tmp_path, flows=flow(scheme)))
+    sent = first_flow(outcome)
+    assert sent["received_bytes"] * 8 / 1.5 > 0.8 * RATE_MBPS * 1e6
+    assert sent["received_bytes"] * 8 / 1.5 <= RATE_MBPS * 1e6
+    assert sent["goodput_bytes"] > 0.9 * sent["received_bytes"] * 1448 / 1500 - sent["dropped_packets"] * 1500
+    packets = outcome.tables["packets"]
+    assert len(packets) == sent["sent_packets"]
+    # Never early: the delay of the wire and the transmission of the packet itself.
+    delays = (packets["received_ns"] - packets["sent_ns"]).filter(packets["fate"] == "received")
+    least = 10_000_000 + int(packets["size_bytes"].to_numpy().min()) * 8_000 // RATE_MBPS
+    assert (delays >= least).all()
+
+
+@needs_root
+def test_a_hop_sends_one_packet_after_the_other_at_its_rate(tmp_path: Path) -> None:
+    outcome = run(experiment(tmp_path, flows=flow("kernel:cubic")))
+    packets = outcome.tables["packets"].filter(outcome.tables["packets"]["fate"] == "received").sort("received_ns")
+    sizes, times = packets["size_bytes"], packets["received_ns"]
+    gaps = times.diff().drop_nulls()
+    transmission = sizes[1:] * 8_000 // RATE_MBPS
+    assert (gaps >= transmission - 1).all()
+    full = gaps.filter(packets["queue_ns"][1:] > 0) - transmission.filter(packets["queue_ns"][1:] > 0)
+    assert full.len() > 100
+    assert (full <= 1).all(), "a busy link leaves no gap, however late the machine is"
+
+
+@needs_root
+def test_the_manifest_says_how_late_packets_were(tmp_path: Path) -> None:
+    report = run(experiment(tmp_path, flows=flow("kernel:reno"))).measurements
+    assert report["lateness"]["p50_ns"] <= report["lateness"]["p99_ns"] <= report["lateness"]["max_ns"]
+    interfaces = report["interfaces"]
+    assert [interface["read"] for interface in interfaces] == [each["kernel"]["sent"] for each in interfaces]
+    assert [interface["written"] for interface in interfaces] == [each["kernel"]["received"] for each in interfaces]
+    delivered = report["hops"][0]["delivered"][0]
+    assert sum(count for _, count in report["lateness"]["packets"]) >= delivered
+    assert interfaces[1]["written"] == delivered
+    assert interfaces[0]["read"] < interfaces[0]["segments"], "TCP hands over several segments at once"
+
+
+@needs_root
+def test_merged_segments_are_counted_one_by_one(tmp_path: Path) -> None:
+    more = "emulation = { merge = true }"
+    outcome = run(experiment(tmp_path, flows=flow("kernel:cubic"), more=more))
+    assert outcome.measurements["interfaces"][1]["written"] <= outcome.measurements["hops"][0]["delivered"][0]
+    assert first_flow(outcome)["received_bytes"] * 8 / 1.5 > 0.8 * RATE_MBPS * 1e6
+
+
+@needs_root
+def test_probes_measure_the_round_trip(tmp_path: Path) -> None:
+    flows = flow("kernel:cubic", start="1s") + '[[probe]]\ninterval = "20ms"\n'
+    probes = run(experiment(tmp_path, flows=flows)).tables["probes"]
+    alone = probes.filter((probes["sent_ns"] < 10**9) & (probes["rtt_ns"] > 0))
+    assert len(alone) >= 45
+    assert alone["rtt_ns"].is_between(20_000_000, 25_000_000).sum() > 0.9 * len(alone)
+
+
+@needs_root
+def test_telemetry_of_the_kernel_is_recorded(tmp_path: Path) -> None:
+    telemetry = run(experiment(tmp_path, flows=flow("kernel:bbr"))).tables["telemetry"]
+    assert {"cwnd", "srtt", "min_rtt", "pacing_rate", "bw"} <= set(telemetry["name"])
+
+
+@needs_root
+def test_a_flow_falls_silent_at_its_stop(tmp_path: Path) -> None:
+    flows = flow("kernel:cubic", stop="500ms") + flow("own:cubic", stop="500ms")
+    packets = run(experiment(tmp_path, flows=flows)).tables["packets"]
+    for number in (1, 2):
+        times = packets.filter(packets["flow"] == number)["sent_ns"]
+        assert (times < 550_000_000).all()
+        assert (times > 400_000_000).any()
+
+
+SENDER = """
+import socket, sys, time
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=5) as connection:
+    while True:
+        connection.sendall(bytes(65536))
+"""
+RECEIVER = """
+import os, socket, sys
+assert os.getuid() != 0
+with socket.create_server(("::", int(sys.argv[1])), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+    connection, _ = server.accept()
+    while connection.recv(1 << 20):
+        pass
+"""
+
+
+def interpreter() -> str:
+    if PYTHON is None:
+        pytest.skip("needs a python3 in /usr/bin, which ordinary users can run")
+    return PYTHON
+
+
+def program(folder: Path, *, sender: str = SENDER, receiver: str = RECEIVER, address: str = "{address}") -> str:
+    """A table of a program that is made of two scripts."""
+    words = {}
+    for side, script, rest in (("sender", sender, [address, "{port}"]), ("receiver", receiver, ["{port}"])):
+        (folder / f"{side}.py").write_text(script)
+        words[side] = [interpreter(), str(folder / f"{side}.py"), *rest]
+    open_to_all(folder)
+    return f"[program.script]\nsender = {json.dumps(words['sender'])}\nreceiver = {json.dumps(words['receiver'])}\n"
+
+
+def open_to_all(folder: Path) -> None:
+    """Lets ordinary users reach a folder of the tests, which root alone may enter."""
+    for place in (folder, *folder.parents):
+        if place.name and place.stat().st_uid == os.geteuid() and not place.stat().st_mode & stat.S_IXOTH:
+            place.chmod(place.stat().st_mode | 0o011)
+
+
+@needs_root
+@pytest.mark.parametrize("address", ["{address}", "{address6}"])
+def test_programs_of_others_run_as_ordinary_users_over_both_protocols(tmp_path: Path, address: str) -> None:
+    flows = program(tmp_path, address=address) + flow("program:script")
+    outcome = run(experiment(tmp_path, flows=flows))
+    sent = first_flow(outcome)
+    assert sent["received_bytes"] * 8 / 1.5 > 0.5 * RATE_MBPS * 1e6
+    assert sent["goodput_bytes"] > 0
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("sender", "sentence"),
+    [
+        (
+            "import sys; sys.exit('no such thing')",
+            r"flow 1: its sender \(.*\) ended early with status 1; it said: no such",
+        ),
+        ("import time; time.sleep(60)", r"flow 1: the sender of program:script sent nothing"),
+        ("import os; os.kill(os.getpid(), 9)", r"flow 1: its sender \(.*\) was ended early by signal 9"),
+    ],
+)
+def test_a_program_that_misbehaves_is_one_sentence(tmp_path: Path, sender: str, sentence: str) -> None:
+    flows = program(tmp_path, sender=sender) + flow("program:script")
+    with pytest.raises(RunStopped, match=sentence):
+        run(experiment(tmp_path, flows=flows))
+
+
+@needs_root
+def test_a_program_may_print_without_end_and_ignore_requests_to_end(tmp_path: Path) -> None:
+    loud = (
+        "import signal, threading\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "threading.Thread(target=lambda: [print('x' * 10_000) for _ in iter(int, 1)], daemon=True).start()\n"
+    )
+    flows = program(tmp_path, sender=loud + SENDER) + flow("program:script")
+    assert first_flow(run(experiment(tmp_path, flows=flows)))["received_packets"] > 0
+
+
+WRAPPER = """#!{python}
+import sys
+import tempfile
+if sys.argv[1] == "run_first":
+    print("{first}")
+elif sys.argv[1] == "{first}":
+    sys.argv[1:] = sys.argv[2:3]
+    exec({receiver!r})
+else:
+    sys.argv[1:] = sys.argv[2:4]
+    exec({sender!r})
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("first", ["receiver", "sender"])
+def test_a_wrapper_of_pantheon_runs_unchanged(tmp_path: Path, first: str) -> None:
+    # Whoever runs first listens; a sender that listens sends once it is called.
+    listener = RECEIVER.replace("connection.recv(1 << 20)", "connection.send(bytes(65536))")
+    caller = (
+        "import socket, sys\nwith socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=5) as connection:\n"
+    )
+    ends = (
+        (RECEIVER, SENDER) if first == "receiver" else (listener, caller + "    while connection.recv(1 << 20): pass\n")
+    )
+    wrapper = tmp_path / "wrapper.py"
+    wrapper.write_text(WRAPPER.format(python=interpreter(), first=first, receiver=ends[0], sender=ends[1]))
+    wrapper.chmod(0o755)
+    open_to_all(tmp_path)
+    flows = f'[program.wrapped]\nwrapper = "{wrapper.name}"\n' + flow("program:wrapped")
+    assert first_flow(run(experiment(tmp_path, flows=flows)))["received_bytes"] * 8 / 1.5 > 0.5 * RATE_MBPS * 1e6
+
+
+@needs_root
+def test_a_wrapper_that_does_not_answer(tmp_path: Path) -> None:
+    wrapper = tmp_path / "wrapper.py"
+    wrapper.write_text("#!/bin/sh\necho both\n")
+    wrapper.chmod(0o755)
+    open_to_all(tmp_path)
+    flows = f'[program.wrapped]\nwrapper = "{wrapper.name}"\n' + flow("program:wrapped")
+    with pytest.raises(RunStopped, match=r'run_first must print "receiver" or "sender", and ended with status 0 after'):
+        run(experiment(tmp_path, flows=flows))
+
+
+@needs_root
+def test_a_missing_program_is_found_before_anything_runs(tmp_path: Path) -> None:
+    words = '["no-such-program"]'
+    flows = f"[program.nothing]\nsender = {words}\nreceiver = {words}\n" + flow("program:nothing")
+    with pytest.raises(RunStopped, match=r"flow 1: program:nothing: no-such-program is not there"):
+        emu.check(experiment(tmp_path, flows=flows).scenario)
+
+
+@needs_root
+def test_a_controller_that_the_kernel_lacks(tmp_path: Path) -> None:
+    with pytest.raises(RunStopped, match=r"flow 1: the kernel of this machine has no controller cdg; it offers .*reno"):
+        emu.check(experiment(tmp_path, flows=flow("kernel:cdg")).scenario)
+
+
+@pytest.fixture(scope="module")
+def controller(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of a controller, compiled."""
+    tools = ("clang", "bpftool")
+    if missing := [tool for tool in tools if shutil.which(tool) is None]:
+        pytest.skip(f"needs {' and '.join(missing)}")
+    folder = tmp_path_factory.mktemp("bpf")
+    dump = ["bpftool", "btf", "dump", "file", "/sys/kernel/btf/vmlinux", "format", "c"]
+    with (folder / "vmlinux.h").open("w") as header:
+        if subprocess.run(dump, stdout=header, check=False).returncode:
+            pytest.skip("this kernel does not describe its types")
+    source = ROOT / "examples" / "bpf" / "aimd.bpf.c"
+    words = ["clang", "-O2", "-g", "-target", "bpf", f"-I{folder}", "-c", str(source), "-o", "aimd.bpf.o"]
+    if subprocess.run(words, cwd=folder, check=False).returncode:
+        pytest.skip("the headers of libbpf are missing")
+    return folder / "aimd.bpf.o"
+
+
+def controllers_of_the_kernel() -> str:
+    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
+
+
+@needs_root
+def test_a_controller_is_in_the_kernel_for_its_run_only(tmp_path: Path, controller: Path) -> None:
+    flows = f'[controller.aimd]\nobject = "{controller}"\n' + flow("kernel:aimd")
+    planned = experiment(tmp_path, flows=flows)
+    emu.check(planned.scenario)
+    assert first_flow(run(planned))["received_bytes"] * 8 / 1.5 > 0.8 * RATE_MBPS * 1e6
+    assert "aimd" not in controllers_of_the_kernel()
+
+
+@needs_root
+def test_what_the_verifier_says_is_shown(tmp_path: Path, controller: Path) -> None:
+    broken = tmp_path / "broken.o"
+    broken.write_bytes(controller.read_bytes()[:2_000])
+    flows = '[controller.aimd]\nobject = "broken.o"\n' + flow("kernel:aimd")
+    with pytest.raises(RunStopped, match=r"kernel:aimd: the kernel refuses .*broken.o: \S"):
+        run(experiment(tmp_path, flows=flows))
+    assert "aimd" not in controllers_of_the_kernel()
+
+
+def test_without_root_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(RunFailed, match=r"which takes root: run it with sudo .*, or use --world sim$"):
+        emu.prepare()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gets as far as the device")
+def test_without_the_device_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(privilege, "TUN", tmp_path / "tun")
+    with pytest.raises(RunFailed, match=r"needs .*/tun, which is missing: modprobe tun"):
+        emu.prepare()
+
+
+def test_programs_are_for_the_emulated_world_only(tmp_path: Path) -> None:
+    words = '["x"]'
+    flows = f"[program.nothing]\nsender = {words}\nreceiver = {words}\n" + flow("program:nothing")
+    planned = experiment(tmp_path, flows=flows)
+    with pytest.raises(RunStopped, match=r"flow 1: program:nothing is a program of its own, which sim cannot run"):
+        sim.check(planned.scenario)
+    with pytest.raises(
+        UserError, match=r'"program:other" is not a program of this file; add a table \[program.other\]'
+    ):
+        experiment(tmp_path, flows=flow("program:other"))
+
+
+def _family() -> set[int]:
+    """Processes of emulators."""
+    found = set()
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                words = (place / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"_emulator" in words:
+                found.add(int(place.name))
+    return found
+
+
+def _namespaces() -> set[str]:
+    """Network namespaces in which a process lives."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            found.add(str(link.readlink()))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def lasting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """An emulator at work on a run of a minute."""
+    planned = experiment(tmp_path, flows=flow("kernel:cubic") + flow("own:cubic"), duration="60s")
+    program = (
+        "import json, sys, types\nfrom bakeoff.worlds import emu, processes\n"
+        "planned = json.load(open(sys.argv[1]))\n"
+        "emu.execute(types.SimpleNamespace(**planned))\n"
+    )
+    (tmp_path / "planned.json").write_text(json.dumps({"scenario": planned.scenario, "seed": planned.seed}))
+    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "planned.json")])
+    try:
+        _wait_until(lambda: len(_family()) >= 3)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_until(happened: Any) -> None:
+    for _ in range(400):
+        if happened():
+            return
+        time.sleep(0.05)
+    pytest.fail("it did not happen within 20 s")
+
+
+@needs_root
+@pytest.mark.parametrize("victim", ["python", "first", "emulator", "senders"])
+def test_whoever_is_killed_nothing_is_left(lasting: subprocess.Popen[bytes], victim: str) -> None:
+    family = sorted(_family())
+    places = {"python": lasting.pid, "first": family[0], "emulator": family[1], "senders": family[2]}
+    os.kill(places[victim], signal.SIGKILL)
+    _wait_until(lambda: not _family())
+    lasting.wait()
+    _wait_until(lambda: len(_namespaces()) == 1)
+    scratch.sweep()
+    assert not list(Path(tempfile.gettempdir()).glob(f"{scratch.PREFIX}*"))
+
+
+@needs_root
+def test_two_experiments_at_once_are_refused() -> None:
+    program = "from bakeoff.worlds import privilege\nprivilege.take_machine()\nprint('held', flush=True)\ninput()\n"
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        second = subprocess.run(words, input="\n", capture_output=True, text=True, check=False)
+        assert "another emulated experiment is under way on this machine" in second.stderr
+        other.communicate("\n")
+
+
+def test_a_late_run_is_no_result() -> None:
+    scenario = {
+        "forward": [{"delay_ns": 10**7}],
+        "reverse": [{"delay_ns": 10**7}],
+        "flows": [{"extra_delay_ns": 0}],
+    }
+    fine = {"read": 5, "written": 7, "refused": 0}
+    kernel = {"sent": 5, "sent_dropped": 0, "received": 7, "received_dropped": 0}
+    report = {"lateness": {"p99_ns": 900_000}, "interfaces": [{**fine, "kernel": kernel}]}
+    assert trust.problem(scenario, report) is None
+    late = {**report, "lateness": {"p99_ns": 1_100_000}}
+    assert "1.1 ms late or later, and 1.0 ms are allowed" in str(trust.problem(scenario, late))
+    far = SimpleNamespace(delay=100_000_000)
+    distant = {**scenario, "forward": [{"delay_ns": far.delay}]}
+    assert trust.problem(distant, late) is None
+    lost = {**report, "interfaces": [{**fine, "kernel": {**kernel, "sent_dropped": 3}}]}
+    assert trust.problem(scenario, lost) == (
+        "packets do not add up: 3 at the left host 1 sent but were lost before the emulator could read them"
+    )
