@@ -10,6 +10,8 @@ import pytest
 
 from bakeoff import suites
 from bakeoff.cli.list import KINDS
+from bakeoff.errors import RunFailed
+from bakeoff.worlds import privilege
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,13 +84,26 @@ def test_a_dry_run_as_json_has_every_scenario(bakeoff: Command) -> None:
     assert found["cpu_s"] > 0
 
 
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that may not emulate, so that the doctor need not measure."""
+
+    def refuse() -> None:
+        raise RunFailed("the emu world needs something")
+
+    monkeypatch.setattr(privilege, "check", refuse)
+
+
+@pytest.mark.usefixtures("unmeasured")
 def test_the_doctor_finds_this_machine_sound(bakeoff: Command) -> None:
     findings = {entry["subject"]: entry for entry in json.loads(bakeoff("doctor", "--json").out)}
     assert findings["core"]["fine"]
     assert findings["polars"]["fine"]
+    assert findings["emu world"] == {"subject": "emu world", "fine": True, "text": "the emu world needs something"}
     assert findings["disk"]["text"].endswith("free here") or not findings["disk"]["fine"]
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_the_doctor_says_what_is_missing(bakeoff: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.cli.doctor.PACKAGES", ("no-such-package",))
     ended = bakeoff("doctor")

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.output import amount_of_bytes, print_json, print_table
+from bakeoff.cli.output import amount_of_bytes, print_json, print_table, say
 
 PACKAGES = ("click", "jinja2", "numpy", "polars", "pydantic", "rich")
 _LOW_DISK_BYTES = 10**9
@@ -34,8 +34,9 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Looks at Python, the core, the packages, the machine, and what the linux world needs."""
-    return [_python(), _core(), *map(_package, PACKAGES), _processors(), _memory(), _disk(), _linux_world()]
+    """Looks at Python, the core, the packages, the machine, and what the linux and the emu world need."""
+    machine = [_processors(), _memory(), _disk()]
+    return [_python(), _core(), *map(_package, PACKAGES), *machine, _linux_world(), _emu_world()]
 
 
 def _python() -> Finding:
@@ -97,10 +98,42 @@ def _linux_world() -> Finding:
     return Finding("linux world", True, f"kernel {kernel.name}; {', '.join(guest.TOOLS)}")  # noqa: FBT003
 
 
+def _emu_world() -> Finding:
+    from bakeoff.errors import RunFailed  # noqa: PLC0415 - only this command needs them
+    from bakeoff.experiment.units import format_rate  # noqa: PLC0415
+    from bakeoff.worlds import capacity, emu  # noqa: PLC0415
+
+    try:
+        emu.prepare()
+        say("measuring what the emu world carries here, for about five seconds ...")
+        carried = capacity.measure(emu.execute)
+    except RunFailed as error:
+        # Only this world needs it, and only whoever wants it.
+        return Finding("emu world", True, str(error))  # noqa: FBT003
+    if carried is None:
+        return Finding("emu world", False, "packets are too late for real time; end other programs and try again")  # noqa: FBT003
+    text = f"carries {format_rate(carried.rate_bps)}; one packet in a hundred later than {carried.late_ns / 1e6:.2f} ms"
+    return Finding("emu world", True, text)  # noqa: FBT003
+
+
+def _clean() -> int:
+    from bakeoff.worlds import emu  # noqa: PLC0415 - only this command needs it
+
+    removed = emu.clean()
+    for what in removed:
+        say(f"removed {what}")
+    if not removed:
+        say("nothing of bakeoff is left over")
+    return 0
+
+
 @click.command("doctor")
+@click.option("--clean", is_flag=True, help="Remove what killed processes of bakeoff have left, and do nothing else.")
 @arguments.json_option
-def command(*, as_json: bool) -> int:
+def command(*, clean: bool, as_json: bool) -> int:
     """Check whether this machine has what bakeoff needs."""
+    if clean:
+        return _clean()
     findings = examine()
     if as_json:
         print_json([vars(finding) for finding in findings])

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bakeoff import places
 from bakeoff.errors import RunFailed, UserError
 from bakeoff.kernel import configuration, patches
 from bakeoff.kernel.interruption import shielded
@@ -55,8 +56,7 @@ class Built:
 
 def folder() -> Path:
     """Where kernels are kept: `bakeoff/kernels` in the user's cache."""
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "bakeoff" / "kernels"
+    return places.cache() / "kernels"
 
 
 def kernel_of(built: Built) -> Path:

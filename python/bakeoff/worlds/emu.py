@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff import _core
 from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
-from bakeoff.worlds import controllers, frames, names, privilege, processes, programs, scratch, trust
+from bakeoff.worlds import capacity, controllers, frames, names, privilege, processes, programs, scratch, trust
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def check(scenario: Mapping[str, Any]) -> None:
         RunStopped: it cannot; the message names the key, and what would be right.
     """
     programs.check(scenario)
+    capacity.check(scenario)
     controllers.check(scenario.get("controllers", {}))
     try:
         _core.check_emulated(json.dumps(names.for_host(scenario)))
@@ -93,6 +94,18 @@ def prepare() -> None:
     privilege.take_machine()
     scratch.sweep()
     controllers.sweep()
+
+
+def clean() -> list[str]:
+    """Removes what killed processes have left, by our own names only, and says what that was.
+
+    Raises:
+        RunFailed: this user may not, or an emulated experiment is under way.
+    """
+    privilege.check()
+    privilege.take_machine()
+    loaded, folders = controllers.sweep(), scratch.sweep()
+    return [f"the controller {name}" for name in loaded] + [f"the folder {path}" for path in folders]
 
 
 def cost(scenario: Mapping[str, Any]) -> Cost:

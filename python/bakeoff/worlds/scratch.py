@@ -33,13 +33,16 @@ def folder() -> Iterator[Path]:
         os.close(lock)
 
 
-def sweep() -> None:
-    """Removes the folders of processes that could not."""
+def sweep() -> list[Path]:
+    """Removes the folders of processes that could not, and returns which."""
+    swept = []
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
+                swept.append(path)
             finally:
                 os.close(lock)
+    return swept

@@ -1,0 +1,153 @@
+"""What this machine carries in real time: packets a second through the emulator, and how late they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from bakeoff import places
+from bakeoff.errors import BakeoffError
+from bakeoff.experiment import estimate
+from bakeoff.experiment.plan import PlannedRun
+from bakeoff.experiment.units import format_rate
+from bakeoff.recording import atomic
+from bakeoff.worlds.outcome import RunInvalid, RunStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from bakeoff.worlds.outcome import Outcome
+
+_RATES_BPS = (100_000_000, 300_000_000, 1_000_000_000, 3_000_000_000)
+_PACKET_BYTES = 1500
+_DURATION_NS = 800_000_000
+_DELAY_NS = 2_000_000
+# Less than this part of the link means that the machine and not the link was the limit; start-up takes some.
+_FILLED = 0.8
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What one machine carries.
+
+    Attributes:
+        packets_per_second: full packets through one link.
+        late_ns: one packet in a hundred was later than this, at that rate.
+        machine: what it was measured on.
+    """
+
+    packets_per_second: float
+    late_ns: int
+    machine: str
+
+    @property
+    def rate_bps(self) -> int:
+        """The same as a rate of full packets."""
+        return round(self.packets_per_second * _PACKET_BYTES * 8)
+
+
+def measure(execute: Callable[[PlannedRun], Outcome]) -> Capacity | None:
+    """Sends through faster and faster links until packets are late or the link is not filled, and keeps what was found.
+
+    Args:
+        execute: runs a scenario in the emulated world.
+
+    Returns:
+        What was carried; None if even the slowest link was too much.
+
+    Raises:
+        RunFailed: the emulated world is not to be had here.
+    """
+    best: Capacity | None = None
+    for rate_bps in _RATES_BPS:
+        try:
+            outcome = execute(PlannedRun("capacity", {}, 1, 1, _scenario(rate_bps)))
+        except RunInvalid:
+            break
+        received = outcome.measurements["hops"][0]["delivered"][0]
+        if received * _PACKET_BYTES * 8 < _FILLED * rate_bps * _DURATION_NS / 1e9:
+            break
+        late_ns = outcome.measurements["lateness"]["p99_ns"]
+        best = Capacity(rate_bps / 8 / _PACKET_BYTES, late_ns, _machine())
+    if best is not None:
+        _keep(best)
+    return best
+
+
+def known() -> Capacity | None:
+    """What was measured of this machine before; None if it was not."""
+    try:
+        found = Capacity(**json.loads(_place().read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return found if found.machine == _machine() else None
+
+
+def check(scenario: Mapping[str, Any]) -> None:
+    """Compares the rate of a scenario with what was measured of this machine.
+
+    Raises:
+        RunStopped: it is beyond that.
+    """
+    capacity = known()
+    for direction in ("forward", "reverse"):
+        rate_bps = estimate.bottleneck_bps(scenario[direction])
+        if capacity is None or rate_bps is None:
+            continue
+        packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in scenario["flows"])
+        if rate_bps / 8 / packet_bytes > capacity.packets_per_second:
+            carried = format_rate(round(capacity.packets_per_second * packet_bytes * 8))
+            raise RunStopped(
+                f"path.{direction}: {format_rate(round(rate_bps))} in packets of {packet_bytes} bytes is more than this "
+                f"machine carries in real time, which was {carried} when `bakeoff doctor` measured it; lower the rate, "
+                "or let `bakeoff doctor` measure again"
+            )
+
+
+def _scenario(rate_bps: int) -> dict[str, Any]:
+    flow = {
+        "scheme": "kernel:reno",
+        "parameters": {},
+        "traffic": {"kind": "bulk"},
+        "start_ns": 0,
+        "stop_ns": _DURATION_NS,
+        "direction": "forward",
+        "extra_delay_ns": 0,
+        "mss_bytes": 1448,
+        "header_bytes": 52,
+        "receive_window_bytes": None,
+        "pacing": "auto",
+        "burst_packets": 1,
+        "ecn": "off",
+        "send_jitter_ns": 0,
+    }
+    queue = {"kind": "fifo", "limit_packets": 10_000}
+    return {
+        "seed": 1,
+        "duration_ns": _DURATION_NS,
+        "record": {"level": "summary", "interval_ns": _DURATION_NS},
+        "forward": [{"link": {"kind": "constant", "rate_bps": rate_bps}, "queue": queue, "delay_ns": _DELAY_NS}],
+        "reverse": [{"link": {"kind": "unlimited"}, "queue": {"kind": "fifo"}, "delay_ns": _DELAY_NS}],
+        "flows": [flow],
+    }
+
+
+def _machine() -> str:
+    return f"{platform.node()}, {platform.release()}, {len(os.sched_getaffinity(0))} processors"
+
+
+def _place() -> Path:
+    return places.cache() / "emulation.json"
+
+
+def _keep(capacity: Capacity) -> None:
+    try:
+        _place().parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_file(_place(), json.dumps(asdict(capacity)).encode(), writing="what this machine carries")
+    except (OSError, BakeoffError):
+        # Only the hint before a run that asks for too much is lost.
+        return
