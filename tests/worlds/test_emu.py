@@ -138,8 +138,9 @@ def test_merged_segments_are_counted_one_by_one(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_probes_measure_the_round_trip(tmp_path: Path) -> None:
-    flows = flow("kernel:cubic", start="1s") + '[[probe]]\ninterval = "20ms"\n'
+@pytest.mark.parametrize("kind", ["udp", "ping"])
+def test_probes_measure_the_round_trip(tmp_path: Path, kind: str) -> None:
+    flows = flow("kernel:cubic", start="1s") + f'[[probe]]\nkind = "{kind}"\ninterval = "20ms"\n'
     probes = run(experiment(tmp_path, flows=flows)).tables["probes"]
     alone = probes.filter((probes["sent_ns"] < 10**9) & (probes["rtt_ns"] > 0))
     assert len(alone) >= 45

@@ -14,7 +14,7 @@ use crate::transport::stream::{EcnMode, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
-pub use probe::{ProbeConfig, ProbeEcn};
+pub use probe::{ProbeConfig, ProbeEcn, ProbeKind};
 
 /// The most flows in one run.
 const MAX_FLOWS: usize = 100_000;

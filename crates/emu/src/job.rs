@@ -1,7 +1,7 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
 use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
-use bakeoff_core::scenario::{FlowConfig, Scenario, ScenarioError};
+use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
 use serde_json::{Map, Value};
 
 use crate::layout::Way;
@@ -89,6 +89,11 @@ impl Job {
         }
         for (index, flow) in self.scenario.flows.iter().enumerate() {
             check_flow(index, flow)?;
+        }
+        if let Some(index) = self.scenario.probes.iter().position(|probe| probe.kind == ProbeKind::Ping) {
+            let problem =
+                "the guest has no ping; leave it out, and the probe sends datagrams of the same size".to_owned();
+            return Err(JobError::Unmappable { place: format!("probe.{}.kind", index + 1), problem });
         }
         Ok(())
     }

@@ -13,6 +13,9 @@ from bakeoff.experiment.limits import MAX_PROBES
 class Probe(Model):
     """Requests at fixed intervals over the whole path, each answered at once by a packet of the same size."""
 
+    kind: Literal["udp", "ping"] = Field(
+        "udp", description="udp: datagrams; ping: ICMP echo, in the worlds sim and emu"
+    )
     interval: Time = Field(10**8, gt=0, description="time between two requests", json_schema_extra={"default": "100ms"})
     size: Size = default(84, "84B", "IP size of requests and answers; that of `ping` by default")
     ecn: Literal["off", "ect0", "ect1"] = Field("off", description="ECN codepoint of requests and answers")

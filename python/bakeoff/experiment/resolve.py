@@ -279,7 +279,8 @@ def _probe(probe: Probe, key: str, experiment: ExperimentFile) -> dict[str, Any]
     if not MIN_PROBE_BYTES <= probe.size <= MAX_PROBE_BYTES:
         sentence = f"{probe.size} bytes: must be from {MIN_PROBE_BYTES}B to {MAX_PROBE_BYTES}B"
         raise KeyProblem(f"{key}.size", sentence)
-    return {
+    kind = {} if probe.kind == "udp" else {"kind": probe.kind}
+    return kind | {
         "interval_ns": probe.interval,
         "size_bytes": probe.size,
         "ecn": probe.ecn,

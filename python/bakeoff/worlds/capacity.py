@@ -65,7 +65,7 @@ def measure(execute: Callable[[PlannedRun], Outcome]) -> Capacity | None:
     best: Capacity | None = None
     for rate_bps in _RATES_BPS:
         try:
-            outcome = execute(PlannedRun("capacity", {}, 1, 1, _scenario(rate_bps)))
+            outcome = execute(PlannedRun("capacity", {}, 1, 1, scenario_of(rate_bps, _DURATION_NS)))
         except RunInvalid:
             break
         received = outcome.measurements["hops"][0]["delivered"][0]
@@ -102,19 +102,20 @@ def check(scenario: Mapping[str, Any]) -> None:
         if rate_bps / 8 / packet_bytes > capacity.packets_per_second:
             carried = format_rate(round(capacity.packets_per_second * packet_bytes * 8))
             raise RunStopped(
-                f"path.{direction}: {format_rate(round(rate_bps))} in packets of {packet_bytes} bytes is more than this "
-                f"machine carries in real time, which was {carried} when `bakeoff doctor` measured it; lower the rate, "
+                f"path.{direction}: {format_rate(round(rate_bps))} in packets of {packet_bytes} bytes is "
+                f"more than this machine carries in real time, which was {carried} when `bakeoff doctor` measured it; lower the rate, "
                 "or let `bakeoff doctor` measure again"
             )
 
 
-def _scenario(rate_bps: int) -> dict[str, Any]:
+def scenario_of(rate_bps: int, duration_ns: int) -> dict[str, Any]:
+    """One flow of the kernel over a link of this rate, with a short round trip and a deep buffer."""
     flow = {
         "scheme": "kernel:reno",
         "parameters": {},
         "traffic": {"kind": "bulk"},
         "start_ns": 0,
-        "stop_ns": _DURATION_NS,
+        "stop_ns": duration_ns,
         "direction": "forward",
         "extra_delay_ns": 0,
         "mss_bytes": 1448,
@@ -128,8 +129,8 @@ def _scenario(rate_bps: int) -> dict[str, Any]:
     queue = {"kind": "fifo", "limit_packets": 10_000}
     return {
         "seed": 1,
-        "duration_ns": _DURATION_NS,
-        "record": {"level": "summary", "interval_ns": _DURATION_NS},
+        "duration_ns": duration_ns,
+        "record": {"level": "summary", "interval_ns": duration_ns},
         "forward": [{"link": {"kind": "constant", "rate_bps": rate_bps}, "queue": queue, "delay_ns": _DELAY_NS}],
         "reverse": [{"link": {"kind": "unlimited"}, "queue": {"kind": "fifo"}, "delay_ns": _DELAY_NS}],
         "flows": [flow],

@@ -38,10 +38,24 @@ impl From<ProbeEcn> for Ecn {
     }
 }
 
+/// What a probe's packets are, where they are real.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeKind {
+    /// Datagrams.
+    #[default]
+    Udp,
+    /// ICMP echo requests, which the other host's kernel answers.
+    Ping,
+}
+
 /// Small requests beside the flows, at fixed intervals over the whole path, each answered at once.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeConfig {
+    /// What requests and answers are.
+    #[serde(default)]
+    pub kind: ProbeKind,
     /// Time between two requests.
     pub interval_ns: u64,
     /// IP size of requests and answers.

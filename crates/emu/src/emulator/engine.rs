@@ -167,7 +167,7 @@ fn header(whole: &SuperPacket, segment: u16, size: usize) -> TransportHeader {
     let protocol = match whole.headers.transport {
         Transport::Tcp => Protocol::Tcp,
         Transport::Udp => Protocol::Udp,
-        Transport::Other(_) => Protocol::Other,
+        Transport::Icmp { .. } | Transport::Other => Protocol::Other,
     };
     TransportHeader {
         protocol,

@@ -2,8 +2,10 @@
 
 use bakeoff_core::packet::Ecn;
 
+const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+const ECHO_REQUEST: u8 = 8;
 const IPV6_HEADER: usize = 40;
 /// Offset of the checksum in a TCP header.
 pub(super) const TCP_CHECKSUM: usize = 16;
@@ -16,7 +18,11 @@ pub(super) const CWR: u8 = 0x80;
 pub(super) enum Transport {
     Tcp,
     Udp,
-    Other(u8),
+    /// A message that has an identification, as echo requests and their answers have.
+    Icmp {
+        is_request: bool,
+    },
+    Other,
 }
 
 /// What the headers of a packet say.
@@ -31,7 +37,7 @@ pub(super) struct Headers {
     /// Routers that the packet may still pass.
     pub(super) hop_limit: u8,
     pub(super) ecn: Ecn,
-    /// Ports of sender and receiver; zero if the transport has none.
+    /// Ports of sender and receiver, or the identification twice; zero if the transport has neither.
     pub(super) ports: [u16; 2],
     /// Whether it goes to a group and not to a host.
     pub(super) is_multicast: bool,
@@ -61,14 +67,19 @@ impl Headers {
         let (transport, length) = match protocol {
             TCP => (Transport::Tcp, usize::from(packet.get(transport_at + 12)? >> 4) * 4),
             UDP => (Transport::Udp, 8),
-            other => (Transport::Other(other), 0),
+            ICMP => (Transport::Icmp { is_request: *packet.get(transport_at)? == ECHO_REQUEST }, 8),
+            _ => (Transport::Other, 0),
         };
         let payload_at = transport_at + length;
-        if packet.len() < payload_at {
+        if packet.len() < payload_at || (length > 0 && length < 8) {
             return None;
         }
         let traffic_class = if is_v6 { packet[0] << 4 | packet[1] >> 4 } else { packet[1] };
-        let has_ports = length >= 4;
+        let ports = match transport {
+            Transport::Tcp | Transport::Udp => [word(packet, transport_at), word(packet, transport_at + 2)],
+            Transport::Icmp { .. } => [word(packet, transport_at + 4); 2],
+            Transport::Other => [0; 2],
+        };
         Some(Self {
             is_v6,
             transport,
@@ -76,7 +87,7 @@ impl Headers {
             payload_at,
             hop_limit: packet[if is_v6 { 7 } else { 8 }],
             ecn: Ecn::from_bits(traffic_class),
-            ports: if has_ports { [word(packet, transport_at), word(packet, transport_at + 2)] } else { [0; 2] },
+            ports,
             is_multicast: if is_v6 { packet[24] == 0xff } else { packet[16] >> 4 == 14 },
         })
     }
@@ -185,6 +196,16 @@ mod tests {
         assert_eq!((headers.ecn, headers.payload_at), (Ecn::Ect0, 48));
         headers.write_ecn(&mut packet, Ecn::Ce);
         assert_eq!(packet[..2], [0x6b, 0xb5]);
+    }
+
+    #[test]
+    fn an_echo_has_an_identification() {
+        let mut packet = EXAMPLE;
+        packet[9] = ICMP;
+        packet[20] = ECHO_REQUEST;
+        packet[24..26].copy_from_slice(&20_001_u16.to_be_bytes());
+        let headers = Headers::read(&packet).unwrap();
+        assert_eq!((headers.transport, headers.ports), (Transport::Icmp { is_request: true }, [20_001; 2]));
     }
 
     #[test]

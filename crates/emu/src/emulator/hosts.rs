@@ -67,6 +67,7 @@ impl EmulatedHosts {
             settings::prepare_host(pairs.has_ecn(host.pair))?;
             // Connections whose program is gone would keep the namespace for minutes.
             settings::write("ipv4/tcp_orphan_retries", "1")?;
+            settings::write("ipv4/ping_group_range", "0 2147483647")?;
             devices.push(Tun::open(DEVICE).context(|| "making a TUN device".to_owned())?);
             connect(host, mtu)?;
         }

@@ -38,11 +38,22 @@ impl Ownership {
             let is_data_direction = from.is_right == is_sender_right;
             return Some(Owner { flow: FlowId(flow as u32), is_data_direction });
         }
-        if matches!(headers.transport, Transport::Other(_)) {
-            return None;
+        match headers.transport {
+            Transport::Tcp | Transport::Udp => self.by_ports(headers.ports),
+            Transport::Icmp { is_request } => self.by_identification(headers.ports[0], is_request),
+            Transport::Other => None,
         }
-        between(headers.ports, SENDER_PORT, RECEIVER_PORT, self.flows, 0)
-            .or_else(|| between(headers.ports, ASKER_PORT, ANSWERER_PORT, self.probes, self.flows))
+    }
+
+    fn by_ports(&self, ports: [u16; 2]) -> Option<Owner> {
+        between(ports, SENDER_PORT, RECEIVER_PORT, self.flows, 0)
+            .or_else(|| between(ports, ASKER_PORT, ANSWERER_PORT, self.probes, self.flows))
+    }
+
+    fn by_identification(&self, identification: u16, is_request: bool) -> Option<Owner> {
+        let probe = usize::from(identification.checked_sub(ASKER_PORT)?);
+        let flow = FlowId((self.flows + probe) as u32);
+        (probe < self.probes).then_some(Owner { flow, is_data_direction: is_request })
     }
 }
 

@@ -5,13 +5,15 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::Sender as Channel;
 use std::thread;
 
-use bakeoff_core::scenario::ProbeConfig;
+use bakeoff_core::scenario::{ProbeConfig, ProbeKind};
 use bakeoff_core::units::Duration;
 
 use super::{End, News, Stage, ends};
 use crate::error::{Context, RunError};
 use crate::log::{ANSWERER_PORT, ASKER_PORT, IP_UDP_BYTES};
 use crate::sys;
+
+const ECHO_REQUEST: u8 = 8;
 
 /// Opens both ends of every probe; they tell if they fail.
 pub fn open(stage: Stage<'_>) -> Result<(), RunError> {
@@ -21,15 +23,19 @@ pub fn open(stage: Stage<'_>) -> Result<(), RunError> {
         let connect = |from: End, to: End| {
             stage.hosts.enter(from.host)?;
             let tos = stage.scenario.probe_packet(index).ecn.bits();
-            connect(from, to, tos).context(|| format!("opening a socket of probe {}", index + 1))
+            connect(config.kind, from, to, tos).context(|| format!("opening a socket of probe {}", index + 1))
         };
-        answer(connect(answerer, asker)?, packet(config), index, stage.news.clone());
+        if config.kind == ProbeKind::Udp {
+            answer(connect(answerer, asker)?, packet(config), index, stage.news.clone());
+        }
         let times = Times {
             first: stage.monotonic_at(stage.scenario.probe_start(index)),
             stop: stage.monotonic_at(stage.scenario.probe_stop(index)),
             interval: Duration::from_nanos(config.interval_ns),
         };
-        ask(connect(asker, answerer)?, packet(config), index, times, stage.news.clone());
+        let packet = packet(config);
+        let payload = packet.len() - (config.size_bytes as usize - IP_UDP_BYTES);
+        ask(connect(asker, answerer)?, packet, payload, index, times, stage.news.clone());
     }
     Ok(())
 }
@@ -43,16 +49,24 @@ struct Times {
 }
 
 /// A connected socket counts its packets in the identification of the IP header, by which the log tells them apart.
-fn connect(from: End, to: End, tos: u8) -> std::io::Result<UdpSocket> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, from.port))?;
+fn connect(kind: ProbeKind, from: End, to: End, tos: u8) -> std::io::Result<UdpSocket> {
+    let socket = match kind {
+        ProbeKind::Udp => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, from.port))?,
+        ProbeKind::Ping => sys::ping_socket(from.port)?.into(),
+    };
     socket.connect((Ipv4Addr::from(to.host.address()), to.port))?;
     sys::set_type_of_service(socket.as_fd(), tos)?;
     Ok(socket)
 }
 
-/// Room for the payload of a packet, whose first bytes are the number of the request.
+/// Room for what a socket is given of a packet.
 fn packet(config: &ProbeConfig) -> Vec<u8> {
-    vec![0; config.size_bytes as usize - IP_UDP_BYTES]
+    let payload = vec![0; config.size_bytes as usize - IP_UDP_BYTES];
+    match config.kind {
+        ProbeKind::Udp => payload,
+        // The header of ICMP is as long as that of UDP; the kernel fills in checksum and identification.
+        ProbeKind::Ping => [&[ECHO_REQUEST, 0, 0, 0, 0, 0, 0, 0], &payload[..]].concat(),
+    }
 }
 
 fn tell(news: &Channel<News>, index: usize, what: &str, done: std::io::Result<()>) {
@@ -63,14 +77,15 @@ fn tell(news: &Channel<News>, index: usize, what: &str, done: std::io::Result<()
 }
 
 #[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest asker")]
-fn ask(socket: UdpSocket, mut packet: Vec<u8>, index: usize, times: Times, news: Channel<News>) {
+fn ask(socket: UdpSocket, mut packet: Vec<u8>, payload: usize, index: usize, times: Times, news: Channel<News>) {
     thread::spawn(move || {
         let mut time = times.first;
         for number in 0_u64.. {
             if time >= times.stop {
                 break;
             }
-            packet[..size_of_val(&number)].copy_from_slice(&number.to_be_bytes());
+            // The payload begins with the number of the request.
+            packet[payload..payload + size_of_val(&number)].copy_from_slice(&number.to_be_bytes());
             sys::sleep_until(time);
             tell(&news, index, "sending a request", socket.send(&packet).map(|_| ()));
             time += times.interval;

@@ -45,6 +45,13 @@ pub fn device_index(name: &str) -> io::Result<u32> {
     if index == 0 { Err(io::Error::last_os_error()) } else { Ok(index) }
 }
 
+/// A socket that sends ICMP echo requests with this identification.
+pub fn ping_socket(identification: u16) -> io::Result<OwnedFd> {
+    let socket = socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
+    tcp::bind(&socket, identification)?;
+    Ok(socket)
+}
+
 /// Lets netlink say in words what it refuses, and not repeat what was asked.
 pub fn explain_errors(socket: &OwnedFd) -> io::Result<()> {
     for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {

@@ -23,12 +23,7 @@ impl TcpSocket {
     /// Opens a socket on this port, in the namespace of the calling thread.
     pub fn open(port: u16) -> io::Result<Self> {
         let socket = socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
-        with_address([0; 4], port, |address, length| {
-            // SAFETY: the address and its length are those of one structure.
-            #[expect(unsafe_code, reason = "bind(2)")]
-            let done = unsafe { libc::bind(socket.as_raw_fd(), address, length) };
-            checked(done).map(|_| ())
-        })?;
+        bind(&socket, port)?;
         Ok(Self { socket })
     }
 
@@ -47,6 +42,16 @@ impl AsFd for TcpSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Gives a socket a port.
+pub(super) fn bind(socket: &OwnedFd, port: u16) -> io::Result<()> {
+    with_address([0; 4], port, |address, length| {
+        // SAFETY: the address and its length are those of one structure.
+        #[expect(unsafe_code, reason = "bind(2)")]
+        let done = unsafe { libc::bind(socket.as_raw_fd(), address, length) };
+        checked(done).map(|_| ())
+    })
 }
 
 fn with_address<T>(address: [u8; 4], port: u16, call: impl FnOnce(*const libc::sockaddr, libc::socklen_t) -> T) -> T {
