@@ -139,6 +139,9 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     ]
     if any("kernel" in run.recording.manifest.provenance for run in report.runs):
         facts.append(("Kernel of the guests", values(lambda m: f"Linux {m.provenance.get('kernel', 'unknown')}")))
+    late = [run.recording.manifest.measurements.get("lateness") for run in report.runs]
+    if worst := max((found["p99_ns"] for found in late if found), default=None):
+        facts.append(("Real time", f"in the worst run, one packet in a hundred was later than {worst / 1e6:.3f} ms"))
     timings = [run.recording.timing for run in report.runs if run.recording.timing]
     if timings:
         facts.append(("Executed", f"{min(t.started for t in timings)[:19].replace('T', ' ')} UTC"))
