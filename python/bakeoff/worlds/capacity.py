@@ -102,8 +102,8 @@ def check(scenario: Mapping[str, Any]) -> None:
         if rate_bps / 8 / packet_bytes > capacity.packets_per_second:
             carried = format_rate(round(capacity.packets_per_second * packet_bytes * 8))
             raise RunStopped(
-                f"path.{direction}: {format_rate(round(rate_bps))} in packets of {packet_bytes} bytes is more than this "
-                f"machine carries in real time: {carried} when `bakeoff doctor` measured it; lower the rate, "
+                f"path.{direction}: {format_rate(round(rate_bps))} in {packet_bytes}-byte packets is more than this "
+                f"machine carries in real time, {carried} when `bakeoff doctor` measured it; lower the rate, "
                 "or let `bakeoff doctor` measure again"
             )
 
