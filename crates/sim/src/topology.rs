@@ -122,8 +122,8 @@ impl Topology {
     /// Builds the hops of both directions and of each flow's own delay, and the flows and probes over them.
     pub(crate) fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut hops = Vec::new();
-        let forward = add_hops(&mut hops, &scenario.forward, "forward", scenario.seed);
-        let reverse = add_hops(&mut hops, &scenario.reverse, "reverse", scenario.seed);
+        let forward = add_hops(&mut hops, &scenario.forward, "forward", scenario);
+        let reverse = add_hops(&mut hops, &scenario.reverse, "reverse", scenario);
         let routes_of = |direction| match direction {
             Direction::Forward => Routes { data: forward.clone(), acks: reverse.clone() },
             Direction::Reverse => Routes { data: reverse.clone(), acks: forward.clone() },
@@ -133,8 +133,8 @@ impl Topology {
             let mut own = routes_of(config.direction);
             if config.extra_delay_ns > 0 {
                 // The flow's own delay lies between its sender and the shared path, in both directions.
-                own.data.insert(0, add_delay(&mut hops, config, scenario.seed, format!("flow{}.data", index + 1)));
-                own.acks.push(add_delay(&mut hops, config, scenario.seed, format!("flow{}.ack", index + 1)));
+                own.data.insert(0, add_delay(&mut hops, config, scenario, format!("flow{}.data", index + 1)));
+                own.acks.push(add_delay(&mut hops, config, scenario, format!("flow{}.ack", index + 1)));
             }
             routes.push(own);
             flows.push(build_flow(scenario, index, config)?);
@@ -153,20 +153,20 @@ impl Topology {
     }
 }
 
-fn add_hops(hops: &mut Vec<NamedHop>, configs: &[HopConfig], direction: &str, seed: u64) -> Vec<usize> {
+fn add_hops(hops: &mut Vec<NamedHop>, configs: &[HopConfig], direction: &str, scenario: &Scenario) -> Vec<usize> {
     configs
         .iter()
         .enumerate()
-        .map(|(index, config)| add_hop(hops, config, seed, format!("{direction}.{index}")))
+        .map(|(index, config)| add_hop(hops, config, scenario, format!("{direction}.{index}")))
         .collect()
 }
 
-fn add_hop(hops: &mut Vec<NamedHop>, config: &HopConfig, seed: u64, name: String) -> usize {
-    hops.push(NamedHop { hop: Hop::new(config, seed, &name), name });
+fn add_hop(hops: &mut Vec<NamedHop>, config: &HopConfig, scenario: &Scenario, name: String) -> usize {
+    hops.push(NamedHop { hop: Hop::new(config, scenario.largest_packet(), scenario.seed, &name), name });
     hops.len() - 1
 }
 
-fn add_delay(hops: &mut Vec<NamedHop>, config: &FlowConfig, seed: u64, name: String) -> usize {
+fn add_delay(hops: &mut Vec<NamedHop>, config: &FlowConfig, scenario: &Scenario, name: String) -> usize {
     let delay = HopConfig {
         link: LinkConfig::Unlimited,
         queue: QueueConfig::Fifo(FifoConfig::default()),
@@ -174,7 +174,7 @@ fn add_delay(hops: &mut Vec<NamedHop>, config: &FlowConfig, seed: u64, name: Str
         loss: 0.0,
         jitter_ns: 0,
     };
-    add_hop(hops, &delay, seed, name)
+    add_hop(hops, &delay, scenario, name)
 }
 
 fn build_flow(scenario: &Scenario, index: usize, config: &FlowConfig) -> Result<Flow, ScenarioError> {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
+from bakeoff.experiment import queues
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
     HEADER_BYTES,
@@ -26,7 +27,8 @@ from bakeoff.experiment.path import (
     TraceRate,
     TraceSource,
 )
-from bakeoff.experiment.units import format_rate, format_time
+from bakeoff.experiment.queues import KeyProblem, Scale
+from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
 
 if TYPE_CHECKING:
@@ -35,15 +37,6 @@ if TYPE_CHECKING:
     from bakeoff.experiment.catalogue import Catalogue
     from bakeoff.experiment.probe import Probe
     from bakeoff.experiment.schema import ExperimentFile
-
-
-class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file is known
-    """A sentence about a key of the experiment."""
-
-    def __init__(self, key: str, sentence: str) -> None:
-        super().__init__(f"{key}: {sentence}")
-        self.key = key
-        self.sentence = sentence
 
 
 @dataclass(frozen=True)
@@ -57,21 +50,6 @@ class Link:
 
     scenario: dict[str, Any]
     rate_bps: int | None
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What hops are measured by.
-
-    Attributes:
-        rtt_ns: base RTT of the flow that is farthest away.
-        packet_bytes: largest packet of any flow or probe.
-        duration_ns: length of the run.
-    """
-
-    rtt_ns: int
-    packet_bytes: int
-    duration_ns: int
 
 
 def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> dict[str, Any]:
@@ -112,39 +90,13 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
 
 def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
     link = _link(hop.rate, f"{key}.rate", folder, scale.duration_ns)
-    try:
-        catalogue.check_queue(hop.queue.kind)
-    except UserError as error:
-        raise KeyProblem(f"{key}.queue.kind", str(error)) from error
     return {
         "link": link.scenario,
-        "queue": {
-            "kind": hop.queue.kind,
-            "limit_packets": hop.queue.limit.packets,
-            "limit_bytes": _limit_bytes(hop, key, link.rate_bps, scale),
-            "limit_time_ns": hop.queue.limit.time_ns,
-            "drop": hop.queue.drop,
-        },
+        "queue": queues.resolve(hop.queue, f"{key}.queue", catalogue, link.rate_bps, scale),
         "delay_ns": hop.delay,
         "loss": hop.loss,
         "jitter_ns": hop.jitter,
     }
-
-
-def _limit_bytes(hop: Hop, key: str, rate_bps: int | None, scale: Scale) -> int | None:
-    limit = hop.queue.limit
-    if limit.bdp is None:
-        size = limit.size_bytes
-        what = f"{size} bytes"
-    else:
-        if rate_bps is None:
-            raise KeyProblem(f"{key}.queue.limit", "a bdp needs a rate; give the hop one, or a limit in packets")
-        size = round(limit.bdp * rate_bps * scale.rtt_ns / 8e9)
-        what = f"{limit.bdp:g}bdp is {size} bytes at {format_rate(rate_bps)} and {format_time(scale.rtt_ns)}, which"
-    if size is not None and size < scale.packet_bytes:
-        sentence = f"{what} holds no packet of {scale.packet_bytes} bytes; make it larger"
-        raise KeyProblem(f"{key}.queue.limit", sentence)
-    return size
 
 
 def _link(rate: LinkRate, key: str, folder: Path, duration_ns: int) -> Link:

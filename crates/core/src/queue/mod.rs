@@ -1,64 +1,29 @@
 //! Queueing disciplines: one file each, behind one small trait.
 
+mod codel;
+mod drops;
 mod fifo;
+mod fq_codel;
+mod hash;
+mod line;
+mod place;
+mod rounds;
+#[cfg(test)]
+mod tests;
 
 use serde::Deserialize;
 
+pub use codel::{Codel, CodelConfig};
+pub use drops::{Drops, Reason};
 pub use fifo::{DropFrom, Fifo, FifoConfig};
+pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use place::Place;
 
 use crate::info::Info;
 use crate::packet::Packet;
 use crate::units::{Bytes, Instant};
 
-/// Why a packet was dropped or marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// The queue was full.
-    Overlimit,
-    /// Random loss on the wire, after the queue.
-    Loss,
-}
-
-impl Reason {
-    /// The word that stands in recordings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Overlimit => "overlimit",
-            Self::Loss => "loss",
-        }
-    }
-}
-
-/// Where a queue or a wire leaves the packets that it drops, each with the reason.
-#[derive(Debug)]
-pub struct Drops<P> {
-    dropped: Vec<(Packet<P>, Reason)>,
-}
-
-impl<P> Default for Drops<P> {
-    fn default() -> Self {
-        Self { dropped: Vec::new() }
-    }
-}
-
-impl<P> Drops<P> {
-    /// Records that `packet` goes no further.
-    pub fn push(&mut self, packet: Packet<P>, reason: Reason) {
-        self.dropped.push((packet, reason));
-    }
-
-    /// True if nothing was dropped since the last [`Drops::drain`].
-    pub fn is_empty(&self) -> bool {
-        self.dropped.is_empty()
-    }
-
-    /// Hands over what was dropped, in order.
-    pub fn drain(&mut self) -> impl Iterator<Item = (Packet<P>, Reason)> + '_ {
-        self.dropped.drain(..)
-    }
-}
-
-/// A queueing discipline. The link asks it for a packet whenever it is free to send one.
+/// A queueing discipline. The link asks it for a packet whenever it is free to send one, and never while it is empty.
 pub trait Queue<P>: Send {
     /// Takes a packet that arrives at `now`, or drops it or others to make room.
     fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>);
@@ -74,21 +39,37 @@ pub trait Queue<P>: Send {
 }
 
 /// A queueing discipline and its parameters, as an experiment states them.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum QueueConfig {
     /// First in, first out; see [`Fifo`].
     Fifo(FifoConfig),
+    /// Controlled delay; see [`Codel`].
+    Codel(CodelConfig),
+    /// Controlled delay in many lines; see [`FqCodel`].
+    FqCodel(FqCodelConfig),
 }
 
 impl QueueConfig {
-    /// Builds the queue for payloads of type `P`, in front of a link with this mean rate.
-    pub fn build<P: Send + 'static>(&self, mean_rate: Option<crate::units::Rate>) -> Box<dyn Queue<P>> {
+    /// Checks that the parameters make sense; else says what is wrong, and what would be right.
+    pub fn check(&self, _place: &Place<'_>) -> Result<(), String> {
+        let (info, checked) = match self {
+            Self::Fifo(_) => return Ok(()),
+            Self::Codel(config) => (codel::INFO, config.check()),
+            Self::FqCodel(config) => (fq_codel::INFO, config.check()),
+        };
+        checked.map_err(|problem| format!("queue {}: {problem}", info.name))
+    }
+
+    /// Builds the queue for payloads of type `P`.
+    pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Box<dyn Queue<P>> {
         match self {
-            Self::Fifo(config) => Box::new(Fifo::new(config, mean_rate)),
+            Self::Fifo(config) => Box::new(Fifo::new(config, place.mean_rate)),
+            Self::Codel(config) => Box::new(Codel::new(config, place)),
+            Self::FqCodel(config) => Box::new(FqCodel::new(config, place)),
         }
     }
 }
 
 /// Every queueing discipline there is, for listings and documentation.
-pub const QUEUES: &[Info] = &[fifo::INFO];
+pub const QUEUES: &[Info] = &[fifo::INFO, codel::INFO, fq_codel::INFO];
