@@ -2,11 +2,16 @@
 
 mod codel;
 mod drops;
+mod dualpi2;
 mod fifo;
 mod fq_codel;
+mod fq_pie;
 mod hash;
+mod jiffies;
 mod line;
+mod pie;
 mod place;
+pub mod red;
 mod rounds;
 #[cfg(test)]
 mod tests;
@@ -15,9 +20,13 @@ use serde::Deserialize;
 
 pub use codel::{Codel, CodelConfig};
 pub use drops::{Drops, Reason};
+pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fifo::{DropFrom, Fifo, FifoConfig};
 pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use fq_pie::{FqPie, FqPieConfig};
+pub use pie::{Pie, PieConfig};
 pub use place::Place;
+pub use red::{Red, RedConfig};
 
 use crate::info::Info;
 use crate::packet::Packet;
@@ -48,15 +57,28 @@ pub enum QueueConfig {
     Codel(CodelConfig),
     /// Controlled delay in many lines; see [`FqCodel`].
     FqCodel(FqCodelConfig),
+    /// A proportional integral controller; see [`Pie`].
+    Pie(PieConfig),
+    /// The same in many lines; see [`FqPie`].
+    FqPie(FqPieConfig),
+    /// Random early detection; see [`Red`].
+    Red(RedConfig),
+    /// Two coupled lines; see [`DualPi2`].
+    #[serde(rename = "dualpi2")]
+    DualPi2(DualPi2Config),
 }
 
 impl QueueConfig {
     /// Checks that the parameters make sense; else says what is wrong, and what would be right.
-    pub fn check(&self, _place: &Place<'_>) -> Result<(), String> {
+    pub fn check(&self, place: &Place<'_>) -> Result<(), String> {
         let (info, checked) = match self {
             Self::Fifo(_) => return Ok(()),
             Self::Codel(config) => (codel::INFO, config.check()),
             Self::FqCodel(config) => (fq_codel::INFO, config.check()),
+            Self::Pie(config) => (pie::INFO, config.check()),
+            Self::FqPie(config) => (fq_pie::INFO, config.check()),
+            Self::Red(config) => (red::INFO, config.check(place)),
+            Self::DualPi2(config) => (dualpi2::INFO, config.check()),
         };
         checked.map_err(|problem| format!("queue {}: {problem}", info.name))
     }
@@ -67,9 +89,14 @@ impl QueueConfig {
             Self::Fifo(config) => Box::new(Fifo::new(config, place.mean_rate)),
             Self::Codel(config) => Box::new(Codel::new(config, place)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config, place)),
+            Self::Pie(config) => Box::new(Pie::new(config, place)),
+            Self::FqPie(config) => Box::new(FqPie::new(config, place)),
+            Self::Red(config) => Box::new(Red::new(config, place)),
+            Self::DualPi2(config) => Box::new(DualPi2::new(config, place)),
         }
     }
 }
 
 /// Every queueing discipline there is, for listings and documentation.
-pub const QUEUES: &[Info] = &[fifo::INFO, codel::INFO, fq_codel::INFO];
+pub const QUEUES: &[Info] =
+    &[fifo::INFO, codel::INFO, fq_codel::INFO, pie::INFO, fq_pie::INFO, red::INFO, dualpi2::INFO];
