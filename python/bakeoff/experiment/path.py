@@ -176,6 +176,7 @@ class Queue(Model):
     ecn_mask: str | None = _of("dualpi2", "which packets go to the low-latency queue")
     gain_scale: float | None = _of("dualpi2", "what both gains are multiplied by")
     rtt: Time | None = _of("cake", "the round-trip time that the interval is meant for")
+    diffserv: str | None = _of("cake", "the classes that DSCPs are sorted into")
     flow_mode: str | None = _of("cake", "between what the link is shared fairly")
     own_shaper: bool | None = _of("cake", "the link is cake's own shaper")
     sce: str | None = _of("cake", "when to turn ECT(0) into ECT(1)")

@@ -1,5 +1,6 @@
 //! Queueing disciplines: one file each, behind one small trait.
 
+mod cake;
 mod codel;
 mod drops;
 mod dualpi2;
@@ -18,6 +19,7 @@ mod tests;
 
 use serde::Deserialize;
 
+pub use cake::{Cake, CakeConfig};
 pub use codel::{Codel, CodelConfig};
 pub use drops::{Drops, Reason};
 pub use dualpi2::{DualPi2, DualPi2Config};
@@ -66,6 +68,8 @@ pub enum QueueConfig {
     /// Two coupled lines; see [`DualPi2`].
     #[serde(rename = "dualpi2")]
     DualPi2(DualPi2Config),
+    /// COBALT in many lines; see [`Cake`].
+    Cake(CakeConfig),
 }
 
 impl QueueConfig {
@@ -79,6 +83,7 @@ impl QueueConfig {
             Self::FqPie(config) => (fq_pie::INFO, config.check()),
             Self::Red(config) => (red::INFO, config.check(place)),
             Self::DualPi2(config) => (dualpi2::INFO, config.check()),
+            Self::Cake(config) => (cake::INFO, config.check(place)),
         };
         checked.map_err(|problem| format!("queue {}: {problem}", info.name))
     }
@@ -93,10 +98,11 @@ impl QueueConfig {
             Self::FqPie(config) => Box::new(FqPie::new(config, place)),
             Self::Red(config) => Box::new(Red::new(config, place)),
             Self::DualPi2(config) => Box::new(DualPi2::new(config, place)),
+            Self::Cake(config) => Box::new(Cake::new(config, place)),
         }
     }
 }
 
 /// Every queueing discipline there is, for listings and documentation.
 pub const QUEUES: &[Info] =
-    &[fifo::INFO, codel::INFO, fq_codel::INFO, pie::INFO, fq_pie::INFO, red::INFO, dualpi2::INFO];
+    &[fifo::INFO, codel::INFO, fq_codel::INFO, pie::INFO, fq_pie::INFO, red::INFO, dualpi2::INFO, cake::INFO];
