@@ -237,7 +237,7 @@ mod tests {
         assert!(drops_at(&mut control, 2, 1_300, 200).is_empty());
         // One is forgotten at 1302, 1343, 1387, 1437 and 1495 ms.
         assert_eq!(control.count, 2);
-        assert!(drops_at(&mut control, 2, 1_500, 1_000).is_empty());
+        assert!(drops_at(&mut control, 2, 1_500, 1_500).is_empty());
         assert_eq!(control.count, 0);
         // The second time, there is an interval until the first signal.
         assert_eq!(drops_at(&mut control, 20, 3_000, 102), [3_100]);
