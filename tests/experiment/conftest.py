@@ -42,7 +42,10 @@ def catalogue() -> Catalogue:
     packets = Parameter("limit", "text", "1000pkt", "packets", "what it holds")
     target = Parameter("target", "text", "5ms", "time", "the delay to steer to")
     flows = Parameter("flows", "number", 1024, "", "lines", 1, 65536)
-    queues = [Entry("fifo", "FIFO", "a test", (limit, drop)), Entry("codel", "CoDel", "a test", (packets, target, flows))]
+    queues = [
+        Entry("fifo", "FIFO", "a test", (limit, drop)),
+        Entry("codel", "CoDel", "a test", (packets, target, flows)),
+    ]
     return Catalogue({entry.name: entry for entry in schemes}, {entry.name: entry for entry in queues})
 
 

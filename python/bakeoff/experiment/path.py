@@ -139,7 +139,7 @@ def _of(kinds: str, description: str) -> Any:
 
 
 class Queue(Model):
-    """What waits for the link, and what becomes of it; `bakeoff show KIND` has the parameters of a kind with defaults."""
+    """What waits for the link, and what becomes of it; `bakeoff show KIND` has the parameters of a kind."""
 
     kind: str = Field("fifo", description="queueing discipline; `bakeoff list queues`")
     limit: QueueLimit = default(Limit(), "infinite", "what it holds; in packets for all but fifo and red")
@@ -152,7 +152,7 @@ class Queue(Model):
     ce_threshold_mask: int | None = _of("fq_codel", "the bits of the DS field to look at")
     flows: int | None = _of("fq_codel, fq_pie", "the lines that flows are hashed to")
     quantum: Size | None = _of("fq_codel, fq_pie", "what a line may send in its turn")
-    memory_limit: Size | None = _of("fq_codel, fq_pie, cake, dualpi2", "the most memory, as Linux counts it")
+    memory_limit: Size | None = _of("fq_codel, cake, dualpi2", "the most memory, as Linux counts it")
     drop_batch: Packets | None = _of("fq_codel", "the most packets to drop at once when a limit is passed")
     tupdate: Time | None = _of("pie, fq_pie, dualpi2", "how often the probability is computed")
     alpha: float | None = _of("pie, fq_pie, dualpi2", "gain on the distance from the target, in Hz")

@@ -27,7 +27,7 @@ from bakeoff.experiment.path import (
     TraceRate,
     TraceSource,
 )
-from bakeoff.experiment.queues import KeyProblem, Scale
+from bakeoff.experiment.queues import KeyProblem
 from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
 
@@ -50,6 +50,21 @@ class Link:
 
     scenario: dict[str, Any]
     rate_bps: int | None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What hops are measured by.
+
+    Attributes:
+        rtt_ns: base RTT of the flow that is farthest away.
+        packet_bytes: largest packet of any flow or probe.
+        duration_ns: length of the run.
+    """
+
+    rtt_ns: int
+    packet_bytes: int
+    duration_ns: int
 
 
 def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> dict[str, Any]:
@@ -90,9 +105,10 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
 
 def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
     link = _link(hop.rate, f"{key}.rate", folder, scale.duration_ns)
+    place = queues.Place(f"{key}.queue", link.rate_bps, scale.rtt_ns, scale.packet_bytes)
     return {
         "link": link.scenario,
-        "queue": queues.resolve(hop.queue, f"{key}.queue", catalogue, link.rate_bps, scale),
+        "queue": queues.resolve(hop.queue, place, catalogue),
         "delay_ns": hop.delay,
         "loss": hop.loss,
         "jitter_ns": hop.jitter,

@@ -1,4 +1,4 @@
-//! Dual queue for low latency, low loss and scalable throughput: DualPI2.
+//! Dual queue for low latency, low loss and scalable throughput: `DualPI2`.
 //!
 //! **What it is.** Packets of scalable senders (ECT(1), and what carries CE) go to a low-latency line, all others to a classic
 //! one. A controller moves a probability by how far the longer of both delays is from a target and by how much it has
@@ -117,12 +117,14 @@ const WEIGHTS: i64 = 100;
 
 /// Which codepoints go to the low-latency line; the number is the kernel's mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
 enum EcnMask {
     #[default]
-    L4sEct = 1,
-    ClaEct = 2,
-    AnyEct = 3,
+    #[serde(rename = "l4s_ect")]
+    Scalable = 1,
+    #[serde(rename = "cla_ect")]
+    Classic = 2,
+    #[serde(rename = "any_ect")]
+    Any = 3,
 }
 
 /// What an experiment states.

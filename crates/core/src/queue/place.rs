@@ -47,7 +47,7 @@ pub(super) fn memory_of(packets: usize, bytes: Bytes) -> u64 {
 pub(super) type Problem = String;
 
 /// Checks a number against its bounds.
-pub(super) fn within<T: PartialOrd + Display>(
+pub(super) fn within<T: Copy + PartialOrd + Display>(
     name: &str,
     value: T,
     bounds: &RangeInclusive<T>,

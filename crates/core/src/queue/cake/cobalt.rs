@@ -70,9 +70,8 @@ impl Law {
     fn sce_chance(&self, sojourn: i64, is_over_target: bool) -> f64 {
         let (sojourn, target) = (sojourn as f64, self.target as f64);
         match self.ramp {
-            None => 0.0,
             Some(Ramp::Single) if is_over_target => (sojourn - target) / target,
-            Some(Ramp::Single) => 0.0,
+            Some(Ramp::Single) | None => 0.0,
             Some(Ramp::From(parts)) => {
                 let knee = 1.0 / f64::from(parts);
                 if is_over_target {
