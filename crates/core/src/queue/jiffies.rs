@@ -5,6 +5,8 @@
 
 use crate::units::Instant;
 
+/// A queue is a second older than the run, as in the linux world, where runs start a second after the machine.
+const AGE: u64 = 1_000;
 /// `LVL_SIZE` - 1: a level of the wheel is for delays of less than so many of its buckets.
 const LEVEL_BUCKETS: u64 = 63;
 /// `LVL_CLK_SHIFT`: a bucket of each level is eight times as long as one of the level before.
@@ -18,14 +20,14 @@ pub(super) struct JiffyTimer {
 }
 
 impl JiffyTimer {
-    /// Fires the first time after `first` ticks, and from then on every `period`.
+    /// Fires the first time `first` ticks after the queue was made, and from then on every `period`.
     pub(super) fn new(first: u64, period: u64) -> Self {
         Self { due: fires(0, first), period }
     }
 
     /// True if it has fired by `now`; call until it has not.
     pub(super) fn has_fired(&mut self, now: Instant) -> bool {
-        if self.due > now.as_millis() {
+        if self.due > now.as_millis() + AGE {
             return false;
         }
         self.due = fires(self.due, self.period);
@@ -57,7 +59,7 @@ mod tests {
             }
             fired
         };
-        assert_eq!(times(500, 15, 560), [504, 520, 536, 552]);
-        assert_eq!(times(500, 500, 1_600), [504, 1_008, 1_512]);
+        assert_eq!(times(1_010, 15, 70), [24, 40, 56]);
+        assert_eq!(times(500, 500, 1_600), [0, 8, 512, 1_016, 1_520]);
     }
 }
