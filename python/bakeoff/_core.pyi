@@ -12,6 +12,7 @@ _Column: TypeAlias = (
 __all__ = [
     "ConservationError",
     "ScenarioError",
+    "check",
     "check_emulated",
     "check_for_kernel",
     "qdiscs",
@@ -44,6 +45,16 @@ def run(scenario_json: str) -> dict[str, dict[str, dict[str, _Column]]]:
     Raises:
         ScenarioError: the scenario is malformed or names something unknown.
         ConservationError: the packets of the run do not add up.
+    """
+
+def check(scenario_json: str) -> None:
+    """Checks that the simulator can run a resolved scenario.
+
+    Args:
+        scenario_json: as for `run`.
+
+    Raises:
+        ScenarioError: it cannot; the message names the key, and what would be right.
     """
 
 def check_for_kernel(scenario_json: str) -> None:

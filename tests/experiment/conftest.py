@@ -37,7 +37,15 @@ def catalogue() -> Catalogue:
         Entry("cubic", "TCP CUBIC", "RFC 9438", (beta, hystart, fast)),
         *(Entry(name, name.upper(), "a test") for name in ("reno", "bbr", "vegas", "ledbat")),
     ]
-    queues = [Entry("fifo", "FIFO", "a test")]
+    limit = Parameter("limit", "text", "infinite", "", "what it holds")
+    drop = Parameter("drop", "choice", "tail", "", "which packet goes", options=("tail", "head"))
+    packets = Parameter("limit", "text", "1000pkt", "packets", "what it holds")
+    target = Parameter("target", "text", "5ms", "time", "the delay to steer to")
+    flows = Parameter("flows", "number", 1024, "", "lines", 1, 65536)
+    queues = [
+        Entry("fifo", "FIFO", "a test", (limit, drop)),
+        Entry("codel", "CoDel", "a test", (packets, target, flows)),
+    ]
     return Catalogue({entry.name: entry for entry in schemes}, {entry.name: entry for entry in queues})
 
 

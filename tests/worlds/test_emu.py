@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,7 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ from bakeoff.worlds import emu, privilege, scratch, sim, trust
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 RATE_MBPS = 20
@@ -243,7 +243,6 @@ def test_a_program_may_print_without_end_and_ignore_requests_to_end(tmp_path: Pa
 
 WRAPPER = """#!{python}
 import sys
-import tempfile
 if sys.argv[1] == "run_first":
     print("{first}")
 elif sys.argv[1] == "{first}":
@@ -365,29 +364,28 @@ def test_programs_are_for_the_emulated_world_only(tmp_path: Path) -> None:
         experiment(tmp_path, flows=flow("program:other"))
 
 
+def _processes() -> list[int]:
+    return [int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit()]
+
+
 def _family() -> set[int]:
     """Processes of emulators."""
     found = set()
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
-            try:
-                words = (place / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"_emulator" in words:
-                found.add(int(place.name))
+    for process in _processes():
+        with contextlib.suppress(OSError):
+            if b"_emulator" in Path(f"/proc/{process}/cmdline").read_bytes():
+                found.add(process)
     return found
 
 
-def _namespaces() -> set[str]:
-    """Network namespaces in which a process lives."""
+def _namespaces(processes: Iterable[int]) -> set[str]:
+    """Network namespaces that threads of these processes live in, but for our own."""
     found = set()
-    for link in Path("/proc").glob("[0-9]*/ns/net"):
-        try:
-            found.add(str(link.readlink()))
-        except OSError:
-            continue
-    return found
+    for process in processes:
+        for link in Path(f"/proc/{process}/task").glob("*/ns/net"):
+            with contextlib.suppress(OSError):
+                found.add(str(link.readlink()))
+    return found - {str(Path("/proc/self/ns/net").readlink())}
 
 
 @pytest.fixture
@@ -410,24 +408,28 @@ def lasting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _wait_until(happened: Any) -> None:
-    for _ in range(400):
+    for _ in range(800):
         if happened():
             return
         time.sleep(0.05)
-    pytest.fail("it did not happen within 20 s")
+    pytest.fail("it did not happen within 40 s")
 
 
 @needs_root
 @pytest.mark.parametrize("victim", ["python", "first", "emulator", "senders"])
 def test_whoever_is_killed_nothing_is_left(lasting: subprocess.Popen[bytes], victim: str) -> None:
     family = sorted(_family())
+    namespaces = _namespaces(family)
+    assert len(namespaces) > 1
+    folder = Path(Path(f"/proc/{family[0]}/cmdline").read_bytes().split(b"\0")[1].decode())
+    assert folder.is_dir()
     places = {"python": lasting.pid, "first": family[0], "emulator": family[1], "senders": family[2]}
     os.kill(places[victim], signal.SIGKILL)
     _wait_until(lambda: not _family())
     lasting.wait()
-    _wait_until(lambda: len(_namespaces()) == 1)
+    _wait_until(lambda: not namespaces & _namespaces(_processes()))
     scratch.sweep()
-    assert not list(Path(tempfile.gettempdir()).glob(f"{scratch.PREFIX}*"))
+    assert not folder.exists()
 
 
 @needs_root

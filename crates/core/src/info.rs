@@ -73,3 +73,30 @@ pub struct Quantity {
     /// What it means.
     pub doc: &'static str,
 }
+
+impl Parameter {
+    /// A quantity with a unit, such as "5ms", written as text; `unit` says of what kind it is.
+    pub const fn quantity(name: &'static str, default: &'static str, unit: &'static str, doc: &'static str) -> Self {
+        Self { name, kind: Kind::Text { default }, unit, doc }
+    }
+
+    /// A number within bounds, both included.
+    pub const fn number(
+        name: &'static str,
+        [default, min, max]: [f64; 3],
+        unit: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, kind: Kind::Number { default, min, max }, unit, doc }
+    }
+
+    /// Yes or no.
+    pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Self {
+        Self { name, kind: Kind::Flag { default }, unit: "", doc }
+    }
+
+    /// One of a few words, the first of which is the default.
+    pub const fn choice(name: &'static str, options: &'static [&'static str], doc: &'static str) -> Self {
+        Self { name, kind: Kind::Choice { options, default: options[0] }, unit: "", doc }
+    }
+}

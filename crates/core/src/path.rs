@@ -16,8 +16,8 @@ pub struct NamedHop<P> {
 }
 
 impl<P: Send + 'static> NamedHop<P> {
-    fn new(config: &HopConfig, seed: u64, name: String) -> Self {
-        Self { hop: Hop::new(config, seed, &name), name }
+    fn new(config: &HopConfig, scenario: &Scenario, name: String) -> Self {
+        Self { hop: Hop::new(config, scenario.largest_packet(), scenario.seed, &name), name }
     }
 
     /// What went through it until `end`.
@@ -52,8 +52,8 @@ impl<P: Send + 'static> Path<P> {
     /// Builds the path of a scenario.
     pub fn of(scenario: &Scenario) -> Self {
         let mut path = Self { hops: Vec::new(), routes: Vec::new() };
-        let forward = path.add_direction(&scenario.forward, "forward", scenario.seed);
-        let reverse = path.add_direction(&scenario.reverse, "reverse", scenario.seed);
+        let forward = path.add_direction(&scenario.forward, "forward", scenario);
+        let reverse = path.add_direction(&scenario.reverse, "reverse", scenario);
         let routes_of = |direction| match direction {
             Direction::Forward => Routes { data: forward.clone(), acks: reverse.clone() },
             Direction::Reverse => Routes { data: reverse.clone(), acks: forward.clone() },
@@ -62,8 +62,8 @@ impl<P: Send + 'static> Path<P> {
             let mut routes = routes_of(config.direction);
             if config.extra_delay_ns > 0 {
                 // The flow's own delay lies between its sender and the shared path, in both directions.
-                routes.data.insert(0, path.add_delay(config, scenario.seed, format!("flow{}.data", index + 1)));
-                routes.acks.push(path.add_delay(config, scenario.seed, format!("flow{}.ack", index + 1)));
+                routes.data.insert(0, path.add_delay(config, scenario, format!("flow{}.data", index + 1)));
+                routes.acks.push(path.add_delay(config, scenario, format!("flow{}.ack", index + 1)));
             }
             path.routes.push(routes);
         }
@@ -81,17 +81,17 @@ impl<P: Send + 'static> Path<P> {
         Some(hop)
     }
 
-    fn add_direction(&mut self, configs: &[HopConfig], direction: &str, seed: u64) -> Vec<usize> {
+    fn add_direction(&mut self, configs: &[HopConfig], direction: &str, scenario: &Scenario) -> Vec<usize> {
         let numbered = configs.iter().enumerate();
-        numbered.map(|(index, config)| self.add(config, seed, format!("{direction}.{index}"))).collect()
+        numbered.map(|(index, config)| self.add(config, scenario, format!("{direction}.{index}"))).collect()
     }
 
-    fn add(&mut self, config: &HopConfig, seed: u64, name: String) -> usize {
-        self.hops.push(NamedHop::new(config, seed, name));
+    fn add(&mut self, config: &HopConfig, scenario: &Scenario, name: String) -> usize {
+        self.hops.push(NamedHop::new(config, scenario, name));
         self.hops.len() - 1
     }
 
-    fn add_delay(&mut self, config: &FlowConfig, seed: u64, name: String) -> usize {
+    fn add_delay(&mut self, config: &FlowConfig, scenario: &Scenario, name: String) -> usize {
         let delay = HopConfig {
             link: LinkConfig::Unlimited,
             queue: QueueConfig::Fifo(FifoConfig::default()),
@@ -99,6 +99,6 @@ impl<P: Send + 'static> Path<P> {
             loss: 0.0,
             jitter_ns: 0,
         };
-        self.add(&delay, seed, name)
+        self.add(&delay, scenario, name)
     }
 }

@@ -5,8 +5,9 @@ mod probe;
 
 use std::collections::BTreeMap;
 
-use crate::hop::{HopConfig, LinkConfig};
+use crate::hop::{HopConfig, Link, LinkConfig};
 use crate::packet::FlowId;
+use crate::queue::Place;
 use crate::random::RandomStream;
 use crate::scheme::{self, ParameterError, Parameters, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
@@ -240,7 +241,20 @@ impl Scenario {
                 ));
             }
         }
+        self.check_queues()?;
         self.check_probes()
+    }
+
+    fn check_queues(&self) -> Result<(), ScenarioError> {
+        for (direction, hops) in [("forward", &self.forward), ("reverse", &self.reverse)] {
+            for (index, hop) in hops.iter().enumerate() {
+                let mean_rate = Link::<()>::new(&hop.link, self.seed, direction).mean_rate();
+                let name = format!("{direction}.{index}");
+                let place = Place { mean_rate, largest_packet: self.largest_packet(), seed: self.seed, hop: &name };
+                hop.queue.check(&place).map_err(|problem| invalid(format!("path.{name}.queue"), problem))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 fn hop(json: &str) -> Hop<()> {
     let config: HopConfig = serde_json::from_str(json).expect("a hop");
-    Hop::new(&config, 1, "forward.0")
+    Hop::new(&config, Bytes::new(1_500), 1, "forward.0")
 }
 
 fn packet(number: u64, size: u64, now: Instant) -> Packet<()> {

@@ -66,6 +66,15 @@ pub enum Event {
         /// Time in its queue.
         sojourn: Duration,
     },
+    /// A hop marked a packet, which goes on.
+    Marked {
+        /// Number of the hop.
+        hop: u16,
+        /// Why.
+        reason: Reason,
+        /// Size of the packet.
+        size: u16,
+    },
     /// What waits in the queue of a hop at the end of an interval.
     Backlog {
         /// Number of the hop.
@@ -92,6 +101,11 @@ const LEFT_HOP: u8 = 2;
 const ARRIVED: u8 = 3;
 const DROPPED: u8 = 4;
 const BACKLOG: u8 = 5;
+const MARKED: u8 = 6;
+
+fn code(reason: Reason) -> u8 {
+    Reason::ALL.iter().position(|known| *known == reason).unwrap_or_default() as u8
+}
 
 impl Event {
     fn fields(&self) -> Fields {
@@ -104,8 +118,11 @@ impl Event {
                 Fields { kind, packet, detail: ecn.bits(), hop, value: sojourn.as_nanos(), ..Fields::default() }
             }
             Self::Dropped { packet, hop, reason, sojourn } => {
-                let detail = Reason::ALL.iter().position(|known| *known == reason).unwrap_or_default() as u8;
+                let detail = code(reason);
                 Fields { kind: DROPPED, packet, detail, hop, value: sojourn.as_nanos(), ..Fields::default() }
+            }
+            Self::Marked { hop, reason, size } => {
+                Fields { kind: MARKED, detail: code(reason), hop, size, ..Fields::default() }
             }
             Self::Backlog { hop, backlog } => {
                 Fields { kind: BACKLOG, hop, value: backlog.packets << 40 | backlog.bytes, ..Fields::default() }
@@ -116,10 +133,12 @@ impl Event {
     fn of(fields: Fields) -> Option<Self> {
         let Fields { kind, packet, detail, hop, size, value } = fields;
         let (ecn, sojourn) = (Ecn::from_bits(detail), Duration::from_nanos(value));
+        let reason = || Reason::ALL.get(usize::from(detail)).copied();
         Some(match kind {
             SENT => Self::Sent { packet, ecn, size },
             LEFT_HOP | ARRIVED => Self::LeftHop { packet, hop, sojourn, ecn, is_last: kind == ARRIVED },
-            DROPPED => Self::Dropped { packet, hop, reason: *Reason::ALL.get(usize::from(detail))?, sojourn },
+            DROPPED => Self::Dropped { packet, hop, reason: reason()?, sojourn },
+            MARKED => Self::Marked { hop, reason: reason()?, size },
             BACKLOG => Self::Backlog { hop, backlog: Count { packets: value >> 40, bytes: value & ((1 << 40) - 1) } },
             _ => return None,
         })
@@ -208,6 +227,11 @@ mod tests {
             (packet(), ecn(), any::<u16>()).prop_map(|(packet, ecn, size)| Event::Sent { packet, ecn, size }),
             (packet(), any::<u16>(), duration(), ecn(), any::<bool>())
                 .prop_map(|(packet, hop, sojourn, ecn, is_last)| Event::LeftHop { packet, hop, sojourn, ecn, is_last }),
+            (any::<u16>(), reason.clone(), any::<u16>()).prop_map(|(hop, reason, size)| Event::Marked {
+                hop,
+                reason,
+                size
+            }),
             (packet(), any::<u16>(), reason, duration()).prop_map(|(packet, hop, reason, sojourn)| Event::Dropped {
                 packet,
                 hop,

@@ -43,6 +43,13 @@ mod _core {
         to_dict(py, recording.tables)
     }
 
+    /// Checks that the simulator can run a resolved scenario.
+    #[pyfunction]
+    fn check(scenario_json: &str) -> PyResult<()> {
+        Scenario::from_json(scenario_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        Ok(())
+    }
+
     /// Checks that a kernel can run a resolved scenario.
     #[pyfunction]
     fn check_for_kernel(scenario_json: &str) -> PyResult<()> {

@@ -181,6 +181,9 @@ impl World {
         for (packet, reason) in self.drops.drain() {
             self.recorder.is_dropped(hop, &packet, reason);
         }
+        for (size, reason) in self.drops.drain_marked() {
+            self.recorder.is_marked(hop, size, reason);
+        }
     }
 
     /// Samples the inner state of senders and queues at the end of an interval.

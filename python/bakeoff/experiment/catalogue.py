@@ -164,6 +164,25 @@ class Catalogue:
         if kind not in self.queues:
             raise UserError(f"{shown(kind)} is not a queue; {nearest(kind, self.queues)}")
 
+    def unit_of(self, queue: str, name: str, value: Any = None) -> str:
+        """The unit of a parameter of a queue that exists.
+
+        Args:
+            queue: the kind of queue.
+            name: the parameter.
+            value: what it is to be; None and quantities with units, which are numbers by now, are not checked.
+
+        Raises:
+            UserError: the queue has no such parameter, or not with this value; the message lacks the place.
+        """
+        known = {parameter.name: parameter for parameter in self.queues[queue].parameters}
+        if name not in known:
+            raise UserError(f"{queue} has no such parameter; {nearest(name, known)}")
+        parameter = known[name]
+        if value is not None and parameter.kind != "text" and (problem := parameter.problem(value)) is not None:
+            raise UserError(problem)
+        return parameter.unit
+
 
 def decode(schemes: str, queues: str) -> Catalogue:
     """The catalogue from what the core says of itself in JSON."""

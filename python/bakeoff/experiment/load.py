@@ -14,6 +14,7 @@ from bakeoff.errors import UserError
 from bakeoff.experiment import keys, matrix, overrides, resolve, source
 from bakeoff.experiment.base import nearest
 from bakeoff.experiment.problems import first_problem
+from bakeoff.experiment.queues import KeyProblem
 from bakeoff.experiment.schema import ExperimentFile
 from bakeoff.experiment.units import shown
 
@@ -186,7 +187,7 @@ def _cell(
         raise UserError(f"{_blamed(key, touched, found.name)}{key}: {sentence}") from error
     try:
         scenario = resolve.scenario(model, found.folder, catalogue)
-    except resolve.KeyProblem as error:
+    except KeyProblem as error:
         raise UserError(f"{_blamed(error.key, touched, found.name)}{error}") from error
     labels = {axis.name: choice.label for axis, choice in zip(axes, choices, strict=True)}
     return Cell(labels, model, scenario)

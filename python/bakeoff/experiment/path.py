@@ -8,10 +8,12 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from bakeoff.experiment.base import (
     Model,
+    Packets,
     QueueLimit,
     Rate,
     RateOrZero,
     Ratio,
+    Size,
     Time,
     default,
     problem,
@@ -131,12 +133,54 @@ LinkRate = Annotated[
 ]
 
 
+def _of(kinds: str, description: str) -> Any:
+    """A parameter that the queue's own default stands for where it is not stated."""
+    return Field(None, description=f"{description} ({kinds})")
+
+
 class Queue(Model):
-    """What waits for the link, and who is dropped when it is full."""
+    """What waits for the link, and what becomes of it; `bakeoff show KIND` has the parameters of a kind."""
 
     kind: str = Field("fifo", description="queueing discipline; `bakeoff list queues`")
-    limit: QueueLimit = default(Limit(), "infinite", "what it holds")
-    drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full")
+    limit: QueueLimit = default(Limit(), "infinite", "what it holds; in packets for all but fifo and red")
+    drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full (fifo)")
+    ecn: bool | None = _of("codel, fq_codel, pie, fq_pie, red", "mark packets that can be marked")
+    target: Time | None = _of("codel, fq_codel, pie, fq_pie, cake, dualpi2", "the delay to steer to")
+    interval: Time | None = _of("codel, fq_codel", "how long the delay may stay above the target")
+    ce_threshold: Time | None = _of("codel, fq_codel", "mark every packet that waited longer")
+    ce_threshold_selector: int | None = _of("fq_codel", "ce_threshold is for packets with this DS field")
+    ce_threshold_mask: int | None = _of("fq_codel", "the bits of the DS field to look at")
+    flows: int | None = _of("fq_codel, fq_pie", "the lines that flows are hashed to")
+    quantum: Size | None = _of("fq_codel, fq_pie", "what a line may send in its turn")
+    memory_limit: Size | None = _of("fq_codel, cake, dualpi2", "the most memory, as Linux counts it")
+    drop_batch: Packets | None = _of("fq_codel", "the most packets to drop at once when a limit is passed")
+    tupdate: Time | None = _of("pie, fq_pie, dualpi2", "how often the probability is computed")
+    alpha: float | None = _of("pie, fq_pie, dualpi2", "gain on the distance from the target, in Hz")
+    beta: float | None = _of("pie, fq_pie, dualpi2", "gain on the change of the delay, in Hz")
+    ecn_prob: Ratio | None = _of("fq_pie", "above this probability packets are dropped that could be marked")
+    bytemode: bool | None = _of("pie, fq_pie", "drop small packets less often")
+    dq_rate_estimator: bool | None = _of("pie, fq_pie", "take the delay from the measured rate")
+    min: Size | None = _of("red", "the average length from which packets are dropped or marked")
+    max: Size | None = _of("red", "the average length from which every packet is")
+    probability: Ratio | None = _of("red", "the probability just below max")
+    avpkt: Size | None = _of("red", "the size of an average packet")
+    burst: Packets | None = _of("red", "the burst that passes while the average is below min")
+    harddrop: bool | None = _of("red", "above max drop also what could be marked")
+    adaptive: bool | None = _of("red", "steer the probability to keep the average midway")
+    step_thresh: QueueLimit | None = _of("dualpi2", "mark every low-latency packet above: time or packets")
+    min_qlen_step: Packets | None = _of("dualpi2", "the step applies from this length on")
+    coupling: int | None = _of("dualpi2", "by how much the classic probability is coupled")
+    drop_overload: bool | None = _of("dualpi2", "on overload drop in both queues")
+    drop_early: bool | None = _of("dualpi2", "drop packets on arrival")
+    c_protection: Ratio | None = _of("dualpi2", "the share that the classic queue has at least")
+    ecn_mask: str | None = _of("dualpi2", "which packets go to the low-latency queue")
+    gain_scale: float | None = _of("dualpi2", "what both gains are multiplied by")
+    rtt: Time | None = _of("cake", "the round-trip time that the interval is meant for")
+    diffserv: str | None = _of("cake", "the classes that DSCPs are sorted into")
+    flow_mode: str | None = _of("cake", "between what the link is shared fairly")
+    own_shaper: bool | None = _of("cake", "the link is cake's own shaper")
+    sce: str | None = _of("cake", "when to turn ECT(0) into ECT(1)")
+    sce_thresh: int | None = _of("cake", "the ramp of sce reaches 1/N at the target")
 
 
 class Hop(Model):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
+from bakeoff.experiment import queues
 from bakeoff.experiment.catalogue import KERNEL, PROGRAM
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
@@ -27,7 +28,8 @@ from bakeoff.experiment.path import (
     TraceRate,
     TraceSource,
 )
-from bakeoff.experiment.units import format_rate, format_time
+from bakeoff.experiment.queues import KeyProblem
+from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
 
 if TYPE_CHECKING:
@@ -37,15 +39,6 @@ if TYPE_CHECKING:
     from bakeoff.experiment.probe import Probe
     from bakeoff.experiment.program import Program
     from bakeoff.experiment.schema import ExperimentFile
-
-
-class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file is known
-    """A sentence about a key of the experiment."""
-
-    def __init__(self, key: str, sentence: str) -> None:
-        super().__init__(f"{key}: {sentence}")
-        self.key = key
-        self.sentence = sentence
 
 
 @dataclass(frozen=True)
@@ -136,39 +129,14 @@ def _program(program: Program, folder: Path) -> dict[str, Any]:
 
 def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
     link = _link(hop.rate, f"{key}.rate", folder, scale.duration_ns)
-    try:
-        catalogue.check_queue(hop.queue.kind)
-    except UserError as error:
-        raise KeyProblem(f"{key}.queue.kind", str(error)) from error
+    place = queues.Place(f"{key}.queue", link.rate_bps, scale.rtt_ns, scale.packet_bytes)
     return {
         "link": link.scenario,
-        "queue": {
-            "kind": hop.queue.kind,
-            "limit_packets": hop.queue.limit.packets,
-            "limit_bytes": _limit_bytes(hop, key, link.rate_bps, scale),
-            "limit_time_ns": hop.queue.limit.time_ns,
-            "drop": hop.queue.drop,
-        },
+        "queue": queues.resolve(hop.queue, place, catalogue),
         "delay_ns": hop.delay,
         "loss": hop.loss,
         "jitter_ns": hop.jitter,
     }
-
-
-def _limit_bytes(hop: Hop, key: str, rate_bps: int | None, scale: Scale) -> int | None:
-    limit = hop.queue.limit
-    if limit.bdp is None:
-        size = limit.size_bytes
-        what = f"{size} bytes"
-    else:
-        if rate_bps is None:
-            raise KeyProblem(f"{key}.queue.limit", "a bdp needs a rate; give the hop one, or a limit in packets")
-        size = round(limit.bdp * rate_bps * scale.rtt_ns / 8e9)
-        what = f"{limit.bdp:g}bdp is {size} bytes at {format_rate(rate_bps)} and {format_time(scale.rtt_ns)}, which"
-    if size is not None and size < scale.packet_bytes:
-        sentence = f"{what} holds no packet of {scale.packet_bytes} bytes; make it larger"
-        raise KeyProblem(f"{key}.queue.limit", sentence)
-    return size
 
 
 def _link(rate: LinkRate, key: str, folder: Path, duration_ns: int) -> Link:

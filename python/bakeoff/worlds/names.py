@@ -36,7 +36,8 @@ def for_kernel(scenario: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         RunStopped: a flow gives parameters to a controller of the kernel, which takes none.
     """
-    return _renamed(scenario, _on_kernel)
+    loaded = scenario.get("controllers", ())
+    return _renamed(scenario, lambda number, flow: _on_kernel(number, flow, loaded))
 
 
 def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,10 +71,10 @@ def _simulated(number: int, flow: Mapping[str, Any]) -> str:
     return name.removeprefix(OWN)
 
 
-def _on_kernel(number: int, flow: Mapping[str, Any]) -> str:
+def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) -> str:
     name = str(flow["scheme"])
     _check_no_program(number, name, "linux")
-    if name.startswith(KERNEL) and name.removeprefix(KERNEL) not in KERNEL_CONTROLLERS:
+    if name.removeprefix(KERNEL) in loaded:
         raise RunStopped(f"flow {number}: {name} is loaded into a running kernel, which only emu has; add --world emu")
     return _with_prefix(number, flow, KERNEL_CONTROLLERS)
 

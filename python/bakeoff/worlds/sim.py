@@ -34,9 +34,12 @@ def execute(run: PlannedRun) -> Outcome:
 
 
 def check(scenario: Mapping[str, Any]) -> None:
-    """Checks, before anything is run, that no flow asks for a real kernel.
+    """Checks, before anything is run, that the simulator can run a scenario.
 
     Raises:
-        RunStopped: one does; the message says what would be right.
+        RunStopped: it cannot; the message says what would be right.
     """
-    names.for_simulator(scenario)
+    try:
+        _core.check(json.dumps(names.for_simulator(scenario)))
+    except _core.ScenarioError as error:
+        raise RunStopped(str(error)) from error

@@ -151,7 +151,7 @@ impl Fluid {
     }
 
     fn serve<P>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
-        while self.free_at <= now {
+        while self.free_at <= now && queue.packets() > 0 {
             let start = self.free_at;
             let Some(mut packet) = queue.dequeue(start, drops) else { break };
             packet.leave_queue(start);

@@ -16,7 +16,7 @@ pub use loss::{loss_seed, loss_threshold};
 pub use wire::Wire;
 
 use crate::packet::Packet;
-use crate::queue::{Drops, Queue, QueueConfig};
+use crate::queue::{Drops, Place, Queue, QueueConfig};
 use crate::units::{Bytes, Duration, Instant};
 
 /// A hop as an experiment describes it.
@@ -66,11 +66,11 @@ pub struct Hop<P> {
 }
 
 impl<P: Send + 'static> Hop<P> {
-    /// Builds the hop called `name`, which together with `seed` fixes its random numbers.
-    pub fn new(config: &HopConfig, seed: u64, name: &str) -> Self {
+    /// Builds the hop called `name`, which together with `seed` fixes its random numbers, for packets up to this size.
+    pub fn new(config: &HopConfig, largest_packet: Bytes, seed: u64, name: &str) -> Self {
         let link = Link::new(&config.link, seed, &format!("{name}.link"));
         Self {
-            queue: config.queue.build(link.mean_rate()),
+            queue: config.queue.build(&Place { mean_rate: link.mean_rate(), largest_packet, seed, hop: name }),
             link,
             wire: Wire::new(
                 Duration::from_nanos(config.delay_ns),

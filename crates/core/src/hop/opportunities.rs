@@ -60,7 +60,7 @@ impl<P> Opportunities<P> {
         let mut credit = OPPORTUNITY;
         while credit > 0 {
             let Some((packet, needed)) = self.in_service.take().or_else(|| {
-                let mut packet = queue.dequeue(at, drops)?;
+                let mut packet = (queue.packets() > 0).then(|| queue.dequeue(at, drops)).flatten()?;
                 packet.leave_queue(at);
                 let needed = packet.size.count() + FRAME_HEADER;
                 Some((packet, needed))

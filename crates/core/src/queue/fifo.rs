@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::{Drops, Queue, Reason};
-use crate::info::{Info, Kind, Parameter};
+use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -26,18 +26,17 @@ pub(super) const INFO: Info = Info {
     title: "First in, first out",
     source: "Linux net/sched/sch_fifo.c; mahimahi droptail, drophead",
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Text { default: "infinite" },
-            unit: "",
-            doc: "packets (50pkt), bytes (64kB), time at the mean rate (100ms), bandwidth-delay products (1bdp), a list of these, or infinite",
-        },
-        Parameter {
-            name: "drop",
-            kind: Kind::Choice { options: &["tail", "head"], default: "tail" },
-            unit: "",
-            doc: "which packet to drop when the limit is passed: the arriving one or the oldest",
-        },
+        Parameter::quantity(
+            "limit",
+            "infinite",
+            "",
+            "packets (50pkt), bytes (64kB), time at the mean rate (100ms), bandwidth-delay products (1bdp), a list of these, or infinite",
+        ),
+        Parameter::choice(
+            "drop",
+            &["tail", "head"],
+            "which packet to drop when the limit is passed: the arriving one or the oldest",
+        ),
     ],
     telemetry: &[],
 };

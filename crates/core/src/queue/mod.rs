@@ -1,67 +1,40 @@
 //! Queueing disciplines: one file each, behind one small trait.
 
+mod cake;
+mod codel;
+mod drops;
+mod dualpi2;
 mod fifo;
+mod fq_codel;
+mod fq_pie;
+mod hash;
+mod jiffies;
+mod line;
+mod pie;
+mod place;
+pub mod red;
+mod rounds;
+#[cfg(test)]
+mod tests;
 
 use serde::Deserialize;
 
+pub use cake::{Cake, CakeConfig};
+pub use codel::{Codel, CodelConfig};
+pub use drops::{Drops, Reason};
+pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fifo::{DropFrom, Fifo, FifoConfig};
+pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use fq_pie::{FqPie, FqPieConfig};
+pub use pie::{Pie, PieConfig};
+pub use place::Place;
+pub use red::{Red, RedConfig};
 
 use crate::info::Info;
 use crate::packet::Packet;
 use crate::units::{Bytes, Instant};
 
-/// Why a packet was dropped or marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// The queue was full.
-    Overlimit,
-    /// Random loss on the wire, after the queue.
-    Loss,
-}
-
-impl Reason {
-    /// Every reason there is.
-    pub const ALL: &[Self] = &[Self::Overlimit, Self::Loss];
-
-    /// The word that stands in recordings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Overlimit => "overlimit",
-            Self::Loss => "loss",
-        }
-    }
-}
-
-/// Where a queue or a wire leaves the packets that it drops, each with the reason.
-#[derive(Debug)]
-pub struct Drops<P> {
-    dropped: Vec<(Packet<P>, Reason)>,
-}
-
-impl<P> Default for Drops<P> {
-    fn default() -> Self {
-        Self { dropped: Vec::new() }
-    }
-}
-
-impl<P> Drops<P> {
-    /// Records that `packet` goes no further.
-    pub fn push(&mut self, packet: Packet<P>, reason: Reason) {
-        self.dropped.push((packet, reason));
-    }
-
-    /// True if nothing was dropped since the last [`Drops::drain`].
-    pub fn is_empty(&self) -> bool {
-        self.dropped.is_empty()
-    }
-
-    /// Hands over what was dropped, in order.
-    pub fn drain(&mut self) -> impl Iterator<Item = (Packet<P>, Reason)> + '_ {
-        self.dropped.drain(..)
-    }
-}
-
-/// A queueing discipline. The link asks it for a packet whenever it is free to send one.
+/// A queueing discipline. The link asks it for a packet whenever it is free to send one, and never while it is empty.
 pub trait Queue<P>: Send {
     /// Takes a packet that arrives at `now`, or drops it or others to make room.
     fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>);
@@ -77,21 +50,59 @@ pub trait Queue<P>: Send {
 }
 
 /// A queueing discipline and its parameters, as an experiment states them.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum QueueConfig {
     /// First in, first out; see [`Fifo`].
     Fifo(FifoConfig),
+    /// Controlled delay; see [`Codel`].
+    Codel(CodelConfig),
+    /// Controlled delay in many lines; see [`FqCodel`].
+    FqCodel(FqCodelConfig),
+    /// A proportional integral controller; see [`Pie`].
+    Pie(PieConfig),
+    /// The same in many lines; see [`FqPie`].
+    FqPie(FqPieConfig),
+    /// Random early detection; see [`Red`].
+    Red(RedConfig),
+    /// Two coupled lines; see [`DualPi2`].
+    #[serde(rename = "dualpi2")]
+    DualPi2(DualPi2Config),
+    /// COBALT in many lines; see [`Cake`].
+    Cake(CakeConfig),
 }
 
 impl QueueConfig {
-    /// Builds the queue for payloads of type `P`, in front of a link with this mean rate.
-    pub fn build<P: Send + 'static>(&self, mean_rate: Option<crate::units::Rate>) -> Box<dyn Queue<P>> {
+    /// Checks that the parameters make sense; else says what is wrong, and what would be right.
+    pub fn check(&self, place: &Place<'_>) -> Result<(), String> {
+        let (info, checked) = match self {
+            Self::Fifo(_) => return Ok(()),
+            Self::Codel(config) => (codel::INFO, config.check()),
+            Self::FqCodel(config) => (fq_codel::INFO, config.check()),
+            Self::Pie(config) => (pie::INFO, config.check()),
+            Self::FqPie(config) => (fq_pie::INFO, config.check()),
+            Self::Red(config) => (red::INFO, config.check(place)),
+            Self::DualPi2(config) => (dualpi2::INFO, config.check()),
+            Self::Cake(config) => (cake::INFO, config.check(place)),
+        };
+        checked.map_err(|problem| format!("queue {}: {problem}", info.name))
+    }
+
+    /// Builds the queue for payloads of type `P`.
+    pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Box<dyn Queue<P>> {
         match self {
-            Self::Fifo(config) => Box::new(Fifo::new(config, mean_rate)),
+            Self::Fifo(config) => Box::new(Fifo::new(config, place.mean_rate)),
+            Self::Codel(config) => Box::new(Codel::new(config, place)),
+            Self::FqCodel(config) => Box::new(FqCodel::new(config, place)),
+            Self::Pie(config) => Box::new(Pie::new(config, place)),
+            Self::FqPie(config) => Box::new(FqPie::new(config, place)),
+            Self::Red(config) => Box::new(Red::new(config, place)),
+            Self::DualPi2(config) => Box::new(DualPi2::new(config, place)),
+            Self::Cake(config) => Box::new(Cake::new(config, place)),
         }
     }
 }
 
 /// Every queueing discipline there is, for listings and documentation.
-pub const QUEUES: &[Info] = &[fifo::INFO];
+pub const QUEUES: &[Info] =
+    &[fifo::INFO, codel::INFO, fq_codel::INFO, pie::INFO, fq_pie::INFO, red::INFO, dualpi2::INFO, cake::INFO];

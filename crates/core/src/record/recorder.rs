@@ -58,6 +58,7 @@ pub struct HopSample {
 struct HopRecord {
     sojourn: Histogram,
     dropped: BTreeMap<Reason, Count>,
+    marked: BTreeMap<Reason, Count>,
 }
 
 impl HopRecord {
@@ -126,6 +127,11 @@ impl Recorder {
         self.hops[hop].dropped.entry(reason).or_default().add(packet.size);
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_dropped(packet) };
         if packet.is_data_direction { flow.is_dropped(packet, reason) } else { flow.acks_dropped += 1 }
+    }
+
+    /// A hop marks a packet of this size.
+    pub fn is_marked(&mut self, hop: usize, size: Bytes, reason: Reason) {
+        self.hops[hop].marked.entry(reason).or_default().add(size);
     }
 
     /// An interval ends at `now` for a hop.
@@ -204,15 +210,17 @@ impl Recorder {
             table.out_packets.push(hop.delivered.packets);
             table.out_bytes.push(hop.delivered.bytes);
             table.dropped_packets.push(record.dropped().packets);
-            table.marked_packets.push(0);
+            table.marked_packets.push(record.marked.values().map(|count| count.packets).sum());
             table.inside_packets.push(hop.inside.packets);
             table.inside_bytes.push(hop.inside.bytes);
             table.queue_p50_ns.push(duration_or_none(record.sojourn.percentile(50.0)));
             table.queue_p95_ns.push(duration_or_none(record.sojourn.percentile(95.0)));
             table.capacity_bytes.push(bytes_or_none(hop.capacity));
-            for (reason, count) in &record.dropped {
+            let drops = record.dropped.iter().map(|(reason, count)| ("drop", reason, count));
+            let marks = record.marked.iter().map(|(reason, count)| ("mark", reason, count));
+            for (verdict, reason, count) in drops.chain(marks) {
                 verdicts.hop.push(hop.name.clone());
-                verdicts.verdict.push("drop");
+                verdicts.verdict.push(verdict);
                 verdicts.reason.push(reason.name());
                 verdicts.packets.push(count.packets);
                 verdicts.bytes.push(count.bytes);

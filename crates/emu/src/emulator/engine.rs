@@ -132,9 +132,15 @@ impl Engine {
     }
 
     fn note_drops(&mut self, hop: usize, now: Instant) {
+        if self.drops.is_empty() {
+            return;
+        }
         for (packet, reason) in self.drops.drain() {
             let event = Event::Dropped { packet: id(&packet), hop: hop as u16, reason, sojourn: packet.sojourn };
             self.journal.note(now, &event);
+        }
+        for (size, reason) in self.drops.drain_marked() {
+            self.journal.note(now, &Event::Marked { hop: hop as u16, reason, size: logged_size(size) });
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) const MAPPING: Mapping = Mapping {
     qdiscs: &["fq_codel"],
     source: "net/sched/sch_fq_codel.c",
     doc: "The kernel keeps times in units of 1.024 µs, and does not drop while less than one packet of the device's \
-          largest size waits in a flow's queue.",
+          largest size waits in all queues together.",
     parameters: &[
         Parameter {
             name: "limit_packets",

@@ -7,10 +7,11 @@
 //! `tc_red_qopt`: a kernel that finds them in `TCA_RED_FLAGS`, where newer versions of `tc` put them, does not start
 //! to adapt.
 
+use bakeoff_core::queue::red::{Misfit, Stated, Thresholds};
 use bakeoff_core::units::Rate;
 
 use super::mapping::{LARGEST, Mapping, Parameter, Values, Wire};
-use super::red_tables::{Averaging, IdleDecay, probability_log};
+use super::red_tables::{IdleDecay, probability_log};
 use super::settings::Settings;
 use super::{Link, Options, Qdisc, Unmappable};
 use crate::netlink::Message;
@@ -114,28 +115,22 @@ pub(super) const MAPPING: Mapping = Mapping {
     build: Some(build),
 };
 
-/// What people state of a queue, with the defaults.
-struct Thresholds {
-    limit: u32,
-    min: u32,
-    max: u32,
-    average_packet: u32,
-    burst: u32,
-}
-
 fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappable> {
-    let Thresholds { limit, min, max, average_packet, burst } = Thresholds::of(settings, link)?;
-    let averaging = Averaging::new(min, burst, average_packet).ok_or_else(|| {
-        let least = min.div_ceil(average_packet);
-        let expected = format!("{least} (min_bytes / avpkt_bytes) or more, yet so few that an average can follow them");
-        settings.invalid("burst_packets", &burst, expected)
-    })?;
-    if !averaging.holds(max) {
-        let most = 1_u32 << (31 - averaging.log);
-        let expected =
-            format!("less than {most} with a burst of {burst} packets, and more with a smaller burst_packets");
-        return Err(settings.invalid("max_bytes", &max, expected));
-    }
+    let stated = |name| settings.get(name).map(|value| value as u32);
+    let Some(limit) = stated("limit_bytes") else {
+        let expected = "the most bytes that wait";
+        return Err(Unmappable::Missing { queue: "red", name: "limit_bytes", expected });
+    };
+    let stated = Stated {
+        limit,
+        min: stated("min_bytes"),
+        max: stated("max_bytes"),
+        average_packet: stated("avpkt_bytes"),
+        burst: stated("burst_packets"),
+    };
+    let Thresholds { min, max, average_packet, burst, averaging, .. } =
+        Thresholds::new(&stated, link.largest_packet)
+            .map_err(|Misfit { name, value, expected }| settings.invalid(name, &value, expected))?;
     let rate = link.mean_rate.unwrap_or(RATE_OF_UNLIMITED_LINK);
     let decay = IdleDecay::new(averaging, average_packet, rate).ok_or_else(|| {
         settings.invalid("burst_packets", &burst, format!("less, at a link of {} bit/s", rate.as_bits_per_second()))
@@ -153,36 +148,6 @@ fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappable> {
         .attribute(STAB, &decay.table)
         .u32(MAX_P, (probability * STEPS) as u32);
     Ok(Qdisc { kind: "red", options: Options::Attributes(attributes) })
-}
-
-impl Thresholds {
-    /// What is stated, and for the rest what Sally Floyd recommends, as `tc` does.
-    fn of(settings: &Settings, link: &Link) -> Result<Self, Unmappable> {
-        let stated = |name| settings.get(name).map(|value| value as u32);
-        let Some(limit) = stated("limit_bytes") else {
-            return Err(Unmappable::Missing {
-                queue: "red",
-                name: "limit_bytes",
-                expected: "the most bytes that wait",
-            });
-        };
-        let stated_min = stated("min_bytes");
-        let max = stated("max_bytes").or(stated_min.map(|min| min.saturating_mul(3))).unwrap_or(limit / 4);
-        let min = stated_min.unwrap_or(max / 3);
-        let average_packet = stated("avpkt_bytes").unwrap_or(link.largest_packet.count() as u32).max(1);
-        if min <= average_packet {
-            let expected = format!("more than avpkt_bytes, {average_packet}, and is a third of max_bytes by default");
-            return Err(settings.invalid("min_bytes", &min, expected));
-        }
-        if max <= min {
-            let expected = format!("more than min_bytes, {min}, and is a quarter of limit_bytes by default");
-            return Err(settings.invalid("max_bytes", &max, expected));
-        }
-        let usual = (2 * u64::from(min) + u64::from(max)) / (3 * u64::from(average_packet));
-        // For thresholds close to each other `tc` takes a burst that it then refuses.
-        let burst = stated("burst_packets").unwrap_or((usual as u32).max(min.div_ceil(average_packet)));
-        Ok(Self { limit, min, max, average_packet, burst })
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What the kernel's RED wants ready-made: weights as shifts, and a table of the decay while idle.
+//! What the kernel's RED wants ready-made: probabilities as shifts, and a table of the decay while idle.
 //!
 //! **Source.** What `tc_red.c` of iproute2 computes; the formulas are Floyd and Jacobson's.
 
+use bakeoff_core::queue::red::Averaging;
 use bakeoff_core::units::Rate;
 
 /// One more than the largest shift of a number of four bytes.
@@ -16,13 +17,6 @@ const LARGEST_SHIFT: f64 = 31.0;
 /// whoever sets up RED on Linux has it.
 const TICKS_PER_SECOND: f64 = 15_625_000.0;
 
-/// The weight of a sample in the average length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Averaging {
-    /// The weight is 2 to the power of minus this.
-    pub(super) log: u8,
-}
-
 /// How the average decays while the queue is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IdleDecay {
@@ -30,29 +24,6 @@ pub(super) struct IdleDecay {
     pub(super) cell_log: u8,
     /// By how much to shift the average, for each cell of idle time.
     pub(super) table: [u8; CELLS],
-}
-
-impl Averaging {
-    /// The largest weight with which a burst of so many packets into an empty queue leaves the average below the
-    /// threshold; `None` if there is none.
-    pub(super) fn new(min_bytes: u32, burst: u32, average_packet: u32) -> Option<Self> {
-        let burst = f64::from(burst);
-        let excess = burst + 1.0 - f64::from(min_bytes) / f64::from(average_packet);
-        if excess < 1.0 {
-            return None;
-        }
-        let fits = |averaging: &Self| excess <= (1.0 - (1.0 - averaging.weight()).powf(burst)) / averaging.weight();
-        (1..SHIFTS).map(|log| Self { log }).find(fits)
-    }
-
-    /// True if the kernel's fixed-point average can be as large as this.
-    pub(super) fn holds(self, bytes: u32) -> bool {
-        u32::BITS - bytes.leading_zeros() + u32::from(self.log) < u32::BITS
-    }
-
-    fn weight(self) -> f64 {
-        0.5_f64.powi(i32::from(self.log))
-    }
 }
 
 impl IdleDecay {
@@ -123,11 +94,5 @@ mod tests {
         assert_eq!(probability_log(0.02, 166_667), 23);
         assert_eq!(probability_log(0.1, 10_000), 17);
         assert_eq!(probability_log(1e-6, u32::MAX), 31);
-    }
-
-    #[test]
-    fn there_is_no_weight_for_a_burst_that_does_not_reach_the_threshold() {
-        assert_eq!(Averaging::new(30_000, 10, 1_000), None);
-        assert_eq!(Averaging::new(1_001, 1_000_000, 1_000), None);
     }
 }

@@ -153,6 +153,10 @@ impl<'a> Replay<'a> {
                 self.recorder.is_dropped(usize::from(hop), &recorded(packet, travelling, sojourn), reason);
                 Some(())
             }
+            Event::Marked { hop, reason, size } => {
+                self.recorder.is_marked(usize::from(hop), Bytes::new(u64::from(size)), reason);
+                Some(())
+            }
             Event::Backlog { hop, backlog } => {
                 let interval = self.recorder.interval();
                 let (account, link) = self.hops.get_mut(usize::from(hop))?;

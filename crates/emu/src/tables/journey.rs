@@ -30,6 +30,8 @@ pub(super) struct Journeys {
     pub(super) sent: Vec<PacketRecord>,
     /// Per point and packet: when it was seen there; [`Instant::FAR_FUTURE`] if never.
     times: Vec<Vec<Instant>>,
+    /// Per point and packet: the type-of-service byte with which it was seen there.
+    codepoints: Vec<Vec<u8>>,
     /// Per packet: the type-of-service byte with which it arrived.
     last_tos: Vec<u8>,
 }
@@ -60,7 +62,15 @@ impl Journeys {
             }
         }
         let sightings = vec![Vec::new(); points.len()];
-        Self { hops: hops.to_vec(), points, sightings, sent: Vec::new(), times: Vec::new(), last_tos: Vec::new() }
+        Self {
+            hops: hops.to_vec(),
+            points,
+            sightings,
+            sent: Vec::new(),
+            times: Vec::new(),
+            codepoints: Vec::new(),
+            last_tos: Vec::new(),
+        }
     }
 
     pub(super) fn hops(&self) -> &[HopPoints] {
@@ -82,17 +92,21 @@ impl Journeys {
         let sightings = std::mem::take(&mut self.sightings);
         self.last_tos = self.sent.iter().map(|record| record.tos).collect();
         self.times.push(self.sent.iter().map(|record| record.time).collect());
+        self.codepoints.push(self.last_tos.clone());
         for (seen, point) in sightings.iter().zip(&self.points).skip(1) {
             let mut times = vec![Instant::FAR_FUTURE; self.sent.len()];
+            let mut codepoints = vec![0; self.sent.len()];
             let mut next = 0;
             for sighting in seen {
                 let found = find(&self.sent, &times, next, *sighting);
                 let index = found.ok_or(LogError::Unsent { tap: point.tap, time_ns: sighting.time.as_nanos() })?;
                 times[index] = sighting.time;
                 self.last_tos[index] = sighting.tos;
+                codepoints[index] = sighting.tos;
                 next = next.max(index + 1);
             }
             self.times.push(times);
+            self.codepoints.push(codepoints);
         }
         Ok(())
     }
@@ -100,6 +114,17 @@ impl Journeys {
     fn time_at(&self, point: Point, packet: usize) -> Instant {
         let index = self.points.iter().position(|known| *known == point);
         index.map_or(Instant::FAR_FUTURE, |index| self.times[index][packet])
+    }
+
+    /// Whether the queue of a hop marked a packet that it sent by `end`.
+    pub(super) fn is_marked(&self, hop: HopPoints, packet: usize, end: Instant) -> bool {
+        let codepoint_at = |point: Point| {
+            let index = self.points.iter().position(|known| *known == point);
+            index.map(|index| Ecn::from_bits(self.codepoints[index][packet]))
+        };
+        self.time_at(hop.link, packet) <= end
+            && codepoint_at(hop.link) == Some(Ecn::Ce)
+            && codepoint_at(hop.entry) != Some(Ecn::Ce)
     }
 
     /// When a packet came to a hop, when its transmission began there, and how it came through, as seen at `end`.

@@ -235,6 +235,9 @@ impl<'a> Run<'a> {
             }
             let hop = &mut self.hops[points.hop];
             hop.accepted.add(packet.size);
+            if journeys.is_marked(*points, number, self.end) {
+                self.recorder.is_marked(points.hop, packet.size, Reason::Qdisc);
+            }
             packet.sojourn = sojourn(entry, link);
             packet.queued_for += packet.sojourn;
             match passage {
@@ -242,7 +245,7 @@ impl<'a> Run<'a> {
                     hop.delivered.add(packet.size);
                     self.recorder.leaves_hop(points.hop, &packet);
                 }
-                Passage::DroppedByQueue => self.recorder.is_dropped(points.hop, &packet, Reason::Overlimit),
+                Passage::DroppedByQueue => self.recorder.is_dropped(points.hop, &packet, self.reason_of(points.hop)),
                 Passage::LostOnWire => self.recorder.is_dropped(points.hop, &packet, Reason::Loss),
                 Passage::Inside | Passage::Absent => hop.inside.add(packet.size),
             }
@@ -256,6 +259,15 @@ impl<'a> Run<'a> {
                 self.recorder.is_received(&packet, time);
             }
         }
+    }
+
+    /// Why the queue of a hop dropped something: only a fifo has no choice.
+    fn reason_of(&self, hop: usize) -> Reason {
+        let is_fifo = self.layout.hops[hop].place.is_none_or(|(way, index)| {
+            let queues = if way == Way::Forward { &self.job.forward_queues } else { &self.job.reverse_queues };
+            queues[index].get("kind").is_some_and(|kind| kind == "fifo")
+        });
+        if is_fifo { Reason::Overlimit } else { Reason::Qdisc }
     }
 
     /// What the application of a receiver had at the end of the run, and at the end of every interval before.

@@ -14,7 +14,7 @@ const DELAY_MAX: Duration = Duration::from_millis(200);
 const RTO_MIN: Duration = Duration::from_millis(200);
 /// Segments acknowledged one by one at the start and after a duplicate (`TCP_MAX_QUICKACKS`).
 const QUICK_ACKS: u32 = 16;
-/// Segments acknowledged one by one after a CE mark.
+/// Segments acknowledged one by one after news of congestion.
 const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// Duplicate acks that leave at once before compression begins (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
@@ -89,13 +89,14 @@ impl AckPolicy {
         self.rtt
     }
 
-    /// A segment arrived; `is_marked` if it carries a CE mark that starts an echo.
-    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_marked: bool, now: Instant) {
+    /// A segment arrived; `is_alarm` if its ECN codepoint brings news of congestion (`tcp_data_ecn_check`).
+    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_alarm: bool, now: Instant) {
         if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole) {
             self.adapt_delay(now);
         }
-        if is_marked {
+        if is_alarm {
             self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
+            self.delay = DELAY_MIN;
         }
         if self.growing > 0 && arrival != Arrival::Duplicate {
             self.growing -= 1;
@@ -119,6 +120,11 @@ impl AckPolicy {
                 self.is_due = true;
             }
         }
+    }
+
+    /// The next ack leaves at once (`ICSK_ACK_NOW`).
+    pub(super) fn acknowledge_now(&mut self) {
+        self.is_due = true;
     }
 
     /// `tcp_event_data_recv`: the delay follows the spacing of segments.

@@ -48,6 +48,8 @@ pub struct Receiver {
     one_way_delay: Duration,
     last_acked: u64,
     is_echoing_mark: bool,
+    /// Some data was ECN-capable (`TCP_ECN_SEEN`).
+    has_seen_ecn: bool,
     /// A SYN-ACK is to be sent, or was sent at this time.
     answer_syn: bool,
     answered_syn: Option<Instant>,
@@ -72,6 +74,7 @@ impl Receiver {
             one_way_delay: Duration::ZERO,
             last_acked: 0,
             is_echoing_mark: false,
+            has_seen_ecn: false,
             answer_syn: false,
             answered_syn: None,
             next_packet: 0,
@@ -93,12 +96,26 @@ impl Receiver {
             self.timestamp_echo = packet.sent;
         }
         self.one_way_delay = now.since(packet.sent);
-        let is_marked = packet.ecn == Ecn::Ce;
-        self.stats.ce_marks += u64::from(is_marked);
-        let starts_echo = is_marked && !self.is_echoing_mark;
-        self.is_echoing_mark |= is_marked;
+        self.stats.ce_marks += u64::from(packet.ecn == Ecn::Ce);
         let arrival = self.place(sequence, length);
-        self.policy.on_arrival(arrival, starts_echo, now);
+        let is_alarm = arrival != Arrival::Duplicate && self.read_codepoint(packet.ecn);
+        self.policy.on_arrival(arrival, is_alarm, now);
+    }
+
+    /// Starts the echo of a mark; true if the sender should soon hear from us (`tcp_data_ecn_check`).
+    fn read_codepoint(&mut self, ecn: Ecn) -> bool {
+        match ecn {
+            // After packets that were ECN-capable this is probably a retransmission.
+            Ecn::NotEct => self.has_seen_ecn,
+            Ecn::Ce => {
+                self.has_seen_ecn = true;
+                !std::mem::replace(&mut self.is_echoing_mark, true)
+            }
+            Ecn::Ect0 | Ecn::Ect1 => {
+                self.has_seen_ecn = true;
+                false
+            }
+        }
     }
 
     /// Puts a segment where it belongs.
@@ -200,7 +217,9 @@ impl Endpoint<Segment> for Receiver {
             Segment::Syn => self.answer_syn = true,
             Segment::Data { sequence, length, is_window_reduced } => {
                 if is_window_reduced {
+                    // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
                     self.is_echoing_mark = false;
+                    self.policy.acknowledge_now();
                 }
                 self.on_data(sequence, length, &packet, now);
             }

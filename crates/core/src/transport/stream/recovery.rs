@@ -156,6 +156,7 @@ impl Sender {
         }
         if !self.recovery.is_undo_barred {
             self.scheme.on_undo(now);
+            self.must_announce_reduction = false;
             self.stats.undone += 1;
         }
         self.recovery.undo_from = None;

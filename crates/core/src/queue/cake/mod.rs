@@ -1,0 +1,537 @@
+//! Common applications kept enhanced: CAKE.
+//!
+//! **What it is.** Flows are sorted to lines by a hash with eight places for each flow to go to, each line under a COBALT of
+//! its own. Lines take turns by deficit round robin; one that sends less than its share goes first (DRR++). When all lines
+//! together hold too much, the longest one loses packets from its head. With `flow_mode = "flowblind"` it is one line under
+//! COBALT.
+//!
+//! **Source.** Linux 7.3 `net/sched/sch_cake.c`; Høiland-Jørgensen, Täht, Morton, "Piece of CAKE" (2018). The ramp of
+//! "some congestion experienced": the SCE project's `sch_cake.c`.
+//!
+//! **Parameters.** The defaults are the kernel's. `own_shaper` says that the link is CAKE's own shaper, which is what the
+//! `bandwidth` of `tc` makes: target, interval, quantum and the limit of memory then follow from the link's mean rate too.
+//!
+//! **Deviations.** All flows are of one pair of hosts, and no packet has a DSCP, so that there is one tin. Of several lines
+//! that are equally long the first in turn loses packets. The memory of a packet is its size and 804 bytes, about what it
+//! is in Linux. No filter of acks.
+//!
+//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
+
+mod cobalt;
+mod lists;
+
+use serde::Deserialize;
+
+use self::cobalt::{Control, Law, Ramp};
+use self::lists::{List, Lists};
+use super::hash::FlowHash;
+use super::line::Line;
+use super::place::{Place, Problem, limit_within, memory_of, time_within, within};
+use super::{Drops, Queue, Reason};
+use crate::info::{Info, Parameter};
+use crate::packet::Packet;
+use crate::random::RandomStream;
+use crate::units::{Bytes, Instant};
+
+/// Name, parameters and source, for listings and documentation.
+pub(super) const INFO: Info = Info {
+    name: "cake",
+    title: "Common applications kept enhanced (CAKE)",
+    source: "Linux net/sched/sch_cake.c; Høiland-Jørgensen, Täht, Morton 2018; SCE: chromi/sce net/sched/sch_cake.c",
+    parameters: &[
+        Parameter::choice(
+            "flow_mode",
+            &["triple-isolate", "flows", "flowblind", "hosts", "srchost", "dsthost", "dual-srchost", "dual-dsthost"],
+            "between what the link is shared fairly; all flows are of one pair of hosts",
+        ),
+        Parameter::choice("diffserv", &["diffserv3", "besteffort"], "without DSCPs both are one tin"),
+        Parameter::quantity("rtt", "100ms", "time", "the round-trip time that the interval is meant for"),
+        Parameter::quantity("target", "rtt / 20", "time", "the standing delay that is acceptable"),
+        Parameter::quantity(
+            "memory_limit",
+            "10240 (largest packet + 14B)",
+            "size",
+            "the most memory of packets that wait, as Linux counts it",
+        ),
+        Parameter::flag("own_shaper", false, "the link is CAKE's own shaper, from whose rate parameters follow"),
+        Parameter::choice(
+            "sce",
+            &["off", "ramp", "single"],
+            "turn ECT(0) into ECT(1) with a chance that grows from half the target on, or from the target on",
+        ),
+        Parameter::number("sce_thresh", [1.0, 1.0, 1_024.0], "", "the ramp reaches one in so many at the target"),
+    ],
+    telemetry: &[],
+};
+
+/// `CAKE_QUEUES` and `CAKE_SET_WAYS`.
+const FLOWS: usize = 1_024;
+const WAYS: usize = 8;
+/// `sch->limit`: with the largest packet, the most memory that all lines take.
+const LIMIT_PACKETS: u64 = 10_240;
+/// The most and the least that a line may send in its turn.
+const QUANTUM: u64 = 1_514;
+const LEAST_QUANTUM: u64 = 300;
+/// A shaper's turn is what its rate sends in 1/4096 s.
+const TURNS_PER_SECOND: u64 = 4_096;
+/// A shaper's memory holds four intervals of its rate, and at least this.
+const LEAST_MEMORY: u64 = 4 << 20;
+/// `tc` takes this part of the round-trip time as the target.
+const TARGETS_PER_RTT: u64 = 20;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FlowMode {
+    #[default]
+    TripleIsolate,
+    Flows,
+    Flowblind,
+    Hosts,
+    Srchost,
+    Dsthost,
+    DualSrchost,
+    DualDsthost,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Diffserv {
+    #[default]
+    Diffserv3,
+    Besteffort,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Sce {
+    #[default]
+    Off,
+    Ramp,
+    Single,
+}
+
+/// What an experiment states.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CakeConfig {
+    flow_mode: FlowMode,
+    diffserv: Diffserv,
+    rtt_ns: u64,
+    target_ns: Option<u64>,
+    memory_limit_bytes: Option<u64>,
+    own_shaper: bool,
+    sce: Sce,
+    sce_thresh: u32,
+}
+
+impl Default for CakeConfig {
+    fn default() -> Self {
+        Self {
+            flow_mode: FlowMode::default(),
+            diffserv: Diffserv::default(),
+            rtt_ns: 100_000_000,
+            target_ns: None,
+            memory_limit_bytes: None,
+            own_shaper: false,
+            sce: Sce::default(),
+            sce_thresh: 1,
+        }
+    }
+}
+
+impl CakeConfig {
+    pub(super) fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
+        time_within("rtt", self.rtt_ns, 1_000)?;
+        time_within("target", self.target(), 1)?;
+        limit_within("memory_limit", self.memory_limit_bytes.unwrap_or(1))?;
+        within("sce_thresh", self.sce_thresh, &(1..=1_024), "")?;
+        if self.target() > self.rtt_ns {
+            return Err("target is longer than rtt; make it shorter".to_owned());
+        }
+        if self.sce_thresh > 1 && self.sce != Sce::Ramp {
+            return Err("sce_thresh is for sce = \"ramp\"; set that, or leave it out".to_owned());
+        }
+        if self.own_shaper && place.mean_rate.is_none() {
+            return Err("own_shaper needs a link with a rate; give the hop one, or leave it out".to_owned());
+        }
+        Ok(())
+    }
+
+    fn target(&self) -> u64 {
+        self.target_ns.unwrap_or(self.rtt_ns / TARGETS_PER_RTT)
+    }
+
+    /// The rate of CAKE's own shaper in bytes per second.
+    fn shaped(&self, place: &Place<'_>) -> Option<u64> {
+        let rate = place.mean_rate.filter(|_| self.own_shaper)?;
+        Some((rate.as_bits_per_second() / 8).max(1))
+    }
+
+    /// `cake_set_rate`.
+    fn law(&self, place: &Place<'_>) -> Law {
+        let packet_time = self.shaped(place).map_or(0, |rate| place.mtu().count() * NANOS_PER_SECOND / rate);
+        let target = (packet_time * 3 / 2).max(self.target());
+        Law {
+            target: target as i64,
+            interval: (self.rtt_ns + target - self.target()).max(target * 2) as i64,
+            packet_time: packet_time as i64,
+            ramp: match self.sce {
+                Sce::Off => None,
+                Sce::Ramp => Some(Ramp::From(self.sce_thresh)),
+                Sce::Single => Some(Ramp::Single),
+            },
+        }
+    }
+
+    /// `cake_reconfigure`.
+    fn memory(&self, place: &Place<'_>) -> u64 {
+        let most = LIMIT_PACKETS * place.mtu().count();
+        let of_rate = |rate: u64| {
+            let four_intervals = u128::from(rate) * u128::from(self.rtt_ns) * 4 / u128::from(NANOS_PER_SECOND);
+            (four_intervals as u64).max(LEAST_MEMORY).min(most)
+        };
+        self.memory_limit_bytes.unwrap_or_else(|| self.shaped(place).map_or(most, of_rate))
+    }
+
+    fn quantum(&self, place: &Place<'_>) -> u64 {
+        self.shaped(place).map_or(QUANTUM, |rate| (rate / TURNS_PER_SECOND).clamp(LEAST_QUANTUM, QUANTUM))
+    }
+}
+
+/// How packets are sorted to lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sorting {
+    /// One line for all: they are of one host.
+    Together,
+    /// A line for each flow.
+    ByFlow,
+    /// A line for each flow, and turns that share what one host may send.
+    ByFlowOfHost,
+}
+
+impl From<FlowMode> for Sorting {
+    fn from(mode: FlowMode) -> Self {
+        match mode {
+            FlowMode::Flowblind | FlowMode::Hosts | FlowMode::Srchost | FlowMode::Dsthost => Self::Together,
+            FlowMode::Flows => Self::ByFlow,
+            FlowMode::TripleIsolate | FlowMode::DualSrchost | FlowMode::DualDsthost => Self::ByFlowOfHost,
+        }
+    }
+}
+
+/// What a flow counts as (`CAKE_SET_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Set {
+    None,
+    Sparse,
+    /// Empty and among the old ones, because it had sent its quantum.
+    SparseWait,
+    Bulk,
+    Decaying,
+}
+
+#[derive(Debug)]
+struct Flow<P> {
+    line: Line<P>,
+    control: Control,
+    deficit: i64,
+    set: Set,
+    list: List,
+    tag: u32,
+}
+
+/// Lines under COBALT that take turns.
+#[derive(Debug)]
+pub struct Cake<P> {
+    hash: FlowHash,
+    sorting: Sorting,
+    law: Law,
+    flows: Vec<Flow<P>>,
+    lists: Lists,
+    bulk_flows: u64,
+    quantum: u64,
+    packets: usize,
+    bytes: Bytes,
+    memory_limit: u64,
+    random: RandomStream,
+}
+
+impl<P> Cake<P> {
+    /// An empty queue.
+    pub(super) fn new(config: &CakeConfig, place: &Place<'_>) -> Self {
+        let empty = || Flow {
+            line: Line::default(),
+            control: Control::default(),
+            deficit: 0,
+            set: Set::None,
+            list: List::New,
+            tag: 0,
+        };
+        Self {
+            hash: FlowHash::new(place),
+            sorting: config.flow_mode.into(),
+            law: config.law(place),
+            flows: std::iter::repeat_with(empty).take(FLOWS).collect(),
+            lists: Lists::new(FLOWS),
+            bulk_flows: 0,
+            quantum: config.quantum(place),
+            packets: 0,
+            bytes: Bytes::ZERO,
+            memory_limit: config.memory(place),
+            random: place.random("cake"),
+        }
+    }
+
+    /// The line of a packet (`cake_hash`): the flow's own if it has one among its eight places, else a free one of them, else
+    /// one shared with another flow.
+    fn classify(&mut self, packet: &Packet<P>) -> usize {
+        if self.sorting == Sorting::Together {
+            return 0;
+        }
+        let hash = self.hash.of(packet);
+        let direct = hash as usize % FLOWS;
+        if self.flows[direct].tag == hash && self.flows[direct].set != Set::None {
+            return direct;
+        }
+        let first = direct / WAYS * WAYS;
+        let ways = || (0..WAYS).map(|way| first + (direct + way) % WAYS);
+        let own = ways().find(|flow| self.flows[*flow].tag == hash);
+        let chosen = own.or_else(|| ways().find(|flow| self.flows[*flow].set == Set::None)).unwrap_or(direct);
+        self.flows[chosen].tag = hash;
+        chosen
+    }
+
+    /// What a flow may send in its turn, dithered so that rounding does not add up (`cake_get_flow_quantum`).
+    fn turn(&mut self) -> i64 {
+        let load = if self.sorting == Sorting::ByFlowOfHost { self.bulk_flows.max(1) } else { 1 };
+        ((self.quantum * (u64::from(u16::MAX) / load) + self.random.below(1 << 16)) >> 16) as i64
+    }
+
+    fn move_to(&mut self, index: usize, list: List) {
+        let flow = &mut self.flows[index];
+        if flow.set != Set::None {
+            self.lists.remove(flow.list, index);
+        }
+        flow.list = list;
+        self.lists.push(list, index);
+    }
+
+    fn become_set(&mut self, index: usize, set: Set) {
+        let was = std::mem::replace(&mut self.flows[index].set, set);
+        self.bulk_flows += u64::from(set == Set::Bulk);
+        self.bulk_flows -= u64::from(was == Set::Bulk);
+    }
+
+    /// A packet has joined this line: it is sparse if it was at rest.
+    fn wake(&mut self, index: usize) {
+        match self.flows[index].set {
+            Set::None | Set::Decaying => {
+                self.move_to(index, List::New);
+                self.become_set(index, Set::Sparse);
+                self.flows[index].deficit = self.turn();
+            }
+            Set::SparseWait => self.become_set(index, Set::Bulk),
+            Set::Sparse | Set::Bulk => {}
+        }
+    }
+
+    /// Drops the first packet of the longest line (`cake_drop`). Only a queue that is full looks for it.
+    fn drop_from_longest(&mut self, now: Instant, drops: &mut Drops<P>) {
+        let busy = self.lists.flows(List::New).chain(self.lists.flows(List::Old));
+        let longest = busy.fold(None, |longest: Option<usize>, flow| match longest {
+            Some(other) if self.flows[other].line.bytes() >= self.flows[flow].line.bytes() => Some(other),
+            _ => Some(flow),
+        });
+        let Some(flow) = longest.map(|index| &mut self.flows[index]) else { return };
+        let Some(packet) = flow.line.pop() else { return };
+        flow.control.on_overflow(&self.law, now);
+        self.packets -= 1;
+        self.bytes -= packet.size;
+        drops.push(packet, Reason::Overlimit);
+    }
+
+    /// The flow to look at next; once per packet a decaying one comes first.
+    fn next_flow(&self, is_first: bool) -> Option<usize> {
+        let decaying = || self.lists.first(List::Decaying);
+        let busy = || self.lists.first(List::New).or_else(|| self.lists.first(List::Old));
+        decaying().filter(|_| is_first).or_else(busy).or_else(decaying)
+    }
+
+    /// A flow has sent its quantum: it waits among the old ones.
+    fn end_turn(&mut self, index: usize) {
+        if self.flows[index].set == Set::Sparse {
+            let set = if self.flows[index].line.is_empty() { Set::SparseWait } else { Set::Bulk };
+            self.become_set(index, set);
+        }
+        self.flows[index].deficit += self.turn();
+        self.move_to(index, List::Old);
+    }
+
+    /// A flow whose turn it is has nothing to send.
+    fn rest(&mut self, index: usize, now: Instant) {
+        let flow = &mut self.flows[index];
+        flow.control.on_empty(&self.law, now);
+        if flow.control.is_at_rest(now) {
+            self.lists.remove(flow.list, index);
+            self.become_set(index, Set::None);
+        } else {
+            self.move_to(index, List::Decaying);
+            self.become_set(index, Set::Decaying);
+        }
+    }
+
+    /// The next packet of a line that its control lets pass; the last one may be marked and is never dropped.
+    fn draw(&mut self, index: usize, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+        let Flow { line, control, .. } = &mut self.flows[index];
+        loop {
+            let mut packet = line.pop()?;
+            self.packets -= 1;
+            self.bytes -= packet.size;
+            match control.judge(&self.law, &mut packet, now, &mut self.random, drops) {
+                Some(reason) if !line.is_empty() => drops.push(packet, reason),
+                _ => return Some(packet),
+            }
+        }
+    }
+}
+
+impl<P: Send> Queue<P> for Cake<P> {
+    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+        let index = self.classify(&packet);
+        self.packets += 1;
+        self.bytes += packet.size;
+        self.flows[index].line.push(packet);
+        self.wake(index);
+        while memory_of(self.packets, self.bytes) > self.memory_limit && self.packets > 0 {
+            self.drop_from_longest(now, drops);
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+        let mut is_first = true;
+        while self.packets > 0 {
+            let index = self.next_flow(is_first)?;
+            is_first = false;
+            if self.flows[index].deficit <= 0 {
+                self.end_turn(index);
+                continue;
+            }
+            if let Some(packet) = self.draw(index, now, drops) {
+                self.flows[index].deficit -= packet.size.count() as i64;
+                return Some(packet);
+            }
+            self.rest(index, now);
+        }
+        None
+    }
+
+    fn packets(&self) -> usize {
+        self.packets
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Ecn;
+    use crate::queue::tests::{Bench, packet_of, place, problem};
+
+    #[test]
+    fn flows_take_turns_and_the_blind_do_not() {
+        for (mode, expected) in [("triple-isolate", [10, 10]), ("flows", [10, 10]), ("flowblind", [20, 0])] {
+            let mut bench = Bench::new(&format!(r#"{{"kind": "cake", "flow_mode": "{mode}", "target_ns": 50000000}}"#));
+            bench.offer(40);
+            bench.flow = 1;
+            bench.offer(40);
+            (0..20).for_each(|_| bench.send());
+            let of = |flow| bench.sent.iter().filter(|(sender, ..)| *sender == flow).count();
+            let sent = [of(0), of(1)];
+            assert!(sent[0].abs_diff(expected[0]) <= 1 && sent[1].abs_diff(expected[1]) <= 1, "{mode}: {sent:?}");
+        }
+    }
+
+    #[test]
+    fn a_flow_that_sends_less_than_its_share_overtakes_every_time() {
+        let mut bench = Bench::new(r#"{"kind": "cake"}"#);
+        bench.offer(50);
+        for _ in 0..10 {
+            bench.flow = 0;
+            bench.offer(3);
+            (0..3).for_each(|_| bench.send());
+            bench.flow = 1;
+            bench.offer(1);
+            bench.send();
+            assert_eq!(bench.sent.last().map(|(flow, ..)| *flow), Some(1));
+        }
+    }
+
+    #[test]
+    fn eight_flows_of_one_set_have_lines_of_their_own_and_the_ninth_shares_one() {
+        let mut cake = Cake::<()>::new(&CakeConfig::default(), &place());
+        let first = cake.classify(&packet_of(0, 0, 100)) / WAYS;
+        let of_one_set: Vec<_> = (0..100_000)
+            .filter(|flow| cake.hash.of(&packet_of(*flow, 0, 100)) as usize % FLOWS / WAYS == first)
+            .take(9)
+            .collect();
+        let mut drops = Drops::default();
+        let mut lines = std::collections::BTreeSet::new();
+        for flow in &of_one_set[..8] {
+            cake.enqueue(packet_of(*flow, 0, 100), Instant::ZERO, &mut drops);
+            lines.insert(cake.classify(&packet_of(*flow, 0, 100)));
+        }
+        assert_eq!(lines.len(), 8);
+        assert!(lines.contains(&cake.classify(&packet_of(of_one_set[8], 0, 100))));
+    }
+
+    #[test]
+    fn a_full_queue_drops_from_the_head_of_the_longest_line() {
+        let mut bench = Bench::new(r#"{"kind": "cake", "memory_limit_bytes": 36080}"#);
+        bench.offer(5);
+        bench.flow = 1;
+        bench.offer(15);
+        assert!(bench.dropped.is_empty());
+        bench.flow = 0;
+        bench.offer(2);
+        let dropped: Vec<_> = bench.dropped.iter().map(|drop| (drop.flow, drop.number, drop.reason)).collect();
+        assert_eq!(dropped, [(1, 5, Reason::Overlimit), (1, 6, Reason::Overlimit)]);
+    }
+
+    #[test]
+    fn the_last_packet_of_a_line_is_never_dropped() {
+        let mut bench = Bench { gap_ms: 50, ..Bench::new(r#"{"kind": "cake"}"#) };
+        bench.standing(1, 100);
+        assert!(bench.dropped.is_empty());
+        bench.ecn = Ecn::Ect0;
+        bench.standing(1, 100);
+        assert!(!bench.marked.is_empty(), "though it is marked");
+    }
+
+    #[test]
+    fn parameters_follow_from_the_rate_of_the_shaper() {
+        let slow = Place { mean_rate: Some(crate::units::Rate::from_bits_per_second(1_000_000)), ..place() };
+        let config = CakeConfig { own_shaper: true, ..CakeConfig::default() };
+        // 1014 bytes at 1 Mbit/s take 8.112 ms.
+        let Law { target, interval, packet_time, .. } = config.law(&slow);
+        assert_eq!((target, interval, packet_time), (12_168_000, 107_168_000, 8_112_000));
+        assert_eq!((config.quantum(&slow), config.memory(&slow)), (300, 4 << 20));
+        let Law { target, interval, packet_time, .. } = CakeConfig::default().law(&slow);
+        assert_eq!((target, interval, packet_time), (5_000_000, 100_000_000, 0));
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused() {
+        for (json, part) in [
+            (r#"{"kind": "cake", "target_ns": 200000000}"#, "target is longer than rtt"),
+            (r#"{"kind": "cake", "sce_thresh": 4}"#, "sce_thresh is for sce"),
+            (r#"{"kind": "cake", "sce": "ramp", "sce_thresh": 0}"#, "sce_thresh 0 is not possible"),
+            (r#"{"kind": "cake", "rtt_ns": 0}"#, "rtt 0.000000s is not possible"),
+        ] {
+            assert!(problem(json).contains(part), "{}", problem(json));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! PIE in each of many lines that take turns: FQ-PIE.
+//!
+//! **What it is.** Flows are hashed to lines, each under a PIE of its own. Lines take turns by deficit round robin, and a
+//! line that has just become busy goes first once.
+//!
+//! **Source.** Linux 7.3 `net/sched/sch_fq_pie.c`.
+//!
+//! **Parameters.** The defaults are the kernel's; the quantum is the largest packet and 14 bytes of Ethernet. There is no
+//! limit of memory: the kernel counts when it is passed, and does nothing.
+//!
+//! **Deviations.** Those of PIE and of FQ-CoDel. The kernel computes 2048 lines a millisecond; here all are computed at once.
+//!
+//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
+
+use serde::Deserialize;
+
+use super::fq_codel::{check_lines, default_flows, default_limit};
+use super::hash::FlowHash;
+use super::line::Line;
+use super::pie::{self, CERTAIN, Control, Gains, Law};
+use super::place::{Place, Problem, limit_within, within};
+use super::rounds::Rounds;
+use super::{Drops, Queue, Reason};
+use crate::info::{Info, Parameter};
+use crate::packet::Packet;
+use crate::random::RandomStream;
+use crate::units::{Bytes, Instant};
+
+/// Name, parameters and source, for listings and documentation.
+pub(super) const INFO: Info = Info {
+    name: "fq_pie",
+    title: "Fair queueing with PIE",
+    source: "Linux net/sched/sch_fq_pie.c",
+    parameters: &[
+        Parameter::quantity("limit", "10240pkt", "packets", "the most packets that wait, in all lines"),
+        Parameter::number("flows", [1_024.0, 1.0, 65_536.0], "", "the lines that flows are hashed to"),
+        Parameter::quantity("quantum", "largest packet + 14B", "size", "what a line may send in its turn"),
+        pie::TARGET,
+        pie::TUPDATE,
+        pie::ALPHA,
+        pie::BETA,
+        pie::ECN,
+        Parameter::number(
+            "ecn_prob",
+            [0.1, 0.0, 1.0],
+            "",
+            "above this probability packets are dropped that could be marked; whole percents",
+        ),
+        pie::BYTEMODE,
+        pie::DQ_RATE_ESTIMATOR,
+    ],
+    telemetry: &[],
+};
+
+/// What an experiment states.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FqPieConfig {
+    #[serde(default = "default_limit")]
+    limit_packets: u64,
+    #[serde(default = "default_flows")]
+    flows: u64,
+    quantum_bytes: Option<u64>,
+    #[serde(default = "pie::default_time")]
+    target_ns: u64,
+    #[serde(default = "pie::default_time")]
+    tupdate_ns: u64,
+    #[serde(default = "pie::default_alpha")]
+    alpha_hz: f64,
+    #[serde(default = "pie::default_beta")]
+    beta_hz: f64,
+    #[serde(default)]
+    ecn: bool,
+    #[serde(default = "default_ecn_prob")]
+    ecn_prob: f64,
+    #[serde(default)]
+    bytemode: bool,
+    #[serde(default)]
+    dq_rate_estimator: bool,
+}
+
+fn default_ecn_prob() -> f64 {
+    0.1
+}
+
+impl FqPieConfig {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        limit_within("limit", self.limit_packets)?;
+        check_lines(self.flows, self.quantum_bytes)?;
+        within("ecn_prob", self.ecn_prob, &(0.0..=1.0), "")?;
+        self.gains().check()
+    }
+
+    fn gains(&self) -> Gains {
+        let Self { target_ns, tupdate_ns, alpha_hz, beta_hz, bytemode, dq_rate_estimator, .. } = *self;
+        Gains { target_ns, tupdate_ns, alpha_hz, beta_hz, bytemode, dq_rate_estimator }
+    }
+}
+
+#[derive(Debug)]
+struct Flow<P> {
+    line: Line<P>,
+    control: Control,
+}
+
+/// Lines under PIE that take turns.
+#[derive(Debug)]
+pub struct FqPie<P> {
+    hash: FlowHash,
+    law: Law,
+    flows: Vec<Flow<P>>,
+    rounds: Rounds,
+    packets: usize,
+    bytes: Bytes,
+    limit: usize,
+    ecn: bool,
+    /// Up to this probability what can be marked is marked.
+    marked_up_to: u64,
+    random: RandomStream,
+}
+
+impl<P> FqPie<P> {
+    /// An empty queue.
+    pub(super) fn new(config: &FqPieConfig, place: &Place<'_>) -> Self {
+        let (flows, law) = (config.flows as usize, config.gains().law(place));
+        let empty = || Flow { line: Line::default(), control: Control::new(&law) };
+        Self {
+            hash: FlowHash::new(place),
+            law,
+            flows: std::iter::repeat_with(empty).take(flows).collect(),
+            rounds: Rounds::new(flows, config.quantum_bytes.map_or(place.mtu(), Bytes::new)),
+            packets: 0,
+            bytes: Bytes::ZERO,
+            limit: config.limit_packets as usize,
+            ecn: config.ecn,
+            marked_up_to: CERTAIN / 100 * (config.ecn_prob * 100.0).round() as u64,
+            random: place.random("pie"),
+        }
+    }
+
+    /// Why the packet is not let into this line.
+    fn refusal(&mut self, index: usize, packet: &mut Packet<P>, drops: &mut Drops<P>) -> Option<Reason> {
+        if self.packets >= self.limit {
+            return Some(Reason::Overlimit);
+        }
+        let Flow { line, control } = &mut self.flows[index];
+        let is_in = !control.drops_early(&self.law, line.bytes(), packet, &mut self.random)
+            || (self.ecn && control.probability() <= self.marked_up_to && drops.mark(packet, Reason::Congestion));
+        (!is_in).then_some(Reason::Congestion)
+    }
+}
+
+impl<P: Send> Queue<P> for FqPie<P> {
+    fn enqueue(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+        let index = self.hash.slot(&packet, self.flows.len());
+        let Flow { line, control } = &mut self.flows[index];
+        control.catch_up(&self.law, line.bytes(), now);
+        if let Some(reason) = self.refusal(index, &mut packet, drops) {
+            self.flows[index].control.on_drop();
+            drops.push(packet, reason);
+            return;
+        }
+        self.packets += 1;
+        self.bytes += packet.size;
+        self.flows[index].line.push(packet);
+        self.rounds.arrive(index);
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Packet<P>> {
+        while let Some(index) = self.rounds.next() {
+            let Flow { line, control } = &mut self.flows[index];
+            control.catch_up(&self.law, line.bytes(), now);
+            if let Some(packet) = line.pop() {
+                self.packets -= 1;
+                self.bytes -= packet.size;
+                self.rounds.sent(index, packet.size);
+                control.on_leaving(&self.law, &packet, line.bytes(), now);
+                return Some(packet);
+            }
+            self.rounds.found_empty(index);
+        }
+        None
+    }
+
+    fn packets(&self) -> usize {
+        self.packets
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::packet::Ecn;
+    use crate::queue::tests::{Bench, problem};
+
+    #[test]
+    fn a_sparse_flow_overtakes_and_loses_nothing() {
+        let mut bench = Bench::new(r#"{"kind": "fq_pie"}"#);
+        bench.standing(100, 3_000);
+        assert!(!bench.dropped.is_empty());
+        bench.dropped.clear();
+        bench.flow = 1;
+        for _ in 0..50 {
+            bench.offer(1);
+            bench.send();
+            assert_eq!(bench.sent.last().map(|(flow, ..)| *flow), Some(1));
+            bench.send();
+        }
+        assert!(bench.dropped.is_empty());
+    }
+
+    #[test]
+    fn what_can_be_marked_is_marked_up_to_the_stated_probability() {
+        let mut bench = Bench::new(r#"{"kind": "fq_pie", "ecn": true, "ecn_prob": 1.0}"#);
+        bench.ecn = Ecn::Ect0;
+        bench.standing(100, 1_000);
+        assert!(!bench.marked.is_empty() && bench.dropped.is_empty());
+        let mut bench = Bench::new(r#"{"kind": "fq_pie", "ecn": true, "ecn_prob": 0.0}"#);
+        bench.ecn = Ecn::Ect0;
+        bench.standing(100, 1_000);
+        assert!(bench.marked.is_empty() && !bench.dropped.is_empty());
+    }
+
+    #[test]
+    fn the_limit_counts_all_lines() {
+        let mut bench = Bench::new(r#"{"kind": "fq_pie", "limit_packets": 10}"#);
+        bench.offer(8);
+        bench.flow = 1;
+        bench.offer(4);
+        assert_eq!(bench.dropped.iter().map(|drop| drop.flow).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused() {
+        assert!(problem(r#"{"kind": "fq_pie", "ecn_prob": 2.0}"#).contains("ecn_prob 2 is not possible"));
+        assert!(problem(r#"{"kind": "fq_pie", "flows": 70000}"#).contains("flows 70000 is not possible"));
+    }
+}

@@ -1,0 +1,65 @@
+//! A timer of the kernel: it runs in ticks of a millisecond, and fires a little late.
+//!
+//! **Source.** Linux 7.3 `kernel/time/timer.c`, `calc_index`: the wheel rounds every expiry up to the next bucket, so that a
+//! timer of up to 62 ticks fires one tick late, a longer one up to eight, and so on. HZ is 1000.
+
+use crate::units::Instant;
+
+/// A queue is a second older than the run, as in the linux world, where runs start a second after the machine.
+const AGE: u64 = 1_000;
+/// `LVL_SIZE` - 1: a level of the wheel is for delays of less than so many of its buckets.
+const LEVEL_BUCKETS: u64 = 63;
+/// `LVL_CLK_SHIFT`: a bucket of each level is eight times as long as one of the level before.
+const LEVEL_SHIFT: u32 = 3;
+
+/// A timer that arms itself anew whenever it fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct JiffyTimer {
+    due: u64,
+    period: u64,
+}
+
+impl JiffyTimer {
+    /// Fires the first time `first` ticks after the queue was made, and from then on every `period`.
+    pub(super) fn new(first: u64, period: u64) -> Self {
+        Self { due: fires(0, first), period }
+    }
+
+    /// True if it has fired by `now`; call until it has not.
+    pub(super) fn has_fired(&mut self, now: Instant) -> bool {
+        if self.due > now.as_millis() + AGE {
+            return false;
+        }
+        self.due = fires(self.due, self.period);
+        true
+    }
+}
+
+/// The tick in which a timer fires that was armed for `delay` ticks after `now`.
+fn fires(now: u64, delay: u64) -> u64 {
+    let level = (0..8).find(|level| delay <= LEVEL_BUCKETS << (LEVEL_SHIFT * level)).unwrap_or(8);
+    let shift = LEVEL_SHIFT * level;
+    (((now + delay) >> shift) + 1) << shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Duration;
+
+    #[test]
+    fn fifteen_ticks_are_sixteen_and_five_hundred_are_504() {
+        let times = |first, period, until| {
+            let mut timer = JiffyTimer::new(first, period);
+            let mut fired = Vec::new();
+            for ms in 0..until {
+                while timer.has_fired(Instant::ZERO + Duration::from_millis(ms)) {
+                    fired.push(ms);
+                }
+            }
+            fired
+        };
+        assert_eq!(times(1_010, 15, 70), [24, 40, 56]);
+        assert_eq!(times(500, 500, 1_600), [0, 8, 512, 1_016, 1_520]);
+    }
+}

@@ -1,0 +1,48 @@
+//! A line of packets that knows how many bytes wait in it: what most queues are made of.
+
+use std::collections::VecDeque;
+
+use crate::packet::Packet;
+use crate::units::Bytes;
+
+/// Packets in order of arrival.
+#[derive(Debug)]
+pub(super) struct Line<P> {
+    waiting: VecDeque<Packet<P>>,
+    bytes: Bytes,
+}
+
+impl<P> Default for Line<P> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), bytes: Bytes::ZERO }
+    }
+}
+
+impl<P> Line<P> {
+    pub(super) fn push(&mut self, packet: Packet<P>) {
+        self.bytes += packet.size;
+        self.waiting.push_back(packet);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Packet<P>> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= packet.size;
+        Some(packet)
+    }
+
+    pub(super) fn head(&self) -> Option<&Packet<P>> {
+        self.waiting.front()
+    }
+
+    pub(super) fn packets(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}

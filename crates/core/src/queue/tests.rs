@@ -1,0 +1,128 @@
+//! A bench on which queues are tried: packets of 1000 bytes arrive and leave by hand.
+
+#![allow(clippy::expect_used, reason = "a broken test may panic")]
+
+use super::{Drops, Place, Queue, QueueConfig, Reason};
+use crate::packet::{Ecn, FlowId, Packet};
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+const SIZE: u64 = 1_000;
+
+/// The place of a queue on the bench: at 8 Mbit/s, one packet takes a millisecond.
+pub(super) fn place() -> Place<'static> {
+    Place {
+        mean_rate: Some(Rate::from_bits_per_second(8_000_000)),
+        largest_packet: Bytes::new(SIZE),
+        seed: 1,
+        hop: "forward.0",
+    }
+}
+
+pub(super) fn packet_of(flow: u32, number: u64, size: u64) -> Packet<()> {
+    Packet::new(FlowId(flow), true, number, Bytes::new(size), Instant::ZERO, ())
+}
+
+/// What is wrong with a queue that cannot be.
+pub(super) fn problem(json: &str) -> String {
+    let config: QueueConfig = serde_json::from_str(json).expect("a queue");
+    config.check(&place()).expect_err("it is impossible")
+}
+
+/// A packet that was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dropped {
+    pub(super) time: Instant,
+    pub(super) flow: u32,
+    pub(super) number: u64,
+    pub(super) reason: Reason,
+}
+
+/// A queue, and what became of the packets so far.
+pub(super) struct Bench {
+    pub(super) queue: Box<dyn Queue<()>>,
+    pub(super) now: Instant,
+    /// Time from one packet that leaves to the next.
+    pub(super) gap_ms: u64,
+    /// Codepoint of the packets that arrive.
+    pub(super) ecn: Ecn,
+    /// The flow they belong to.
+    pub(super) flow: u32,
+    pub(super) dropped: Vec<Dropped>,
+    pub(super) marked: Vec<(Instant, Reason)>,
+    /// Flow, number and codepoint.
+    pub(super) sent: Vec<(u32, u64, Ecn)>,
+    pub(super) next: u64,
+    pub(super) drops: Drops<()>,
+}
+
+impl Bench {
+    pub(super) fn new(json: &str) -> Self {
+        let config: QueueConfig = serde_json::from_str(json).expect("a queue");
+        config.check(&place()).expect("a possible queue");
+        Self {
+            queue: config.build(&place()),
+            now: Instant::ZERO,
+            gap_ms: 1,
+            ecn: Ecn::NotEct,
+            flow: 0,
+            dropped: Vec::new(),
+            marked: Vec::new(),
+            sent: Vec::new(),
+            next: 0,
+            drops: Drops::default(),
+        }
+    }
+
+    /// So many packets arrive now.
+    pub(super) fn offer(&mut self, packets: usize) {
+        for _ in 0..packets {
+            let mut packet = packet_of(self.flow, self.next, SIZE);
+            self.next += 1;
+            (packet.ecn, packet.enqueued) = (self.ecn, self.now);
+            self.queue.enqueue(packet, self.now, &mut self.drops);
+            self.note();
+        }
+    }
+
+    /// Time passes, and a packet leaves.
+    pub(super) fn send(&mut self) {
+        self.now += Duration::from_millis(self.gap_ms);
+        if self.queue.packets() > 0
+            && let Some(packet) = self.queue.dequeue(self.now, &mut self.drops)
+        {
+            self.sent.push((packet.flow.0, packet.number, packet.ecn));
+        }
+        self.note();
+    }
+
+    /// Keeps so many packets waiting while others leave one by one.
+    pub(super) fn standing(&mut self, depth: usize, steps: usize) {
+        for _ in 0..steps {
+            let mut attempts = depth;
+            while self.queue.packets() < depth && attempts > 0 {
+                self.offer(1);
+                attempts -= 1;
+            }
+            self.send();
+        }
+    }
+
+    fn note(&mut self) {
+        let now = self.now;
+        self.dropped.extend(self.drops.drain().map(|(packet, reason)| Dropped {
+            time: now,
+            flow: packet.flow.0,
+            number: packet.number,
+            reason,
+        }));
+        self.marked.extend(self.drops.drain_marked().map(|(_, reason)| (now, reason)));
+    }
+
+    pub(super) fn drop_times_ms(&self) -> Vec<u64> {
+        self.dropped.iter().map(|drop| drop.time.as_millis()).collect()
+    }
+
+    pub(super) fn mark_times_ms(&self) -> Vec<u64> {
+        self.marked.iter().map(|(time, _)| time.as_millis()).collect()
+    }
+}

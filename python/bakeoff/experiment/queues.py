@@ -1,0 +1,106 @@
+"""From the queue of an experiment file to that of a scenario: base units, which stand in the names of parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.errors import UserError
+from bakeoff.experiment.units import Limit, format_rate, format_time
+
+if TYPE_CHECKING:
+    from bakeoff.experiment.catalogue import Catalogue
+    from bakeoff.experiment.path import Queue
+
+_SUFFIXES = {"time": "_ns", "size": "_bytes", "packets": "_packets", "Hz": "_hz"}
+
+
+class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file is known
+    """A sentence about a key of the experiment."""
+
+    def __init__(self, key: str, sentence: str) -> None:
+        super().__init__(f"{key}: {sentence}")
+        self.key = key
+        self.sentence = sentence
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a queue is.
+
+    Attributes:
+        key: its key in the file.
+        rate_bps: mean rate of the link; None if unlimited.
+        rtt_ns: base RTT of the flow that is farthest away.
+        packet_bytes: largest packet of any flow or probe.
+    """
+
+    key: str
+    rate_bps: int | None
+    rtt_ns: int
+    packet_bytes: int
+
+
+def resolve(queue: Queue, place: Place, catalogue: Catalogue) -> dict[str, Any]:
+    """The queue of a scenario: its kind, and what the file states.
+
+    Args:
+        queue: as the file has it.
+        place: where it is.
+        catalogue: queues that exist, with their parameters.
+
+    Raises:
+        KeyProblem: there is no such queue, or it has not such a parameter.
+    """
+    try:
+        catalogue.check_queue(queue.kind)
+    except UserError as error:
+        raise KeyProblem(f"{place.key}.kind", str(error)) from error
+    stated = {name: value for name, value in queue if name in queue.model_fields_set - {"kind"} and value is not None}
+    resolved: dict[str, Any] = {"kind": queue.kind}
+    for name, value in stated.items():
+        try:
+            unit = catalogue.unit_of(queue.kind, name, None if isinstance(value, Limit) else value)
+        except UserError as error:
+            raise KeyProblem(f"{place.key}.{name}", str(error)) from error
+        if queue.kind != "fifo":
+            resolved |= _parameter(name, value, unit, place)
+    if queue.kind == "fifo":
+        size = _bytes(queue.limit, "limit", place)
+        limit = {"limit_packets": queue.limit.packets, "limit_bytes": size, "limit_time_ns": queue.limit.time_ns}
+        resolved |= limit | {"drop": queue.drop}
+    return resolved
+
+
+def _parameter(name: str, value: Any, unit: str, place: Place) -> dict[str, int | float | bool | str]:
+    """A stated parameter, with its unit in the name."""
+    if not isinstance(value, Limit):
+        return {name + _SUFFIXES.get(unit, ""): value}
+    kinds = {
+        "packets": ({"_packets": value.packets}, 'in packets, as in "1000pkt"'),
+        "size": ({"_bytes": _bytes(value, name, place)}, 'in bytes, as in "64kB" or "1bdp"'),
+        "time or packets": ({"_ns": value.time_ns, "_packets": value.packets}, 'a time or packets: "1ms" or "5pkt"'),
+    }
+    forms, sentence = kinds[unit]
+    known = {suffix: number for suffix, number in forms.items() if number is not None}
+    given = sum(number is not None for number in vars(value).values())
+    if given != 1 or len(known) != 1:
+        raise KeyProblem(f"{place.key}.{name}", f"must be one limit {sentence}")
+    return {name + suffix: number for suffix, number in known.items()}
+
+
+def _bytes(limit: Limit, name: str, place: Place) -> int | None:
+    key = f"{place.key}.{name}"
+    if limit.bdp is None:
+        size = limit.size_bytes
+        what = f"{size} bytes"
+    else:
+        if place.rate_bps is None:
+            raise KeyProblem(key, "a bdp needs a rate; give the hop one, or a limit in packets")
+        size = round(limit.bdp * place.rate_bps * place.rtt_ns / 8e9)
+        pace = f"{format_rate(place.rate_bps)} and {format_time(place.rtt_ns)}"
+        what = f"{limit.bdp:g}bdp is {size} bytes at {pace}, which"
+    if size is not None and size < place.packet_bytes:
+        sentence = f"{what} holds no packet of {place.packet_bytes} bytes; make it larger"
+        raise KeyProblem(key, sentence)
+    return size

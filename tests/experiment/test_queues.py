@@ -1,0 +1,97 @@
+"""Queues of the core in experiment files: every parameter can be set, and what is impossible is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bakeoff import _core
+from bakeoff.errors import UserError
+from bakeoff.experiment import expand, load
+from bakeoff.experiment.catalogue import of_core
+from bakeoff.experiment.path import Queue
+from bakeoff.worlds import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FILE = """
+name = "x"
+duration = "1s"
+[[path.forward]]
+rate = "10Mbit/s"
+delay = "20ms"
+queue = { QUEUE }
+[[flow]]
+scheme = "reno"
+"""
+
+
+def queue_of(folder: Path, queue: str) -> Mapping[str, Any]:
+    """The queue of the scenario, once sim has checked that it can be run."""
+    file = folder / "x.toml"
+    file.write_text(FILE.replace("QUEUE", queue), encoding="utf-8")
+    plan = expand(load(str(file)))
+    registry.world("sim").check_plan(plan)
+    found: Mapping[str, Any] = plan.runs[0].scenario["forward"][0]["queue"]
+    return found
+
+
+def test_the_file_has_a_key_for_every_parameter_of_the_core() -> None:
+    of_files = set(Queue.model_fields) - {"kind"}
+    declared = {parameter.name for entry in of_core().queues.values() for parameter in entry.parameters}
+    assert of_files == declared
+
+
+def test_parameters_have_their_units_in_the_scenario(tmp_path: Path) -> None:
+    assert queue_of(tmp_path, 'kind = "fq_codel", target = "1ms", limit = "99pkt", quantum = "300B", ecn = false') == {
+        "kind": "fq_codel",
+        "target_ns": 1_000_000,
+        "limit_packets": 99,
+        "quantum_bytes": 300,
+        "ecn": False,
+    }
+    assert queue_of(tmp_path, 'kind = "red", limit = "2bdp", burst = "40pkt"') == {
+        "kind": "red",
+        "limit_bytes": 100_000,
+        "burst_packets": 40,
+    }
+    for text, found in (("2ms", {"step_thresh_ns": 2_000_000}), ("5pkt", {"step_thresh_packets": 5})):
+        queue = queue_of(tmp_path, f'kind = "dualpi2", step_thresh = "{text}", alpha = 0.5')
+        assert queue == {"kind": "dualpi2", "alpha_hz": 0.5, **found}
+
+
+def test_what_the_mapping_to_linux_calls_a_parameter_is_what_the_simulator_calls_it() -> None:
+    suffixes = {"time": ["_ns"], "size": ["_bytes"], "packets": ["_packets"], "Hz": ["_hz"]}
+    suffixes["time or packets"] = ["_ns", "_packets"]
+    for mapping in json.loads(_core.qdiscs()):
+        if mapping["queue"] == "fifo":
+            continue
+        of_linux = {parameter["name"] for parameter in mapping["parameters"]}
+        for parameter in of_core().queues[mapping["queue"]].parameters:
+            if parameter.name in {"gain_scale", "own_shaper", "sce", "sce_thresh"}:
+                continue
+            assert {parameter.name + suffix for suffix in suffixes.get(parameter.unit, [""])} <= of_linux
+
+
+@pytest.mark.parametrize(
+    ("queue", "sentence"),
+    [
+        (
+            'kind = "codel", target = "200ms"',
+            "target 0.200000s is longer than the interval, 0.100000s; make it shorter",
+        ),
+        ('kind = "red"', "queue red: limit is missing; set it to the most bytes that wait"),
+        ('kind = "cake", sce_thresh = 4', 'sce_thresh is for sce = "ramp"'),
+        ('kind = "dualpi2", coupling = 0', "path.forward.0.queue.coupling: 0 is not possible"),
+        ('kind = "dualpi2", ecn_mask = "all"', '"all" is not possible; write "l4s_ect" or "cla_ect" or "any_ect"'),
+    ],
+)
+def test_the_impossible_is_refused_before_anything_runs(tmp_path: Path, queue: str, sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        queue_of(tmp_path, queue)
+    assert "path.forward.0.queue" in str(caught.value)
+    assert sentence in str(caught.value)
