@@ -32,7 +32,7 @@ pub(super) struct Report {
     /// The retransmission timer is to be set again.
     pub(super) needs_timer: bool,
     delivered_bytes: Bytes,
-    /// A retransmitted segment was cumulatively acknowledged.
+    /// A segment that was ever sent again was cumulatively acknowledged.
     is_retransmission_acked: bool,
     /// Send times of never retransmitted segments that this ack covers: first and last cumulatively, first and last
     /// selectively.
@@ -149,7 +149,7 @@ impl Sender {
             let Some(segment) = self.scoreboard.pop() else { break };
             report.is_advance = true;
             if segment.was_retransmitted {
-                report.is_retransmission_acked |= segment.is_retransmitted;
+                report.is_retransmission_acked = true;
             } else if !segment.is_sacked {
                 extend(&mut report.acked, segment.sent);
             }
@@ -189,8 +189,9 @@ impl Sender {
         let since = |(first, last): (Instant, Instant)| (now.since(first), now.since(last));
         let acked = report.acked.filter(|_| !report.is_retransmission_acked).map(since);
         let sacked = report.sacked.map(since);
-        let echoed = now.since(ack.timestamp_echo);
-        let echoed = report.is_advance.then_some((echoed, echoed));
+        // Time stamps count milliseconds (`tcp_rtt_tsopt_us`), so this may be less than the path takes.
+        let echoed_ms = now.as_millis().saturating_sub(ack.timestamp_echo.as_millis()).max(1);
+        let echoed = report.is_advance.then_some((Duration::from_millis(echoed_ms), Duration::from_millis(echoed_ms)));
         // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their
         // timestamp says.
         let (smoothed, latest) = match (acked, sacked) {
