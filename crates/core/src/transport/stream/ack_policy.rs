@@ -1,8 +1,8 @@
 //! When to acknowledge: delayed acks, quick acks, compressed acks.
 //!
 //! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `__tcp_ack_snd_check`) and `tcp_output.c`
-//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. While Linux widens the receive window, at
-//! the beginning of a connection, it acknowledges every segment (`tcp_grow_window`).
+//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. A segment that widens the receive window is
+//! acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
 
 use crate::units::{Duration, Instant};
 
@@ -47,8 +47,6 @@ pub(super) enum Arrival {
 pub(super) struct AckPolicy {
     /// Segments still to be acknowledged one by one.
     quick: u32,
-    /// Segments for which the receive window still grows.
-    growing: u32,
     /// How long an ack may wait for company; zero before the first segment.
     delay: Duration,
     last_arrival: Instant,
@@ -62,11 +60,10 @@ pub(super) struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// The policy of a receiver whose window grows with this many segments.
-    pub(super) fn new(growing: u32) -> Self {
+    /// The policy of a receiver that has nothing yet.
+    pub(super) fn new() -> Self {
         Self {
             quick: 0,
-            growing,
             delay: Duration::ZERO,
             last_arrival: Instant::ZERO,
             unacked: 0,
@@ -89,16 +86,16 @@ impl AckPolicy {
         self.rtt
     }
 
-    /// A segment arrived; `is_marked` if it carries a CE mark that starts an echo.
-    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_marked: bool, now: Instant) {
+    /// A segment arrived; `is_wider` if it widened the receive window, `is_marked` if it carries a CE mark that starts
+    /// an echo.
+    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, is_marked: bool, now: Instant) {
         if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole) {
             self.adapt_delay(now);
         }
         if is_marked {
             self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
         }
-        if self.growing > 0 && arrival != Arrival::Duplicate {
-            self.growing -= 1;
+        if is_wider {
             self.quick |= 1;
         }
         match arrival {
@@ -206,10 +203,10 @@ mod tests {
 
     /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
     fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
-        let mut policy = AckPolicy::new(0);
+        let mut policy = AckPolicy::new();
         (0..count)
             .map(|n| {
-                policy.on_arrival(arrival, false, at(n * spacing));
+                policy.on_arrival(arrival, false, false, at(n * spacing));
                 let is_due = policy.is_ack_due(at(n * spacing));
                 if is_due {
                     policy.on_ack_sent();
@@ -228,9 +225,9 @@ mod tests {
 
     #[test]
     fn every_segment_is_acknowledged_while_the_window_grows() {
-        let mut policy = AckPolicy::new(100);
+        let mut policy = AckPolicy::new();
         for n in 0..130 {
-            policy.on_arrival(Arrival::InOrder, false, at(n));
+            policy.on_arrival(Arrival::InOrder, n < 100, false, at(n));
             let is_due = policy.is_ack_due(at(n));
             assert_eq!(is_due, n < 116 || n % 2 == 1, "{n}");
             if is_due {
@@ -241,9 +238,9 @@ mod tests {
 
     #[test]
     fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
-        let mut policy = AckPolicy::new(0);
+        let mut policy = AckPolicy::new();
         for n in 0..17 {
-            policy.on_arrival(Arrival::InOrder, false, at(n));
+            policy.on_arrival(Arrival::InOrder, false, false, at(n));
             if policy.is_ack_due(at(n)) {
                 policy.on_ack_sent();
             }

@@ -14,6 +14,7 @@ mod pacer;
 mod rack;
 mod range_set;
 mod rate_sampler;
+mod receive_window;
 mod receiver;
 mod recovery;
 mod rtt;

@@ -2,6 +2,7 @@
 
 use super::ack_policy::{AckPolicy, Arrival};
 use super::range_set::RangeSet;
+use super::receive_window::ReceiveWindow;
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
 use super::{EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
@@ -10,12 +11,6 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// Recently arrived out-of-order segments whose blocks are reported, most recent first (Linux keeps four).
 const RECENT: usize = 4;
-/// The receive window in the end, of a receiver with a buffer of 32 MiB; full packets of 1500 bytes take 2304 in it.
-const DEFAULT_WINDOW: Bytes = Bytes::new(21_225_000);
-/// The last part of it, which is granted step by step.
-const GROWTH_PERMILLE: u64 = 212;
-/// The time stamp, which counts as payload in the announced MSS.
-const TIMESTAMP_OPTION: Bytes = Bytes::new(12);
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
 
@@ -36,9 +31,12 @@ pub struct Receiver {
     flow: FlowId,
     config: StreamConfig,
     policy: AckPolicy,
+    window: ReceiveWindow,
     /// The next expected segment (`rcv_nxt`).
     next: u64,
     out_of_order: RangeSet,
+    /// Segments in `out_of_order`.
+    waiting: u64,
     recent: [Option<u64>; RECENT],
     /// Out-of-order segments shorter than the MSS, and by how much.
     short: Vec<(u64, Bytes)>,
@@ -62,7 +60,9 @@ impl Receiver {
         Self {
             flow,
             config,
-            policy: AckPolicy::new(growing_segments(&config)),
+            policy: AckPolicy::new(),
+            window: ReceiveWindow::new(config.receive_window, config.mss),
+            waiting: 0,
             next: 0,
             out_of_order: RangeSet::default(),
             recent: [None; RECENT],
@@ -97,8 +97,18 @@ impl Receiver {
         self.stats.ce_marks += u64::from(is_marked);
         let starts_echo = is_marked && !self.is_echoing_mark;
         self.is_echoing_mark |= is_marked;
+        let waiting = self.waiting;
         let arrival = self.place(sequence, length);
-        self.policy.on_arrival(arrival, starts_echo, now);
+        let is_wider = match arrival {
+            Arrival::Duplicate => false,
+            Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
+            Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole => {
+                let is_wider = self.window.on_next(waiting);
+                self.window.on_released(waiting - self.waiting);
+                is_wider
+            }
+        };
+        self.policy.on_arrival(arrival, is_wider, starts_echo, now);
     }
 
     /// Puts a segment where it belongs.
@@ -111,6 +121,7 @@ impl Receiver {
         }
         if sequence > self.next {
             self.out_of_order.insert(this, |_| {});
+            self.waiting += 1;
             let is_scattered = self.remember(sequence) >= EXPECTED_BLOCKS;
             if length < self.config.mss {
                 self.short.push((sequence, self.config.mss - length));
@@ -131,6 +142,7 @@ impl Receiver {
     /// Hands over what has waited for the segment that has just arrived.
     fn release(&mut self) {
         let Some(waiting) = self.out_of_order.find(self.next) else { return };
+        self.waiting -= waiting.end - waiting.start;
         self.next = waiting.end;
         self.out_of_order.remove_below(self.next);
         self.forget_recent();
@@ -184,14 +196,6 @@ impl Receiver {
         self.next_packet += 1;
         Packet::new(self.flow, false, number, size, now, payload)
     }
-}
-
-/// How many segments widen the receive window (`tcp_grow_window`): each by twice the MSS that the receiver announced,
-/// until the window has the size that full segments allow. Half of the buffer at first, it ends at 62 % of it.
-fn growing_segments(config: &StreamConfig) -> u32 {
-    let window = config.receive_window.unwrap_or(DEFAULT_WINDOW).min(DEFAULT_WINDOW);
-    let growth = window.count() * GROWTH_PERMILLE / 1_000;
-    (growth / (2 * (config.mss + TIMESTAMP_OPTION).count())) as u32
 }
 
 impl Endpoint<Segment> for Receiver {
