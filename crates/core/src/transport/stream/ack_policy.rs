@@ -4,6 +4,7 @@
 //! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. A segment that widens the receive window is
 //! acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
 
+use super::wheel;
 use crate::units::{Duration, Instant};
 
 /// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
@@ -124,11 +125,13 @@ impl AckPolicy {
             self.quick = self.quick.max(QUICK_ACKS);
             self.delay = DELAY_MIN;
         } else {
-            let spacing = now.since(self.last_arrival);
+            // In ticks, as all here.
+            let spacing = Duration::from_millis(now.as_millis() - self.last_arrival.as_millis());
+            let half = Duration::from_millis(self.delay.as_millis() / 2);
             if spacing <= DELAY_MIN.scale(1, 2) {
-                self.delay = self.delay.scale(1, 2) + DELAY_MIN.scale(1, 2);
+                self.delay = half + DELAY_MIN.scale(1, 2);
             } else if spacing < self.delay {
-                self.delay = (self.delay.scale(1, 2) + spacing).min(DELAY_MAX);
+                self.delay = (half + spacing).min(DELAY_MAX);
             } else if self.rtt.is_some_and(|rtt| spacing > rtt + (rtt * 2).max(RTO_MIN)) {
                 self.quick = self.quick.max(QUICK_ACKS);
             }
@@ -139,7 +142,8 @@ impl AckPolicy {
     /// `tcp_send_delayed_ack`.
     fn hold_back(&mut self, now: Instant) {
         let longest = self.rtt.map_or(DELAY_MAX, |rtt| rtt.max(DELAY_MIN).min(DELAY_MAX));
-        let until = now + if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
+        let wait = if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
+        let until = wheel::expiry(now, wait);
         self.delayed_until = Some(self.delayed_until.map_or(until, |earlier| earlier.min(until)));
     }
 
@@ -246,7 +250,7 @@ mod tests {
             }
         }
         let due = policy.next_wakeup().expect("the seventeenth waits");
-        assert!((36..=41).contains(&(due.as_millis() - 16)), "{due}");
+        assert_eq!(due.as_millis(), 16 + 41, "at the tick after 40 ms");
         assert!(policy.is_ack_due(due));
     }
 

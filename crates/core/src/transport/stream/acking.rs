@@ -1,7 +1,7 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
 use super::scoreboard::Outstanding;
-use super::segment::{AckSegment, Range};
+use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
 use crate::scheme::{Ack, State};
 use crate::units::{Bytes, Duration, Instant};
@@ -189,9 +189,8 @@ impl Sender {
         let since = |(first, last): (Instant, Instant)| (now.since(first), now.since(last));
         let acked = report.acked.filter(|_| !report.is_retransmission_acked).map(since);
         let sacked = report.sacked.map(since);
-        // Time stamps count milliseconds (`tcp_rtt_tsopt_us`), so this may be less than the path takes.
-        let echoed_ms = now.as_millis().saturating_sub(ack.timestamp_echo.as_millis()).max(1);
-        let echoed = report.is_advance.then_some((Duration::from_millis(echoed_ms), Duration::from_millis(echoed_ms)));
+        let echoed = stamped(ack.timestamp_echo, now);
+        let echoed = report.is_advance.then_some((echoed, echoed));
         // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their
         // timestamp says.
         let (smoothed, latest) = match (acked, sacked) {

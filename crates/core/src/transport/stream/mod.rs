@@ -22,6 +22,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 mod timer;
+mod wheel;
 
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};

@@ -10,6 +10,12 @@ const MAX_SACK_BLOCKS: usize = 3;
 const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
 
+/// The round trip as a time stamp tells it, which counts whole milliseconds (`tcp_rtt_tsopt_us`): it may be less than
+/// the path takes.
+pub(super) fn stamped(sent: Instant, now: Instant) -> Duration {
+    Duration::from_millis(now.as_millis().saturating_sub(sent.as_millis()).max(1))
+}
+
 /// Segments from `start` up to, but not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
