@@ -21,9 +21,10 @@ const QUICK_ACKS_AFTER_MARK: u32 = 2;
 const UNCOMPRESSED: u32 = 3;
 /// The most acks that one stands for (`tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u32 = 44;
-/// The longest wait of a compressed ack (`tcp_comp_sack_delay_ns`), and the share of the round trip in percent
-/// (`tcp_comp_sack_rtt_percent`).
+/// The longest wait of a compressed ack (`tcp_comp_sack_delay_ns`), by how much its timer may be late, which on an idle
+/// machine it is (`tcp_comp_sack_slack_ns`), and the share of the round trip in percent (`tcp_comp_sack_rtt_percent`).
 const COMPRESSION_DELAY: Duration = Duration::from_millis(1);
+const COMPRESSION_SLACK: Duration = Duration::from_micros(10);
 const COMPRESSION_PERCENT: u64 = 33;
 
 /// What a segment that has just arrived means to the receiver.
@@ -163,7 +164,7 @@ impl AckPolicy {
             self.is_due = true;
         } else if self.compressed_until.is_none() {
             let share = self.rtt.map_or(COMPRESSION_DELAY, |rtt| rtt.scale(COMPRESSION_PERCENT, 100));
-            self.compressed_until = Some(now + COMPRESSION_DELAY.min(share));
+            self.compressed_until = Some(now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK);
         }
     }
 
