@@ -33,12 +33,16 @@ pub(super) enum Arrival {
     /// The next expected one, with nothing missing before or after.
     InOrder,
     /// The next expected one, with later ones waiting for others still missing.
-    BeforeHole,
+    BeforeHole {
+        /// Segments in order that no ack has covered yet, with this one.
+        unacked: u64,
+    },
     /// It closed the last hole.
     ClosesHole,
     /// A later one than expected.
     OutOfOrder,
-    /// The same, with so many holes that one ack cannot tell of them all.
+    /// The same, behind so many holes that an ack that is held back should leave before it tells of this one too
+    /// (`tcp_sack_new_ofo_skb`).
     Scattered,
     /// One that had arrived before.
     Duplicate,
@@ -91,7 +95,7 @@ impl AckPolicy {
     /// A segment arrived; `is_wider` if it widened the receive window, `is_marked` if it carries a CE mark that starts
     /// an echo.
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, is_marked: bool, now: Instant) {
-        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole) {
+        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole { .. } | Arrival::ClosesHole) {
             self.adapt_delay(now);
         }
         if is_marked {
@@ -106,18 +110,23 @@ impl AckPolicy {
                 self.duplicates = 0;
                 if self.unacked > 1 || self.quick > 0 { self.is_due = true } else { self.hold_back(now) }
             }
-            Arrival::ClosesHole | Arrival::Scattered => self.is_due = true,
-            Arrival::BeforeHole => {
+            Arrival::ClosesHole => self.is_due = true,
+            Arrival::BeforeHole { unacked } => {
                 self.duplicates = 0;
-                self.compress(now);
+                if unacked > 1 { self.is_due = true } else { self.compress(now) }
             }
-            Arrival::OutOfOrder => self.compress(now),
+            Arrival::OutOfOrder | Arrival::Scattered => self.compress(now),
             Arrival::Duplicate => {
                 self.quick = self.quick.max(QUICK_ACKS);
                 self.delay = DELAY_MIN;
                 self.is_due = true;
             }
         }
+    }
+
+    /// True if acks are held back for others to come.
+    pub(super) fn holds_back(&self) -> bool {
+        self.compressed > 0
     }
 
     /// `tcp_event_data_recv`: the delay follows the spacing of segments.

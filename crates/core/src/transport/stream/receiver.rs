@@ -45,6 +45,8 @@ pub struct Receiver {
     timestamp_echo: Instant,
     one_way_delay: Duration,
     last_acked: u64,
+    /// An ack that tells of less than has arrived by now.
+    early: Option<AckSegment>,
     is_echoing_mark: bool,
     /// A SYN-ACK is to be sent, or was sent at this time.
     answer_syn: bool,
@@ -71,6 +73,7 @@ impl Receiver {
             timestamp_echo: Instant::ZERO,
             one_way_delay: Duration::ZERO,
             last_acked: 0,
+            early: None,
             is_echoing_mark: false,
             answer_syn: false,
             answered_syn: None,
@@ -98,17 +101,25 @@ impl Receiver {
         let starts_echo = is_marked && !self.is_echoing_mark;
         self.is_echoing_mark |= is_marked;
         let waiting = self.waiting;
+        let held_back = self.policy.holds_back().then(|| self.ack());
         let arrival = self.place(sequence, length);
         let is_wider = match arrival {
             Arrival::Duplicate => false,
             Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
-            Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole => {
+            Arrival::InOrder | Arrival::BeforeHole { .. } | Arrival::ClosesHole => {
                 let is_wider = self.window.on_next(waiting);
                 self.window.on_released(waiting - self.waiting);
                 is_wider
             }
         };
-        self.policy.on_arrival(arrival, is_wider, starts_echo, now);
+        match held_back.filter(|_| arrival == Arrival::Scattered) {
+            // The ack that leaves for it is the last one for now: the kernel thinks that this segment is reported.
+            Some(ack) => {
+                self.early = Some(ack);
+                self.policy.on_ack_sent();
+            }
+            None => self.policy.on_arrival(arrival, is_wider, starts_echo, now),
+        }
     }
 
     /// Puts a segment where it belongs.
@@ -135,7 +146,7 @@ impl Receiver {
         match (had_holes, self.out_of_order.is_empty()) {
             (false, _) => Arrival::InOrder,
             (true, true) => Arrival::ClosesHole,
-            (true, false) => Arrival::BeforeHole,
+            (true, false) => Arrival::BeforeHole { unacked: self.next - self.last_acked },
         }
     }
 
@@ -218,11 +229,14 @@ impl Endpoint<Segment> for Receiver {
             self.answered_syn.get_or_insert(now);
             return Some(self.packet(now, HANDSHAKE_SIZE, Segment::SynAck));
         }
-        if !self.policy.is_ack_due(now) {
-            return None;
-        }
-        let ack = self.ack();
-        self.policy.on_ack_sent();
+        let ack = match self.early.take() {
+            Some(ack) => ack,
+            None if self.policy.is_ack_due(now) => {
+                self.policy.on_ack_sent();
+                self.ack()
+            }
+            None => return None,
+        };
         self.last_acked = self.next;
         Some(self.packet(now, ack.size(self.config.header), Segment::Ack(ack)))
     }
