@@ -33,12 +33,9 @@ pub(super) enum Arrival {
     /// The next expected one, with nothing missing before or after.
     InOrder,
     /// The next expected one, with later ones waiting for others still missing.
-    BeforeHole {
-        /// Segments in order that no ack has covered yet, with this one.
-        unacked: u64,
-    },
-    /// It closed the last hole.
-    ClosesHole,
+    BeforeHole,
+    /// The same, or it closed the last hole: an ack is due in any case.
+    Closes,
     /// A later one than expected.
     OutOfOrder,
     /// The same, behind so many holes that an ack that is held back should leave before it tells of this one too
@@ -95,7 +92,7 @@ impl AckPolicy {
     /// A segment arrived; `is_wider` if it widened the receive window, `is_marked` if it carries a CE mark that starts
     /// an echo.
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, is_marked: bool, now: Instant) {
-        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole { .. } | Arrival::ClosesHole) {
+        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes) {
             self.adapt_delay(now);
         }
         if is_marked {
@@ -110,10 +107,13 @@ impl AckPolicy {
                 self.duplicates = 0;
                 if self.unacked > 1 || self.quick > 0 { self.is_due = true } else { self.hold_back(now) }
             }
-            Arrival::ClosesHole => self.is_due = true,
-            Arrival::BeforeHole { unacked } => {
+            Arrival::Closes => {
                 self.duplicates = 0;
-                if unacked > 1 { self.is_due = true } else { self.compress(now) }
+                self.is_due = true;
+            }
+            Arrival::BeforeHole => {
+                self.duplicates = 0;
+                self.compress(now);
             }
             Arrival::OutOfOrder | Arrival::Scattered => self.compress(now),
             Arrival::Duplicate => {
@@ -274,6 +274,6 @@ mod tests {
 
     #[test]
     fn a_filled_hole_is_acknowledged_at_once() {
-        assert_eq!(acks(Arrival::ClosesHole, 1, 30), [true; 30]);
+        assert_eq!(acks(Arrival::Closes, 1, 30), [true; 30]);
     }
 }

@@ -164,19 +164,21 @@ impl Rack {
         mut on_lost: impl FnMut(&Outstanding),
     ) -> Option<Duration> {
         let window = self.reordering_window(context, scoreboard.sacked());
-        while let Some(sequence) = scoreboard.oldest_sent() {
+        let mut longest = None;
+        let mut next = scoreboard.oldest_sent();
+        while let Some(sequence) = next {
+            next = scoreboard.sent_after(sequence);
             let Some(segment) = scoreboard.get(sequence).copied() else { break };
             if (segment.sent, sequence) >= (self.sent, self.sequence) {
                 break;
             }
-            if self.time_left(segment.sent, window, now).is_some() {
-                // The list is in order of time, so all that follow have time left too; the timer waits for the last of
-                // them.
-                return self.time_left(self.sent, window, now);
+            if let Some(left) = self.time_left(segment.sent, window, now) {
+                longest = longest.max(Some(left));
+            } else {
+                on_lost(&segment);
+                scoreboard.mark_lost(sequence);
             }
-            on_lost(&segment);
-            scoreboard.mark_lost(sequence);
         }
-        None
+        longest
     }
 }

@@ -51,12 +51,14 @@ impl ReceiveWindow {
         self.widen(self.unread + waiting)
     }
 
-    /// Segments that waited can be read too, now that the hole before them is closed.
-    pub(super) fn on_released(&mut self, segments: u64) {
+    /// Segments that waited can be read too, now that the hole before them is closed. True if the application reads.
+    pub(super) fn on_released(&mut self, segments: u64) -> bool {
         self.unread += segments;
-        if self.unread >= READ_SEGMENTS {
+        let is_read = self.unread >= READ_SEGMENTS;
+        if is_read {
             self.unread = 0;
         }
+        is_read
     }
 
     fn widen(&mut self, held: u64) -> bool {

@@ -102,13 +102,17 @@ impl Receiver {
         self.is_echoing_mark |= is_marked;
         let waiting = self.waiting;
         let held_back = self.policy.holds_back().then(|| self.ack());
-        let arrival = self.place(sequence, length);
+        let mut arrival = self.place(sequence, length);
         let is_wider = match arrival {
             Arrival::Duplicate => false,
             Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
-            Arrival::InOrder | Arrival::BeforeHole { .. } | Arrival::ClosesHole => {
+            Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
                 let is_wider = self.window.on_next(waiting);
-                self.window.on_released(waiting - self.waiting);
+                let is_read = self.window.on_released(waiting - self.waiting);
+                if arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_read {
+                    // More than a segment at once is acknowledged as if nothing were missing.
+                    arrival = Arrival::Closes;
+                }
                 is_wider
             }
         };
@@ -145,8 +149,8 @@ impl Receiver {
         self.release();
         match (had_holes, self.out_of_order.is_empty()) {
             (false, _) => Arrival::InOrder,
-            (true, true) => Arrival::ClosesHole,
-            (true, false) => Arrival::BeforeHole { unacked: self.next - self.last_acked },
+            (true, true) => Arrival::Closes,
+            (true, false) => Arrival::BeforeHole,
         }
     }
 
