@@ -58,7 +58,7 @@ fn scheme(cwnd: u32, ssthresh: u32) -> WindowBased<Half> {
 }
 
 fn congestion(cause: Cause, in_flight: u32) -> Congestion {
-    Congestion { now: NOW, cause, in_flight }
+    Congestion { now: NOW, cause, in_flight, is_timer: false }
 }
 
 fn state(scheme: &WindowBased<Half>) -> (u32, Option<u32>) {
