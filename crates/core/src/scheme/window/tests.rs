@@ -132,6 +132,26 @@ fn a_loss_halves_the_window_over_a_round_trip() {
 }
 
 #[test]
+fn a_timer_that_finds_a_loss_counts_as_a_delivery() {
+    for (is_timer, cwnd) in [(false, 91), (true, 92)] {
+        let mut scheme = scheme(100, 50);
+        scheme.on_congestion(&Congestion { is_timer, ..congestion(Cause::Loss, 95) });
+        scheme.window.ssthresh = 50;
+        scheme.on_sent(&Sent {
+            now: NOW,
+            size: Bytes::ZERO,
+            is_retransmission: true,
+            in_flight: 96,
+            delivered: 0,
+            lost: 0,
+        });
+        // Half of what is delivered leaves: of two packets one, which has left, and of three another.
+        scheme.on_ack(&Ack { state: State::Recovery, in_flight: 91, is_advance: false, ..ack(2) });
+        assert_eq!(scheme.cwnd(), cwnd);
+    }
+}
+
+#[test]
 fn an_ecn_echo_takes_no_packet_away_at_once_and_is_final() {
     let mut scheme = scheme(100, 50);
     scheme.on_congestion(&congestion(Cause::Ecn, 99));

@@ -249,3 +249,54 @@ impl Endpoint<Segment> for Receiver {
         self.policy.next_wakeup()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A receiver whose window grows no more, so that acks can be held back.
+    fn receiver() -> Receiver {
+        let config = StreamConfig { receive_window: Some(Bytes::new(1_448)), ..StreamConfig::DEFAULT };
+        let mut receiver = Receiver::new(FlowId(0), config);
+        (0..44).for_each(|sequence| assert!(arrive(&mut receiver, sequence, 0).len() <= 1));
+        receiver
+    }
+
+    /// A segment arrives; what the acks that it causes at once say: the cumulative number and the last one reported.
+    fn arrive(receiver: &mut Receiver, sequence: u64, micros: u64) -> Vec<(u64, u64)> {
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        let length = receiver.config.mss;
+        let payload = Segment::Data { sequence, length, is_window_reduced: false };
+        receiver.accept(Packet::new(FlowId(0), true, sequence, length, now, payload), now);
+        let mut acks = Vec::new();
+        while let Some(packet) = receiver.poll(now) {
+            let Segment::Ack(ack) = packet.payload else { continue };
+            acks.push((ack.cumulative, ack.blocks().first().map_or(0, |block| block.end)));
+        }
+        acks
+    }
+
+    #[test]
+    fn behind_many_holes_an_ack_tells_of_what_came_before() {
+        let mut receiver = receiver();
+        assert_eq!(arrive(&mut receiver, 46, 0), [(44, 47)]);
+        assert_eq!(arrive(&mut receiver, 48, 0), [(44, 49)]);
+        assert_eq!(arrive(&mut receiver, 50, 0), [(44, 51)]);
+        assert_eq!(arrive(&mut receiver, 51, 0), [], "the fourth is held back");
+        assert_eq!(arrive(&mut receiver, 53, 0), [(44, 52)]);
+        assert_eq!(arrive(&mut receiver, 54, 0), []);
+        assert_eq!(arrive(&mut receiver, 56, 0), [(44, 55)]);
+    }
+
+    #[test]
+    fn a_closed_hole_begins_the_count_of_uncompressed_acks_anew() {
+        let mut receiver = receiver();
+        (46..49).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
+        assert_eq!(arrive(&mut receiver, 49, 0), []);
+        assert_eq!(arrive(&mut receiver, 44, 0), [(45, 50)]);
+        assert_eq!(arrive(&mut receiver, 45, 0), [(50, 0)]);
+        // One more than three: what the application has read makes room, which is worth a quick ack.
+        (51..55).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
+        assert_eq!(arrive(&mut receiver, 55, 0), []);
+    }
+}

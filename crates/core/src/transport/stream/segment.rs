@@ -111,3 +111,17 @@ impl AckSegment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_stamp_tells_whole_milliseconds() {
+        let at = |micros| Instant::ZERO + Duration::from_micros(micros);
+        let told = |sent, now| stamped(at(sent), at(now)).as_micros();
+        assert_eq!(told(300, 10_540), 10_000, "10.24 ms");
+        assert_eq!(told(800, 11_040), 11_000, "10.24 ms too");
+        assert_eq!(told(100, 900), 1_000, "never none");
+    }
+}
