@@ -156,6 +156,11 @@ impl World {
             if self.now >= self.flows[index].stop {
                 return;
             }
+            // What a timer or the pacer had planned for this moment comes before what the ack calls for: a host takes
+            // some time over an ack, however little.
+            if self.flows[index].sender.next_wakeup().is_some_and(|due| due <= self.now) {
+                self.wake_sender(index);
+            }
             self.flows[index].sender.accept(packet, self.now);
             (Participant::Sender(index), self.wake_sender(index))
         };

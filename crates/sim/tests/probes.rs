@@ -75,7 +75,7 @@ fn a_standing_queue_is_added_to_the_round_trip() {
 
 #[test]
 fn what_the_queue_drops_is_lost_and_counted() {
-    let dumbbell = Dumbbell { seconds: 10.0, queue_packets: 10, ..Dumbbell::new(&[bulk("cubic", 0.0)]) };
+    let dumbbell = Dumbbell { seconds: 10.0, queue_packets: 5, ..Dumbbell::new(&[bulk("cubic", 0.0)]) };
     let run = run(&with_probes(&dumbbell, &json!([probe(1.0, 10.0), probe(7.0, 10.0)])));
     let rows = run.column("probes", "rtt_ns").len();
     let (received, dropped, inside) = (fates(&run, "received"), fates(&run, "dropped"), fates(&run, "inside"));

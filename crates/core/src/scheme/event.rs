@@ -132,6 +132,8 @@ pub struct Congestion {
     pub cause: Cause,
     /// Packets in flight.
     pub in_flight: u32,
+    /// A timer found the loss, so no ack follows.
+    pub is_timer: bool,
 }
 
 /// A packet declared lost.

@@ -14,9 +14,9 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Begins to reduce from `prior_cwnd`.
-    pub fn new(prior_cwnd: u32) -> Self {
-        Self { prior_cwnd, delivered: 0, sent: 0 }
+    /// Begins to reduce from `prior_cwnd`, as if `delivered` packets had been delivered since.
+    pub fn new(prior_cwnd: u32, delivered: u32) -> Self {
+        Self { prior_cwnd, delivered, sent: 0 }
     }
 
     /// A packet left, new or retransmitted.
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn what_leaves_is_in_proportion_to_what_arrives() {
         for (ssthresh, per_ack) in [(70, 1), (70, 2), (50, 1), (50, 3), (85, 7)] {
-            let mut reduction = Prr::new(100);
+            let mut reduction = Prr::new(100, 0);
             // One of a hundred was lost.
             let mut in_flight = 99;
             let mut delivered = 0;
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn heavy_losses_are_made_up_for_in_slow_start() {
         // Sixty of a hundred are gone: 39 in flight, 50 wanted.
-        let mut reduction = Prr::new(100);
+        let mut reduction = Prr::new(100, 0);
         assert_eq!(
             send(&mut reduction, &repair(1, 39), 50),
             41,
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_first_retransmission_always_leaves() {
-        let mut reduction = Prr::new(100);
+        let mut reduction = Prr::new(100, 0);
         assert_eq!(reduction.cwnd_after(&repair(1, 50), 50), Some(51));
         reduction.on_sent();
         assert_eq!(reduction.cwnd_after(&repair(1, 50), 50), Some(50));
@@ -107,6 +107,6 @@ mod tests {
 
     #[test]
     fn an_ack_that_delivers_nothing_changes_nothing() {
-        assert_eq!(Prr::new(100).cwnd_after(&repair(0, 50), 50), None);
+        assert_eq!(Prr::new(100, 0).cwnd_after(&repair(0, 50), 50), None);
     }
 }

@@ -120,16 +120,17 @@ impl WindowAlgorithm for Vegas {
     }
 
     fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
-        let is_open = ack.state == State::Open;
-        if is_open && !self.is_on {
-            self.round = Round { end: ack.next_sequence, ..Round::default() };
-        }
-        self.is_on = is_open;
         if let Some(rtt) = ack.rtt {
             self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
             self.round.min_rtt = Some(self.round.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.round.samples += 1;
         }
+        // The ack that ends a recovery belongs to it (`vegas_enable` comes after `pkts_acked`).
+        let is_open = ack.state == State::Open;
+        if is_open && !self.is_on {
+            self.round = Round { end: ack.next_sequence, ..Round::default() };
+        }
+        self.is_on = is_open;
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(window.cwnd, 101);
         let open = Ack { state: State::Open, next_sequence: 5_000, ..lossy };
         vegas.on_ack(&mut window, &open);
-        assert_eq!((vegas.round.end, vegas.round.samples), (5_000, 1), "a new round begins with the first good ack");
+        assert_eq!((vegas.round.end, vegas.round.samples), (5_000, 0), "a new round begins after the first good ack");
     }
 
     #[test]

@@ -161,7 +161,8 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     fn on_congestion(&mut self, congestion: &Congestion) {
         // An ECN echo is congestion beyond doubt, so it cannot be undone.
         self.before = (congestion.cause != Cause::Ecn).then(|| (self.window.cwnd, self.current_ssthresh()));
-        self.reduction = Some(Prr::new(self.window.cwnd));
+        // A timer that finds a loss counts as one delivery (`tcp_rack_reo_timeout`).
+        self.reduction = Some(Prr::new(self.window.cwnd, u32::from(congestion.is_timer)));
         self.window.ssthresh = self.algorithm.ssthresh_after_loss(&self.window, congestion.now);
         self.window.credit = 0;
         if congestion.cause == Cause::Loss {

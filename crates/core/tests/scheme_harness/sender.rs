@@ -416,7 +416,7 @@ impl Sender {
     fn reduce(&mut self, cause: Cause, state: State) {
         self.high = self.next();
         self.may_undo = false;
-        self.scheme.on_congestion(&Congestion { now: self.now, cause, in_flight: self.in_flight });
+        self.scheme.on_congestion(&Congestion { now: self.now, cause, in_flight: self.in_flight, is_timer: false });
         self.state = state;
     }
 

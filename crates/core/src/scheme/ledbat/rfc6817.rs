@@ -127,13 +127,18 @@ mod tests {
         let mut sender = sender(10.0);
         let mut windows = Vec::new();
         for _ in 0..4 {
-            sender.on_congestion(&Congestion { now: Instant::ZERO, cause: Cause::Loss, in_flight: 10 });
+            sender.on_congestion(&Congestion {
+                now: Instant::ZERO,
+                cause: Cause::Loss,
+                in_flight: 10,
+                is_timer: false,
+            });
             windows.push(sender.cwnd());
         }
         assert_eq!(windows, [5, 2, 2, 2]);
         sender.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 2, in_flight: 0, is_first: true });
         assert_eq!(sender.cwnd(), 1);
-        sender.on_congestion(&Congestion { now: Instant::ZERO, cause: Cause::Loss, in_flight: 1 });
+        sender.on_congestion(&Congestion { now: Instant::ZERO, cause: Cause::Loss, in_flight: 1, is_timer: false });
         assert_eq!(sender.cwnd(), 1, "a loss never enlarges the window");
         sender.on_undo(Instant::ZERO);
         assert_eq!(sender.cwnd(), 2, "the timeout was none");

@@ -58,7 +58,7 @@ fn scheme(cwnd: u32, ssthresh: u32) -> WindowBased<Half> {
 }
 
 fn congestion(cause: Cause, in_flight: u32) -> Congestion {
-    Congestion { now: NOW, cause, in_flight }
+    Congestion { now: NOW, cause, in_flight, is_timer: false }
 }
 
 fn state(scheme: &WindowBased<Half>) -> (u32, Option<u32>) {
@@ -129,6 +129,26 @@ fn a_loss_halves_the_window_over_a_round_trip() {
     scheme.on_recovered(NOW);
     scheme.on_ack(&ack(50));
     assert_eq!(scheme.cwnd(), 51);
+}
+
+#[test]
+fn a_timer_that_finds_a_loss_counts_as_a_delivery() {
+    for (is_timer, cwnd) in [(false, 91), (true, 92)] {
+        let mut scheme = scheme(100, 50);
+        scheme.on_congestion(&Congestion { is_timer, ..congestion(Cause::Loss, 95) });
+        scheme.window.ssthresh = 50;
+        scheme.on_sent(&Sent {
+            now: NOW,
+            size: Bytes::ZERO,
+            is_retransmission: true,
+            in_flight: 96,
+            delivered: 0,
+            lost: 0,
+        });
+        // Half of what is delivered leaves: of two packets one, which has left, and of three another.
+        scheme.on_ack(&Ack { state: State::Recovery, in_flight: 91, is_advance: false, ..ack(2) });
+        assert_eq!(scheme.cwnd(), cwnd);
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! When to acknowledge: delayed acks, quick acks, compressed acks.
 //!
 //! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `__tcp_ack_snd_check`) and `tcp_output.c`
-//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. While Linux widens the receive window, at
-//! the beginning of a connection, it acknowledges every segment (`tcp_grow_window`).
+//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. A segment that widens the receive window is
+//! acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
 
+use super::wheel;
 use crate::units::{Duration, Instant};
 
 /// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
@@ -20,9 +21,10 @@ const QUICK_ACKS_AFTER_MARK: u32 = 2;
 const UNCOMPRESSED: u32 = 3;
 /// The most acks that one stands for (`tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u32 = 44;
-/// The longest wait of a compressed ack (`tcp_comp_sack_delay_ns`), and the share of the round trip in percent
-/// (`tcp_comp_sack_rtt_percent`).
+/// The longest wait of a compressed ack (`tcp_comp_sack_delay_ns`), by how much its timer may be late, which on an idle
+/// machine it is (`tcp_comp_sack_slack_ns`), and the share of the round trip in percent (`tcp_comp_sack_rtt_percent`).
 const COMPRESSION_DELAY: Duration = Duration::from_millis(1);
+const COMPRESSION_SLACK: Duration = Duration::from_micros(10);
 const COMPRESSION_PERCENT: u64 = 33;
 
 /// What a segment that has just arrived means to the receiver.
@@ -32,11 +34,12 @@ pub(super) enum Arrival {
     InOrder,
     /// The next expected one, with later ones waiting for others still missing.
     BeforeHole,
-    /// It closed the last hole.
-    ClosesHole,
+    /// The same, or it closed the last hole: an ack is due in any case.
+    Closes,
     /// A later one than expected.
     OutOfOrder,
-    /// The same, with so many holes that one ack cannot tell of them all.
+    /// The same, behind so many holes that an ack that is held back should leave before it tells of this one too
+    /// (`tcp_sack_new_ofo_skb`).
     Scattered,
     /// One that had arrived before.
     Duplicate,
@@ -47,8 +50,6 @@ pub(super) enum Arrival {
 pub(super) struct AckPolicy {
     /// Segments still to be acknowledged one by one.
     quick: u32,
-    /// Segments for which the receive window still grows.
-    growing: u32,
     /// How long an ack may wait for company; zero before the first segment.
     delay: Duration,
     last_arrival: Instant,
@@ -62,11 +63,10 @@ pub(super) struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// The policy of a receiver whose window grows with this many segments.
-    pub(super) fn new(growing: u32) -> Self {
+    /// The policy of a receiver that has nothing yet.
+    pub(super) fn new() -> Self {
         Self {
             quick: 0,
-            growing,
             delay: Duration::ZERO,
             last_arrival: Instant::ZERO,
             unacked: 0,
@@ -89,17 +89,17 @@ impl AckPolicy {
         self.rtt
     }
 
-    /// A segment arrived; `is_alarm` if its ECN codepoint brings news of congestion (`tcp_data_ecn_check`).
-    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_alarm: bool, now: Instant) {
-        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole) {
+    /// A segment arrived; `is_wider` if it widened the receive window, `is_alarm` if its ECN codepoint brings news of
+    /// congestion (`tcp_data_ecn_check`).
+    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, is_alarm: bool, now: Instant) {
+        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes) {
             self.adapt_delay(now);
         }
         if is_alarm {
             self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
             self.delay = DELAY_MIN;
         }
-        if self.growing > 0 && arrival != Arrival::Duplicate {
-            self.growing -= 1;
+        if is_wider {
             self.quick |= 1;
         }
         match arrival {
@@ -108,12 +108,15 @@ impl AckPolicy {
                 self.duplicates = 0;
                 if self.unacked > 1 || self.quick > 0 { self.is_due = true } else { self.hold_back(now) }
             }
-            Arrival::ClosesHole | Arrival::Scattered => self.is_due = true,
+            Arrival::Closes => {
+                self.duplicates = 0;
+                self.is_due = true;
+            }
             Arrival::BeforeHole => {
                 self.duplicates = 0;
                 self.compress(now);
             }
-            Arrival::OutOfOrder => self.compress(now),
+            Arrival::OutOfOrder | Arrival::Scattered => self.compress(now),
             Arrival::Duplicate => {
                 self.quick = self.quick.max(QUICK_ACKS);
                 self.delay = DELAY_MIN;
@@ -127,17 +130,24 @@ impl AckPolicy {
         self.is_due = true;
     }
 
+    /// True if acks are held back for others to come.
+    pub(super) fn holds_back(&self) -> bool {
+        self.compressed > 0
+    }
+
     /// `tcp_event_data_recv`: the delay follows the spacing of segments.
     fn adapt_delay(&mut self, now: Instant) {
         if self.delay.is_zero() {
             self.quick = self.quick.max(QUICK_ACKS);
             self.delay = DELAY_MIN;
         } else {
-            let spacing = now.since(self.last_arrival);
+            // In ticks, as all here.
+            let spacing = Duration::from_millis(now.as_millis() - self.last_arrival.as_millis());
+            let half = Duration::from_millis(self.delay.as_millis() / 2);
             if spacing <= DELAY_MIN.scale(1, 2) {
-                self.delay = self.delay.scale(1, 2) + DELAY_MIN.scale(1, 2);
+                self.delay = half + DELAY_MIN.scale(1, 2);
             } else if spacing < self.delay {
-                self.delay = (self.delay.scale(1, 2) + spacing).min(DELAY_MAX);
+                self.delay = (half + spacing).min(DELAY_MAX);
             } else if self.rtt.is_some_and(|rtt| spacing > rtt + (rtt * 2).max(RTO_MIN)) {
                 self.quick = self.quick.max(QUICK_ACKS);
             }
@@ -148,7 +158,8 @@ impl AckPolicy {
     /// `tcp_send_delayed_ack`.
     fn hold_back(&mut self, now: Instant) {
         let longest = self.rtt.map_or(DELAY_MAX, |rtt| rtt.max(DELAY_MIN).min(DELAY_MAX));
-        let until = now + if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
+        let wait = if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
+        let until = wheel::expiry(now, wait);
         self.delayed_until = Some(self.delayed_until.map_or(until, |earlier| earlier.min(until)));
     }
 
@@ -168,7 +179,7 @@ impl AckPolicy {
             self.is_due = true;
         } else if self.compressed_until.is_none() {
             let share = self.rtt.map_or(COMPRESSION_DELAY, |rtt| rtt.scale(COMPRESSION_PERCENT, 100));
-            self.compressed_until = Some(now + COMPRESSION_DELAY.min(share));
+            self.compressed_until = Some(now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK);
         }
     }
 
@@ -212,10 +223,10 @@ mod tests {
 
     /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
     fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
-        let mut policy = AckPolicy::new(0);
+        let mut policy = AckPolicy::new();
         (0..count)
             .map(|n| {
-                policy.on_arrival(arrival, false, at(n * spacing));
+                policy.on_arrival(arrival, false, false, at(n * spacing));
                 let is_due = policy.is_ack_due(at(n * spacing));
                 if is_due {
                     policy.on_ack_sent();
@@ -234,9 +245,9 @@ mod tests {
 
     #[test]
     fn every_segment_is_acknowledged_while_the_window_grows() {
-        let mut policy = AckPolicy::new(100);
+        let mut policy = AckPolicy::new();
         for n in 0..130 {
-            policy.on_arrival(Arrival::InOrder, false, at(n));
+            policy.on_arrival(Arrival::InOrder, n < 100, false, at(n));
             let is_due = policy.is_ack_due(at(n));
             assert_eq!(is_due, n < 116 || n % 2 == 1, "{n}");
             if is_due {
@@ -247,15 +258,15 @@ mod tests {
 
     #[test]
     fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
-        let mut policy = AckPolicy::new(0);
+        let mut policy = AckPolicy::new();
         for n in 0..17 {
-            policy.on_arrival(Arrival::InOrder, false, at(n));
+            policy.on_arrival(Arrival::InOrder, false, false, at(n));
             if policy.is_ack_due(at(n)) {
                 policy.on_ack_sent();
             }
         }
         let due = policy.next_wakeup().expect("the seventeenth waits");
-        assert!((36..=41).contains(&(due.as_millis() - 16)), "{due}");
+        assert_eq!(due.as_millis(), 16 + 41, "at the tick after 40 ms");
         assert!(policy.is_ack_due(due));
     }
 
@@ -269,6 +280,6 @@ mod tests {
 
     #[test]
     fn a_filled_hole_is_acknowledged_at_once() {
-        assert_eq!(acks(Arrival::ClosesHole, 1, 30), [true; 30]);
+        assert_eq!(acks(Arrival::Closes, 1, 30), [true; 30]);
     }
 }

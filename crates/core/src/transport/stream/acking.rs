@@ -1,7 +1,7 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
 use super::scoreboard::Outstanding;
-use super::segment::{AckSegment, Range};
+use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
 use crate::scheme::{Ack, State};
 use crate::units::{Bytes, Duration, Instant};
@@ -32,7 +32,7 @@ pub(super) struct Report {
     /// The retransmission timer is to be set again.
     pub(super) needs_timer: bool,
     delivered_bytes: Bytes,
-    /// A retransmitted segment was cumulatively acknowledged.
+    /// A segment that was ever sent again was cumulatively acknowledged.
     is_retransmission_acked: bool,
     /// Send times of never retransmitted segments that this ack covers: first and last cumulatively, first and last
     /// selectively.
@@ -149,7 +149,7 @@ impl Sender {
             let Some(segment) = self.scoreboard.pop() else { break };
             report.is_advance = true;
             if segment.was_retransmitted {
-                report.is_retransmission_acked |= segment.is_retransmitted;
+                report.is_retransmission_acked = true;
             } else if !segment.is_sacked {
                 extend(&mut report.acked, segment.sent);
             }
@@ -189,7 +189,7 @@ impl Sender {
         let since = |(first, last): (Instant, Instant)| (now.since(first), now.since(last));
         let acked = report.acked.filter(|_| !report.is_retransmission_acked).map(since);
         let sacked = report.sacked.map(since);
-        let echoed = now.since(ack.timestamp_echo);
+        let echoed = stamped(ack.timestamp_echo, now);
         let echoed = report.is_advance.then_some((echoed, echoed));
         // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their
         // timestamp says.

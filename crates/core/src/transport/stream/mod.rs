@@ -14,6 +14,7 @@ mod pacer;
 mod rack;
 mod range_set;
 mod rate_sampler;
+mod receive_window;
 mod receiver;
 mod recovery;
 mod rtt;
@@ -21,6 +22,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 mod timer;
+mod wheel;
 
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};

@@ -164,19 +164,48 @@ impl Rack {
         mut on_lost: impl FnMut(&Outstanding),
     ) -> Option<Duration> {
         let window = self.reordering_window(context, scoreboard.sacked());
-        while let Some(sequence) = scoreboard.oldest_sent() {
+        let mut longest = None;
+        let mut next = scoreboard.oldest_sent();
+        while let Some(sequence) = next {
+            next = scoreboard.sent_after(sequence);
             let Some(segment) = scoreboard.get(sequence).copied() else { break };
             if (segment.sent, sequence) >= (self.sent, self.sequence) {
                 break;
             }
-            if self.time_left(segment.sent, window, now).is_some() {
-                // The list is in order of time, so all that follow have time left too; the timer waits for the last of
-                // them.
-                return self.time_left(self.sent, window, now);
+            if let Some(left) = self.time_left(segment.sent, window, now) {
+                longest = longest.max(Some(left));
+            } else {
+                on_lost(&segment);
+                scoreboard.mark_lost(sequence);
             }
-            on_lost(&segment);
-            scoreboard.mark_lost(sequence);
         }
-        None
+        longest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rate_sampler::RateSampler;
+    use super::*;
+    use crate::units::Bytes;
+
+    #[test]
+    fn the_timer_waits_for_the_last_that_may_be_lost() {
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let mut scoreboard = Scoreboard::new();
+        let mut sampler = RateSampler::new();
+        for millis in [0, 2, 6] {
+            scoreboard.push(at(millis), Bytes::new(1_448), sampler.on_sent(at(millis), false), 0);
+        }
+        let mut rack = Rack::new();
+        let context =
+            Context { state: State::Open, srtt: Duration::from_millis(20), min_rtt: Duration::from_millis(20) };
+        let last = *scoreboard.get(2).expect("it was sent");
+        scoreboard.mark_sacked(2);
+        rack.on_delivered(2, &last, context.min_rtt, at(26));
+        let mut lost = Vec::new();
+        let wait = rack.detect(&mut scoreboard, context, at(26), |segment| lost.push(segment.sent));
+        // A quarter of the round trip of patience: the first is 6 ms behind, the second 4 ms.
+        assert_eq!((lost, wait), (vec![at(0)], Some(Duration::from_millis(1))));
     }
 }

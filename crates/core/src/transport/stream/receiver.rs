@@ -2,6 +2,7 @@
 
 use super::ack_policy::{AckPolicy, Arrival};
 use super::range_set::RangeSet;
+use super::receive_window::ReceiveWindow;
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
 use super::{EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
@@ -10,12 +11,6 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// Recently arrived out-of-order segments whose blocks are reported, most recent first (Linux keeps four).
 const RECENT: usize = 4;
-/// The receive window in the end, of a receiver with a buffer of 32 MiB; full packets of 1500 bytes take 2304 in it.
-const DEFAULT_WINDOW: Bytes = Bytes::new(21_225_000);
-/// The last part of it, which is granted step by step.
-const GROWTH_PERMILLE: u64 = 212;
-/// The time stamp, which counts as payload in the announced MSS.
-const TIMESTAMP_OPTION: Bytes = Bytes::new(12);
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
 
@@ -36,9 +31,12 @@ pub struct Receiver {
     flow: FlowId,
     config: StreamConfig,
     policy: AckPolicy,
+    window: ReceiveWindow,
     /// The next expected segment (`rcv_nxt`).
     next: u64,
     out_of_order: RangeSet,
+    /// Segments in `out_of_order`.
+    waiting: u64,
     recent: [Option<u64>; RECENT],
     /// Out-of-order segments shorter than the MSS, and by how much.
     short: Vec<(u64, Bytes)>,
@@ -47,6 +45,8 @@ pub struct Receiver {
     timestamp_echo: Instant,
     one_way_delay: Duration,
     last_acked: u64,
+    /// An ack that tells of less than has arrived by now.
+    early: Option<AckSegment>,
     is_echoing_mark: bool,
     /// Some data was ECN-capable (`TCP_ECN_SEEN`).
     has_seen_ecn: bool,
@@ -64,7 +64,9 @@ impl Receiver {
         Self {
             flow,
             config,
-            policy: AckPolicy::new(growing_segments(&config)),
+            policy: AckPolicy::new(),
+            window: ReceiveWindow::new(config.receive_window, config.mss),
+            waiting: 0,
             next: 0,
             out_of_order: RangeSet::default(),
             recent: [None; RECENT],
@@ -73,6 +75,7 @@ impl Receiver {
             timestamp_echo: Instant::ZERO,
             one_way_delay: Duration::ZERO,
             last_acked: 0,
+            early: None,
             is_echoing_mark: false,
             has_seen_ecn: false,
             answer_syn: false,
@@ -97,9 +100,31 @@ impl Receiver {
         }
         self.one_way_delay = now.since(packet.sent);
         self.stats.ce_marks += u64::from(packet.ecn == Ecn::Ce);
-        let arrival = self.place(sequence, length);
+        let waiting = self.waiting;
+        let held_back = self.policy.holds_back().then(|| self.ack());
+        let mut arrival = self.place(sequence, length);
         let is_alarm = arrival != Arrival::Duplicate && self.read_codepoint(packet.ecn);
-        self.policy.on_arrival(arrival, is_alarm, now);
+        let is_wider = match arrival {
+            Arrival::Duplicate => false,
+            Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
+            Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
+                let is_wider = self.window.on_next(waiting);
+                let is_read = self.window.on_released(waiting - self.waiting);
+                if arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_read {
+                    // More than a segment at once is acknowledged as if nothing were missing.
+                    arrival = Arrival::Closes;
+                }
+                is_wider
+            }
+        };
+        match held_back.filter(|_| arrival == Arrival::Scattered) {
+            // The ack that leaves for it is the last one for now: the kernel thinks that this segment is reported.
+            Some(ack) => {
+                self.early = Some(ack);
+                self.policy.on_ack_sent();
+            }
+            None => self.policy.on_arrival(arrival, is_wider, is_alarm, now),
+        }
     }
 
     /// Starts the echo of a mark; true if the sender should soon hear from us (`tcp_data_ecn_check`).
@@ -128,6 +153,7 @@ impl Receiver {
         }
         if sequence > self.next {
             self.out_of_order.insert(this, |_| {});
+            self.waiting += 1;
             let is_scattered = self.remember(sequence) >= EXPECTED_BLOCKS;
             if length < self.config.mss {
                 self.short.push((sequence, self.config.mss - length));
@@ -140,7 +166,7 @@ impl Receiver {
         self.release();
         match (had_holes, self.out_of_order.is_empty()) {
             (false, _) => Arrival::InOrder,
-            (true, true) => Arrival::ClosesHole,
+            (true, true) => Arrival::Closes,
             (true, false) => Arrival::BeforeHole,
         }
     }
@@ -148,6 +174,7 @@ impl Receiver {
     /// Hands over what has waited for the segment that has just arrived.
     fn release(&mut self) {
         let Some(waiting) = self.out_of_order.find(self.next) else { return };
+        self.waiting -= waiting.end - waiting.start;
         self.next = waiting.end;
         self.out_of_order.remove_below(self.next);
         self.forget_recent();
@@ -203,14 +230,6 @@ impl Receiver {
     }
 }
 
-/// How many segments widen the receive window (`tcp_grow_window`): each by twice the MSS that the receiver announced,
-/// until the window has the size that full segments allow. Half of the buffer at first, it ends at 62 % of it.
-fn growing_segments(config: &StreamConfig) -> u32 {
-    let window = config.receive_window.unwrap_or(DEFAULT_WINDOW).min(DEFAULT_WINDOW);
-    let growth = window.count() * GROWTH_PERMILLE / 1_000;
-    (growth / (2 * (config.mss + TIMESTAMP_OPTION).count())) as u32
-}
-
 impl Endpoint<Segment> for Receiver {
     fn accept(&mut self, packet: Packet<Segment>, now: Instant) {
         match packet.payload {
@@ -233,16 +252,70 @@ impl Endpoint<Segment> for Receiver {
             self.answered_syn.get_or_insert(now);
             return Some(self.packet(now, HANDSHAKE_SIZE, Segment::SynAck));
         }
-        if !self.policy.is_ack_due(now) {
-            return None;
-        }
-        let ack = self.ack();
-        self.policy.on_ack_sent();
+        let ack = match self.early.take() {
+            Some(ack) => ack,
+            None if self.policy.is_ack_due(now) => {
+                self.policy.on_ack_sent();
+                self.ack()
+            }
+            None => return None,
+        };
         self.last_acked = self.next;
         Some(self.packet(now, ack.size(self.config.header), Segment::Ack(ack)))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
         self.policy.next_wakeup()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A receiver whose window grows no more, so that acks can be held back.
+    fn receiver() -> Receiver {
+        let config = StreamConfig { receive_window: Some(Bytes::new(1_448)), ..StreamConfig::DEFAULT };
+        let mut receiver = Receiver::new(FlowId(0), config);
+        (0..44).for_each(|sequence| assert!(arrive(&mut receiver, sequence, 0).len() <= 1));
+        receiver
+    }
+
+    /// A segment arrives; what the acks that it causes at once say: the cumulative number and the last one reported.
+    fn arrive(receiver: &mut Receiver, sequence: u64, micros: u64) -> Vec<(u64, u64)> {
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        let length = receiver.config.mss;
+        let payload = Segment::Data { sequence, length, is_window_reduced: false };
+        receiver.accept(Packet::new(FlowId(0), true, sequence, length, now, payload), now);
+        let mut acks = Vec::new();
+        while let Some(packet) = receiver.poll(now) {
+            let Segment::Ack(ack) = packet.payload else { continue };
+            acks.push((ack.cumulative, ack.blocks().first().map_or(0, |block| block.end)));
+        }
+        acks
+    }
+
+    #[test]
+    fn behind_many_holes_an_ack_tells_of_what_came_before() {
+        let mut receiver = receiver();
+        assert_eq!(arrive(&mut receiver, 46, 0), [(44, 47)]);
+        assert_eq!(arrive(&mut receiver, 48, 0), [(44, 49)]);
+        assert_eq!(arrive(&mut receiver, 50, 0), [(44, 51)]);
+        assert_eq!(arrive(&mut receiver, 51, 0), [], "the fourth is held back");
+        assert_eq!(arrive(&mut receiver, 53, 0), [(44, 52)]);
+        assert_eq!(arrive(&mut receiver, 54, 0), []);
+        assert_eq!(arrive(&mut receiver, 56, 0), [(44, 55)]);
+    }
+
+    #[test]
+    fn a_closed_hole_begins_the_count_of_uncompressed_acks_anew() {
+        let mut receiver = receiver();
+        (46..49).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
+        assert_eq!(arrive(&mut receiver, 49, 0), []);
+        assert_eq!(arrive(&mut receiver, 44, 0), [(45, 50)]);
+        assert_eq!(arrive(&mut receiver, 45, 0), [(50, 0)]);
+        // One more than three: what the application has read makes room, which is worth a quick ack.
+        (51..55).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
+        assert_eq!(arrive(&mut receiver, 55, 0), []);
     }
 }

@@ -89,7 +89,7 @@ impl Sender {
                 self.undo_if_all_duplicates(now);
                 self.detect_losses(report, now);
                 if self.recovery.state != State::Recovery && self.scoreboard.lost() > 0 {
-                    self.enter_recovery(report.is_ecn_echo, now);
+                    self.enter_recovery(report.is_ecn_echo, false, now);
                 }
             }
             State::Loss => {
@@ -111,7 +111,7 @@ impl Sender {
 
     fn enter_recovery_if_lost(&mut self, report: &Report, now: Instant) {
         if self.scoreboard.lost() > 0 {
-            self.enter_recovery(report.is_ecn_echo, now);
+            self.enter_recovery(report.is_ecn_echo, false, now);
         } else {
             self.try_to_open(report.is_ecn_echo, now);
         }
@@ -251,21 +251,21 @@ impl Sender {
     }
 
     /// `tcp_enter_recovery`.
-    fn enter_recovery(&mut self, is_ecn_echo: bool, now: Instant) {
+    fn enter_recovery(&mut self, is_ecn_echo: bool, is_timer: bool, now: Instant) {
         self.recovery.begin_undo_watch(self.scoreboard.first(), self.scoreboard.retransmitted());
         if !self.recovery.is_reducing() {
             self.recovery.is_undo_barred = is_ecn_echo;
-            self.begin_reduction(Cause::Loss, now);
+            self.begin_reduction(Cause::Loss, is_timer, now);
         }
         self.recovery.state = State::Recovery;
     }
 
     /// `tcp_init_cwnd_reduction`.
-    fn begin_reduction(&mut self, cause: Cause, now: Instant) {
+    fn begin_reduction(&mut self, cause: Cause, is_timer: bool, now: Instant) {
         self.recovery.high = self.scoreboard.next();
         self.recovery.probe_high = None;
         self.must_announce_reduction = true;
-        self.scheme.on_congestion(&Congestion { now, cause, in_flight: self.scoreboard.in_flight() });
+        self.scheme.on_congestion(&Congestion { now, cause, in_flight: self.scoreboard.in_flight(), is_timer });
     }
 
     /// `tcp_try_to_open`.
@@ -275,7 +275,7 @@ impl Sender {
         }
         if is_ecn_echo && self.recovery.state < State::Cwr {
             self.recovery.undo_from = None;
-            self.begin_reduction(Cause::Ecn, now);
+            self.begin_reduction(Cause::Ecn, false, now);
             self.recovery.state = State::Cwr;
         }
         if self.recovery.state != State::Cwr {
@@ -303,7 +303,7 @@ impl Sender {
             self.recovery.probe_high = None;
         } else if report.cumulative > high {
             // Both the original and the rest of the flight were gone: a loss that no duplicate ack could show.
-            self.begin_reduction(Cause::TailLoss, now);
+            self.begin_reduction(Cause::TailLoss, false, now);
             self.recovery.undo_from = None;
             self.recovery.state = State::Cwr;
             self.keep_open(now);
@@ -386,7 +386,7 @@ impl Sender {
             scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
         });
         if prior_in_flight != self.scoreboard.in_flight() && self.recovery.state != State::Recovery {
-            self.enter_recovery(false, now);
+            self.enter_recovery(false, true, now);
         }
         match wait {
             Some(wait) => self.set_reordering_timer(wait, now),

@@ -105,7 +105,8 @@ impl RttEstimator {
     /// The retransmission timeout, backed off.
     pub(super) fn rto(&self) -> Duration {
         let base = if self.has_sample() {
-            Duration::from_micros(((self.srtt_us8 >> 3) + self.rttvar_us4) as u64)
+            let timeout_us = ((self.srtt_us8 >> 3) + self.rttvar_us4) as u64;
+            Duration::from_millis(timeout_us.div_ceil(1_000))
         } else {
             RTO_INITIAL
         };

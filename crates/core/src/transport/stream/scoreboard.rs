@@ -213,6 +213,11 @@ impl Scoreboard {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
+    /// The listed segment that was sent next after this one.
+    pub(super) fn sent_after(&self, sequence: u64) -> Option<u64> {
+        self.get(sequence).map(|segment| segment.newer).filter(|newer| *newer != NONE)
+    }
+
     fn link(&mut self, sequence: u64) {
         let older = std::mem::replace(&mut self.newest, sequence);
         if let Some(segment) = self.get_mut(sequence) {

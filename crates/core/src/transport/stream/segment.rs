@@ -10,6 +10,12 @@ const MAX_SACK_BLOCKS: usize = 3;
 const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
 
+/// The round trip as a time stamp tells it, which counts whole milliseconds (`tcp_rtt_tsopt_us`): it may be less than
+/// the path takes.
+pub(super) fn stamped(sent: Instant, now: Instant) -> Duration {
+    Duration::from_millis(now.as_millis().saturating_sub(sent.as_millis()).max(1))
+}
+
 /// Segments from `start` up to, but not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
@@ -103,5 +109,19 @@ impl AckSegment {
             0 => header,
             blocks => header + Bytes::new(SACK_OPTION + SACK_BLOCK * blocks),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_stamp_tells_whole_milliseconds() {
+        let at = |micros| Instant::ZERO + Duration::from_micros(micros);
+        let told = |sent, now| stamped(at(sent), at(now)).as_micros();
+        assert_eq!(told(300, 10_540), 10_000, "10.24 ms");
+        assert_eq!(told(800, 11_040), 11_000, "10.24 ms too");
+        assert_eq!(told(100, 900), 1_000, "never none");
     }
 }

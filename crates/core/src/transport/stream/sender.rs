@@ -7,15 +7,19 @@ use super::rate_sampler::RateSampler;
 use super::recovery::Recovery;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
+use super::segment::stamped;
 use super::segment::{HANDSHAKE_SIZE, Range, Segment};
 use super::timer::Timer;
-use super::{EcnMode, Pacing, StreamConfig};
+use super::{EcnMode, Pacing, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::random::RandomStream;
 use crate::scheme::{Scheme, Sent};
 use crate::traffic::Source;
 use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// SYNs that are repeated after a second each, before the wait doubles (`tcp_syn_linear_timeouts`).
+const LINEAR_SYNS: u32 = 4;
 
 /// What a sender has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,10 +50,10 @@ pub(super) enum Forced {
 /// How far the connection has come.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// A SYN leaves at this time, the next one after twice the wait.
+    /// A SYN leaves at this time, after `sent` others.
     Connecting {
         next_syn: Instant,
-        wait: Duration,
+        sent: u32,
     },
     /// The connection is there, and its last handshake packet is to be sent.
     Confirming,
@@ -107,7 +111,7 @@ impl Sender {
         Self {
             flow,
             config,
-            phase: Phase::Connecting { next_syn: start, wait: Duration::from_secs(1) },
+            phase: Phase::Connecting { next_syn: start, sent: 0 },
             source,
             random,
             pacer: Pacer::new(config.burst_packets),
@@ -174,18 +178,21 @@ impl Sender {
 
     /// The next SYN, when its time has come.
     fn poll_handshake(&mut self, now: Instant) -> Option<Packet<Segment>> {
-        let Phase::Connecting { next_syn, wait } = self.phase else { return None };
+        let Phase::Connecting { next_syn, sent } = self.phase else { return None };
         if now < next_syn {
             return None;
         }
         self.last_sent = now;
-        self.phase = Phase::Connecting { next_syn: now + wait, wait: wait * 2 };
+        let wait = Duration::from_secs(1 << sent.saturating_sub(LINEAR_SYNS).min(6));
+        self.phase = Phase::Connecting { next_syn: wheel::expiry(now, wait), sent: sent + 1 };
         Some(self.packet(now, HANDSHAKE_SIZE, Ecn::NotEct, false, Segment::Syn))
     }
 
     fn on_connected(&mut self, now: Instant) {
-        if matches!(self.phase, Phase::Connecting { .. }) {
-            let rtt = now.since(self.last_sent);
+        if let Phase::Connecting { sent, .. } = self.phase {
+            // Which of several SYNs is answered only its time stamp tells.
+            let is_ambiguous = sent > 1;
+            let rtt = if is_ambiguous { stamped(self.last_sent, now) } else { now.since(self.last_sent) };
             self.rtt.on_min_sample(rtt, now);
             self.rtt.on_sample(rtt, 0, 0);
             self.phase = Phase::Confirming;

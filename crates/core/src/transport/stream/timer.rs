@@ -1,6 +1,7 @@
 //! The one timer of a sender, which serves three purposes in turn (Linux `icsk_pending`).
 
 use super::sender::Sender;
+use super::wheel;
 use crate::scheme::State;
 use crate::units::{Duration, Instant};
 
@@ -28,15 +29,15 @@ impl Sender {
             self.timer = None;
             return;
         }
-        let due = match self.timer {
+        let wait = match self.timer {
             // A probe or reordering timer ran meanwhile: the timeout still counts from the first segment's
             // transmission.
             Some((Purpose::LossProbe | Purpose::Reordering, _)) => {
-                self.retransmission_due().max(now + Duration::from_micros(1))
+                self.retransmission_due().since(now).max(Duration::from_micros(1))
             }
-            _ => now + self.rtt.rto(),
+            _ => self.rtt.rto(),
         };
-        self.timer = Some((Purpose::Retransmission, due));
+        self.timer = Some((Purpose::Retransmission, wheel::expiry(now, wait)));
     }
 
     /// Sets the timer after an ack: a probe if one makes sense, else the timeout (`tcp_set_xmit_timer`).
@@ -55,18 +56,15 @@ impl Sender {
         }
         let wait =
             self.rtt.srtt() * 2 + if outstanding == 1 { super::rtt::RttEstimator::rto_min() } else { TIMEOUT_MIN };
-        let timeout = if is_timeout_advancing { now + self.rtt.rto() } else { self.retransmission_due() };
-        let mut due = now + wait;
-        if timeout > now {
-            due = due.min(timeout);
-        }
-        self.timer = Some((Purpose::LossProbe, due));
+        let timeout = if is_timeout_advancing { self.rtt.rto() } else { self.retransmission_due().since(now) };
+        let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
+        self.timer = Some((Purpose::LossProbe, wheel::expiry(now, wait)));
         true
     }
 
     /// Sets the timer for RACK's reordering window.
     pub(super) fn set_reordering_timer(&mut self, wait: Duration, now: Instant) {
-        self.timer = Some((Purpose::Reordering, now + (wait + TIMEOUT_MIN).min(self.rtt.rto())));
+        self.timer = Some((Purpose::Reordering, wheel::expiry(now, (wait + TIMEOUT_MIN).min(self.rtt.rto()))));
     }
 
     /// When the first outstanding segment times out.

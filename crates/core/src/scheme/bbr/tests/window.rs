@@ -71,7 +71,7 @@ fn the_window_is_twice_the_bdp_and_what_acks_lump_together() {
 fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
     let mut path = Path::probing(CURRENT, 1);
     let window = path.bbr.cwnd();
-    path.bbr.on_congestion(&Congestion { now: path.now, cause: Cause::Loss, in_flight: 40 });
+    path.bbr.on_congestion(&Congestion { now: path.now, cause: Cause::Loss, in_flight: 40, is_timer: false });
     path.state = State::Recovery;
     path.in_flight = 30;
     path.ack_with_losses(10);

@@ -73,7 +73,7 @@ fn it_halves_at_most_every_100_milliseconds() {
     let mut packets = Vec::new();
     for millis in [0, 50, 99, 100, 150, 200] {
         let now = Instant::ZERO + ms(millis);
-        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 64 });
+        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 64, is_timer: false });
         packets.push(sender.cwnd());
     }
     assert_eq!(packets, [32, 32, 32, 16, 16, 8]);
@@ -84,7 +84,7 @@ fn one_packet_may_always_be_sent() {
     let mut sender = sender(1);
     for halving in 0..20 {
         let now = Instant::ZERO + ms(100 * halving);
-        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 1 });
+        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 1, is_timer: false });
     }
     assert_eq!((sender.window, sender.cwnd()), (10, 1));
 }
