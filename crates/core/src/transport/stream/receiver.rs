@@ -103,14 +103,15 @@ impl Receiver {
         let waiting = self.waiting;
         let held_back = self.policy.holds_back().then(|| self.ack());
         let mut arrival = self.place(sequence, length);
-        let is_alarm = arrival != Arrival::Duplicate && self.read_codepoint(packet.ecn);
+        let is_read = self.config.ecn == EcnMode::Classic && arrival != Arrival::Duplicate;
+        let is_alarm = is_read && self.read_codepoint(packet.ecn);
         let is_wider = match arrival {
             Arrival::Duplicate => false,
             Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
             Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
                 let is_wider = self.window.on_next(waiting);
-                let is_read = self.window.on_released(waiting - self.waiting);
-                if arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_read {
+                let is_released = self.window.on_released(waiting - self.waiting);
+                if arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_released {
                     // More than a segment at once is acknowledged as if nothing were missing.
                     arrival = Arrival::Closes;
                 }
@@ -317,5 +318,60 @@ mod tests {
         // One more than three: what the application has read makes room, which is worth a quick ack.
         (51..55).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
         assert_eq!(arrive(&mut receiver, 55, 0), []);
+    }
+
+    /// Full segments in order, a millisecond apart, that an endless flow has sent: the echo of each ack that they cause
+    /// at once.
+    struct Arrivals {
+        receiver: Receiver,
+        next: u64,
+    }
+
+    impl Arrivals {
+        /// After the quick acks with which a flow begins.
+        fn new() -> Self {
+            let config = StreamConfig {
+                ecn: EcnMode::Classic,
+                receive_window: Some(StreamConfig::DEFAULT.mss),
+                ..StreamConfig::DEFAULT
+            };
+            let mut arrivals = Self { receiver: Receiver::new(FlowId(0), config), next: 0 };
+            while arrivals.next < 41 {
+                arrivals.arrive(Ecn::Ect0, false);
+            }
+            arrivals
+        }
+
+        fn arrive(&mut self, ecn: Ecn, is_window_reduced: bool) -> Option<bool> {
+            let now = Instant::ZERO + Duration::from_millis(self.next);
+            let payload = Segment::Data { sequence: self.next, length: StreamConfig::DEFAULT.mss, is_window_reduced };
+            let mut packet = Packet::new(FlowId(0), true, self.next, Bytes::new(1_500), now, payload);
+            packet.ecn = ecn;
+            self.next += 1;
+            self.receiver.accept(packet, now);
+            self.receiver.poll(now).map(|ack| match ack.payload {
+                Segment::Ack(ack) => ack.is_ecn_echo,
+                _ => panic!("it answers with acks"),
+            })
+        }
+    }
+
+    #[test]
+    fn a_mark_is_echoed_at_once_and_until_the_window_is_reduced() {
+        let mut arrivals = Arrivals::new();
+        assert_eq!([(); 2].map(|()| arrivals.arrive(Ecn::Ect0, false)), [None, Some(false)]);
+        assert_eq!(arrivals.arrive(Ecn::Ce, false), Some(true), "two quick acks");
+        assert_eq!(arrivals.arrive(Ecn::Ect0, false), Some(true));
+        assert_eq!([(); 2].map(|()| arrivals.arrive(Ecn::Ce, false)), [None, Some(true)], "the second mark is no news");
+        assert_eq!(arrivals.arrive(Ecn::Ect0, true), Some(false), "the answer is acknowledged at once");
+        assert_eq!(arrivals.arrive(Ecn::Ce, true), Some(true), "and a mark on it is news");
+    }
+
+    #[test]
+    fn what_is_not_capable_among_capable_packets_is_acknowledged_quickly() {
+        let mut arrivals = Arrivals::new();
+        assert_eq!(arrivals.arrive(Ecn::NotEct, false), Some(false));
+        assert_eq!(arrivals.arrive(Ecn::Ect0, false), Some(false));
+        assert_eq!([(); 2].map(|()| arrivals.arrive(Ecn::Ect0, false)), [None, Some(false)]);
     }
 }
