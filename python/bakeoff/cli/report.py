@@ -4,27 +4,50 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bakeoff.cli import arguments
 from bakeoff.cli.output import print_json, say
+from bakeoff.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bakeoff.reports.model import Report
 
 
 @click.command("report")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The page; DIR/report.html by default.")
+@click.option(
+    "--beside",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    multiple=True,
+    help="A folder of the same experiment in another world, whose totals stand beside; repeatable.",
+)
 @arguments.json_option
-def command(folder: Path, out: Path | None, *, as_json: bool) -> None:
+def command(folder: Path, out: Path | None, beside: tuple[Path, ...], *, as_json: bool) -> None:
     """Write the report of a result folder again, and print its table."""
     from bakeoff.recording import ResultFolder  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.reports import html, model, terminal  # noqa: PLC0415
 
     results = ResultFolder.open(folder)
     report = model.load(results)
-    page = results.write_report(html.render(report, datetime.now(tz=UTC)), out)
+    others = [model.load(ResultFolder.open(other)) for other in beside]
+    _check_same_experiment(report, beside, others)
+    page = results.write_report(html.render(report, datetime.now(tz=UTC), others), out)
     if as_json:
         print_json(report.to_json())
     else:
         terminal.show(report, terminal.make_console())
     say(f"report: {page}")
+
+
+def _check_same_experiment(report: Report, beside: Sequence[Path], others: Sequence[Report]) -> None:
+    name = report.experiment["name"]
+    for place, other in zip(beside, others, strict=True):
+        if other.experiment["name"] != name:
+            raise UserError(f"--beside {place}: holds {other.experiment['name']}; give a folder of {name}")

@@ -14,21 +14,22 @@ from bakeoff.reports import model
 from bakeoff.reports.html import page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bakeoff.recording import ResultFolder
     from bakeoff.reports.model import Report
 
 
-def render(report: Report, generated: datetime) -> str:
+def render(report: Report, generated: datetime, beside: Sequence[Report] = ()) -> str:
     """The page as text.
 
     Args:
         report: what it shows.
         generated: the time it carries.
+        beside: the same experiment in other worlds, whose totals are shown too.
     """
-    return fill("page.html.j2", page.context(report, generated))
+    return fill("page.html.j2", page.context(report, generated, beside))
 
 
 def fill(template: str, context: Mapping[str, Any]) -> str:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
 from bakeoff.reports import looks, model, pantheon_text, terminal, words
-from bakeoff.reports.html import doc, path, run_figures, summary_figures, tables
+from bakeoff.reports.html import doc, path, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from bakeoff.reports.model import Group, Report, Run
@@ -73,7 +74,7 @@ def asset(name: str) -> str:
     return (resources.files("bakeoff.reports.html") / "assets" / name).read_text(encoding="utf-8")
 
 
-def context(report: Report, generated: datetime) -> dict[str, Any]:
+def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) -> dict[str, Any]:
     """Everything that the template names."""
     experiment = report.experiment
     first = report.runs[0].recording.scenario if report.runs else None
@@ -89,6 +90,7 @@ def context(report: Report, generated: datetime) -> dict[str, Any]:
         "metrics": terminal.METRICS,
         "summary": tables.summary(report),
         "totals": tables.totals(report),
+        "worlds": worlds.table(report, beside),
         "corrected_columns": [title for title, _, _ in tables.CORRECTED],
         "corrected": tables.corrected(report),
         "difference_columns": tables.DIFFERENCE_COLUMNS,

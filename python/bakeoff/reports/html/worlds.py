@@ -1,0 +1,74 @@
+"""The same schemes in several result folders, one column a world, beside the published numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bakeoff.experiment.catalogue import plain
+from bakeoff.reports import terminal, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bakeoff.references import Published
+    from bakeoff.reports.looks import Look
+    from bakeoff.reports.model import Group, Report
+
+
+@dataclass(frozen=True)
+class Row:
+    """A scheme.
+
+    Attributes:
+        name: for people.
+        look: its colour and marker.
+        cells: by metric, then world, all flows together; empty where a folder lacks the scheme.
+        published: by metric; empty where nothing is published.
+    """
+
+    name: str
+    look: Look
+    cells: list[list[str]]
+    published: list[str]
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """The table.
+
+    Attributes:
+        names: of the worlds, in order.
+        rows: schemes.
+    """
+
+    names: list[str]
+    rows: list[Row]
+
+
+def table(report: Report, beside: Sequence[Report]) -> Worlds | None:
+    """The totals of a report and of others of the same experiment; None without others."""
+    if not beside:
+        return None
+    reports = (report, *beside)
+    found = [{plain(group.key): group for group in one.groups} for one in reports]
+    keys = list(dict.fromkeys(key for groups in found for key in groups))
+    return Worlds(
+        [one.experiment["world"] for one in reports], [_row(key, [groups.get(key) for groups in found]) for key in keys]
+    )
+
+
+def _row(key: str, groups: Sequence[Group | None]) -> Row:
+    first = next(group for group in groups if group is not None)
+    ours = [group.pantheon(None) if group else None for group in groups]
+    theirs = first.published.total if first.published else None
+    return Row(
+        first.published.name if first.published else key,
+        first.look,
+        [[_text(metric, numbers) for numbers in ours] for metric in terminal.METRICS],
+        [_text(metric, theirs) for metric in terminal.METRICS],
+    )
+
+
+def _text(metric: terminal.Metric, numbers: Published | None) -> str:
+    return metric.text(metric.value(numbers)) if numbers else words.MISSING
