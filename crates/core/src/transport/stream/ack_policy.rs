@@ -45,6 +45,8 @@ pub(super) enum Arrival {
 /// Decides when an ack leaves.
 #[derive(Clone, Debug)]
 pub(super) struct AckPolicy {
+    /// Nothing is delayed or compressed.
+    is_immediate: bool,
     /// Segments still to be acknowledged one by one.
     quick: u32,
     /// Segments for which the receive window still grows.
@@ -65,6 +67,7 @@ impl AckPolicy {
     /// The policy of a receiver whose window grows with this many segments.
     pub(super) fn new(growing: u32) -> Self {
         Self {
+            is_immediate: false,
             quick: 0,
             growing,
             delay: Duration::ZERO,
@@ -79,6 +82,11 @@ impl AckPolicy {
         }
     }
 
+    /// The policy of a protocol that acknowledges each segment as it arrives.
+    pub(super) fn immediate() -> Self {
+        Self { is_immediate: true, ..Self::new(0) }
+    }
+
     /// The receiver has measured the round trip.
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);
@@ -91,6 +99,10 @@ impl AckPolicy {
 
     /// A segment arrived; `is_marked` if it carries a CE mark that starts an echo.
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_marked: bool, now: Instant) {
+        if self.is_immediate {
+            self.is_due = true;
+            return;
+        }
         if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole) {
             self.adapt_delay(now);
         }
@@ -236,6 +248,16 @@ mod tests {
             if is_due {
                 policy.on_ack_sent();
             }
+        }
+    }
+
+    #[test]
+    fn a_protocol_may_acknowledge_every_segment_whatever_it_means() {
+        let mut policy = AckPolicy::immediate();
+        for arrival in [Arrival::InOrder, Arrival::OutOfOrder, Arrival::Duplicate, Arrival::BeforeHole].repeat(20) {
+            policy.on_arrival(arrival, false, at(0));
+            assert!(policy.is_ack_due(at(0)), "{arrival:?}");
+            policy.on_ack_sent();
         }
     }
 
