@@ -202,6 +202,7 @@ impl Scenario {
         };
         let scheme = scheme::build(scheme, &config.parameters, setup)
             .map_err(|error| ScenarioError::Scheme { flow: flow + 1, error })?;
+        let stream = StreamConfig { feedback: scheme.feedback(), ..stream };
         let source = Source::new(&config.traffic, start, random("traffic"));
         let sender = Sender::new(id, stream, scheme, source, start, random("send"));
         Ok((sender, Receiver::new(id, stream)))
@@ -313,6 +314,7 @@ impl FlowConfig {
             pacing: self.pacing,
             burst_packets: self.burst_packets,
             send_jitter: Duration::from_nanos(self.send_jitter_ns),
+            ..StreamConfig::DEFAULT
         }
     }
 }

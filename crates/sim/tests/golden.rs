@@ -16,7 +16,7 @@ const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/dumbbell.
 const HEADER: &str = "\
 # 10 Mbit/s, 40 ms of round trip, 30 s, seed 1. One flow, and three that start at 0, 5 and 10 s.
 # buffer: BDP (33.3 packets). loss: percent. received: packets, flow by flow. queue_p95: microseconds, of all packets.
-scheme   buffer loss flows           received dropped retransmits timeouts queue_p95
+scheme           buffer loss flows           received dropped retransmits timeouts queue_p95
 ";
 
 fn row(scheme: &str, buffer_bdp: f64, loss: f64, starts: &[f64]) -> String {
@@ -27,7 +27,7 @@ fn row(scheme: &str, buffer_bdp: f64, loss: f64, starts: &[f64]) -> String {
     let received: Vec<_> = (1..=starts.len()).map(|flow| run.flow(flow, "received_packets").to_string()).collect();
     let total = |column| run.flow(0, column);
     format!(
-        "{scheme:8} {buffer_bdp:6} {:4} {:5} {:>18} {:7} {:11} {:8} {:9}",
+        "{scheme:16} {buffer_bdp:6} {:4} {:5} {:>18} {:7} {:11} {:8} {:9}",
         loss * 100.0,
         starts.len(),
         received.join("+"),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{ParameterError, Parameters, Scheme, Setup, Value, bbr, cubic, ledbat, reno, vegas};
+use super::{ParameterError, Parameters, Scheme, Setup, Value};
+use super::{bbr, copa, cubic, illinois, koho, ledbat, reno, vegas, westwood};
 use crate::info::Info;
 
 /// A scheme: what it says of itself, and how to make one.
@@ -17,10 +18,16 @@ pub struct SchemeEntry {
 /// Every scheme there is.
 pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, new: bbr::new },
+    SchemeEntry { info: koho::CALIBRATED_KOHO, new: koho::new_calibrated_koho },
+    SchemeEntry { info: copa::INFO, new: copa::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
+    SchemeEntry { info: illinois::INFO, new: illinois::new },
+    SchemeEntry { info: koho::KOHO_CC, new: koho::new_koho_cc },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },
+    SchemeEntry { info: ledbat::plus_plus::INFO, new: ledbat::plus_plus::new },
     SchemeEntry { info: reno::INFO, new: reno::new },
     SchemeEntry { info: vegas::INFO, new: vegas::new },
+    SchemeEntry { info: westwood::INFO, new: westwood::new },
 ];
 
 /// Makes the scheme called `name` with the parameters that an experiment gives; those of `setup` are replaced.

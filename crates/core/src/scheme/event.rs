@@ -18,6 +18,18 @@ pub enum State {
     Loss,
 }
 
+/// What a protocol lets its sender know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Feedback {
+    /// Acks are delayed and compressed, and what was sent twice is timed by a time stamp of a millisecond.
+    #[default]
+    Tcp,
+    /// As with TCP, but every transmission is timed exactly, as QUIC's packet numbers allow.
+    Numbered,
+    /// Every packet is acknowledged as it arrives, with the exact time at which it was sent: datagrams over UDP.
+    EveryPacket,
+}
+
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {

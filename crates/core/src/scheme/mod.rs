@@ -6,19 +6,23 @@
 
 mod bbr;
 mod catalogue;
+mod copa;
 mod cubic;
 mod event;
 pub mod hystart;
 pub mod hystart_plus_plus;
+mod illinois;
+mod koho;
 mod ledbat;
 mod parameters;
 pub mod prr;
 mod reno;
 mod vegas;
+mod westwood;
 pub mod window;
 
 pub use catalogue::{SCHEMES, SchemeEntry, build};
-pub use event::{Ack, Cause, Congestion, Lost, RateSample, Sent, State, Timeout};
+pub use event::{Ack, Cause, Congestion, Feedback, Lost, RateSample, Sent, State, Timeout};
 pub use parameters::{ParameterError, Parameters, Value};
 
 use crate::random::RandomStream;
@@ -91,6 +95,11 @@ pub trait Scheme: Send {
 
     /// The time of [`Scheme::next_timer`] has come.
     fn on_timer(&mut self, _now: Instant) {}
+
+    /// What the scheme's own protocol lets it know.
+    fn feedback(&self) -> Feedback {
+        Feedback::Tcp
+    }
 
     /// Reports inner state under the names that the scheme's [`crate::info::Info`] declares.
     fn telemetry(&self, _report: &mut dyn FnMut(&'static str, f64)) {}

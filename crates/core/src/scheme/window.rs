@@ -60,6 +60,17 @@ impl Window {
         }
     }
 
+    /// Grows by `gain` / `scale` packets per window acknowledged; what is left over is forgotten (the growth of
+    /// `tcp_illinois_cong_avoid`).
+    pub fn grow_by(&mut self, gain: u32, scale: u32, acked: u32) {
+        self.credit = self.credit.saturating_add(acked);
+        let earned = u64::from(self.credit) * u64::from(gain) / u64::from(scale);
+        if earned >= u64::from(self.cwnd) {
+            self.cwnd += (earned / u64::from(self.cwnd)) as u32;
+            self.credit = 0;
+        }
+    }
+
     /// Reno's growth: slow start, then one packet per window (`tcp_reno_cong_avoid`).
     pub fn grow_as_reno(&mut self, ack: &Ack<'_>) {
         if !self.is_limiting(ack) {
@@ -85,11 +96,19 @@ pub trait WindowAlgorithm: Send {
     /// The threshold after a congestion event at this window; at least 2.
     fn ssthresh_after_loss(&mut self, window: &Window, now: Instant) -> u32;
 
+    /// The threshold after the first timeout of a window; at least 2 (`ssthresh`, then the event `CA_EVENT_LOSS`).
+    fn ssthresh_after_timeout(&mut self, window: &Window, now: Instant) -> u32 {
+        self.ssthresh_after_loss(window, now)
+    }
+
     /// Grows the window; called for acks outside recovery that may raise it.
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>);
 
     /// Any ack, before the window is touched (`pkts_acked`).
     fn on_ack(&mut self, _window: &mut Window, _ack: &Ack<'_>) {}
+
+    /// A reduction is over; [`WindowAlgorithm::on_ack`] of the ack that ends it follows (`CA_EVENT_COMPLETE_CWR`).
+    fn on_recovered(&mut self) {}
 
     /// A timeout: everything learnt is void.
     fn on_timeout(&mut self) {}
@@ -116,6 +135,12 @@ impl<A: WindowAlgorithm> WindowBased<A> {
     /// A flow's initial window around `algorithm`.
     pub fn new(algorithm: A) -> Self {
         Self { window: Window::initial(), algorithm, reduction: None, before: None }
+    }
+
+    /// The algorithm inside.
+    #[cfg(test)]
+    pub(super) fn algorithm(&self) -> &A {
+        &self.algorithm
     }
 
     /// The threshold to return to if what follows proves spurious (`tcp_current_ssthresh`).
@@ -174,7 +199,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     fn on_timeout(&mut self, timeout: &Timeout) {
         if timeout.is_first {
             self.before = Some((self.window.cwnd, self.current_ssthresh()));
-            self.window.ssthresh = self.algorithm.ssthresh_after_loss(&self.window, timeout.now);
+            self.window.ssthresh = self.algorithm.ssthresh_after_timeout(&self.window, timeout.now);
         }
         self.reduction = None;
         self.window.cwnd = timeout.in_flight + 1;
@@ -187,6 +212,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         if self.reduction.take().is_some() {
             self.window.cwnd = self.window.ssthresh;
         }
+        self.algorithm.on_recovered();
     }
 
     /// `tcp_undo_cwnd_reduction`.

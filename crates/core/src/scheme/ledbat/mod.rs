@@ -27,6 +27,7 @@
 mod drift;
 mod history;
 mod libutp;
+pub(super) mod plus_plus;
 mod rfc6817;
 
 use super::{Scheme, Setup};

@@ -48,6 +48,8 @@ pub(super) enum Arrival {
 /// Decides when an ack leaves.
 #[derive(Clone, Debug)]
 pub(super) struct AckPolicy {
+    /// Nothing is delayed or compressed.
+    is_immediate: bool,
     /// Segments still to be acknowledged one by one.
     quick: u32,
     /// How long an ack may wait for company; zero before the first segment.
@@ -66,6 +68,7 @@ impl AckPolicy {
     /// The policy of a receiver that has nothing yet.
     pub(super) fn new() -> Self {
         Self {
+            is_immediate: false,
             quick: 0,
             delay: Duration::ZERO,
             last_arrival: Instant::ZERO,
@@ -77,6 +80,11 @@ impl AckPolicy {
             compressed_until: None,
             rtt: None,
         }
+    }
+
+    /// The policy of a protocol that acknowledges each segment as it arrives.
+    pub(super) fn immediate() -> Self {
+        Self { is_immediate: true, ..Self::new() }
     }
 
     /// The receiver has measured the round trip.
@@ -92,6 +100,10 @@ impl AckPolicy {
     /// A segment arrived; `is_wider` if it widened the receive window, `is_alarm` if its ECN codepoint brings news of
     /// congestion (`tcp_data_ecn_check`).
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, is_alarm: bool, now: Instant) {
+        if self.is_immediate {
+            self.is_due = true;
+            return;
+        }
         if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes) {
             self.adapt_delay(now);
         }
@@ -253,6 +265,16 @@ mod tests {
             if is_due {
                 policy.on_ack_sent();
             }
+        }
+    }
+
+    #[test]
+    fn a_protocol_may_acknowledge_every_segment_whatever_it_means() {
+        let mut policy = AckPolicy::immediate();
+        for arrival in [Arrival::InOrder, Arrival::OutOfOrder, Arrival::Duplicate, Arrival::BeforeHole].repeat(20) {
+            policy.on_arrival(arrival, false, false, at(0));
+            assert!(policy.is_ack_due(at(0)), "{arrival:?}");
+            policy.on_ack_sent();
         }
     }
 

@@ -3,7 +3,7 @@
 use super::scoreboard::Outstanding;
 use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
-use crate::scheme::{Ack, State};
+use crate::scheme::{Ack, Feedback, State};
 use crate::units::{Bytes, Duration, Instant};
 
 /// The findings of one ack, on their way through the state machine.
@@ -189,7 +189,10 @@ impl Sender {
         let since = |(first, last): (Instant, Instant)| (now.since(first), now.since(last));
         let acked = report.acked.filter(|_| !report.is_retransmission_acked).map(since);
         let sacked = report.sacked.map(since);
-        let echoed = stamped(ack.timestamp_echo, now);
+        let echoed = match self.config.feedback {
+            Feedback::Tcp => stamped(ack.timestamp_echo, now),
+            Feedback::Numbered | Feedback::EveryPacket => now.since(ack.timestamp_echo),
+        };
         let echoed = report.is_advance.then_some((echoed, echoed));
         // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their
         // timestamp says.

@@ -28,6 +28,7 @@ pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};
 
+use crate::scheme::Feedback;
 use crate::units::{Bytes, Duration};
 
 /// How a stream marks its packets for ECN.
@@ -70,6 +71,8 @@ pub struct StreamConfig {
     pub burst_packets: u32,
     /// Every new packet is held back by a random time up to this.
     pub send_jitter: Duration,
+    /// When acks leave, and how exactly they tell times.
+    pub feedback: Feedback,
 }
 
 impl StreamConfig {
@@ -82,6 +85,7 @@ impl StreamConfig {
         pacing: Pacing::Auto,
         burst_packets: 1,
         send_jitter: Duration::ZERO,
+        feedback: Feedback::Tcp,
     };
 
     /// IP size of a full segment.

@@ -7,6 +7,7 @@ use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
 use super::{EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, FlowId, Packet};
+use crate::scheme::Feedback;
 use crate::units::{Bytes, Duration, Instant};
 
 /// Recently arrived out-of-order segments whose blocks are reported, most recent first (Linux keeps four).
@@ -61,10 +62,14 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for a connection.
     pub fn new(flow: FlowId, config: StreamConfig) -> Self {
+        let policy = match config.feedback {
+            Feedback::EveryPacket => AckPolicy::immediate(),
+            Feedback::Tcp | Feedback::Numbered => AckPolicy::new(),
+        };
         Self {
             flow,
             config,
-            policy: AckPolicy::new(),
+            policy,
             window: ReceiveWindow::new(config.receive_window, config.mss),
             waiting: 0,
             next: 0,

@@ -71,7 +71,7 @@ pub(super) struct Usage {
 /// The sending end of a stream: an [`Endpoint`] for [`Segment`]s.
 pub struct Sender {
     flow: FlowId,
-    config: StreamConfig,
+    pub(super) config: StreamConfig,
     phase: Phase,
     source: Source,
     random: RandomStream,

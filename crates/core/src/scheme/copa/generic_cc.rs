@@ -1,0 +1,445 @@
+//! Copa as genericCC runs it (`markoviancc.cc`; its names stand beside the parts), at two commits.
+
+use super::extreme::Extreme;
+use super::{LEAST_WINDOW, MOST_WINDOW, Shown, pace};
+use crate::scheme::{Ack, Congestion, Feedback, Lost, Scheme, Timeout};
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// Packets of the first window; as many acks, and all but one of as many again, change nothing (`num_probe_pkts`).
+const PROBE_PACKETS: u32 = 10;
+/// For how long the shortest round trip is believed: ten seconds, or twenty of it.
+const MIN_RTT_LENGTH: Duration = Duration::from_secs(10);
+const MIN_RTT_ROUNDS: u64 = 20;
+/// The queue is nearly empty below this share of its longest delay of four round trips (`RTTWindow::is_copa`).
+const NEARLY_EMPTY: f64 = 0.1;
+const SWING_ROUNDS: u64 = 4;
+/// Share of lost packets at which the window falls, to what, and from how many on it is judged (`ReduceOnLoss`).
+const TOO_MANY_LOST: f64 = 0.3;
+const AFTER_HEAVY_LOSS: f64 = 0.7;
+const JUDGED_PACKETS: u32 = 20;
+/// Without an ack for so long, everything begins again.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// How a round trip becomes the one that window and target are computed with.
+#[derive(Debug)]
+enum Rtt {
+    /// 80b516c: the last one, above the shortest ever.
+    Latest { min: Option<Duration> },
+    /// d0153f8: the shortest of half a smoothed one (`RTTWindow`).
+    Unjittered { srtt: Option<Duration>, min: Extreme, standing: Extreme, swing_min: Extreme, swing_max: Extreme },
+}
+
+/// What the round trips say.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    latest: Duration,
+    min: Duration,
+    standing: Duration,
+    /// The queue was nearly empty within four round trips.
+    is_copa: bool,
+}
+
+impl Rtt {
+    fn unjittered() -> Self {
+        let (min, standing) = (Extreme::least(), Extreme::least());
+        Self::Unjittered { srtt: None, min, standing, swing_min: Extreme::least(), swing_max: Extreme::greatest() }
+    }
+
+    fn forget(&mut self) {
+        *self = match self {
+            Self::Latest { .. } => Self::Latest { min: None },
+            Self::Unjittered { .. } => Self::unjittered(),
+        };
+    }
+
+    fn update(&mut self, rtt: Duration, previous_min: Duration, now: Instant) -> Delays {
+        match self {
+            Self::Latest { min } => {
+                let least = min.map_or(rtt, |least| least.min(rtt));
+                *min = Some(least);
+                Delays { latest: rtt, min: least, standing: rtt, is_copa: true }
+            }
+            Self::Unjittered { srtt, min, standing, swing_min, swing_max } => {
+                let smooth = srtt.map_or(rtt, |srtt| srtt.scale(15, 16) + rtt.scale(1, 16));
+                *srtt = Some(smooth);
+                let longest = MIN_RTT_LENGTH.max(previous_min * MIN_RTT_ROUNDS);
+                let swing = longest.min(smooth * SWING_ROUNDS);
+                let min = min.update(now, rtt, longest);
+                let standing = standing.update(now, rtt, longest.min(smooth.scale(1, 2)));
+                let least = swing_min.update(now, rtt, swing).saturating_sub(min).as_secs_f64();
+                let most = swing_max.update(now, rtt, swing).saturating_sub(min).as_secs_f64();
+                Delays { latest: rtt, min, standing, is_copa: least < NEARLY_EMPTY * most }
+            }
+        }
+    }
+}
+
+/// Watches for heavy loss over two round trips or more (`ReduceOnLoss`).
+#[derive(Debug, Default)]
+struct LossGuard {
+    lost: u32,
+    packets: u32,
+    since: Option<Instant>,
+}
+
+impl LossGuard {
+    /// A packet was acknowledged or lost; true if the window must fall.
+    fn update(&mut self, is_lost: bool, now: Instant, rtt: Duration) -> bool {
+        self.lost += u32::from(is_lost);
+        self.packets += 1;
+        let is_young = self.since.is_some_and(|since| now.since(since) <= rtt * 2);
+        if is_young || self.packets <= JUDGED_PACKETS {
+            return false;
+        }
+        let share = f64::from(self.lost) / f64::from(self.packets);
+        *self = Self { lost: 0, packets: 0, since: Some(now) };
+        share > TOO_MANY_LOST
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct GenericCc {
+    packet_size: Bytes,
+    is_january_2018: bool,
+    default_delta: f64,
+    /// δ follows the losses while others fill the queue (`AUTO_MODE`).
+    is_auto: bool,
+    delta: f64,
+    window: f64,
+    /// Round trips of a window over which its packets leave.
+    pacing_rounds: f64,
+    is_slow_start: bool,
+    acked: u32,
+    rtt: Rtt,
+    delays: Delays,
+    handshake_rtt: Option<Duration>,
+    /// Up less down, of the acks of this round, and how many they are (`update_dir`, `pkts_per_rtt`).
+    direction: i64,
+    round_acks: i64,
+    round_start: Option<Instant>,
+    /// The direction of the round before, and the velocity (`prev_update_dir`, `update_amt`).
+    was_up: bool,
+    velocity: f64,
+    last_delta_growth: Option<Instant>,
+    last_delta_loss: Option<Instant>,
+    guard: LossGuard,
+    lost: u32,
+    last_ack: Option<Instant>,
+}
+
+impl GenericCc {
+    /// Commit 80b516c: constant δ.
+    pub(super) fn january_2018(packet_size: Bytes, delta: f64) -> Self {
+        Self::new(packet_size, delta, true, false)
+    }
+
+    /// Commit d0153f8: δ changes where others fill the queue.
+    pub(super) fn later(packet_size: Bytes, delta: f64, is_auto: bool) -> Self {
+        Self::new(packet_size, delta, false, is_auto)
+    }
+
+    fn new(packet_size: Bytes, delta: f64, is_january_2018: bool, is_auto: bool) -> Self {
+        Self {
+            packet_size,
+            is_january_2018,
+            default_delta: delta,
+            is_auto,
+            delta,
+            window: f64::from(PROBE_PACKETS),
+            pacing_rounds: if is_january_2018 { 1.0 } else { 0.5 },
+            is_slow_start: true,
+            acked: 0,
+            rtt: if is_january_2018 { Rtt::Latest { min: None } } else { Rtt::unjittered() },
+            delays: Delays::default(),
+            handshake_rtt: None,
+            direction: 1,
+            round_acks: 0,
+            round_start: None,
+            was_up: true,
+            velocity: 1.0,
+            last_delta_growth: None,
+            last_delta_loss: None,
+            guard: LossGuard::default(),
+            lost: 0,
+            last_ack: None,
+        }
+    }
+
+    /// `init`, after two seconds of silence.
+    fn begin_again(&mut self, now: Instant) {
+        let fresh = Self::new(self.packet_size, self.default_delta, self.is_january_2018, self.is_auto);
+        let mut rtt = std::mem::replace(&mut self.rtt, Rtt::Latest { min: None });
+        rtt.forget();
+        *self = Self { rtt, handshake_rtt: self.handshake_rtt, last_ack: Some(now), ..fresh };
+    }
+
+    /// Too early to adapt, at an ack that does not count yet.
+    fn is_probing(&self) -> bool {
+        self.acked < 2 * PROBE_PACKETS - 1
+    }
+
+    /// `update_delta`; `rtt` is zero where a loss is reported, so that every ack that shows one counts.
+    fn update_delta(&mut self, is_loss: bool, rtt: Duration, now: Instant) {
+        if !self.is_auto {
+            return;
+        }
+        let has_passed = |since: Option<Instant>| since.is_none_or(|since| now.since(since) > rtt);
+        if self.delays.is_copa {
+            if self.last_delta_growth.is_none() || has_passed(self.last_delta_loss) {
+                self.delta = self.default_delta;
+                self.last_delta_growth = Some(now);
+            }
+            return;
+        }
+        if self.last_delta_growth.is_none() {
+            self.delta = self.default_delta;
+        }
+        if is_loss && has_passed(self.last_delta_loss) {
+            self.delta *= 2.0;
+            self.last_delta_loss = Some(now);
+        } else if has_passed(self.last_delta_growth) {
+            self.delta = 1.0 / (1.0 / self.delta + 1.0);
+            self.last_delta_growth = Some(now);
+        }
+        self.delta = self.delta.min(self.default_delta);
+    }
+
+    /// The end of a round: the velocity doubles in a lasting direction.
+    fn end_round(&mut self, now: Instant) {
+        let is_lasting = (self.direction > 0) == self.was_up && self.direction != 0;
+        if self.is_january_2018 && self.direction.abs() <= 2 * self.round_acks / 3 {
+            self.velocity = 1.0;
+        } else if is_lasting {
+            self.velocity = self.velocity.trunc() * 2.0;
+        } else {
+            self.velocity = 1.0;
+            self.was_up = !self.was_up;
+        }
+        self.round_start = Some(now);
+        (self.round_acks, self.direction) = (0, 0);
+    }
+
+    /// No faster than a window x δ.
+    fn bound_velocity(&mut self) {
+        let most = self.window * self.delta;
+        if self.is_january_2018 {
+            self.velocity = self.velocity.min(most.trunc());
+        } else {
+            if self.velocity > most {
+                self.velocity /= 2.0;
+            }
+            self.velocity = self.velocity.max(1.0);
+        }
+    }
+
+    /// `update_intersend_time`.
+    fn move_window(&mut self, now: Instant) {
+        if self.is_probing() {
+            return;
+        }
+        let queueing = self.delays.standing.saturating_sub(self.delays.min).as_secs_f64();
+        let target = self.delays.standing.as_secs_f64() / (queueing * self.delta);
+        if self.is_slow_start {
+            self.window += 1.0;
+            self.is_slow_start = self.window < target;
+        } else {
+            if self.round_start.is_none_or(|start| now.since(start) > self.delays.latest) {
+                self.end_round(now);
+            }
+            self.bound_velocity();
+            self.round_acks += 1;
+            let is_up = self.window < target;
+            self.direction += if is_up { 1 } else { -1 };
+            let step = self.velocity / (self.delta * self.window);
+            self.window += if is_up { step } else { -step };
+        }
+        self.window = self.window.clamp(LEAST_WINDOW, MOST_WINDOW);
+    }
+
+    /// Losses that this ack showed.
+    fn take_losses(&mut self, now: Instant) {
+        let lost = std::mem::take(&mut self.lost);
+        if self.is_january_2018 {
+            return;
+        }
+        let rtt = self.delays.latest;
+        let mut must_fall = false;
+        for _ in 0..lost {
+            must_fall |= self.guard.update(true, now, rtt);
+        }
+        if lost > 0 {
+            self.update_delta(true, Duration::ZERO, now);
+        }
+        must_fall |= self.guard.update(false, now, rtt);
+        if must_fall {
+            self.window = (self.window * AFTER_HEAVY_LOSS).max(LEAST_WINDOW);
+        }
+    }
+}
+
+impl Scheme for GenericCc {
+    /// A packet leaves while fewer than the window, with its fraction, are out.
+    fn cwnd(&self) -> u32 {
+        self.window.ceil() as u32
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        if self.acked < 2 * PROBE_PACKETS {
+            return pace(self.packet_size, self.window, self.handshake_rtt?);
+        }
+        pace(self.packet_size, self.window / self.pacing_rounds, self.delays.standing)
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
+    }
+
+    /// `onACK`.
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let Some(rtt) = ack.rtt.filter(|_| ack.newly_delivered > 0) else { return };
+        self.handshake_rtt.get_or_insert(ack.min_rtt);
+        self.last_ack = Some(ack.now);
+        self.delays = self.rtt.update(rtt, self.delays.min, ack.now);
+        self.update_delta(false, rtt, ack.now);
+        self.move_window(ack.now);
+        self.take_losses(ack.now);
+        self.acked = self.acked.saturating_add(1);
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_lost(&mut self, _lost: &Lost) {
+        self.lost += 1;
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if self.last_ack.is_some_and(|last| timeout.now.since(last) > SILENCE) {
+            self.begin_again(timeout.now);
+        }
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let Self { is_slow_start, delta, velocity, delays, .. } = *self;
+        let is_competitive = self.is_auto && !delays.is_copa;
+        let queueing = delays.standing.saturating_sub(delays.min);
+        Shown { is_slow_start, is_competitive, delta, velocity, queueing }.report(report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, at};
+    use super::*;
+
+    const PACKET: Bytes = Bytes::new(1_500);
+
+    /// Past slow start with 40 packets on a path of 100 ms.
+    fn steady(mut sender: GenericCc) -> GenericCc {
+        for n in 0..20 {
+            sender.on_ack(&ack(n, 100, n));
+        }
+        (sender.window, sender.is_slow_start, sender.acked) = (40.0, false, 1_000);
+        sender.round_start = Some(at(0));
+        sender
+    }
+
+    #[test]
+    fn nineteen_acks_change_nothing_and_those_after_add_a_packet_each() {
+        for mut sender in [GenericCc::january_2018(PACKET, 1.0), GenericCc::later(PACKET, 0.1, true)] {
+            for n in 0..19 {
+                sender.on_ack(&ack(n, 100, n));
+                assert_eq!(sender.cwnd(), 10);
+            }
+            assert_eq!(sender.pacing_rate(), Some(Rate::from_bits_per_second(1_200_000)), "ten packets in 100 ms");
+            (19..24).for_each(|n| sender.on_ack(&ack(n, 100, n)));
+            assert_eq!(sender.cwnd(), 15);
+            // 15 packets are more than 200 / (100 x 1) and less than 200 / (100 x 0.1).
+            sender.on_ack(&ack(124, 200, 24));
+            assert!(sender.cwnd() == 16 && sender.is_slow_start != sender.is_january_2018);
+        }
+    }
+
+    #[test]
+    fn the_target_is_a_packet_in_the_queue_or_ten() {
+        let (old, new) = (GenericCc::january_2018(PACKET, 1.0), GenericCc::later(PACKET, 0.1, false));
+        for (sender, rtt_ms, step) in [(&old, 102, 1.0), (&old, 103, -1.0), (&new, 133, 10.0), (&new, 134, -10.0)] {
+            let fresh = GenericCc::new(PACKET, sender.delta, sender.is_january_2018, false);
+            let mut sender = GenericCc { round_start: Some(at(1_000)), ..steady(fresh) };
+            sender.on_ack(&ack(1_000, rtt_ms, 1));
+            let expected = 40.0 + step / 40.0;
+            assert!((sender.window - expected).abs() < 1e-9, "{rtt_ms} ms: {}", sender.window);
+        }
+    }
+
+    #[test]
+    fn the_older_one_paces_a_window_per_round_trip_and_the_newer_two() {
+        let rate = |sender| {
+            let sender = steady(sender);
+            sender.pacing_rate().map(Rate::as_bits_per_second)
+        };
+        assert_eq!(rate(GenericCc::january_2018(PACKET, 1.0)), Some(4_800_000));
+        assert_eq!(rate(GenericCc::later(PACKET, 0.1, true)), Some(9_600_000));
+    }
+
+    #[test]
+    fn the_velocity_doubles_with_every_round_in_one_direction_up_to_window_times_delta() {
+        let mut sender = steady(GenericCc::later(PACKET, 0.1, false));
+        let mut velocities = Vec::new();
+        for round in 0..5 {
+            sender.on_ack(&ack(1_000 + 101 * round, 100, round));
+            velocities.push(sender.velocity);
+        }
+        assert_eq!(velocities, [2.0, 4.0, 4.0, 4.0, 4.0], "4 = 40 x 0.1");
+        sender.on_ack(&ack(2_000, 1_000, 9));
+        sender.on_ack(&ack(3_001, 1_000, 10));
+        assert_eq!(sender.velocity, 1.0);
+    }
+
+    #[test]
+    fn the_older_one_wants_two_thirds_of_the_acks_to_agree() {
+        for (up, down, velocity) in [(9, 1, 2.0), (6, 4, 1.0)] {
+            let mut sender = steady(GenericCc::january_2018(PACKET, 1.0));
+            (sender.direction, sender.round_acks) = (up - down, up + down);
+            sender.on_ack(&ack(1_000, 100, 1));
+            assert_eq!(sender.velocity, velocity, "{up} up and {down} down");
+        }
+    }
+
+    #[test]
+    fn every_ack_that_shows_a_loss_doubles_delta_while_others_fill_the_queue() {
+        let mut sender = steady(GenericCc::later(PACKET, 0.1, true));
+        for n in 0..40 {
+            sender.on_ack(&ack(1_000 + 200 * n, 190, n));
+        }
+        assert!(!sender.delays.is_copa);
+        // A packet more with every round trip, and one with the next ack.
+        let before = 1.0 / (1.0 / sender.delta + 1.0);
+        assert!(before < 0.021, "{before}");
+        for (millis, doublings) in [(9_001, 1), (9_002, 2)] {
+            sender.lost = 3;
+            sender.on_ack(&ack(millis, 190, millis));
+            let expected = before * f64::from(1 << doublings);
+            assert!((sender.delta / expected - 1.0).abs() < 1e-9, "{} after {doublings}", sender.delta);
+        }
+    }
+
+    #[test]
+    fn when_a_third_is_lost_the_window_falls_by_three_tenths() {
+        let mut sender = steady(GenericCc::later(PACKET, 0.1, true));
+        for n in 0..20 {
+            sender.lost = 1;
+            sender.on_ack(&ack(1_000 + 20 * n, 100, n));
+        }
+        assert!((20..40).contains(&sender.cwnd()), "{}", sender.cwnd());
+    }
+
+    #[test]
+    fn silence_of_two_seconds_begins_again() {
+        let mut sender = steady(GenericCc::january_2018(PACKET, 1.0));
+        let timeout = |millis| Timeout { now: at(millis), prior_in_flight: 40, in_flight: 0, is_first: true };
+        sender.on_timeout(&timeout(2_019));
+        assert_eq!(sender.cwnd(), 40);
+        sender.on_timeout(&timeout(2_020));
+        assert!(sender.cwnd() == 10 && sender.is_probing() && sender.is_slow_start);
+    }
+}

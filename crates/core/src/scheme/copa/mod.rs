@@ -1,0 +1,145 @@
+//! Copa: aim at a rate of one packet per so much queueing delay, and move towards it faster and faster.
+//!
+//! **What it is.** The queueing delay is the shortest round trip of the last half of one less the shortest of ten
+//! seconds. The target rate is 1/(δ x queueing delay): every flow keeps about 1/δ packets in the queue, and all of them
+//! the same. Each ack moves the window towards the target, by an amount that doubles every round trip for as long as the
+//! direction stays. Where the queue is never nearly empty, others are filling it, and δ then follows additive increase
+//! and multiplicative decrease.
+//!
+//! **Source.** Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018
+//! (sections by memory of the field, not re-read: unverified in detail); `venkatarun95/genericCC`, `markoviancc.cc`, at
+//! 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`.
+//!
+//! **Parameters.** `profile` names one of four programs, and `delta` replaces its own δ:
+//! - "paper" (default): δ = 0.5, both modes;
+//! - "pantheon-2018-01": genericCC at 80b516c, which Pantheon ran until January 2018 with an option that it did not
+//!   understand, so that δ was 1 and constant; the last round trip stands for the shortest of the last half, the
+//!   shortest is never forgotten, and packets are paced over a whole round trip;
+//! - "pantheon": genericCC at d0153f8, which Pantheon ran later, with δ = 0.1 and both modes;
+//! - "mvfst": δ = 0.05, no second mode; the window doubles at once in slow start, and the last round trip gives the
+//!   queueing delay.
+//!
+//! `switches_mode` = false keeps δ constant where a profile would change it.
+//!
+//! **Deviations.**
+//! - genericCC sends datagrams once, and counts as in flight what was sent after the latest packet acknowledged; here
+//!   lost packets are sent again, and leave the window when our transport declares them lost. As there, every packet is
+//!   acknowledged; "paper" and "mvfst" have the acks of our stream, with exact times.
+//! - The first ten packets leave at once; genericCC spreads them over the round trip of its handshake.
+//! - After two seconds without an ack genericCC begins again; here with the first retransmission timeout after that.
+//! - "paper" never moves by more than a packet per ack, as genericCC does not; the paper names no bound. After a
+//!   timeout the window is two packets, as after mvfst's persistent congestion.
+//! - In "mvfst" the shortest round trips are exact, not estimated with three samples, and the velocity ends at 2^20.
+//!
+//! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
+//! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests.
+
+mod extreme;
+mod generic_cc;
+mod mvfst;
+mod paper;
+
+use super::{Scheme, Setup};
+use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::units::{Bytes, Duration, Rate};
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "copa",
+    title: "Copa",
+    source: "Arun and Balakrishnan, NSDI 2018; venkatarun95/genericCC markoviancc.cc; facebook/mvfst Copa.cpp",
+    parameters: &[
+        Parameter {
+            name: "profile",
+            kind: Kind::Choice { options: &["paper", "pantheon-2018-01", "pantheon", "mvfst"], default: "paper" },
+            unit: "",
+            doc: "the paper, the programs that Pantheon ran in January 2018 and later, or production code",
+        },
+        Parameter {
+            name: "delta",
+            kind: Kind::Number { default: 0.0, min: 0.0, max: 10.0 },
+            unit: "1/packets",
+            doc: "inverse of the packets that a flow keeps in the queue; 0 for the profile's own",
+        },
+        Parameter {
+            name: "switches_mode",
+            kind: Kind::Flag { default: true },
+            unit: "",
+            doc: "compete with flows that fill the queue, where the profile does",
+        },
+    ],
+    telemetry: &[
+        Quantity { name: "mode", unit: "", doc: "0 slow start, 1 default, 2 competitive" },
+        Quantity { name: "delta", unit: "1/packets", doc: "inverse of the packets to keep in the queue" },
+        Quantity { name: "velocity", unit: "", doc: "how fast the window moves, in packets x delta per round trip" },
+        Quantity { name: "queueing_delay", unit: "ms", doc: "queueing delay that the target is computed from" },
+    ],
+};
+
+/// The smallest window of all profiles, packets (`max(2.0, _the_window)`; mvfst `minCwndInMss`).
+const LEAST_WINDOW: f64 = 2.0;
+/// Slow start without a queue would go on for ever.
+const MOST_WINDOW: f64 = 1_048_576.0;
+
+/// Makes one for a flow that starts.
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let Setup { packet_size, parameters, .. } = setup;
+    let delta = |own: f64| Some(parameters.number("delta")).filter(|delta| *delta > 0.0).unwrap_or(own);
+    let switches_mode = parameters.flag("switches_mode");
+    match parameters.text("profile") {
+        "pantheon-2018-01" => Box::new(generic_cc::GenericCc::january_2018(packet_size, delta(1.0))),
+        "pantheon" => Box::new(generic_cc::GenericCc::later(packet_size, delta(0.1), switches_mode)),
+        "mvfst" => Box::new(mvfst::Mvfst::new(packet_size, delta(0.05))),
+        _ => Box::new(paper::Paper::new(packet_size, delta(0.5), switches_mode)),
+    }
+}
+
+/// The rate at which so many packets leave in so much time; never zero.
+fn pace(packet_size: Bytes, packets: f64, time: Duration) -> Option<Rate> {
+    let rate = packet_size.count() as f64 * 8.0 * packets / time.as_secs_f64();
+    rate.is_finite().then(|| Rate::from_bits_per_second((rate as u64).max(1)))
+}
+
+/// What all profiles show.
+struct Shown {
+    is_slow_start: bool,
+    is_competitive: bool,
+    delta: f64,
+    velocity: f64,
+    queueing: Duration,
+}
+
+impl Shown {
+    fn report(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let mode = if self.is_slow_start { 0.0 } else { 1.0 + f64::from(u8::from(self.is_competitive)) };
+        report("mode", mode);
+        report("delta", self.delta);
+        report("velocity", self.velocity);
+        report("queueing_delay", self.queueing.as_secs_f64() * 1e3);
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use crate::scheme::{Ack, window};
+    use crate::units::{Duration, Instant};
+
+    pub(super) fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// An ack at `millis` of one packet that took `rtt_ms`, the `n`th of a flow with 100 packets in flight.
+    pub(super) fn ack(millis: u64, rtt_ms: u64, n: u64) -> Ack<'static> {
+        let rtt = Duration::from_millis(rtt_ms);
+        let first_unacked = n + 1;
+        Ack {
+            now: at(millis),
+            rtt: Some(rtt),
+            srtt: rtt,
+            min_rtt: rtt,
+            first_unacked,
+            next_sequence: first_unacked + 100,
+            ..window::ack(1)
+        }
+    }
+}

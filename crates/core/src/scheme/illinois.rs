@@ -1,0 +1,321 @@
+//! Illinois: additive increase and multiplicative decrease whose amounts follow the delay.
+//!
+//! **What it is.** While the queue is short the window grows by up to ten packets per round trip and a loss costs an
+//! eighth of it; near the longest delay ever seen it grows by 0.3 and a loss costs half.
+//!
+//! **Source.** Liu, Başar and Srikant, "TCP-Illinois", 2006; Linux `net/ipv4/tcp_illinois.c`, whose function names and
+//! integer arithmetic are kept.
+//!
+//! **Parameters.** `win_thresh` and `theta`, those of the kernel module.
+//!
+//! **Deviations.** None from Linux; as there, the longest delay never ages, and the rounds of low delay that let the
+//! increase return to ten need not follow one another.
+//!
+//! **How it is validated.** Both curves, the patience before full growth, growth and timeouts here; utilisation and
+//! recovery in the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
+
+use super::window::{Window, WindowAlgorithm, WindowBased};
+use super::{Ack, Scheme, Setup};
+use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::units::{Duration, Instant};
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "illinois",
+    title: "TCP Illinois",
+    source: "Liu, Başar and Srikant 2006; Linux net/ipv4/tcp_illinois.c",
+    parameters: &[
+        Parameter {
+            name: "win_thresh",
+            kind: Kind::Number { default: 15.0, min: 0.0, max: 1_000_000.0 },
+            unit: "packets",
+            doc: "smaller windows grow and fall as Reno's",
+        },
+        Parameter {
+            name: "theta",
+            kind: Kind::Number { default: 5.0, min: 1.0, max: 100.0 },
+            unit: "round trips",
+            doc: "how many of low delay bring the full growth back",
+        },
+    ],
+    telemetry: &[
+        Quantity { name: "alpha", unit: "packets", doc: "growth per round trip" },
+        Quantity { name: "beta", unit: "", doc: "share of the window that a loss costs" },
+        Quantity { name: "average_delay", unit: "ms", doc: "queueing delay, mean of the last round trip" },
+        Quantity { name: "max_delay", unit: "ms", doc: "longest queueing delay ever seen" },
+    ],
+};
+
+/// Growth per round trip: 1, 0.3 and 10 packets in units of 1/128.
+const ALPHA_SCALE: u32 = 128;
+const ALPHA_MIN: u32 = 3 * ALPHA_SCALE / 10;
+const ALPHA_MAX: u32 = 10 * ALPHA_SCALE;
+/// What a loss costs: an eighth or half of the window, in units of 1/64.
+const BETA_SCALE: u32 = 64;
+const BETA_MIN: u32 = BETA_SCALE / 8;
+const BETA_MAX: u32 = BETA_SCALE / 2;
+/// Longest round trip that is believed, microseconds (`RTT_MAX`).
+const MAX_RTT: u64 = (u32::MAX / ALPHA_MAX) as u64;
+
+/// Makes one for a flow that starts.
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let number = |name| setup.parameters.number(name) as u32;
+    Box::new(WindowBased::new(Illinois::new(number("win_thresh"), number("theta"))))
+}
+
+/// Round trips of one window, microseconds.
+#[derive(Debug, Default)]
+struct Round {
+    sum: u64,
+    samples: u64,
+}
+
+#[derive(Debug)]
+struct Illinois {
+    min_window: u32,
+    patience: u32,
+    round: Round,
+    /// A round ends when this segment is acknowledged; `None` after a timeout, until the next ack says what is new.
+    round_end: Option<u64>,
+    /// Round trips, microseconds.
+    shortest: u64,
+    longest: u64,
+    average_delay: u64,
+    alpha: u32,
+    beta: u32,
+    /// Segments that the current ack covers, and the first that it does not.
+    acked: u32,
+    first_unacked: u64,
+    /// The delay has been more than low since alpha was last at its most (`rtt_above`).
+    has_been_above: bool,
+    low_rounds: u32,
+}
+
+impl Illinois {
+    fn new(min_window: u32, patience: u32) -> Self {
+        Self {
+            min_window,
+            patience,
+            round: Round::default(),
+            round_end: Some(0),
+            shortest: u64::MAX,
+            longest: 0,
+            average_delay: 0,
+            alpha: ALPHA_MAX,
+            beta: BETA_MAX,
+            acked: 0,
+            first_unacked: 0,
+            has_been_above: false,
+            low_rounds: 0,
+        }
+    }
+
+    /// Growth at this average and this longest queueing delay (`alpha`).
+    fn growth_at(&mut self, average: u64, longest: u64) -> u32 {
+        let low = longest / 100;
+        if average <= low {
+            if self.has_been_above {
+                self.low_rounds += 1;
+                if self.low_rounds < self.patience {
+                    return self.alpha;
+                }
+            }
+            (self.low_rounds, self.has_been_above) = (0, false);
+            return ALPHA_MAX;
+        }
+        self.has_been_above = true;
+        let (longest, average) = (longest - low, average - low);
+        let rise = average * u64::from(ALPHA_MAX - ALPHA_MIN) / u64::from(ALPHA_MIN);
+        (longest * u64::from(ALPHA_MAX) / (longest + rise)) as u32
+    }
+
+    /// `update_params`, and a new round.
+    fn end_round(&mut self, cwnd: u32, next_sequence: u64) {
+        let round = std::mem::take(&mut self.round);
+        self.round_end = Some(next_sequence);
+        if cwnd < self.min_window {
+            (self.alpha, self.beta) = (ALPHA_SCALE, BETA_MAX);
+        } else if let Some(average) = round.sum.checked_div(round.samples) {
+            self.average_delay = average - self.shortest;
+            let longest = self.longest - self.shortest;
+            self.alpha = self.growth_at(self.average_delay, longest);
+            self.beta = cost_at(self.average_delay, longest);
+        }
+    }
+}
+
+/// What a loss costs at this average and this longest queueing delay (`beta`).
+fn cost_at(average: u64, longest: u64) -> u32 {
+    let (low, high) = (longest / 10, 8 * longest / 10);
+    if average <= low {
+        BETA_MIN
+    } else if average >= high || high <= low {
+        BETA_MAX
+    } else {
+        let (min, max) = (u64::from(BETA_MIN), u64::from(BETA_MAX));
+        ((min * high + (max - min) * average - max * low) / (high - low)) as u32
+    }
+}
+
+impl WindowAlgorithm for Illinois {
+    /// `tcp_illinois_ssthresh`.
+    fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
+        let cost = u64::from(window.cwnd) * u64::from(self.beta) / u64::from(BETA_SCALE);
+        (window.cwnd - cost as u32).max(2)
+    }
+
+    /// `tcp_illinois_cong_avoid`.
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        if self.round_end.is_some_and(|end| ack.first_unacked > end) {
+            self.end_round(window.cwnd, ack.next_sequence);
+        }
+        if !window.is_limiting(ack) {
+            return;
+        }
+        if window.is_in_slow_start() {
+            window.slow_start(ack.newly_delivered);
+        } else {
+            window.grow_by(self.alpha, ALPHA_SCALE, self.acked);
+        }
+    }
+
+    /// `tcp_illinois_acked`.
+    fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
+        self.acked = (ack.first_unacked - self.first_unacked) as u32;
+        self.first_unacked = ack.first_unacked;
+        self.round_end.get_or_insert(ack.next_sequence);
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.as_micros().min(MAX_RTT);
+            self.shortest = self.shortest.min(rtt);
+            self.longest = self.longest.max(rtt);
+            self.round.samples += 1;
+            self.round.sum += rtt;
+        }
+    }
+
+    /// `tcp_illinois_state`.
+    fn on_timeout(&mut self) {
+        (self.alpha, self.beta) = (ALPHA_SCALE, BETA_MAX);
+        (self.low_rounds, self.has_been_above) = (0, false);
+        (self.round, self.round_end) = (Round::default(), None);
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let millis = |micros| Duration::from_micros(micros).as_secs_f64() * 1e3;
+        report("alpha", f64::from(self.alpha) / f64::from(ALPHA_SCALE));
+        report("beta", f64::from(self.beta) / f64::from(BETA_SCALE));
+        report("average_delay", millis(self.average_delay));
+        report("max_delay", millis(self.longest.saturating_sub(self.shortest)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::window::ack;
+
+    /// Queueing delays of up to 100 ms above 50 ms have been seen.
+    fn informed() -> Illinois {
+        let mut illinois = Illinois::new(15, 5);
+        (illinois.shortest, illinois.longest) = (50_000, 150_000);
+        illinois
+    }
+
+    fn window(cwnd: u32, ssthresh: u32) -> Window {
+        let mut window = Window::initial();
+        (window.cwnd, window.ssthresh) = (cwnd, ssthresh);
+        window
+    }
+
+    /// A round in which every packet of a window waited for so long.
+    fn round(illinois: &mut Illinois, window: &mut Window, delay_ms: u64) {
+        let end = illinois.round_end.expect("a round is under way");
+        let rtt = Some(Duration::from_millis(50 + delay_ms));
+        let last = Ack { rtt, first_unacked: end + 1, next_sequence: end + 100, is_cwnd_limited: false, ..ack(1) };
+        illinois.on_ack(window, &last);
+        illinois.grow(window, &last);
+    }
+
+    #[test]
+    fn growth_falls_from_ten_to_a_third_along_the_curve_of_the_paper() {
+        // alpha = k1 / (k2 + da) with 10 packets at a hundredth of the longest delay and 0.3 at all of it.
+        for (delay_ms, alpha) in [(2, 7.5), (10, 2.52), (50, 0.586), (100, 0.2969)] {
+            let mut illinois = informed();
+            round(&mut illinois, &mut window(100, 50), delay_ms);
+            let found = f64::from(illinois.alpha) / f64::from(ALPHA_SCALE);
+            assert!((found - alpha).abs() < 0.02, "{delay_ms} ms: {found}");
+        }
+    }
+
+    #[test]
+    fn a_loss_costs_an_eighth_to_a_half() {
+        for (delay_ms, cwnd) in [(0, 88), (10, 88), (45, 69), (80, 50), (100, 50)] {
+            let (mut illinois, mut window) = (informed(), window(100, 50));
+            round(&mut illinois, &mut window, delay_ms);
+            assert_eq!(illinois.ssthresh_after_loss(&window, Instant::ZERO), cwnd, "{delay_ms} ms");
+        }
+    }
+
+    #[test]
+    fn full_growth_is_there_at_first_and_comes_back_with_the_fifth_round_of_low_delay() {
+        let (mut illinois, mut window) = (informed(), window(100, 50));
+        round(&mut illinois, &mut window, 0);
+        assert_eq!(illinois.alpha, ALPHA_MAX);
+        round(&mut illinois, &mut window, 50);
+        let slow = illinois.alpha;
+        for low in 1..5 {
+            round(&mut illinois, &mut window, 1);
+            assert_eq!(illinois.alpha, slow, "after {low} rounds");
+        }
+        round(&mut illinois, &mut window, 1);
+        assert_eq!(illinois.alpha, ALPHA_MAX);
+    }
+
+    #[test]
+    fn rounds_of_low_delay_need_not_follow_one_another() {
+        let (mut illinois, mut window) = (informed(), window(100, 50));
+        for delay_ms in [50, 0, 0, 0, 0, 50, 0] {
+            round(&mut illinois, &mut window, delay_ms);
+        }
+        assert_eq!(illinois.alpha, ALPHA_MAX);
+    }
+
+    #[test]
+    fn small_windows_are_renos() {
+        let (mut illinois, mut small) = (informed(), window(14, 10));
+        round(&mut illinois, &mut small, 0);
+        assert_eq!((illinois.alpha, illinois.beta), (ALPHA_SCALE, BETA_MAX));
+        assert_eq!(illinois.ssthresh_after_loss(&small, Instant::ZERO), 7);
+        assert_eq!(illinois.ssthresh_after_loss(&window(2, 2), Instant::ZERO), 2);
+    }
+
+    #[test]
+    fn the_window_grows_by_alpha_per_window_acknowledged() {
+        for (alpha, acks, cwnd) in [(ALPHA_MAX, 10, 101), (ALPHA_MAX, 9, 100), (ALPHA_MIN, 337, 101)] {
+            let (mut illinois, mut window) = (informed(), window(100, 50));
+            (illinois.alpha, illinois.round_end) = (alpha, Some(10_000));
+            for n in 1..=acks {
+                let ack = Ack { first_unacked: n, ..ack(1) };
+                illinois.on_ack(&mut window, &ack);
+                illinois.grow(&mut window, &ack);
+            }
+            assert_eq!(window.cwnd, cwnd, "{acks} acks at {alpha}/128");
+        }
+    }
+
+    #[test]
+    fn a_timeout_brings_reno_back_and_begins_a_round_with_the_next_ack() {
+        let (mut illinois, mut window) = (informed(), window(100, 50));
+        illinois.on_timeout();
+        assert_eq!((illinois.alpha, illinois.beta), (ALPHA_SCALE, BETA_MAX));
+        illinois.on_ack(&mut window, &Ack { first_unacked: 5, next_sequence: 70, ..ack(1) });
+        assert_eq!(illinois.round_end, Some(70));
+    }
+
+    #[test]
+    fn round_trips_beyond_three_seconds_are_taken_for_that() {
+        let (mut illinois, mut window) = (informed(), window(100, 50));
+        illinois.on_ack(&mut window, &Ack { rtt: Some(Duration::from_secs(60)), ..ack(1) });
+        assert_eq!(illinois.longest, 3_355_443);
+    }
+}

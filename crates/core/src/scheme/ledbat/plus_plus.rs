@@ -1,0 +1,272 @@
+//! LEDBAT++: LEDBAT that yields to TCP on short paths, shares fairly with its like, and looks at the empty path.
+//!
+//! **What it is.** A sender for background traffic with a target of 60 ms of queue, measured in round trips. It grows
+//! like Reno but slower, the more so the shorter the path; above the target it shrinks in proportion to its window. From
+//! time to time it falls to two packets for two round trips, so that the queue drains and every flow sees the same base.
+//!
+//! **Source.** draft-irtf-iccrg-ledbat-plus-plus, sections 4.1 to 4.4; the constants were checked against an independent
+//! implementation, the text was not re-read (unverified in detail).
+//!
+//! **Parameters.** None.
+//!
+//! **Deviations.** As in the draft losses halve the window; they do so by the rules of TCP, with its undo. A base older
+//! than ten minutes is forgotten by the minute.
+//!
+//! **How it is validated.** Gain, decrease, slow start and slowdowns here; standing queue, utilisation and the fairness
+//! that LEDBAT lacks in the simulator's behaviour tests.
+
+use super::history::DelayHistory;
+use crate::info::{Info, Quantity};
+use crate::scheme::window::{Window, WindowAlgorithm, WindowBased};
+use crate::scheme::{Ack, Scheme, Setup};
+use crate::units::{Duration, Instant};
+
+/// Name, parameters and source.
+pub(in crate::scheme) const INFO: Info = Info {
+    name: "ledbat_plus_plus",
+    title: "LEDBAT++",
+    source: "draft-irtf-iccrg-ledbat-plus-plus",
+    parameters: &[],
+    telemetry: &[
+        Quantity { name: "gain", unit: "", doc: "growth per round trip, packets" },
+        Quantity { name: "queueing_delay", unit: "ms", doc: "round trip above the base" },
+        Quantity { name: "base_delay", unit: "ms", doc: "least round trip of the last minutes" },
+        Quantity { name: "is_slowdown", unit: "", doc: "1 from the fall to two packets until the old window is back" },
+    ],
+};
+
+/// Queueing delay to aim at (section 4.1).
+const TARGET: Duration = Duration::from_millis(60);
+/// The gain is one over twice the target in base delays, and no less than one over this (section 4.2).
+const MAX_GAIN_DIVISOR: u64 = 16;
+/// Minutes of base delay and samples of current delay (RFC 6817, section 2.5).
+const BASE_HISTORY: usize = 10;
+const CURRENT_FILTER: usize = 4;
+/// How far above the target the window shrinks by all of itself in a round trip (section 4.2, `Constant`).
+const DECREASE: f64 = 1.0;
+/// Smallest window, and that of a slowdown, packets (section 4.4).
+const MIN_CWND: u32 = 2;
+/// Round trips from slow start to the first slowdown, and of the rest in a slowdown (section 4.4).
+const FIRST_SLOWDOWN_ROUNDS: u64 = 2;
+const REST_ROUNDS: u64 = 2;
+/// The next slowdown begins so many durations of the last one after its end (section 4.4).
+const SLOWDOWN_SPACING: u64 = 9;
+
+/// Makes one for a flow that starts.
+pub(in crate::scheme) fn new(_setup: Setup) -> Box<dyn Scheme> {
+    Box::new(WindowBased::new(PlusPlus::new()))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Until the queue is three quarters of the target.
+    InitialSlowStart,
+    /// Until a slowdown begins.
+    Avoidance { slowdown: Instant },
+    /// Two packets until `until`.
+    Rest { began: Instant, until: Instant },
+    /// Slow start back to the threshold.
+    Return { began: Instant },
+}
+
+#[derive(Debug)]
+struct PlusPlus {
+    phase: Phase,
+    history: DelayHistory,
+    /// The window with its fraction.
+    exact: f64,
+}
+
+impl PlusPlus {
+    fn new() -> Self {
+        Self { phase: Phase::InitialSlowStart, history: DelayHistory::new(BASE_HISTORY, CURRENT_FILTER), exact: 0.0 }
+    }
+
+    /// Packets per round trip.
+    fn gain(&self) -> f64 {
+        let base = self.history.base().map_or(u64::MAX, |base| base.as_micros().max(1));
+        let divisor = (2 * TARGET.as_micros()).div_ceil(base).clamp(1, MAX_GAIN_DIVISOR);
+        1.0 / divisor as f64
+    }
+
+    /// Changes the window by so many packets; whole ones show.
+    fn change(&mut self, window: &mut Window, packets: f64) {
+        if self.exact as u32 != window.cwnd {
+            self.exact = f64::from(window.cwnd);
+        }
+        self.exact = (self.exact + packets).max(f64::from(MIN_CWND));
+        window.cwnd = self.exact as u32;
+    }
+
+    /// What a round trip with the present queue changes, packets.
+    fn change_per_round(&self, window: &Window) -> f64 {
+        let cwnd = f64::from(window.cwnd);
+        let excess = self.history.queueing().as_secs_f64() / TARGET.as_secs_f64() - 1.0;
+        if excess < 0.0 { self.gain() } else { (self.gain() - DECREASE * cwnd * excess).max(-cwnd / 2.0) }
+    }
+
+    fn slow_start(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        if window.is_limiting(ack) {
+            self.change(window, self.gain() * f64::from(ack.newly_delivered));
+            window.cwnd = window.cwnd.min(window.ssthresh);
+        }
+    }
+}
+
+impl WindowAlgorithm for PlusPlus {
+    fn ssthresh_after_loss(&mut self, window: &Window, now: Instant) -> u32 {
+        if self.phase == Phase::InitialSlowStart {
+            self.phase = Phase::Avoidance { slowdown: now };
+        }
+        (window.cwnd / 2).max(MIN_CWND)
+    }
+
+    fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
+        if let Some(rtt) = ack.rtt {
+            self.history.add(rtt, ack.now);
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        match self.phase {
+            Phase::InitialSlowStart => {
+                if self.history.queueing() > TARGET.scale(3, 4) {
+                    window.ssthresh = window.cwnd;
+                    self.phase = Phase::Avoidance { slowdown: ack.now + ack.srtt * FIRST_SLOWDOWN_ROUNDS };
+                } else {
+                    self.slow_start(window, ack);
+                }
+            }
+            Phase::Avoidance { slowdown } if ack.now >= slowdown => {
+                window.ssthresh = window.cwnd.max(MIN_CWND);
+                window.cwnd = MIN_CWND;
+                self.phase = Phase::Rest { began: ack.now, until: ack.now + ack.srtt * REST_ROUNDS };
+            }
+            // A timeout left the window below its threshold.
+            Phase::Avoidance { .. } if window.is_in_slow_start() => self.slow_start(window, ack),
+            Phase::Avoidance { .. } => {
+                let packets = self.change_per_round(window) * f64::from(ack.newly_delivered) / f64::from(window.cwnd);
+                if packets < 0.0 || window.is_limiting(ack) {
+                    self.change(window, packets);
+                    window.ssthresh = window.ssthresh.min(window.cwnd);
+                }
+            }
+            Phase::Rest { began, until } => {
+                if ack.now >= until {
+                    self.phase = Phase::Return { began };
+                }
+            }
+            Phase::Return { began } => {
+                self.slow_start(window, ack);
+                if !window.is_in_slow_start() {
+                    let spacing = ack.now.since(began) * SLOWDOWN_SPACING;
+                    self.phase = Phase::Avoidance { slowdown: ack.now + spacing };
+                }
+            }
+        }
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let millis = |delay: Duration| delay.as_secs_f64() * 1e3;
+        report("gain", self.gain());
+        report("queueing_delay", millis(self.history.queueing()));
+        if let Some(base) = self.history.base() {
+            report("base_delay", millis(base));
+        }
+        let is_slowdown = matches!(self.phase, Phase::Rest { .. } | Phase::Return { .. });
+        report("is_slowdown", f64::from(u8::from(is_slowdown)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::window;
+
+    const BASE_MS: u64 = 100;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn ack_at(millis: u64, queueing_ms: u64) -> Ack<'static> {
+        let rtt = Duration::from_millis(BASE_MS + queueing_ms);
+        Ack { now: at(millis), rtt: Some(rtt), srtt: Duration::from_millis(BASE_MS), ..window::ack(1) }
+    }
+
+    /// In congestion avoidance with 100 packets and this much queue.
+    fn avoiding(queueing_ms: u64) -> (PlusPlus, Window) {
+        let (mut plus_plus, mut window) = (PlusPlus::new(), Window::initial());
+        plus_plus.history.add(Duration::from_millis(BASE_MS), at(0));
+        for _ in 0..CURRENT_FILTER {
+            plus_plus.history.add(Duration::from_millis(BASE_MS + queueing_ms), at(0));
+        }
+        plus_plus.phase = Phase::Avoidance { slowdown: at(1_000_000) };
+        (window.cwnd, window.ssthresh) = (100, 100);
+        (plus_plus, window)
+    }
+
+    fn step(plus_plus: &mut PlusPlus, window: &mut Window, ack: &Ack<'_>) {
+        plus_plus.on_ack(window, ack);
+        plus_plus.grow(window, ack);
+    }
+
+    #[test]
+    fn the_gain_falls_with_the_path_down_to_a_sixteenth() {
+        for (base_ms, divisor) in [(500, 1), (120, 1), (119, 2), (60, 2), (40, 3), (10, 12), (7, 16), (1, 16)] {
+            let mut plus_plus = PlusPlus::new();
+            plus_plus.history.add(Duration::from_millis(base_ms), at(0));
+            assert!((plus_plus.gain() * f64::from(divisor) - 1.0).abs() < 1e-9, "{base_ms} ms: {}", plus_plus.gain());
+        }
+    }
+
+    #[test]
+    fn it_adds_the_gain_below_the_target_and_shrinks_in_proportion_above_by_half_at_most() {
+        // The base of 100 ms gives a gain of a half. Above: 0.5 - 100 x (q / 60 - 1).
+        for (queueing_ms, packets) in [(0, 0.5), (59, 0.5), (60, 0.5), (66, -9.5), (120, -50.0), (600, -50.0)] {
+            let (plus_plus, window) = avoiding(queueing_ms);
+            let change = plus_plus.change_per_round(&window);
+            assert!((change - packets).abs() < 1e-9, "{queueing_ms} ms: {change}");
+        }
+        let (mut plus_plus, mut window) = avoiding(66);
+        (0..100).for_each(|_| step(&mut plus_plus, &mut window, &ack_at(1, 66)));
+        assert!((89..=92).contains(&window.cwnd), "{}", window.cwnd);
+    }
+
+    #[test]
+    fn slow_start_grows_by_the_gain_and_ends_at_45_milliseconds() {
+        let (mut plus_plus, mut window) = (PlusPlus::new(), Window::initial());
+        (0..10).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(n, 0)));
+        assert_eq!(window.cwnd, 15);
+        (0..4).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(100 + n, 45)));
+        assert_eq!(plus_plus.phase, Phase::InitialSlowStart);
+        (0..4).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(200 + n, 46)));
+        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: at(403) });
+        assert_eq!(window.ssthresh, window.cwnd);
+    }
+
+    #[test]
+    fn a_slowdown_rests_for_two_rounds_returns_and_takes_a_tenth_of_the_time() {
+        let (mut plus_plus, mut window) = avoiding(0);
+        plus_plus.phase = Phase::Avoidance { slowdown: at(1_000) };
+        step(&mut plus_plus, &mut window, &ack_at(1_000, 0));
+        assert_eq!((window.cwnd, window.ssthresh), (2, 100));
+        step(&mut plus_plus, &mut window, &ack_at(1_199, 0));
+        assert_eq!(plus_plus.phase, Phase::Rest { began: at(1_000), until: at(1_200) });
+        step(&mut plus_plus, &mut window, &ack_at(1_200, 0));
+        for n in 0..196 {
+            step(&mut plus_plus, &mut window, &ack_at(1_300 + n, 0));
+        }
+        assert_eq!(window.cwnd, 100, "half a packet for each of 196 acks");
+        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: at(1_495 + 9 * 495) });
+    }
+
+    #[test]
+    fn a_loss_halves_and_ends_the_initial_slow_start() {
+        let mut plus_plus = PlusPlus::new();
+        let mut window = Window::initial();
+        window.cwnd = 40;
+        assert_eq!(plus_plus.ssthresh_after_loss(&window, at(5)), 20);
+        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: at(5) });
+    }
+}

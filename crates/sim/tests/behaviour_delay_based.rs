@@ -1,0 +1,188 @@
+//! How Copa, LEDBAT++ and Koho behave on a path. Where a number is not plainly the scheme's own arithmetic, the figure
+//! that it is to meet stands beside it.
+
+mod common;
+
+use common::{Dumbbell, Run, bulk, mean_after};
+use serde_json::{Value, json};
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+
+fn copa(parameters: &Value, start_s: f64) -> Value {
+    json!({"scheme": "copa", "parameters": parameters, "start_ns": (start_s * 1e9) as u64})
+}
+
+/// 12 Mbit/s, which is a thousand packets per second, 50 ms, a buffer of a second.
+fn deep(flows: &[Value]) -> Dumbbell {
+    Dumbbell { rate_bps: 12_000_000, one_way_ms: 25.0, queue_packets: 1_000, ..Dumbbell::new(flows) }
+}
+
+fn shares_after(from_s: f64, run: &Run, path: &Dumbbell) -> Vec<f64> {
+    let capacity = path.rate_bps as f64 / 8.0 * (path.seconds - from_s);
+    (1..=path.flows.len()).map(|flow| run.received(flow as u32, from_s, f64::INFINITY) / capacity).collect()
+}
+
+fn queue_p95(run: &Run, from_s: f64) -> f64 {
+    let mut late: Vec<_> = run.queue().iter().filter(|(time, _)| *time >= from_s).map(|(_, value)| *value).collect();
+    late.sort_by(f64::total_cmp);
+    late[late.len() * 95 / 100]
+}
+
+/// 1 if all are equal.
+fn jain_index(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    sum * sum / (shares.len() as f64 * shares.iter().map(|share| share * share).sum::<f64>())
+}
+
+/// The figures of an independent implementation on this path stand beside ours.
+#[test]
+fn one_copa_flow_fills_the_link_with_a_few_packets_in_the_queue() {
+    let cases = [
+        // Constant delta: 100 %, 2.8 packets, 6 at the 95th percentile.
+        (json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}), 0.98, 1.8..3.8, 5.0..=8.0),
+        // 86 %, 12.5 packets, 36: the window swings so far that the queue runs empty.
+        (json!({"profile": "pantheon"}), 0.82, 8.0..16.0, 30.0..=42.0),
+        // 99.6 %, 1.1 packets.
+        (json!({"profile": "pantheon-2018-01"}), 0.98, 0.8..1.6, 2.0..=4.0),
+        // The paper: 1/delta on target, 1.25/delta on average.
+        (json!({"profile": "paper"}), 0.98, 2.0..3.3, 3.0..=7.0),
+        (json!({"profile": "mvfst"}), 0.98, 20.0..36.0, 30.0..=60.0),
+    ];
+    for (parameters, utilisation, mean, p95) in cases {
+        for seed in SEEDS {
+            let path = Dumbbell { seed, seconds: 30.0, ..deep(&[copa(&parameters, 0.0)]) };
+            let run = path.run();
+            let share = shares_after(10.0, &run, &path)[0];
+            let queue = mean_after(10.0, &run.queue());
+            assert!(share >= utilisation, "{parameters}, seed {seed}: {share}");
+            assert!(mean.contains(&queue), "{parameters}, seed {seed}: {queue} packets");
+            assert!(p95.contains(&queue_p95(&run, 10.0)), "{parameters}, seed {seed}: {}", queue_p95(&run, 10.0));
+        }
+    }
+}
+
+#[test]
+fn three_copa_flows_share_equally_with_one_over_delta_packets_each() {
+    let cases = [
+        // 31/36/28 % and 8 packets.
+        (json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}), 6.0..10.0),
+        // 33 % each and 3.2 packets.
+        (json!({"profile": "pantheon-2018-01"}), 2.5..4.2),
+        (json!({"profile": "paper", "switches_mode": false}), 5.0..8.4),
+        (json!({"profile": "mvfst"}), 60.0..150.0),
+    ];
+    for (parameters, queue) in cases {
+        for seed in SEEDS {
+            let flows = [0.0, 5.0, 10.0].map(|start| copa(&parameters, start));
+            let path = Dumbbell { seed, ..deep(&flows) };
+            let run = path.run();
+            let shares = shares_after(20.0, &run, &path);
+            assert!(jain_index(&shares) > 0.98, "{parameters}, seed {seed}: {shares:?}");
+            assert!(shares.iter().sum::<f64>() > 0.94, "{parameters}, seed {seed}: {shares:?}");
+            let mean = mean_after(20.0, &run.queue());
+            assert!(queue.contains(&mean), "{parameters}, seed {seed}: {mean} packets");
+        }
+    }
+}
+
+#[test]
+fn copa_flows_that_switch_modes_take_each_other_for_senders_that_fill_the_queue() {
+    for seed in SEEDS {
+        let flows = [0.0, 5.0, 10.0].map(|start| copa(&json!({"profile": "pantheon"}), start));
+        let run = Dumbbell { seed, ..deep(&flows) }.run();
+        // About 420 ms, which is as many packets here, in an independent implementation.
+        let queue = mean_after(20.0, &run.queue());
+        assert!((250.0..700.0).contains(&queue), "seed {seed}: {queue} packets");
+    }
+}
+
+#[test]
+fn five_percent_of_random_loss_costs_copa_little_more_than_what_is_lost() {
+    let constant = json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false});
+    for (parameters, least) in [
+        (json!({}), 0.93),
+        (json!({"profile": "pantheon-2018-01"}), 0.93),
+        (json!({"profile": "mvfst"}), 0.93),
+        (constant, 0.87),
+    ] {
+        for seed in SEEDS {
+            let path = Dumbbell { seed, loss: 0.05, seconds: 30.0, ..deep(&[copa(&parameters, 0.0)]) };
+            let share = shares_after(10.0, &path.run(), &path)[0];
+            assert!(share > least, "{parameters}, seed {seed}: {share} of 0.95");
+        }
+    }
+}
+
+#[test]
+fn copa_holds_its_own_against_cubic_only_in_the_competitive_mode() {
+    for (profile, queue_packets, seed) in
+        [("paper", 50, 1), ("paper", 100, 2), ("pantheon", 50, 3), ("pantheon", 100, 4)]
+    {
+        let share = |switches_mode: bool| {
+            let parameters = json!({"profile": profile, "delta": 0.5, "switches_mode": switches_mode});
+            let path = Dumbbell { seed, queue_packets, ..deep(&[copa(&parameters, 0.0), bulk("cubic", 1.0)]) };
+            shares_after(20.0, &path.run(), &path)[0]
+        };
+        // Within a factor of two of half the link, by the paper.
+        assert!((0.25..0.75).contains(&share(true)), "{profile}, {queue_packets} packets: {}", share(true));
+        assert!(share(false) < 0.15, "{profile}, {queue_packets} packets: {}", share(false));
+    }
+}
+
+#[test]
+fn koho_aims_at_a_share_of_the_shortest_round_trip_and_ends_at_a_hundred_packets() {
+    for seed in SEEDS {
+        // 50 ms of round trip: 11.25 ms of queue are allowed, in whole milliseconds.
+        let path = Dumbbell { seed, ..deep(&[bulk("koho_cc", 0.0)]) };
+        let run = path.run();
+        let queue = mean_after(10.0, &run.queue());
+        assert!((10.0..14.0).contains(&queue), "seed {seed}: {queue} ms");
+        assert!(shares_after(10.0, &run, &path)[0] > 0.97);
+        let wide = Dumbbell { seed, rate_bps: 100_000_000, ..deep(&[bulk("koho_cc", 0.0)]) };
+        let rate = shares_after(10.0, &wide.run(), &wide)[0];
+        assert!((rate / (100.0 * 12_000.0 / 0.050_12 / 100e6) - 1.0).abs() < 0.01, "seed {seed}: {rate}");
+    }
+}
+
+#[test]
+fn calibrated_koho_aims_at_five_and_a_half_milliseconds_of_queue() {
+    for (rate_bps, seed) in [(12_000_000, 1), (12_000_000, 2), (100_000_000, 3)] {
+        let path = Dumbbell { seed, rate_bps, ..deep(&[bulk("calibrated_koho", 0.0)]) };
+        let run = path.run();
+        let queue = mean_after(10.0, &run.queue()) * 12e6 / rate_bps as f64;
+        assert!((4.5..7.5).contains(&queue), "{rate_bps} bit/s: {queue} ms");
+        assert!(shares_after(10.0, &run, &path)[0] > 0.97, "{rate_bps} bit/s");
+    }
+}
+
+#[test]
+fn ledbat_plus_plus_holds_less_than_60_ms_and_fills_the_link() {
+    for seed in SEEDS {
+        let path = Dumbbell { seed, seconds: 90.0, ..deep(&[bulk("ledbat_plus_plus", 0.0)]) };
+        let run = path.run();
+        let (queue, share) = (mean_after(20.0, &run.queue()), shares_after(20.0, &run, &path)[0]);
+        assert!(queue < 62.0, "seed {seed}: {queue} ms");
+        assert!(share > 0.9, "seed {seed}: {share}, slowdowns may cost a tenth");
+    }
+}
+
+#[test]
+fn two_ledbat_plus_plus_flows_share_where_ledbat_starves_the_first() {
+    for seed in SEEDS {
+        let flows = [bulk("ledbat_plus_plus", 0.0), bulk("ledbat_plus_plus", 10.0)];
+        let path = Dumbbell { seed, seconds: 180.0, ..deep(&flows) };
+        let run = path.run();
+        let shares = shares_after(60.0, &run, &path);
+        assert!(jain_index(&shares) > 0.9, "seed {seed}: {shares:?}");
+    }
+}
+
+#[test]
+fn ledbat_plus_plus_yields_to_cubic() {
+    for seed in SEEDS {
+        let flows = [bulk("ledbat_plus_plus", 0.0), bulk("cubic", 20.0)];
+        let path = Dumbbell { seed, queue_packets: 200, seconds: 90.0, ..deep(&flows) };
+        let share = shares_after(35.0, &path.run(), &path)[0];
+        assert!(share < 0.1, "seed {seed}: {share}");
+    }
+}
