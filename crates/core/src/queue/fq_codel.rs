@@ -11,7 +11,8 @@
 //! **Deviations.** As under Linux' htb, the link never asks an empty queue for a packet, so that the last line stays on its
 //! list until the next packet comes. The memory of a packet is its size and 804 bytes, about what it is in Linux.
 //!
-//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
+//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
+//! a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
 
 use serde::Deserialize;
 

@@ -15,7 +15,8 @@
 //! that are equally long the first in turn loses packets. The memory of a packet is its size and 804 bytes, about what it
 //! is in Linux. No filter of acks.
 //!
-//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
+//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
+//! a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
 
 mod cobalt;
 mod lists;
