@@ -10,7 +10,7 @@ use crate::packet::FlowId;
 use crate::random::RandomStream;
 use crate::scheme::{self, ParameterError, Parameters, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
-use crate::transport::stream::{EcnMode, Pacing, Receiver, Sender, StreamConfig};
+use crate::transport::stream::{AckMode, EcnMode, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
@@ -114,6 +114,9 @@ pub struct FlowConfig {
     /// Pacing of schemes without a rate.
     #[serde(default)]
     pub pacing: Pacing,
+    /// When the receiver acknowledges.
+    #[serde(default)]
+    pub acks: AckMode,
     /// Packets that the pacer releases back to back.
     #[serde(default = "default_burst")]
     pub burst_packets: u32,
@@ -297,6 +300,7 @@ impl FlowConfig {
             receive_window: self.receive_window_bytes.map(Bytes::new),
             ecn: self.ecn,
             pacing: self.pacing,
+            acks: self.acks,
             burst_packets: self.burst_packets,
             send_jitter: Duration::from_nanos(self.send_jitter_ns),
         }

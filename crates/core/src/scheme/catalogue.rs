@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ParameterError, Parameters, Scheme, Setup, Value, bbr, cubic, ledbat, reno, vegas};
+use super::{ParameterError, Parameters, Scheme, Setup, Value, bbr, cubic, ledbat, quic_bbr, quic_cubic, reno, vegas};
 use crate::info::Info;
 
 /// A scheme: what it says of itself, and how to make one.
@@ -19,6 +19,8 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, new: bbr::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },
+    SchemeEntry { info: quic_bbr::INFO, new: quic_bbr::new },
+    SchemeEntry { info: quic_cubic::INFO, new: quic_cubic::new },
     SchemeEntry { info: reno::INFO, new: reno::new },
     SchemeEntry { info: vegas::INFO, new: vegas::new },
 ];

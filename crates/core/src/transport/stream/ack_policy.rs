@@ -4,6 +4,7 @@
 //! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. While Linux widens the receive window, at
 //! the beginning of a connection, it acknowledges every segment (`tcp_grow_window`).
 
+use super::AckMode;
 use crate::units::{Duration, Instant};
 
 /// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
@@ -45,6 +46,7 @@ pub(super) enum Arrival {
 /// Decides when an ack leaves.
 #[derive(Clone, Debug)]
 pub(super) struct AckPolicy {
+    mode: AckMode,
     /// Segments still to be acknowledged one by one.
     quick: u32,
     /// Segments for which the receive window still grows.
@@ -63,8 +65,9 @@ pub(super) struct AckPolicy {
 
 impl AckPolicy {
     /// The policy of a receiver whose window grows with this many segments.
-    pub(super) fn new(growing: u32) -> Self {
+    pub(super) fn new(growing: u32, mode: AckMode) -> Self {
         Self {
+            mode,
             quick: 0,
             growing,
             delay: Duration::ZERO,
@@ -91,6 +94,10 @@ impl AckPolicy {
 
     /// A segment arrived; `is_marked` if it carries a CE mark that starts an echo.
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_marked: bool, now: Instant) {
+        if self.mode == AckMode::Each {
+            self.is_due = true;
+            return;
+        }
         if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::ClosesHole) {
             self.adapt_delay(now);
         }
@@ -206,7 +213,7 @@ mod tests {
 
     /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
     fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
-        let mut policy = AckPolicy::new(0);
+        let mut policy = AckPolicy::new(0, AckMode::Delayed);
         (0..count)
             .map(|n| {
                 policy.on_arrival(arrival, false, at(n * spacing));
@@ -228,7 +235,7 @@ mod tests {
 
     #[test]
     fn every_segment_is_acknowledged_while_the_window_grows() {
-        let mut policy = AckPolicy::new(100);
+        let mut policy = AckPolicy::new(100, AckMode::Delayed);
         for n in 0..130 {
             policy.on_arrival(Arrival::InOrder, false, at(n));
             let is_due = policy.is_ack_due(at(n));
@@ -241,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
-        let mut policy = AckPolicy::new(0);
+        let mut policy = AckPolicy::new(0, AckMode::Delayed);
         for n in 0..17 {
             policy.on_arrival(Arrival::InOrder, false, at(n));
             if policy.is_ack_due(at(n)) {
@@ -259,6 +266,18 @@ mod tests {
         assert_eq!(acks[..4], [true, true, true, false]);
         assert_eq!(acks.iter().filter(|is_acked| **is_acked).count(), 4);
         assert!(acks[46], "the 44th compressed ack leaves");
+    }
+
+    #[test]
+    fn every_packet_can_be_acknowledged_at_once() {
+        let mut policy = AckPolicy::new(0, AckMode::Each);
+        for n in 0..100 {
+            let arrival = if n % 3 == 0 { Arrival::OutOfOrder } else { Arrival::InOrder };
+            policy.on_arrival(arrival, false, at(n));
+            assert!(policy.is_ack_due(at(n)), "{n}");
+            policy.on_ack_sent();
+        }
+        assert_eq!(policy.next_wakeup(), None);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Receiver {
         Self {
             flow,
             config,
-            policy: AckPolicy::new(growing_segments(&config)),
+            policy: AckPolicy::new(growing_segments(&config), config.acks),
             next: 0,
             out_of_order: RangeSet::default(),
             recent: [None; RECENT],
