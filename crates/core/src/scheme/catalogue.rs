@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{ParameterError, Parameters, Scheme, Setup, Value, bbr, cubic, ledbat, quic_bbr, quic_cubic, reno, vegas};
+use super::{
+    ParameterError, Parameters, Scheme, Setup, Value, bbr, bbr3, cubic, ledbat, quic_bbr, quic_cubic, reno, vegas,
+};
 use crate::info::Info;
 
 /// A scheme: what it says of itself, and how to make one.
@@ -17,6 +19,7 @@ pub struct SchemeEntry {
 /// Every scheme there is.
 pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, new: bbr::new },
+    SchemeEntry { info: bbr3::INFO, new: bbr3::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },
     SchemeEntry { info: quic_bbr::INFO, new: quic_bbr::new },

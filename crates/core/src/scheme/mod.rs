@@ -5,6 +5,7 @@
 //! line by line, and carry enough for schemes that come from elsewhere.
 
 mod bbr;
+mod bbr3;
 mod catalogue;
 mod cubic;
 mod event;
