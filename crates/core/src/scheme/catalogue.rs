@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ParameterError, Parameters, Scheme, Setup, Value, bbr, bbr3, cubic, ledbat, quic_bbr, quic_cubic, reno, vegas,
+    ParameterError, Parameters, Scheme, Setup, Value, bbr, bbr3, cubic, ledbat, pcc, quic_bbr, quic_cubic, reno, vegas,
 };
 use crate::info::Info;
 
@@ -22,9 +22,12 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr3::INFO, new: bbr3::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },
+    SchemeEntry { info: pcc::allegro::INFO, new: pcc::allegro::new },
+    SchemeEntry { info: pcc::experimental::INFO, new: pcc::experimental::new },
     SchemeEntry { info: quic_bbr::INFO, new: quic_bbr::new },
     SchemeEntry { info: quic_cubic::INFO, new: quic_cubic::new },
     SchemeEntry { info: reno::INFO, new: reno::new },
+    SchemeEntry { info: pcc::vivace::INFO, new: pcc::vivace::new },
     SchemeEntry { info: vegas::INFO, new: vegas::new },
 ];
 

@@ -13,6 +13,7 @@ pub mod hystart;
 pub mod hystart_plus_plus;
 mod ledbat;
 mod parameters;
+mod pcc;
 pub mod prr;
 mod quic;
 mod quic_bbr;
