@@ -11,7 +11,7 @@ use crate::queue::Place;
 use crate::random::RandomStream;
 use crate::scheme::{self, ParameterError, Parameters, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
-use crate::transport::stream::{EcnMode, Pacing, Receiver, Sender, StreamConfig};
+use crate::transport::stream::{AckMode, EcnMode, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
@@ -115,6 +115,9 @@ pub struct FlowConfig {
     /// Pacing of schemes without a rate.
     #[serde(default)]
     pub pacing: Pacing,
+    /// When the receiver acknowledges.
+    #[serde(default)]
+    pub acks: AckMode,
     /// Packets that the pacer releases back to back.
     #[serde(default = "default_burst")]
     pub burst_packets: u32,
@@ -312,6 +315,7 @@ impl FlowConfig {
             receive_window: self.receive_window_bytes.map(Bytes::new),
             ecn: self.ecn,
             pacing: self.pacing,
+            acks: self.acks,
             burst_packets: self.burst_packets,
             send_jitter: Duration::from_nanos(self.send_jitter_ns),
             ..StreamConfig::DEFAULT

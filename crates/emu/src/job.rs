@@ -2,6 +2,7 @@
 
 use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
 use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
+use bakeoff_core::transport::stream::AckMode;
 use serde_json::{Map, Value};
 
 use crate::layout::Way;
@@ -146,6 +147,8 @@ fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
         Some(("send_jitter", "real senders have no such setting; leave it out"))
     } else if flow.burst_packets > 1 && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("burst", "the kernel paces in bursts of its own; leave it out"))
+    } else if flow.acks != AckMode::Delayed && flow.scheme.starts_with(KERNEL_PREFIX) {
+        Some(("acks", "the kernel decides when it acknowledges; leave it out"))
     } else {
         None
     }
@@ -175,12 +178,16 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_for_our_own_schemes() {
+    fn bursts_and_the_way_to_acknowledge_are_for_our_own_schemes() {
         let hop = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "fifo"}"#);
         let with_burst = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "burst_packets": 4"#);
         let error = Job::from_json(&with_burst).unwrap_err();
         assert_eq!(error.to_string(), "flow.1.burst: the kernel paces in bursts of its own; leave it out");
         assert!(Job::from_json(&with_burst.replace("kernel:reno", "own:reno")).is_ok());
+        let with_acks = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "acks": "each""#);
+        let error = Job::from_json(&with_acks).unwrap_err();
+        assert_eq!(error.to_string(), "flow.1.acks: the kernel decides when it acknowledges; leave it out");
+        assert!(Job::from_json(&with_acks.replace("kernel:reno", "own:reno")).is_ok());
     }
 
     #[test]

@@ -73,6 +73,9 @@ class Flow(Model):
     pacing: Literal["auto", "internal"] = Field(
         "auto", description="auto: schemes with a rate of their own are paced; internal: all others too, as in Linux"
     )
+    acks: Literal["delayed", "each"] = Field(
+        "delayed", description="when the receiver acknowledges; delayed: as Linux does, each: every packet at once"
+    )
     burst: Packets = default(1, "1pkt", "packets that the pacer releases back to back")
     ecn: Literal["off", "classic"] = Field("off", description="explicit congestion notification")
     send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")

@@ -238,6 +238,7 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
         "pacing": flow.pacing,
         "burst_packets": flow.burst,
         "ecn": flow.ecn,
+        "acks": flow.acks,
         "send_jitter_ns": flow.send_jitter,
     }
 

@@ -168,17 +168,16 @@ def _mean(values: dict[int, float]) -> float | None:
 
 def _published(left: str, ours: Report, reference: Reference) -> Comparison:
     lines: list[Line] = []
-    for group in ours.groups:
-        row = reference.scheme(group.key)
+    rows = [reference.scheme(group.key, group.cell) for group in ours.groups]
+    for group, row in zip(ours.groups, rows, strict=True):
         if row is not None:
             lines += _published_lines(group, row)
-    keys = {group.key for group in ours.groups}
     return Comparison(
         left=left,
         right=reference.name,
         lines=tuple(lines),
-        only_left=tuple(group.label for group in ours.groups if reference.scheme(group.key) is None),
-        only_right=tuple(row.name for row in reference.schemes if row.key not in keys),
+        only_left=tuple(group.label for group, row in zip(ours.groups, rows, strict=True) if row is None),
+        only_right=tuple(row.name for row in reference.schemes if row not in rows),
     )
 
 

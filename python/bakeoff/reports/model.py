@@ -73,16 +73,20 @@ class Group:
     def pantheon(self, flow: int | None) -> Published:
         """Means of Pantheon's numbers over its valid runs; None for `flow` means all flows together.
 
-        As in Pantheon's report, the means are over numbers already rounded as its statistics print them.
+        As in Pantheon's report, the means are over numbers already rounded as its statistics print them. Beside a table
+        that does not count packets in flight at the end as lost, neither does ours.
         """
         found = [_pantheon_of(summary, flow) for summary in self.valid]
         known = [numbers for numbers in found if numbers is not None]
         if not known:
             return Published(None, None, None)
+        losses = [float(f"{100 * numbers.loss:.2f}") / 100 for numbers in known]
+        if self.published is not None and not self.published.counts_in_flight:
+            losses = [loss for summary in self.valid if (loss := _loss_of(summary, flow)) is not None]
         return Published(
             statistics.fmean(float(f"{numbers.throughput_mbps:.2f}") for numbers in known),
             statistics.fmean(float(f"{numbers.owd_p95_ms:.3f}") for numbers in known),
-            statistics.fmean(float(f"{100 * numbers.loss:.2f}") for numbers in known) / 100,
+            statistics.fmean(losses) if losses else None,
         )
 
 
@@ -147,6 +151,12 @@ def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | Non
     return summary.flows[flow - 1].pantheon if flow <= len(summary.flows) else None
 
 
+def _loss_of(summary: RunSummary, flow: int | None) -> float | None:
+    if flow is None:
+        return summary.total.loss if summary.total else None
+    return summary.flows[flow - 1].loss if flow <= len(summary.flows) else None
+
+
 def load(folder: ResultFolder) -> Report:
     """Reads a folder and computes all that a report shows.
 
@@ -186,7 +196,7 @@ def _rows(cells: Sequence[Sequence[Run]], reference: Reference | None) -> list[G
         return list(groups)
     rows: list[Group | Absent] = []
     for index, published in enumerate(reference.schemes):
-        ours = [group for group in groups if plain(group.key) == published.key]
+        ours = [group for group in groups if group.published is published]
         rows += ours or [_absent(published, index)]
     return rows + [group for group in groups if group.published is None]
 
@@ -229,7 +239,7 @@ def _group(runs: Sequence[Run], look: looks.Look, reference: Reference | None) -
         cell=cell,
         look=look,
         runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
-        published=reference.scheme(plain(key)) if reference else None,
+        published=reference.scheme(plain(key), cell) if reference else None,
     )
 
 

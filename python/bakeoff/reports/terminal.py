@@ -51,8 +51,13 @@ METRICS = (
 
 
 def columns(report: Report) -> list[tuple[str, int | None]]:
-    """Heading and flow number of the columns of a metric; too many flows are shown together only."""
-    if report.flow_count > MAX_FLOW_COLUMNS:
+    """Heading and flow number of the columns of a metric; too many flows are shown together only.
+
+    So are those beside a published table that has nothing else.
+    """
+    reference = report.reference
+    has_totals_only = reference is not None and not any(row.flows for row in reference.schemes)
+    if report.flow_count > MAX_FLOW_COLUMNS or has_totals_only:
         return [("all flows", None)]
     return [(f"flow {number}", number) for number in range(1, report.flow_count + 1)]
 

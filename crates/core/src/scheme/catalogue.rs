@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ParameterError, Parameters, Scheme, Setup, Value};
-use super::{bbr, copa, cubic, illinois, koho, ledbat, reno, vegas, westwood};
+use super::{bbr, bbr3, copa, cubic, illinois, koho, ledbat, pcc, quic_bbr, quic_cubic, reno, vegas, westwood};
 use crate::info::Info;
 
 /// A scheme: what it says of itself, and how to make one.
@@ -18,6 +18,7 @@ pub struct SchemeEntry {
 /// Every scheme there is.
 pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, new: bbr::new },
+    SchemeEntry { info: bbr3::INFO, new: bbr3::new },
     SchemeEntry { info: koho::CALIBRATED_KOHO, new: koho::new_calibrated_koho },
     SchemeEntry { info: copa::INFO, new: copa::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
@@ -25,7 +26,12 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: koho::KOHO_CC, new: koho::new_koho_cc },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },
     SchemeEntry { info: ledbat::plus_plus::INFO, new: ledbat::plus_plus::new },
+    SchemeEntry { info: pcc::allegro::INFO, new: pcc::allegro::new },
+    SchemeEntry { info: pcc::experimental::INFO, new: pcc::experimental::new },
+    SchemeEntry { info: quic_bbr::INFO, new: quic_bbr::new },
+    SchemeEntry { info: quic_cubic::INFO, new: quic_cubic::new },
     SchemeEntry { info: reno::INFO, new: reno::new },
+    SchemeEntry { info: pcc::vivace::INFO, new: pcc::vivace::new },
     SchemeEntry { info: vegas::INFO, new: vegas::new },
     SchemeEntry { info: westwood::INFO, new: westwood::new },
 ];

@@ -105,8 +105,13 @@ impl HyStart {
             self.samples += 1;
             return false;
         }
-        self.round_rtt > min_rtt + min_rtt.scale(1, 8).max(RISE_MIN).min(RISE_MAX)
+        self.round_rtt > min_rtt + rise(min_rtt)
     }
+}
+
+/// The rise above the least round trip that ends slow start.
+pub(super) fn rise(min_rtt: Duration) -> Duration {
+    min_rtt.scale(1, 8).max(RISE_MIN).min(RISE_MAX)
 }
 
 /// How long the receiver may have held acks back: four bursts at twice the window per round trip.

@@ -5,6 +5,7 @@
 //! line by line, and carry enough for schemes that come from elsewhere.
 
 mod bbr;
+mod bbr3;
 mod catalogue;
 mod copa;
 mod cubic;
@@ -15,7 +16,11 @@ mod illinois;
 mod koho;
 mod ledbat;
 mod parameters;
+mod pcc;
 pub mod prr;
+mod quic;
+mod quic_bbr;
+mod quic_cubic;
 mod reno;
 mod vegas;
 mod westwood;

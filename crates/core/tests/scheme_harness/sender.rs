@@ -12,7 +12,7 @@ use super::watched::Watched;
 /// The shortest round trip.
 const SHORTEST_RTT: Duration = Duration::from_micros(1);
 /// Packets sent in one case, so that none takes long.
-const PACKET_BUDGET: u64 = 40_000;
+const PACKET_BUDGET: u64 = 10_000;
 /// Timer calls in one step; a scheme with a fine timer does not get through an idle hour.
 const TIMER_BUDGET: u32 = 5_000;
 

@@ -6,35 +6,35 @@ use crate::filter::WindowedFilter;
 /// Rounds that the maximum of the bandwidth covers (`bbr_bw_rtts`).
 const WINDOW_ROUNDS: u64 = 10;
 /// Growth that shows that the pipe is not full yet (`bbr_full_bw_thresh`).
-const FULL_THRESHOLD: u32 = GAIN_UNIT * 5 / 4;
+pub(in crate::scheme) const FULL_THRESHOLD: u32 = GAIN_UNIT * 5 / 4;
 /// Rounds without such growth after which it is (`bbr_full_bw_cnt`).
 const FULL_ROUNDS: u32 = 3;
 
 /// What the model takes from an ack.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sample {
+pub(in crate::scheme) struct Sample {
     /// Packets delivered so far.
-    pub(super) delivered: u64,
+    pub(in crate::scheme) delivered: u64,
     /// Packets delivered when the sampled packet was sent.
-    pub(super) prior_delivered: u64,
+    pub(in crate::scheme) prior_delivered: u64,
     /// Delivery rate; `None` if the ack gives none.
-    pub(super) bandwidth: Option<Bandwidth>,
-    pub(super) is_app_limited: bool,
+    pub(in crate::scheme) bandwidth: Option<Bandwidth>,
+    pub(in crate::scheme) is_app_limited: bool,
 }
 
 /// Counts round trips by the packets delivered in them.
 #[derive(Debug, Default)]
-pub(super) struct Rounds {
-    pub(super) count: u64,
+pub(in crate::scheme) struct Rounds {
+    pub(in crate::scheme) count: u64,
     /// True while the first ack of a round is being processed.
-    pub(super) is_start: bool,
+    pub(in crate::scheme) is_start: bool,
     /// The round ends when a packet is acknowledged that was sent after this many had been delivered.
     end: u64,
 }
 
 impl Rounds {
     /// Takes a valid sample.
-    pub(super) fn on_sample(&mut self, sample: &Sample) {
+    pub(in crate::scheme) fn on_sample(&mut self, sample: &Sample) {
         self.is_start = sample.prior_delivered >= self.end;
         if self.is_start {
             self.end = sample.delivered;
@@ -43,48 +43,79 @@ impl Rounds {
     }
 
     /// A round begins now, with `delivered` packets delivered.
-    pub(super) fn restart(&mut self, delivered: u64) {
+    pub(in crate::scheme) fn restart(&mut self, delivered: u64) {
         self.end = delivered;
     }
 }
 
 /// The most that was delivered in any of the last ten rounds.
 #[derive(Debug)]
-pub(super) struct BandwidthFilter(WindowedFilter);
+pub(in crate::scheme) struct BandwidthFilter(WindowedFilter);
 
 impl BandwidthFilter {
-    pub(super) fn new() -> Self {
+    pub(in crate::scheme) fn new() -> Self {
         Self(WindowedFilter::max(WINDOW_ROUNDS))
     }
 
-    pub(super) fn max(&self) -> Bandwidth {
+    pub(in crate::scheme) fn max(&self) -> Bandwidth {
         Bandwidth(self.0.get().unwrap_or(0))
     }
 
     /// Takes a sample, unless the application held it down below what is known.
-    pub(super) fn on_sample(&mut self, round: u64, bandwidth: Bandwidth, is_app_limited: bool) {
+    pub(in crate::scheme) fn on_sample(&mut self, round: u64, bandwidth: Bandwidth, is_app_limited: bool) {
         if !is_app_limited || bandwidth >= self.max() {
             self.0.update(round, bandwidth.0);
         }
     }
 }
 
-/// Start-up's test for a full pipe (`bbr_check_full_bw_reached`).
+/// Packets that leave while the round-trip time is probed show no bandwidth: those sent while between two numbers had
+/// been delivered.
 #[derive(Debug, Default)]
-pub(super) struct FullPipe {
-    pub(super) is_reached: bool,
+pub(in crate::scheme) struct Limited(Option<(u64, u64)>);
+
+impl Limited {
+    /// A probe begins with `delivered` packets delivered.
+    pub(in crate::scheme) fn begin(&mut self, delivered: u64) {
+        self.0 = Some((delivered, delivered));
+    }
+
+    /// The probe goes on with `in_flight` packets in flight.
+    pub(in crate::scheme) fn extend(&mut self, delivered: u64, in_flight: u32) {
+        if let Some((_, last)) = &mut self.0 {
+            *last = delivered + u64::from(in_flight);
+        }
+    }
+
+    /// True for a packet that was sent while `prior_delivered` had been delivered.
+    pub(in crate::scheme) fn covers(&self, prior_delivered: u64) -> bool {
+        self.0.is_some_and(|(first, last)| (first..=last).contains(&prior_delivered))
+    }
+}
+
+/// Start-up's test for a full pipe (`bbr_check_full_bw_reached`).
+#[derive(Debug)]
+pub(in crate::scheme) struct FullPipe {
+    /// Growth that shows that the pipe is not full yet.
+    threshold: u32,
+    pub(in crate::scheme) is_reached: bool,
     /// The bandwidth that the next rounds have to exceed by a quarter.
-    pub(super) bandwidth: Bandwidth,
+    pub(in crate::scheme) bandwidth: Bandwidth,
     rounds: u32,
 }
 
 impl FullPipe {
+    /// A pipe that is full when three rounds bring less growth than `threshold`.
+    pub(in crate::scheme) fn new(threshold: u32) -> Self {
+        Self { threshold, is_reached: false, bandwidth: Bandwidth::default(), rounds: 0 }
+    }
+
     /// A round of a sender that was not limited by its application ends with this filtered bandwidth.
-    pub(super) fn on_round(&mut self, bandwidth: Bandwidth) {
+    pub(in crate::scheme) fn on_round(&mut self, bandwidth: Bandwidth) {
         if self.is_reached {
             return;
         }
-        if bandwidth >= self.bandwidth.scaled(FULL_THRESHOLD) {
+        if bandwidth >= self.bandwidth.scaled(self.threshold) {
             self.bandwidth = bandwidth;
             self.rounds = 0;
             return;
@@ -94,12 +125,12 @@ impl FullPipe {
     }
 
     /// A timeout: the next round starts the comparison anew.
-    pub(super) fn on_timeout(&mut self) {
+    pub(in crate::scheme) fn on_timeout(&mut self) {
         self.bandwidth = Bandwidth::default();
     }
 
     /// The loss that slowed the sender down was none.
-    pub(super) fn on_undo(&mut self) {
+    pub(in crate::scheme) fn on_undo(&mut self) {
         self.bandwidth = Bandwidth::default();
         self.rounds = 0;
     }
@@ -111,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
-        let mut pipe = FullPipe::default();
+        let mut pipe = FullPipe::new(FULL_THRESHOLD);
         for bandwidth in [100, 200, 250] {
             pipe.on_round(Bandwidth(bandwidth));
             assert_eq!(pipe.bandwidth, Bandwidth(bandwidth));
@@ -126,7 +157,7 @@ mod tests {
 
     #[test]
     fn growth_by_a_quarter_starts_the_count_again() {
-        let mut pipe = FullPipe::default();
+        let mut pipe = FullPipe::new(FULL_THRESHOLD);
         for bandwidth in [250, 250, 250, 312, 312, 312] {
             pipe.on_round(Bandwidth(bandwidth));
         }

@@ -25,10 +25,10 @@
 //! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests.
 
 mod aggregation;
-mod bandwidth;
-mod fixed_point;
+pub(super) mod bandwidth;
+pub(super) mod fixed_point;
 mod long_term;
-mod model;
+pub(super) mod model;
 mod pacing;
 mod window;
 
@@ -36,7 +36,7 @@ mod window;
 mod tests;
 
 use self::aggregation::Aggregation;
-use self::bandwidth::{BandwidthFilter, FullPipe, Rounds};
+use self::bandwidth::{BandwidthFilter, FULL_THRESHOLD, FullPipe, Rounds};
 use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MinRtt, Mode};
@@ -156,7 +156,7 @@ impl Bbr {
             cwnd_gain: model::HIGH_GAIN,
             rounds: Rounds::default(),
             bandwidth: BandwidthFilter::new(),
-            full_pipe: FullPipe::default(),
+            full_pipe: FullPipe::new(FULL_THRESHOLD),
             long_term: LongTerm::new(mss, generation.margin_percent),
             aggregation: Aggregation::default(),
             phase: 0,

@@ -1,10 +1,11 @@
 //! What an ack changes in the model of the path, and the modes that follow from it (`bbr_update_model`).
 
 use super::Bbr;
-use super::bandwidth::Sample;
+use super::bandwidth::{Limited, Sample};
 use super::fixed_point::{Bandwidth, GAIN_UNIT};
 use super::long_term::{Observation, Verdict};
 use super::window::MIN_WINDOW;
+use crate::random::RandomStream;
 use crate::scheme::Ack;
 use crate::units::{Duration, Instant};
 
@@ -13,9 +14,9 @@ pub(super) const HIGH_GAIN: u32 = GAIN_UNIT * 2_885 / 1_000 + 1;
 /// Its inverse empties in one round the queue that start-up left (`bbr_drain_gain`).
 pub(super) const DRAIN_GAIN: u32 = GAIN_UNIT * 1_000 / 2_885;
 /// Window over bandwidth-delay product in the long run (`bbr_cwnd_gain`).
-pub(super) const CWND_GAIN: u32 = GAIN_UNIT * 2;
+pub(in crate::scheme) const CWND_GAIN: u32 = GAIN_UNIT * 2;
 /// The gain cycle: look for more, drain what that left in the queue, cruise (`bbr_pacing_gain`).
-pub(super) const CYCLE: [u32; 8] =
+pub(in crate::scheme) const CYCLE: [u32; 8] =
     [GAIN_UNIT * 5 / 4, GAIN_UNIT * 3 / 4, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT];
 /// The cycle starts anywhere but in the phase that drains (`bbr_cycle_rand`).
 const CYCLE_STARTS: u64 = 7;
@@ -26,7 +27,7 @@ const PROBE_RTT_MS: u64 = 200;
 
 /// What the sender is after; in this order the numbers of the telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(in crate::scheme) enum Mode {
     /// Fill the pipe.
     StartUp,
     /// Empty the queue that this left.
@@ -35,6 +36,11 @@ pub(super) enum Mode {
     ProbeBandwidth,
     /// Look at the empty path.
     ProbeRtt,
+}
+
+/// The phase in which a gain cycle begins.
+pub(in crate::scheme) fn first_phase(random: &mut RandomStream) -> usize {
+    (CYCLE.len() - random.below(CYCLE_STARTS) as usize) % CYCLE.len()
 }
 
 /// The shortest round trip, and the probe that renews it.
@@ -47,18 +53,13 @@ pub(super) struct MinRtt {
     /// When the probe under way may end, ms; `None` while too much is in flight.
     probe_end: Option<u64>,
     is_probe_round_over: bool,
-    /// Packets sent while between these numbers had been delivered belong to a probe and show no bandwidth.
-    limited: Option<(u64, u64)>,
+    limited: Limited,
 }
 
 impl MinRtt {
     /// The flow is alive at `now`.
     pub(super) fn start(&mut self, now: Instant) {
         self.stamp.get_or_insert(now.as_millis());
-    }
-
-    fn is_limited(&self, prior_delivered: u64) -> bool {
-        self.limited.is_some_and(|(first, last)| (first..=last).contains(&prior_delivered))
     }
 }
 
@@ -74,7 +75,7 @@ impl Bbr {
             delivered: ack.delivered,
             prior_delivered: ack.rate.prior_delivered,
             bandwidth: (micros > 0).then(|| Bandwidth::of(ack.rate.delivered, micros)),
-            is_app_limited: ack.rate.is_app_limited || self.min_rtt.is_limited(ack.rate.prior_delivered),
+            is_app_limited: ack.rate.is_app_limited || self.min_rtt.limited.covers(ack.rate.prior_delivered),
         };
         self.update_bandwidth(ack, &sample);
         self.update_phase(ack);
@@ -156,8 +157,8 @@ impl Bbr {
     /// `bbr_reset_probe_bw_mode`.
     fn probe_bandwidth(&mut self) {
         self.mode = Mode::ProbeBandwidth;
-        self.phase = CYCLE.len() - 1 - self.random.below(CYCLE_STARTS) as usize;
-        self.next_phase();
+        self.phase = first_phase(&mut self.random);
+        self.phase_start = self.delivered_at;
     }
 
     /// `bbr_check_drain`.
@@ -190,7 +191,7 @@ impl Bbr {
             self.mode = Mode::ProbeRtt;
             self.save_window();
             self.min_rtt.probe_end = None;
-            self.min_rtt.limited = Some((ack.delivered, ack.delivered));
+            self.min_rtt.limited.begin(ack.delivered);
         }
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(ack);
@@ -202,9 +203,7 @@ impl Bbr {
 
     /// Four packets in flight for 200 ms and a round; none of them shows the bandwidth.
     fn probe_rtt(&mut self, ack: &Ack<'_>) {
-        if let Some((_, last)) = &mut self.min_rtt.limited {
-            *last = ack.delivered + u64::from(ack.in_flight);
-        }
+        self.min_rtt.limited.extend(ack.delivered, ack.in_flight);
         if self.min_rtt.probe_end.is_some() {
             self.min_rtt.is_probe_round_over |= self.rounds.is_start;
             if self.min_rtt.is_probe_round_over {

@@ -4,7 +4,7 @@
 //! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. A segment that widens the receive window is
 //! acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
 
-use super::wheel;
+use super::{AckMode, wheel};
 use crate::units::{Duration, Instant};
 
 /// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
@@ -48,8 +48,7 @@ pub(super) enum Arrival {
 /// Decides when an ack leaves.
 #[derive(Clone, Debug)]
 pub(super) struct AckPolicy {
-    /// Nothing is delayed or compressed.
-    is_immediate: bool,
+    mode: AckMode,
     /// Segments still to be acknowledged one by one.
     quick: u32,
     /// How long an ack may wait for company; zero before the first segment.
@@ -66,9 +65,9 @@ pub(super) struct AckPolicy {
 
 impl AckPolicy {
     /// The policy of a receiver that has nothing yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(mode: AckMode) -> Self {
         Self {
-            is_immediate: false,
+            mode,
             quick: 0,
             delay: Duration::ZERO,
             last_arrival: Instant::ZERO,
@@ -80,11 +79,6 @@ impl AckPolicy {
             compressed_until: None,
             rtt: None,
         }
-    }
-
-    /// The policy of a protocol that acknowledges each segment as it arrives.
-    pub(super) fn immediate() -> Self {
-        Self { is_immediate: true, ..Self::new() }
     }
 
     /// The receiver has measured the round trip.
@@ -100,7 +94,7 @@ impl AckPolicy {
     /// A segment arrived; `is_wider` if it widened the receive window, `is_alarm` if its ECN codepoint brings news of
     /// congestion (`tcp_data_ecn_check`).
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, is_alarm: bool, now: Instant) {
-        if self.is_immediate {
+        if self.mode == AckMode::Each {
             self.is_due = true;
             return;
         }
@@ -235,7 +229,7 @@ mod tests {
 
     /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
     fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
-        let mut policy = AckPolicy::new();
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         (0..count)
             .map(|n| {
                 policy.on_arrival(arrival, false, false, at(n * spacing));
@@ -257,7 +251,7 @@ mod tests {
 
     #[test]
     fn every_segment_is_acknowledged_while_the_window_grows() {
-        let mut policy = AckPolicy::new();
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         for n in 0..130 {
             policy.on_arrival(Arrival::InOrder, n < 100, false, at(n));
             let is_due = policy.is_ack_due(at(n));
@@ -270,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_protocol_may_acknowledge_every_segment_whatever_it_means() {
-        let mut policy = AckPolicy::immediate();
+        let mut policy = AckPolicy::new(AckMode::Each);
         for arrival in [Arrival::InOrder, Arrival::OutOfOrder, Arrival::Duplicate, Arrival::BeforeHole].repeat(20) {
             policy.on_arrival(arrival, false, false, at(0));
             assert!(policy.is_ack_due(at(0)), "{arrival:?}");
@@ -280,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
-        let mut policy = AckPolicy::new();
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         for n in 0..17 {
             policy.on_arrival(Arrival::InOrder, false, false, at(n));
             if policy.is_ack_due(at(n)) {

@@ -54,6 +54,17 @@ pub enum Pacing {
     Internal,
 }
 
+/// When the receiver acknowledges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckMode {
+    /// As Linux: delayed, quick and compressed acks.
+    #[default]
+    Delayed,
+    /// Every packet at once.
+    Each,
+}
+
 /// What both ends of a stream agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamConfig {
@@ -67,6 +78,8 @@ pub struct StreamConfig {
     pub ecn: EcnMode,
     /// Pacing of schemes without a rate.
     pub pacing: Pacing,
+    /// When the receiver acknowledges.
+    pub acks: AckMode,
     /// Packets that the pacer releases back to back.
     pub burst_packets: u32,
     /// Every new packet is held back by a random time up to this.
@@ -83,6 +96,7 @@ impl StreamConfig {
         receive_window: None,
         ecn: EcnMode::Off,
         pacing: Pacing::Auto,
+        acks: AckMode::Delayed,
         burst_packets: 1,
         send_jitter: Duration::ZERO,
         feedback: Feedback::Tcp,

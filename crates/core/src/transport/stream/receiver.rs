@@ -4,7 +4,7 @@ use super::ack_policy::{AckPolicy, Arrival};
 use super::range_set::RangeSet;
 use super::receive_window::ReceiveWindow;
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
-use super::{EcnMode, StreamConfig};
+use super::{AckMode, EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::scheme::Feedback;
@@ -62,10 +62,10 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for a connection.
     pub fn new(flow: FlowId, config: StreamConfig) -> Self {
-        let policy = match config.feedback {
-            Feedback::EveryPacket => AckPolicy::immediate(),
-            Feedback::Tcp | Feedback::Numbered => AckPolicy::new(),
-        };
+        let policy = AckPolicy::new(match config.feedback {
+            Feedback::EveryPacket => AckMode::Each,
+            Feedback::Tcp | Feedback::Numbered => config.acks,
+        });
         Self {
             flow,
             config,

@@ -1,0 +1,345 @@
+//! BBR version 3: a model of the path with a bound that losses set, and probes that are rare and careful.
+//!
+//! **What it is.** As in version 1 the most that was delivered and the shortest round trip set rate and window. New are a
+//! long-term bound on what is in flight, which heavy loss while probing lowers; short-term bounds on rate and flight,
+//! which losses at other times lower until the next probe; and a cycle of probing that takes two to three seconds, or as
+//! many rounds as Reno would.
+//!
+//! **Source.** draft-ietf-ccwg-bbr (working-group text of 3 August 2026, ietf-wg-ccwg/draft-ietf-ccwg-bbr 4ce5e87).
+//! Every state is a file; functions and variables of the draft's pseudocode stand beside the parts.
+//!
+//! **Parameters.** None: the draft's constants.
+//!
+//! **Deviations.**
+//! - Volumes are packets of one MSS. The window is whole packets, rounded down.
+//! - Whether a lost packet was sent by a limited application is not known here; the newest delivery sample stands for it.
+//! - `BBRStartupFullLossCnt` counts runs of transmissions, by the order in which they left.
+//! - A cycle of probing without any sample does not advance the bandwidth filter.
+//! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of the same
+//!   ack, when the first has already changed it.
+//! - The initial pacing rate is set again with the first round trip, as in Linux.
+//! - ECN is ignored, as in the draft.
+//!
+//! **How it is validated.** The draft's example test cases here and in the simulator's behaviour tests; utilisation,
+//! queue, loss in shallow buffers, and tolerance of random loss there too.
+
+mod control;
+mod cruise;
+mod down;
+mod drain;
+mod long_term;
+mod model;
+mod probe_rtt;
+mod refill;
+mod sample;
+mod startup;
+#[cfg(test)]
+mod tests;
+mod undo;
+mod up;
+
+use self::long_term::Losses;
+use self::model::{Aggregation, FullBw, Latest, MaxBw, Rounds};
+use self::probe_rtt::MinRtt;
+use self::sample::{Sample, Stamp};
+use self::undo::{Saved, Undo};
+use super::bbr::bandwidth::Limited;
+use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
+use crate::info::{Info, Quantity};
+use crate::random::RandomStream;
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// `BBR.DefaultCwndGain`.
+const CWND_GAIN: f64 = 2.0;
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "bbr3",
+    title: "BBRv3",
+    source: "draft-ietf-ccwg-bbr, text of August 2026",
+    parameters: &[],
+    telemetry: &[
+        Quantity {
+            name: "bbr_state",
+            unit: "",
+            doc: "0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT",
+        },
+        Quantity { name: "bw", unit: "bit/s", doc: "bandwidth in use, payload" },
+        Quantity { name: "max_bw", unit: "bit/s", doc: "most that was delivered in two cycles of probing, payload" },
+        Quantity { name: "bw_shortterm", unit: "bit/s", doc: "bound set by losses; absent while there is none" },
+        Quantity { name: "inflight_longterm", unit: "packets", doc: "what the path holds; absent while not known" },
+        Quantity {
+            name: "inflight_shortterm",
+            unit: "packets",
+            doc: "bound set by losses; absent while there is none",
+        },
+        Quantity { name: "model_min_rtt", unit: "ms", doc: "shortest round trip of the last ten seconds" },
+        Quantity { name: "pacing_gain", unit: "", doc: "pacing rate over bandwidth" },
+        Quantity { name: "cwnd_gain", unit: "", doc: "window over bandwidth-delay product" },
+        Quantity { name: "round_count", unit: "", doc: "round trips so far" },
+        Quantity { name: "full_bw", unit: "bit/s", doc: "rate that the full-pipe estimator compares with, payload" },
+        Quantity { name: "full_bw_count", unit: "", doc: "rounds without growth" },
+        Quantity { name: "full_bw_reached", unit: "", doc: "1 once the pipe was found full" },
+        Quantity { name: "extra_acked", unit: "packets", doc: "most acknowledged beyond what the bandwidth explains" },
+        Quantity { name: "rounds_since_probe", unit: "", doc: "round trips since the last probe for bandwidth" },
+        Quantity { name: "bw_probe_wait", unit: "s", doc: "longest time between two probes, this time" },
+        Quantity { name: "ack_phase", unit: "", doc: "0 init, 1 refilling, 2 probe starting, 3 feedback, 4 stopping" },
+    ],
+};
+
+/// Makes one for a flow that starts.
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let Setup { mss, packet_size, random, .. } = setup;
+    Box::new(Bbr3::new(mss, packet_size, random))
+}
+
+/// `BBR.state`; in this order the numbers of the telemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl State {
+    /// `IsInAProbeBWState`.
+    fn is_probe_bw(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+}
+
+/// Which part of a probe the acks belong to (`BBR.ack_phase`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AckPhase {
+    Init,
+    Refilling,
+    ProbeStarting,
+    ProbeFeedback,
+    ProbeStopping,
+}
+
+#[derive(Debug)]
+struct Bbr3 {
+    /// Bytes of payload, and of a whole packet.
+    mss: f64,
+    packet_size: f64,
+    random: RandomStream,
+
+    /// Packets.
+    cwnd: u32,
+    prior_cwnd: u32,
+    /// Packets per second.
+    pacing_rate: f64,
+    has_rtt: bool,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+
+    state: State,
+    rounds: Rounds,
+    max_bw: MaxBw,
+    bw: f64,
+    full_bw: FullBw,
+    aggregation: Aggregation,
+    min_rtt: MinRtt,
+    limited: Limited,
+    is_idle_restart: bool,
+    drain_start_round: u64,
+
+    /// `C.delivered`, `C.lost`, transmissions so far, and whether the newest sample was limited by the application.
+    delivered: u64,
+    lost: u64,
+    sent: u64,
+    is_app_limited: bool,
+
+    latest: Latest,
+    losses: Losses,
+    bw_shortterm: f64,
+    inflight_shortterm: f64,
+    inflight_longterm: f64,
+    /// The round in which a recovery began that is not over.
+    recovery_since: Option<u64>,
+    undo: Saved,
+
+    ack_phase: AckPhase,
+    is_bw_probe_sample: bool,
+    prev_probe_too_high: bool,
+    prev_probe_precautionary: bool,
+    rounds_since_probe_up: u32,
+    bw_probe_wait: Duration,
+    cycle_stamp: Instant,
+    probe_up_rounds: u32,
+    probe_up_acked: f64,
+    probe_up_acked_per_inc: f64,
+}
+
+impl Bbr3 {
+    /// `OnInit`.
+    fn new(mss: Bytes, packet_size: Bytes, random: RandomStream) -> Self {
+        let mut bbr = Self {
+            mss: mss.count() as f64,
+            packet_size: packet_size.count() as f64,
+            random,
+            cwnd: INITIAL_WINDOW,
+            prior_cwnd: 0,
+            pacing_rate: 0.0,
+            has_rtt: false,
+            pacing_gain: startup::PACING_GAIN,
+            cwnd_gain: CWND_GAIN,
+            state: State::Startup,
+            rounds: Rounds::default(),
+            max_bw: MaxBw::default(),
+            bw: 0.0,
+            full_bw: FullBw::default(),
+            aggregation: Aggregation::new(),
+            min_rtt: MinRtt::default(),
+            limited: Limited::default(),
+            is_idle_restart: false,
+            drain_start_round: 0,
+            delivered: 0,
+            lost: 0,
+            sent: 0,
+            is_app_limited: false,
+            latest: Latest::default(),
+            losses: Losses::default(),
+            bw_shortterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            inflight_longterm: f64::INFINITY,
+            recovery_since: None,
+            undo: Saved::default(),
+            ack_phase: AckPhase::Init,
+            is_bw_probe_sample: false,
+            prev_probe_too_high: false,
+            prev_probe_precautionary: false,
+            rounds_since_probe_up: 0,
+            bw_probe_wait: Duration::ZERO,
+            cycle_stamp: Instant::ZERO,
+            probe_up_rounds: 0,
+            probe_up_acked: 0.0,
+            probe_up_acked_per_inc: f64::INFINITY,
+        };
+        bbr.init_pacing_rate(Duration::ZERO);
+        bbr
+    }
+
+    /// `UpdateProbeBWCyclePhase`.
+    fn update_probe_bw(&mut self, sample: &Sample) {
+        if !self.full_bw.is_reached || self.adapt_long_term_model(sample) {
+            return;
+        }
+        match self.state {
+            State::Down => self.leave_down(sample),
+            State::Cruise => self.leave_cruise(sample),
+            State::Refill => self.leave_refill(sample),
+            State::Up => self.leave_up(sample),
+            State::Startup | State::Drain | State::ProbeRtt => {}
+        }
+    }
+}
+
+impl Scheme for Bbr3 {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let rate = Rate::from_bits_per_second_f64(self.pacing_rate * self.packet_size * 8.0);
+        (!rate.is_zero()).then_some(rate)
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        self.sent += 1;
+        Stamp::new(self.sent, self.lost, sent).pack()
+    }
+
+    /// `UpdateOnACK`.
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.delivered = ack.delivered;
+        if !self.has_rtt && !ack.srtt.is_zero() {
+            self.init_pacing_rate(ack.srtt);
+        }
+        let sample = Sample::new(ack, self.lost, self.limited.covers(ack.rate.prior_delivered));
+        self.is_app_limited = sample.is_app_limited;
+        if ack.newly_delivered > 0 {
+            self.update_model_and_state(&sample);
+        }
+        self.set_pacing_rate(self.pacing_gain);
+        self.set_cwnd(&sample);
+        self.losses.are_noted = false;
+    }
+
+    /// `OnEnterFastRecovery`.
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        if congestion.cause != Cause::Ecn {
+            if !self.losses.are_noted {
+                self.save_state_upon_loss();
+            }
+            self.recovery_since.get_or_insert(self.rounds.count);
+        }
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.lost += 1;
+        self.handle_lost_packet(Stamp::unpack(lost.packet), lost.now);
+    }
+
+    /// `OnEnterRTO`.
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.is_first {
+            self.save_state_upon_loss();
+        }
+        self.recovery_since.get_or_insert(self.rounds.count);
+        self.cwnd = timeout.in_flight + 1;
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        if self.recovery_since.take().is_some() {
+            self.restore_cwnd();
+        }
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        self.recovery_since = None;
+        self.handle_spurious_loss();
+    }
+
+    /// `HandleRestartFromIdle`.
+    fn on_restart(&mut self, now: Instant, _idle: Duration, _rto: Duration) {
+        self.is_idle_restart = true;
+        self.aggregation.restart(now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
+        }
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let bits = |rate: f64| rate * self.mss * 8.0;
+        let mut known = |name, value: f64| {
+            if value.is_finite() {
+                report(name, value);
+            }
+        };
+        known("bbr_state", f64::from(self.state as u8));
+        known("bw", bits(self.bw));
+        known("max_bw", bits(self.max_bw.get()));
+        known("bw_shortterm", bits(self.bw_shortterm));
+        known("inflight_longterm", self.inflight_longterm);
+        known("inflight_shortterm", self.inflight_shortterm);
+        known("model_min_rtt", self.min_rtt.value.map_or(f64::INFINITY, |min_rtt| min_rtt.as_secs_f64() * 1e3));
+        known("pacing_gain", self.pacing_gain);
+        known("cwnd_gain", self.cwnd_gain);
+        known("round_count", self.rounds.count as f64);
+        known("full_bw", bits(self.full_bw.bw));
+        known("full_bw_count", f64::from(self.full_bw.count));
+        known("full_bw_reached", f64::from(u8::from(self.full_bw.is_reached)));
+        known("extra_acked", self.aggregation.extra_acked());
+        known("rounds_since_probe", f64::from(self.rounds_since_probe_up));
+        known("bw_probe_wait", self.bw_probe_wait.as_secs_f64());
+        known("ack_phase", f64::from(self.ack_phase as u8));
+    }
+}

@@ -1,0 +1,103 @@
+//! `ProbeRTT`: half a bandwidth-delay product in flight, to see the empty path.
+
+use super::long_term::MIN_PIPE_CWND;
+use super::sample::Sample;
+use super::{AckPhase, Bbr3, State};
+use crate::units::{Duration, Instant};
+
+/// `BBR.ProbeRTTInterval`.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// `BBR.MinRTTFilterLen`.
+const FILTER_LEN: Duration = Duration::from_secs(10);
+/// `BBR.ProbeRTTDuration`.
+const DURATION: Duration = Duration::from_millis(200);
+/// `BBR.ProbeRTTCwndGain`.
+const CWND_GAIN: f64 = 0.5;
+
+/// The shortest round trips, and the probe that renews them.
+#[derive(Debug, Default)]
+pub(super) struct MinRtt {
+    /// `BBR.min_rtt`; `None` before the first sample.
+    pub(super) value: Option<Duration>,
+    stamp: Instant,
+    /// `BBR.probe_rtt_min_delay` and its stamp.
+    probe_value: Option<Duration>,
+    probe_stamp: Instant,
+    is_probe_expired: bool,
+    /// `BBR.probe_rtt_done_stamp`; `None` while too much is in flight.
+    done: Option<Instant>,
+    is_round_done: bool,
+}
+
+impl Bbr3 {
+    /// `UpdateMinRTT`.
+    pub(super) fn update_min_rtt(&mut self, sample: &Sample) {
+        let (now, min) = (sample.now, &mut self.min_rtt);
+        min.is_probe_expired = now > min.probe_stamp + INTERVAL;
+        if let Some(rtt) = sample.rtt
+            && (min.is_probe_expired || min.probe_value.is_none_or(|least| rtt < least))
+        {
+            (min.probe_value, min.probe_stamp) = (Some(rtt), now);
+        }
+        let Some(probe_value) = min.probe_value else { return };
+        if now > min.stamp + FILTER_LEN || min.value.is_none_or(|least| probe_value < least) {
+            (min.value, min.stamp) = (Some(probe_value), min.probe_stamp);
+        }
+    }
+
+    /// `CheckProbeRTT`.
+    pub(super) fn check_probe_rtt(&mut self, sample: &Sample) {
+        if self.state != State::ProbeRtt && self.min_rtt.is_probe_expired && !self.is_idle_restart {
+            self.state = State::ProbeRtt;
+            self.pacing_gain = 1.0;
+            self.cwnd_gain = CWND_GAIN;
+            self.save_cwnd();
+            self.min_rtt.done = None;
+            self.ack_phase = AckPhase::ProbeStopping;
+            self.rounds.start(self.delivered);
+            self.limited.begin(self.delivered);
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(sample);
+        }
+        if sample.newly_acked > 0.0 {
+            self.is_idle_restart = false;
+        }
+    }
+
+    /// `HandleProbeRTT`.
+    fn handle_probe_rtt(&mut self, sample: &Sample) {
+        self.limited.extend(self.delivered, sample.in_flight as u32);
+        if self.min_rtt.done.is_some() {
+            self.min_rtt.is_round_done |= self.rounds.is_start;
+            if self.min_rtt.is_round_done {
+                self.check_probe_rtt_done(sample.now);
+            }
+        } else if sample.in_flight <= self.probe_rtt_cwnd() {
+            self.min_rtt.done = Some(sample.now + DURATION);
+            self.min_rtt.is_round_done = false;
+            self.rounds.start(self.delivered);
+        }
+    }
+
+    /// `ProbeRTTCwnd`, in whole packets as the window is.
+    pub(super) fn probe_rtt_cwnd(&self) -> f64 {
+        self.bdp_multiple(CWND_GAIN).floor().max(MIN_PIPE_CWND)
+    }
+
+    /// `CheckProbeRTTDone` and `ExitProbeRTT`.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
+        if self.min_rtt.done.is_none_or(|done| now <= done) {
+            return;
+        }
+        self.min_rtt.probe_stamp = now;
+        self.restore_cwnd();
+        self.reset_short_term_model();
+        if self.full_bw.is_reached {
+            self.enter_down(now);
+            self.enter_cruise();
+        } else {
+            self.enter_startup();
+        }
+    }
+}

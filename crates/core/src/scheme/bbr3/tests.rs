@@ -1,0 +1,351 @@
+//! The draft's example test cases, on the acks of an ideal path: one packet per millisecond, 40 ms of round trip.
+#![allow(clippy::float_cmp, reason = "gains and bounds are set, not computed")]
+
+use super::*;
+use crate::scheme::window::ack as one_ack;
+use crate::scheme::{RateSample, State as Transport};
+
+struct Path {
+    bbr: Bbr3,
+    now: Instant,
+    gap: Duration,
+    rtt: Duration,
+    in_flight: u32,
+    delivered: u64,
+    is_app_limited: bool,
+    is_cwnd_limited: bool,
+    state: Transport,
+    is_recovering: bool,
+    /// Stamps of what is on its way.
+    flying: std::collections::VecDeque<u64>,
+}
+
+impl Path {
+    fn new() -> Self {
+        let mut path = Self {
+            bbr: Bbr3::new(Bytes::new(1_448), Bytes::new(1_500), RandomStream::new(1, "bbr3")),
+            now: Instant::ZERO,
+            gap: Duration::from_millis(1),
+            rtt: Duration::from_millis(40),
+            in_flight: 40,
+            delivered: 0,
+            is_app_limited: false,
+            is_cwnd_limited: false,
+            state: Transport::Open,
+            is_recovering: false,
+            flying: std::collections::VecDeque::new(),
+        };
+        path.send();
+        path
+    }
+
+    /// In `ProbeBW`, where a cycle starts.
+    fn probing() -> Self {
+        let mut path = Self::new();
+        path.until(State::Cruise);
+        path
+    }
+
+    fn send(&mut self) {
+        while self.flying.len() < self.in_flight as usize {
+            let sent = Sent {
+                now: self.now,
+                size: Bytes::new(1_448),
+                is_retransmission: false,
+                in_flight: self.flying.len() as u32 + 1,
+                delivered: self.delivered,
+                lost: 0,
+            };
+            self.flying.push_back(self.bbr.on_sent(&sent));
+        }
+    }
+
+    /// The next packet arrives; those before it that are to be lost are lost.
+    fn ack_after(&mut self, losses: u32) {
+        self.now += self.gap;
+        for _ in 0..losses {
+            let packet = self.flying.pop_front().expect("enough in flight");
+            self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_448), packet });
+        }
+        if losses > 0 && !std::mem::replace(&mut self.is_recovering, true) {
+            self.bbr.on_congestion(&Congestion {
+                now: self.now,
+                cause: Cause::Loss,
+                in_flight: self.in_flight,
+                is_timer: false,
+            });
+        }
+        let stamp = self.flying.pop_front().expect("something is in flight");
+        self.delivered += 1;
+        self.send();
+        let flight = u64::from(self.in_flight);
+        let rate = RateSample {
+            delivered: flight,
+            interval: Some(self.gap * flight),
+            prior_delivered: self.delivered.saturating_sub(flight),
+            is_app_limited: self.is_app_limited,
+            is_retransmission: false,
+        };
+        self.bbr.on_ack(&Ack {
+            now: self.now,
+            newly_lost: losses,
+            is_cwnd_limited: self.is_cwnd_limited,
+            prior_in_flight: self.in_flight,
+            in_flight: self.in_flight,
+            state: self.state,
+            rtt: Some(self.rtt),
+            srtt: self.rtt,
+            min_rtt: self.rtt,
+            rate,
+            delivered: self.delivered,
+            packets: &[stamp],
+            ..one_ack(1)
+        });
+    }
+
+    fn ack(&mut self) {
+        self.ack_after(0);
+    }
+
+    /// Milliseconds until a state begins.
+    fn until(&mut self, state: State) -> u64 {
+        let before = self.now;
+        while self.bbr.state != state {
+            self.ack();
+            assert!(self.now.since(before) < Duration::from_secs(30), "never: {:?}", self.bbr.state);
+        }
+        self.now.since(before).as_millis()
+    }
+}
+
+#[test]
+fn startup_ends_on_a_bandwidth_plateau() {
+    let mut path = Path::new();
+    path.in_flight = 60;
+    let took = path.until(State::Drain);
+    // The round that sets the baseline and three without growth.
+    assert!((160..=250).contains(&took), "{took} ms");
+    assert!(path.bbr.full_bw.is_now && path.bbr.full_bw.is_reached);
+    assert_eq!(path.bbr.full_bw.count, 3);
+    assert!((path.bbr.max_bw.get() / 1_000.0 - 1.0).abs() < 0.02, "{}", path.bbr.max_bw.get());
+}
+
+#[test]
+fn startup_ends_on_loss_even_when_the_application_limits() {
+    let mut path = Path::new();
+    path.is_app_limited = true;
+    for _ in 0..400 {
+        path.ack();
+    }
+    assert_eq!(path.bbr.state, State::Startup, "an application's plateau ends nothing");
+    path.state = Transport::Recovery;
+    path.in_flight = 60;
+    for ack in 0..200 {
+        path.ack_after(u32::from(ack % 5 == 0));
+        if path.bbr.state != State::Startup {
+            break;
+        }
+    }
+    assert_eq!(path.bbr.state, State::Drain);
+    assert!(path.bbr.full_bw.is_reached && path.bbr.full_bw.is_now);
+    assert!(path.bbr.inflight_longterm.is_finite());
+}
+
+#[test]
+fn drain_ends_when_one_bdp_is_in_flight_or_after_three_rounds() {
+    let mut path = Path::new();
+    path.in_flight = 60;
+    path.until(State::Drain);
+    assert_eq!(path.bbr.pacing_gain, 0.5);
+    path.in_flight = 39;
+    path.flying.truncate(39);
+    path.ack();
+    assert_eq!(path.bbr.state, State::Cruise, "and there is nothing to drain for ProbeBW_DOWN");
+
+    let mut path = Path::new();
+    path.in_flight = 60;
+    path.until(State::Drain);
+    let start = path.bbr.rounds.count;
+    path.until(State::Down);
+    assert_eq!(path.bbr.rounds.count, start + 4, "more than three rounds");
+}
+
+#[test]
+fn a_probe_goes_up_after_one_round_of_refilling_and_ends_on_a_plateau() {
+    let mut path = Path::probing();
+    let took = path.until(State::Refill);
+    assert!((1_500..3_000).contains(&took), "{took} ms: two to three seconds, or 40 rounds of 40 ms");
+    assert_eq!(path.until(State::Up), 40);
+    assert_eq!((path.bbr.pacing_gain, path.bbr.cwnd_gain), (1.25, 2.25));
+    let before = path.bbr.rounds.count;
+    path.until(State::Down);
+    assert_eq!(path.bbr.rounds.count, before + 3);
+    assert_eq!(path.bbr.pacing_gain, 0.90);
+}
+
+#[test]
+fn an_application_that_limits_never_ends_a_probe_without_loss() {
+    let mut path = Path::probing();
+    path.until(State::Up);
+    path.is_app_limited = true;
+    for _ in 0..1_000 {
+        path.ack();
+    }
+    assert_eq!(path.bbr.state, State::Up);
+    path.ack_after(3);
+    assert_ne!(path.bbr.state, State::Up, "but loss does");
+    assert!(path.bbr.inflight_longterm.is_infinite(), "and says nothing about the path");
+}
+
+#[test]
+fn loss_in_a_probe_sets_the_bound_and_the_next_probe_is_careful() {
+    let mut path = Path::probing();
+    path.until(State::Up);
+    path.ack_after(3);
+    assert_ne!(path.bbr.state, State::Up);
+    assert!(path.bbr.prev_probe_too_high);
+    let bound = path.bbr.inflight_longterm;
+    assert!((0.7 * 40.0..=40.0).contains(&bound), "{bound}");
+    path.in_flight = 20;
+    path.flying.truncate(20);
+    path.until(State::Cruise);
+    assert!(f64::from(path.bbr.cwnd()) <= 0.85 * bound, "{} of {bound}", path.bbr.cwnd());
+    path.until(State::Up);
+    path.in_flight = 60;
+    path.ack();
+    assert_eq!(path.bbr.state, State::Down, "as soon as the bound is reached");
+    assert!(path.bbr.prev_probe_precautionary && !path.bbr.prev_probe_too_high);
+    path.until(State::Refill);
+    path.until(State::Up);
+    assert!(!path.bbr.prev_probe_precautionary, "and a safe one is followed by another at once");
+}
+
+#[test]
+fn the_bound_grows_by_one_two_four_packets_per_round_while_it_limits() {
+    let mut path = Path::probing();
+    path.until(State::Up);
+    path.bbr.inflight_longterm = 30.0;
+    path.bbr.cwnd = 30;
+    path.in_flight = 30;
+    path.flying.truncate(30);
+    path.is_cwnd_limited = true;
+    let mut bounds = Vec::new();
+    let mut round = path.bbr.rounds.count;
+    while bounds.len() < 5 {
+        path.in_flight = path.bbr.cwnd();
+        path.ack();
+        if path.bbr.rounds.count > round {
+            round = path.bbr.rounds.count;
+            bounds.push(path.bbr.inflight_longterm);
+        }
+    }
+    let growth: Vec<_> = bounds.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(path.bbr.state, State::Up);
+    assert!(growth.windows(2).all(|pair| pair[1] >= 1.5 * pair[0]), "{growth:?}");
+}
+
+#[test]
+fn down_leaves_room_and_gives_up_after_the_wait() {
+    let mut path = Path::probing();
+    path.until(State::Up);
+    path.in_flight = 60;
+    path.until(State::Down);
+    for _ in 0..500 {
+        path.ack();
+    }
+    assert_eq!(path.bbr.state, State::Down, "60 of 40 packets are in flight");
+    let mut short = Path::probing();
+    short.until(State::Down);
+    short.in_flight = 39;
+    short.flying.truncate(39);
+    assert!(short.until(State::Cruise) < 60);
+    path.until(State::Refill);
+    assert!(path.bbr.rounds_since_probe_up >= 40 || path.now > path.bbr.cycle_stamp + path.bbr.bw_probe_wait);
+}
+
+#[test]
+fn after_five_seconds_half_a_bdp_shows_the_empty_path() {
+    let mut path = Path::probing();
+    path.rtt = Duration::from_millis(41);
+    path.until(State::ProbeRtt);
+    assert_eq!(path.bbr.cwnd_gain, 0.5);
+    assert_eq!(path.bbr.cwnd(), 20, "half of 40 packets");
+    path.in_flight = 20;
+    path.flying.truncate(20);
+    let took = path.until(State::Cruise);
+    assert!((200..=240).contains(&took), "{took} ms");
+}
+
+#[test]
+fn a_flow_that_was_idle_does_not_probe_the_round_trip() {
+    let mut path = Path::probing();
+    path.rtt = Duration::from_millis(41);
+    path.now += Duration::from_secs(6);
+    path.bbr.on_restart(path.now, Duration::from_secs(6), Duration::from_millis(240));
+    assert!(path.bbr.is_idle_restart);
+    for _ in 0..100 {
+        path.ack();
+        assert_ne!(path.bbr.state, State::ProbeRtt);
+    }
+}
+
+#[test]
+fn an_unfinished_startup_goes_on_after_a_probe_of_the_round_trip() {
+    let mut path = Path::new();
+    path.is_app_limited = true;
+    path.ack();
+    path.rtt = Duration::from_millis(41);
+    path.until(State::ProbeRtt);
+    path.in_flight = 5;
+    path.flying.truncate(5);
+    path.until(State::Startup);
+    assert_eq!(path.bbr.pacing_gain, startup::PACING_GAIN);
+}
+
+#[test]
+fn loss_between_probes_lowers_the_short_term_bounds_to_what_is_delivered() {
+    let mut path = Path::probing();
+    path.ack_after(2);
+    for _ in 0..80 {
+        path.ack();
+    }
+    assert_eq!(path.bbr.state, State::Cruise);
+    assert!((path.bbr.bw_shortterm / 1_000.0 - 1.0).abs() < 0.01, "{}", path.bbr.bw_shortterm);
+    assert!(path.bbr.inflight_shortterm.is_finite());
+    path.until(State::Refill);
+    assert!(path.bbr.bw_shortterm.is_infinite() && path.bbr.inflight_shortterm.is_infinite());
+}
+
+#[test]
+fn a_spurious_loss_gives_back_bounds_and_state() {
+    let mut path = Path::probing();
+    path.until(State::Up);
+    let cwnd = path.bbr.cwnd();
+    path.ack_after(3);
+    assert_ne!(path.bbr.state, State::Up);
+    path.bbr.on_undo(path.now);
+    assert_eq!(path.bbr.state, State::Refill, "back to probing");
+    assert!(path.bbr.inflight_longterm.is_infinite());
+    assert!(path.bbr.cwnd() >= cwnd);
+}
+
+#[test]
+fn after_a_timeout_the_window_comes_back() {
+    let mut path = Path::probing();
+    let cwnd = path.bbr.cwnd();
+    let timeout = Timeout { now: path.now, prior_in_flight: 40, in_flight: 0, is_first: true };
+    path.bbr.on_timeout(&timeout);
+    assert_eq!(path.bbr.cwnd(), 1);
+    path.bbr.on_recovered(path.now);
+    assert_eq!(path.bbr.cwnd(), cwnd);
+}
+
+#[test]
+fn a_bdp_below_a_packet_still_has_four_in_flight() {
+    let mut path = Path::new();
+    path.gap = Duration::from_millis(100);
+    path.in_flight = 4;
+    path.flying.truncate(4);
+    path.until(State::Cruise);
+    assert!((4..=6).contains(&path.bbr.cwnd()), "{}", path.bbr.cwnd());
+}

@@ -1,0 +1,357 @@
+//! PCC Allegro: experiments with the rate, one percent up and down.
+//!
+//! **What it is.** The rate doubles in every monitor interval until the utility falls. Then two pairs of intervals, a
+//! little above and below the rate, vote for a direction; if they agree the rate moves that way, each time by a percent
+//! more, as long as the utility grows. The utility ignores loss up to about 5 %.
+//!
+//! **Source.** M. Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015; the program of the
+//! Pantheon reports, modong/pcc at 1afc958f, `sender/app/cc.h` and `sender/src/core.cpp`, whose utility it has.
+//!
+//! **Parameters.** None.
+//!
+//! **Deviations.** See [`super`]. An interval of which nothing arrived has no result in the start phase, and lost
+//! everything later.
+//!
+//! **How it is validated.** Utility, doubling, votes and moves here; climbing, tolerance of random loss up to its cliff,
+//! and the loss on a slow drop-tail link in the simulator's behaviour tests.
+
+use super::monitor::{Interval, Monitors};
+use super::{WINDOW, pacing, period};
+use crate::info::{Info, Quantity};
+use crate::random::RandomStream;
+use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
+use crate::units::{Bytes, Instant, Rate};
+
+const MEGABIT: f64 = 1e6;
+/// One percent, by which experiments and moves are counted.
+const STEP: f64 = 0.01;
+/// Experiments are at most five percent wide.
+const MAX_WIDTH: u32 = 5;
+/// Round trip before the first sample, seconds.
+const INITIAL_RTT: f64 = 0.1;
+/// Fewest packets of an interval, and its least time at high rates, seconds.
+const MIN_PACKETS: f64 = 10.0;
+const MIN_TIME: f64 = 0.005;
+/// A host that falls so far behind its rate is the limit, Mbit/s; and only above this rate.
+const HOST_GAP: f64 = 30.0;
+const HOST_RATE: f64 = 200.0;
+/// The guard counts packets of 1500 bytes, Mbit.
+const HOST_PACKET: f64 = 0.012;
+/// No rate is larger, Mbit/s.
+const MAX_RATE: f64 = 1e5;
+
+/// Name, parameters and source.
+pub(in crate::scheme) const INFO: Info = Info {
+    name: "pcc",
+    title: "PCC Allegro",
+    source: "Dong et al., NSDI 2015; modong/pcc 1afc958f, sender/app/cc.h",
+    parameters: &[],
+    telemetry: &[
+        Quantity { name: "mode", unit: "", doc: "0 start, 1 experiments, 2 first move, 3 moves" },
+        Quantity { name: "rate", unit: "bit/s", doc: "base rate, of packets" },
+        Quantity { name: "utility", unit: "", doc: "utility of the newest result" },
+    ],
+};
+
+/// Makes one for a flow that starts.
+pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let Setup { packet_size, random, .. } = setup;
+    Box::new(Allegro::new(packet_size, random))
+}
+
+#[derive(Clone, Debug)]
+enum Mode {
+    /// Rate of the last interval that improved, and its utility; the number of the last result.
+    Start { best: Option<(f64, f64)>, last: Option<u64> },
+    /// The rates to try, the number of the first interval with them, and their utilities so far.
+    Guess { probes: [f64; 4], first: u64, utilities: Vec<f64> },
+    /// Waits for an interval; with the utility to beat, after the first.
+    Move { direction: f64, steps: u32, awaited: u64, utility: Option<f64> },
+}
+
+#[derive(Debug)]
+struct Allegro {
+    packet: Bytes,
+    random: RandomStream,
+    monitors: Monitors,
+    /// Base rate, and that of the interval under way, Mbit/s.
+    rate: f64,
+    current_rate: f64,
+    mode: Mode,
+    /// Half the width of the experiments, percent.
+    width: u32,
+    /// Packets left in the interval under way.
+    left: u32,
+    srtt: f64,
+    last_rtt: Option<f64>,
+    utility: f64,
+}
+
+impl Allegro {
+    fn new(packet: Bytes, random: RandomStream) -> Self {
+        Self {
+            packet,
+            random,
+            monitors: Monitors::default(),
+            rate: 1.0,
+            current_rate: 2.0,
+            mode: Mode::Start { best: None, last: None },
+            width: 0,
+            left: 0,
+            srtt: INITIAL_RTT,
+            last_rtt: None,
+            utility: 0.0,
+        }
+    }
+
+    fn begin_interval(&mut self, now: Instant) {
+        self.current_rate = self.next_rate();
+        self.monitors.begin(now, self.current_rate);
+        let period = period(self.packet, self.current_rate, MEGABIT);
+        let packets = if 1.1 * self.srtt / period > MIN_PACKETS {
+            let longer = self.random.below(3) as f64 / 10.0;
+            self.srtt * (1.5 + longer) / period
+        } else {
+            (MIN_TIME / period).max(MIN_PACKETS)
+        };
+        self.left = packets.min(f64::from(WINDOW)) as u32;
+    }
+
+    fn next_rate(&mut self) -> f64 {
+        match &self.mode {
+            Mode::Start { .. } => {
+                self.rate = (2.0 * self.rate).min(MAX_RATE);
+                self.rate
+            }
+            Mode::Guess { probes, first, .. } => {
+                let done = self.monitors.next_number().saturating_sub(*first) as usize;
+                probes[done.min(probes.len() - 1)]
+            }
+            Mode::Move { .. } => self.rate,
+        }
+    }
+
+    /// Two pairs of rates, each in random order.
+    fn guess(&mut self) {
+        self.width = self.width % MAX_WIDTH + 1;
+        let width = f64::from(self.width) * STEP;
+        let mut pair = || {
+            let sign = if self.random.chance(0.5) { 1.0 } else { -1.0 };
+            [self.rate * (1.0 + sign * width), self.rate * (1.0 - sign * width)]
+        };
+        let ([a, b], [c, d]) = (pair(), pair());
+        self.mode = Mode::Guess { probes: [a, b, c, d], first: self.monitors.next_number(), utilities: Vec::new() };
+    }
+
+    fn on_result(&mut self, interval: &Interval, rtt: f64) {
+        let is_first = interval.number == 0;
+        let previous = self.last_rtt.replace(rtt).unwrap_or(rtt);
+        let halved = if is_first && matches!(self.mode, Mode::Start { .. }) { 0.5 } else { 1.0 };
+        self.utility = halved * utility(interval, rtt, previous);
+        match std::mem::replace(&mut self.mode, Mode::Start { best: None, last: None }) {
+            Mode::Start { best, last } => self.on_start_result(interval, best, last),
+            Mode::Guess { probes, first, mut utilities } => {
+                if interval.number >= first && utilities.len() < probes.len() {
+                    utilities.push(self.utility);
+                }
+                if utilities.len() == probes.len() {
+                    self.vote(&probes, &utilities);
+                } else {
+                    self.mode = Mode::Guess { probes, first, utilities };
+                }
+            }
+            Mode::Move { direction, steps, awaited, utility } if interval.number < awaited => {
+                self.mode = Mode::Move { direction, steps, awaited, utility };
+            }
+            Mode::Move { direction, steps, utility, .. } => self.on_move_result(interval, direction, steps, utility),
+        }
+    }
+
+    fn on_start_result(&mut self, interval: &Interval, best: Option<(f64, f64)>, last: Option<u64>) {
+        let expected = last.map_or(0, |last| last + 1);
+        let is_better = best.is_none_or(|(_, utility)| self.utility > utility);
+        if interval.acked > 0 && interval.number == expected && is_better {
+            self.mode = Mode::Start { best: Some((interval.rate, self.utility)), last: Some(interval.number) };
+        } else {
+            self.rate = best.map_or(2.0, |(rate, _)| rate);
+            self.guess();
+        }
+    }
+
+    fn vote(&mut self, probes: &[f64; 4], utilities: &[f64]) {
+        let of_pair = |first: usize| {
+            let is_up = (probes[first] > probes[first + 1]) == (utilities[first] > utilities[first + 1]);
+            if is_up { 1.0 } else { -1.0 }
+        };
+        let sum = of_pair(0) + of_pair(2);
+        if sum == 0.0 {
+            self.guess();
+            return;
+        }
+        let direction = f64::signum(sum);
+        self.rate *= 1.0 + direction * f64::from(self.width / 2 + 1) * STEP;
+        self.width = 0;
+        self.mode = Mode::Move { direction, steps: 1, awaited: self.monitors.next_number(), utility: None };
+    }
+
+    fn on_move_result(&mut self, interval: &Interval, direction: f64, steps: u32, utility: Option<f64>) {
+        let achieved = f64::from(interval.sent) * HOST_PACKET / interval.sending_time().max(1e-9);
+        if utility.is_some_and(|utility| self.utility <= utility) {
+            self.rate *= 1.0 - direction * f64::from(steps) * STEP;
+            self.guess();
+        } else if utility.is_some() && self.rate > achieved + HOST_GAP && self.rate > HOST_RATE {
+            self.rate = achieved;
+            self.guess();
+        } else {
+            let steps = steps + 1;
+            self.rate = (self.rate * (1.0 + direction * f64::from(steps) * STEP)).min(MAX_RATE);
+            let awaited = self.monitors.next_number();
+            self.mode = Mode::Move { direction, steps, awaited, utility: Some(self.utility) };
+        }
+    }
+
+    /// Results of intervals older than `newest`, or overdue.
+    fn take_results(&mut self, now: Instant, newest: u64) {
+        while let Some(interval) = self.monitors.take(now, self.srtt, |interval| interval.number < newest) {
+            let rtt = self.monitors.mean_rtt_of(newest).or_else(|| interval.mean_rtt()).unwrap_or(self.srtt);
+            self.on_result(&interval, rtt);
+        }
+    }
+}
+
+/// The utility of the program: packets per second that arrive, less what a loss of more than 5 % or a growing round trip
+/// takes away, less packets lost per second; per millisecond of round trip.
+fn utility(interval: &Interval, rtt: f64, previous_rtt: f64) -> f64 {
+    let seconds = interval.sending_time().max(1e-6);
+    let (sent, lost) = (f64::from(interval.sent), f64::from(interval.lost));
+    let of_loss = 1.0 / (1.0 + (100.0 * (interval.loss() - 0.05)).exp());
+    let of_rtt = 1.0 / (1.0 + (10.0 * (1.0 - previous_rtt / rtt.max(1e-9))).exp());
+    let micros = (rtt * 1e6).max(1.0);
+    1_000.0 / micros * ((sent - lost) / seconds * of_loss * of_rtt - lost / seconds)
+}
+
+impl Scheme for Allegro {
+    fn cwnd(&self) -> u32 {
+        WINDOW
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(pacing(self.current_rate, MEGABIT))
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        if self.left == 0 {
+            self.begin_interval(sent.now);
+        }
+        self.left -= 1;
+        self.monitors.on_sent(sent.now)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if !ack.srtt.is_zero() {
+            self.srtt = ack.srtt.as_secs_f64();
+        }
+        let newest = ack.packets.iter().filter_map(|packet| self.monitors.on_acked(*packet, ack.now)).max();
+        self.take_results(ack.now, newest.unwrap_or(0));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.monitors.on_lost(lost.packet);
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.take_results(timeout.now, 0);
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let mode = match self.mode {
+            Mode::Start { .. } => 0,
+            Mode::Guess { .. } => 1,
+            Mode::Move { utility: None, .. } => 2,
+            Mode::Move { .. } => 3,
+        };
+        report("mode", f64::from(mode));
+        report("rate", self.rate * MEGABIT);
+        report("utility", self.utility);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "rates and steps are exact")]
+mod tests {
+    use super::super::monitor::tests::{interval, numbered};
+    use super::*;
+
+    #[test]
+    fn loss_of_up_to_five_percent_hardly_matters() {
+        // The paper's values per unit of rate, without the round trip: 0.9933 at no loss, 0.425 at 5 %, -0.094 at 10 %.
+        for (lost, expected) in
+            [(0, 0.9933), (10, 0.962), (20, 0.914), (30, 0.824), (40, 0.662), (50, 0.425), (100, -0.094)]
+        {
+            let loss = f64::from(lost) / 1_000.0;
+            let paper = (1.0 - loss) / (1.0 + (100.0 * (loss - 0.05)).exp()) - loss;
+            assert!((paper - expected).abs() < 0.001, "{lost}: {paper}");
+            // The program halves the first term while the round trip stays: S(L) times 0.5.
+            let ours = utility(&interval(10.0, 1_000, lost, 0.1), 0.1, 0.1) * 100_000.0 / 1e6;
+            let program = (1.0 - loss) / (1.0 + (100.0 * (loss - 0.05)).exp()) * 0.5 - loss;
+            assert!((ours - program).abs() < 1e-9, "{lost}: {ours}, not {program}");
+        }
+    }
+
+    #[test]
+    fn a_growing_round_trip_costs() {
+        let steady = utility(&interval(10.0, 1_000, 0, 0.1), 0.1, 0.1);
+        assert!(utility(&interval(10.0, 1_000, 0, 0.11), 0.11, 0.1) < 0.8 * steady);
+        assert!(utility(&interval(10.0, 1_000, 0, 0.1), 0.1, 0.11) > 1.2 * steady);
+    }
+
+    fn allegro() -> Allegro {
+        Allegro::new(Bytes::new(1_500), RandomStream::new(1, "pcc"))
+    }
+
+    #[test]
+    fn the_start_doubles_with_every_interval_and_returns_to_the_best() {
+        let mut pcc = allegro();
+        let rates: Vec<_> = (0..5)
+            .map(|second| {
+                pcc.begin_interval(Instant::from_nanos(second * 1_000_000_000));
+                pcc.current_rate
+            })
+            .collect();
+        assert_eq!(rates, [2.0, 4.0, 8.0, 16.0, 32.0]);
+        for (number, (rate, lost)) in [(2.0, 0), (4.0, 0), (8.0, 0), (16.0, 800)].into_iter().enumerate() {
+            let result = numbered(number as u64, rate, (rate * 100.0) as u32, lost);
+            pcc.on_result(&result, 0.1);
+        }
+        assert_eq!(pcc.rate, 8.0);
+        let Mode::Guess { probes, first, .. } = &pcc.mode else { panic!("{:?}", pcc.mode) };
+        let mut pairs = [[probes[0], probes[1]], [probes[2], probes[3]]];
+        for pair in &mut pairs {
+            pair.sort_by(f64::total_cmp);
+            assert!((pair[0] - 7.92).abs() < 1e-9 && (pair[1] - 8.08).abs() < 1e-9, "{pair:?}");
+        }
+        assert_eq!(*first, 5);
+    }
+
+    #[test]
+    fn agreeing_pairs_move_the_rate_and_disagreeing_ones_widen_the_experiment() {
+        let mut pcc = allegro();
+        pcc.rate = 10.0;
+        pcc.guess();
+        pcc.vote(&[10.1, 9.9, 9.9, 10.1], &[2.0, 1.0, 2.0, 1.0]);
+        assert_eq!(pcc.width, 2);
+        pcc.vote(&[10.2, 9.8, 9.8, 10.2], &[2.0, 1.0, 1.0, 2.0]);
+        assert!((pcc.rate - 10.2).abs() < 1e-9, "half of two and one: two percent, {}", pcc.rate);
+        let first = numbered(0, 10.2, 1_000, 0);
+        let better = numbered(0, 10.4, 1_100, 0);
+        pcc.on_result(&first, 0.1);
+        assert!((pcc.rate - 10.2 * 1.02).abs() < 1e-9);
+        pcc.on_result(&better, 0.1);
+        assert!((pcc.rate - 10.2 * 1.02 * 1.03).abs() < 1e-9);
+        pcc.on_result(&first, 0.1);
+        assert!((pcc.rate - 10.2 * 1.02 * 1.03 * 0.97).abs() < 1e-9, "one step back");
+        assert!(matches!(pcc.mode, Mode::Guess { .. }));
+    }
+}

@@ -1,0 +1,34 @@
+//! The PCC family: try a rate for a while, see what came of it, and move to where a utility is greater.
+//!
+//! What is sent at one rate in a row is a monitor interval; about a round trip after its end its result is known, and
+//! the schemes, [`allegro`], [`vivace`] and [`experimental`], differ in what they make of it. No loss and no timeout
+//! changes the rate at once.
+//!
+//! **Deviations of all three.** Their transport was UDT over UDP: ours is another, but every transmission counts in the
+//! interval in which it leaves, as there. Where the originals would wait for ever for the last packets of an interval,
+//! because nothing was sent after them, the result is taken two round trips and 100 ms after its end. The window is 100,000
+//! packets, as large as UDT's.
+
+pub(super) mod allegro;
+pub(super) mod experimental;
+mod monitor;
+mod step;
+pub(super) mod vivace;
+
+use crate::units::{Bytes, Rate};
+
+/// Packets that may be in flight: UDT's flow window, no limit in practice.
+const WINDOW: u32 = 100_000;
+/// Pacing is never slower, bit/s, and never faster.
+const SLOWEST: f64 = 1_000.0;
+const FASTEST: f64 = 1e11;
+
+/// A rate in units of `megabit` bit/s as the transport wants it.
+fn pacing(rate: f64, megabit: f64) -> Rate {
+    Rate::from_bits_per_second_f64((rate * megabit).clamp(SLOWEST, FASTEST))
+}
+
+/// The time between two packets at a rate, seconds.
+fn period(packet: Bytes, rate: f64, megabit: f64) -> f64 {
+    packet.count() as f64 * 8.0 / (rate * megabit).clamp(SLOWEST, FASTEST)
+}

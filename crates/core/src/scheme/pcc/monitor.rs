@@ -1,0 +1,233 @@
+//! Monitor intervals: what was sent at one rate, and what became of it.
+
+use std::collections::VecDeque;
+
+use crate::units::{Duration, Instant};
+
+/// Bits of a packet's state that hold its send time in microseconds; the rest is the number of its interval.
+const TIME_BITS: u32 = 40;
+/// Intervals that may wait for their results.
+const MAX_WAITING: usize = 100;
+
+/// One interval.
+#[derive(Clone, Debug)]
+pub(super) struct Interval {
+    /// From zero.
+    pub(super) number: u64,
+    /// What the sender wanted.
+    pub(super) rate: f64,
+    pub(super) start: Instant,
+    pub(super) last_sent: Instant,
+    /// When the next one began; `None` while this one is open.
+    pub(super) end: Option<Instant>,
+    pub(super) sent: u32,
+    pub(super) acked: u32,
+    pub(super) lost: u32,
+    /// Round trips in the order of their acks, seconds.
+    pub(super) rtts: Vec<f64>,
+    /// Sums over (send time, round trip): times, squares, products.
+    times: f64,
+    squares: f64,
+    products: f64,
+}
+
+impl Interval {
+    /// Round trip on average, seconds; `None` without acks.
+    pub(super) fn mean_rtt(&self) -> Option<f64> {
+        (!self.rtts.is_empty()).then(|| self.rtts.iter().sum::<f64>() / self.rtts.len() as f64)
+    }
+
+    /// The share of packets that did not arrive.
+    pub(super) fn loss(&self) -> f64 {
+        f64::from(self.lost) / f64::from(self.sent.max(1))
+    }
+
+    /// Seconds from its start to the start of the next one.
+    pub(super) fn duration(&self) -> f64 {
+        self.end.unwrap_or(self.last_sent).since(self.start).as_secs_f64()
+    }
+
+    /// Seconds from its start to its last packet.
+    pub(super) fn sending_time(&self) -> f64 {
+        self.last_sent.since(self.start).as_secs_f64()
+    }
+
+    /// The slope of round trips over send times, by least squares; zero if it cannot be known.
+    pub(super) fn rtt_slope(&self) -> f64 {
+        let n = self.rtts.len() as f64;
+        let spread = n * self.squares - self.times * self.times;
+        if spread <= 0.0 {
+            return 0.0;
+        }
+        (n * self.products - self.times * self.rtts.iter().sum::<f64>()) / spread
+    }
+
+    /// Everything that is not acknowledged counts as lost.
+    fn close(&mut self) {
+        self.lost = self.sent - self.acked;
+    }
+}
+
+/// The interval under way and those that wait for their results, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Monitors {
+    waiting: VecDeque<Interval>,
+    next: u64,
+}
+
+impl Monitors {
+    /// Begins an interval.
+    pub(super) fn begin(&mut self, now: Instant, rate: f64) -> u64 {
+        if let Some(last) = self.waiting.back_mut() {
+            last.end = Some(now);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.waiting.push_back(Interval {
+            number,
+            rate,
+            start: now,
+            last_sent: now,
+            end: None,
+            sent: 0,
+            acked: 0,
+            lost: 0,
+            rtts: Vec::new(),
+            times: 0.0,
+            squares: 0.0,
+            products: 0.0,
+        });
+        number
+    }
+
+    /// The number that the next interval gets.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// A packet leaves; returns what is to come back with it.
+    pub(super) fn on_sent(&mut self, now: Instant) -> u64 {
+        let Some(current) = self.waiting.back_mut() else { return 0 };
+        current.sent += 1;
+        current.last_sent = now;
+        (current.number << TIME_BITS) | (now.as_micros() & ((1 << TIME_BITS) - 1))
+    }
+
+    fn find(&mut self, packet: u64) -> Option<&mut Interval> {
+        let first = self.waiting.front()?.number;
+        // The state holds the low bits of a number.
+        let bits = u64::BITS - TIME_BITS;
+        let behind = (packet >> TIME_BITS).wrapping_sub(first) & ((1 << bits) - 1);
+        self.waiting.get_mut(usize::try_from(behind).ok()?)
+    }
+
+    /// A packet arrived; returns the number of its interval, unless that is done with.
+    pub(super) fn on_acked(&mut self, packet: u64, now: Instant) -> Option<u64> {
+        let sent_micros = packet & ((1 << TIME_BITS) - 1);
+        let micros = now.as_micros().wrapping_sub(sent_micros) & ((1 << TIME_BITS) - 1);
+        let interval = self.find(packet)?;
+        let (rtt, start) = (micros as f64 / 1e6, interval.start);
+        let time = sent_micros as f64 / 1e6 - start.as_micros() as f64 / 1e6;
+        interval.acked += 1;
+        interval.rtts.push(rtt);
+        interval.times += time;
+        interval.squares += time * time;
+        interval.products += time * rtt;
+        Some(interval.number)
+    }
+
+    /// A packet was declared lost.
+    pub(super) fn on_lost(&mut self, packet: u64) {
+        if let Some(interval) = self.find(packet) {
+            interval.lost += 1;
+        }
+    }
+
+    /// The oldest interval, if it is over and `is_done` says that its result is known, or if it has waited long enough.
+    pub(super) fn take(&mut self, now: Instant, rtt: f64, is_done: impl Fn(&Interval) -> bool) -> Option<Interval> {
+        let oldest = self.waiting.front()?;
+        let end = oldest.end?;
+        let is_overdue = now > end + Duration::from_secs_f64(2.0 * rtt) + Duration::from_millis(100);
+        if !is_done(oldest) && !is_overdue && self.waiting.len() <= MAX_WAITING {
+            return None;
+        }
+        let mut interval = self.waiting.pop_front()?;
+        interval.close();
+        Some(interval)
+    }
+
+    /// Mean round trip so far of an interval that is not done with.
+    pub(super) fn mean_rtt_of(&self, number: u64) -> Option<f64> {
+        self.waiting.iter().find(|interval| interval.number == number)?.mean_rtt()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// An interval that lasted a second and ended as said.
+    pub(in crate::scheme::pcc) fn interval(rate: f64, sent: u32, lost: u32, rtt: f64) -> Interval {
+        let end = Instant::ZERO + Duration::from_secs(1);
+        Interval {
+            number: 0,
+            rate,
+            start: Instant::ZERO,
+            last_sent: end,
+            end: Some(end),
+            sent,
+            acked: sent - lost,
+            lost,
+            rtts: vec![rtt; (sent - lost) as usize],
+            times: 0.0,
+            squares: 0.0,
+            products: 0.0,
+        }
+    }
+
+    /// The same with a number.
+    pub(in crate::scheme::pcc) fn numbered(number: u64, rate: f64, sent: u32, lost: u32) -> Interval {
+        Interval { number, ..interval(rate, sent, lost, 0.1) }
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn packets_find_their_interval_and_the_slope_is_that_of_the_round_trips() {
+        let mut monitors = Monitors::default();
+        monitors.begin(at(1_000), 1.0);
+        let packets: Vec<_> = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
+        assert_eq!(monitors.begin(at(1_100), 2.0), 1);
+        let later = monitors.on_sent(at(1_100));
+        assert!(monitors.take(at(1_100), 0.1, |_| true).is_some_and(|first| first.loss() > 0.99));
+        assert_eq!(monitors.on_acked(packets[0], at(1_150)), None, "its interval is gone");
+        assert_eq!(monitors.on_acked(later, at(1_200)), Some(1));
+
+        let mut monitors = Monitors::default();
+        monitors.begin(at(1_000), 1.0);
+        let packets: Vec<_> = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
+        monitors.begin(at(1_100), 2.0);
+        for (n, packet) in packets.into_iter().enumerate().skip(1) {
+            // The round trip grows by 1 ms per 10 ms.
+            assert_eq!(monitors.on_acked(packet, at(1_000 + 10 * n as u64 + 100 + n as u64)), Some(0));
+        }
+        let done = monitors.take(at(1_250), 0.1, |interval| interval.number < 1).expect("an ack of it");
+        assert_eq!((done.sent, done.acked, done.lost), (10, 9, 1));
+        assert!((done.rtt_slope() - 0.1).abs() < 1e-6, "{}", done.rtt_slope());
+        assert!((done.duration() - 0.1).abs() < 1e-9 && (done.sending_time() - 0.09).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_interval_without_news_is_closed_after_two_round_trips() {
+        let mut monitors = Monitors::default();
+        monitors.begin(at(0), 1.0);
+        monitors.on_sent(at(0));
+        assert!(monitors.take(at(10_000), 0.1, |_| true).is_none(), "it is not over");
+        monitors.begin(at(100), 1.0);
+        assert!(monitors.take(at(399), 0.1, |_| false).is_none());
+        let lost = monitors.take(at(401), 0.1, |_| false).expect("overdue");
+        assert_eq!((lost.sent, lost.lost), (1, 1));
+    }
+}

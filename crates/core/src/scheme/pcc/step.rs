@@ -1,0 +1,135 @@
+//! From the gradient of the utility to a change of rate: larger the longer it points the same way, within a boundary that
+//! grows while it binds.
+
+/// A boundary of this share of the rate ...
+const BOUNDARY: f64 = 0.05;
+/// ... and so much more for every time in a row that it binds.
+const BOUNDARY_STEP: f64 = 0.06;
+/// The least change, Mbit/s.
+pub(super) const MIN_CHANGE: f64 = 0.5;
+
+/// How the confidence amplifier grows; the two programs differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// By one, and by a half above three; its last line is 8a - 50.
+    Vivace,
+    /// By a half below three, and by one above; its last line is 9a - 50.
+    Experimental,
+}
+
+#[derive(Debug)]
+pub(super) struct Step {
+    growth: Growth,
+    amplifier: f64,
+    boundary: f64,
+    /// Changes of direction that are still to be made up for.
+    swing: u32,
+    previous: f64,
+}
+
+impl Step {
+    pub(super) fn new(growth: Growth) -> Self {
+        Self { growth, amplifier: 0.0, boundary: 0.0, swing: 0, previous: 0.0 }
+    }
+
+    /// The last change does not count any more.
+    pub(super) fn forget(&mut self) {
+        self.previous = 0.0;
+    }
+
+    /// True if a change in this direction goes on as before.
+    pub(super) fn is_going_on(&self, gradient: f64) -> bool {
+        gradient * self.previous >= 0.0
+    }
+
+    /// The change of `rate` for a gradient of utility per Mbit/s; never zero.
+    pub(super) fn change(&mut self, gradient: f64, rate: f64) -> f64 {
+        let is_same = self.is_going_on(gradient);
+        if !is_same {
+            (self.amplifier, self.boundary) = (0.0, 0.0);
+            self.swing = (self.swing + 1).min(2);
+        }
+        let mut change = gradient * self.factor();
+        if is_same {
+            self.gain_confidence();
+        }
+        let limit = (BOUNDARY + BOUNDARY_STEP * self.boundary) * rate;
+        if change.abs() > limit {
+            change = limit.copysign(change);
+            self.boundary += 1.0;
+        } else {
+            self.boundary = (self.boundary - 1.0).max(0.0);
+        }
+        if !is_same {
+            (self.amplifier, self.boundary) = (0.0, 0.0);
+        }
+        if change.abs() < MIN_CHANGE {
+            change = MIN_CHANGE.copysign(gradient);
+        }
+        self.previous = change;
+        change
+    }
+
+    fn factor(&self) -> f64 {
+        let a = self.amplifier;
+        if a < 3.0 {
+            a + 1.0
+        } else if a < 6.0 {
+            2.0 * a - 2.0
+        } else if a < 9.0 {
+            4.0 * a - 14.0
+        } else if self.growth == Growth::Vivace {
+            8.0 * a - 50.0
+        } else {
+            9.0 * a - 50.0
+        }
+    }
+
+    fn gain_confidence(&mut self) {
+        if self.swing > 0 {
+            self.swing -= 1;
+            return;
+        }
+        let is_slow = match self.growth {
+            Growth::Vivace => self.amplifier > 3.0,
+            Growth::Experimental => self.amplifier < 3.0,
+        };
+        self.amplifier += if is_slow { 0.5 } else { 1.0 };
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "rates and steps are exact")]
+mod tests {
+    use super::*;
+
+    fn changes(growth: Growth, gradients: &[f64]) -> Vec<f64> {
+        let mut step = Step::new(growth);
+        gradients.iter().map(|gradient| step.change(*gradient, 1_000.0)).collect()
+    }
+
+    #[test]
+    fn steps_grow_with_confidence() {
+        assert_eq!(changes(Growth::Vivace, &[1.0; 6]), [1.0, 2.0, 3.0, 4.0, 6.0, 7.0]);
+        assert_eq!(changes(Growth::Experimental, &[1.0; 6]), [1.0, 1.5, 2.0, 2.5, 3.0, 3.5]);
+    }
+
+    #[test]
+    fn the_boundary_is_five_percent_and_six_more_each_time_it_binds() {
+        let expected = [50.0, 110.0, 170.0];
+        for (change, bound) in changes(Growth::Vivace, &[1e6; 3]).iter().zip(expected) {
+            assert!((change - bound).abs() < 1e-9, "{change}, not {bound}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_direction_costs_confidence() {
+        let changes = changes(Growth::Vivace, &[1.0, 1.0, -1.0, -1.0, -1.0]);
+        assert_eq!(changes, [1.0, 2.0, -1.0, -1.0, -1.0]);
+    }
+
+    #[test]
+    fn half_a_megabit_is_the_least() {
+        assert_eq!(changes(Growth::Vivace, &[0.001, -0.001]), [0.5, -0.5]);
+    }
+}

@@ -1,0 +1,502 @@
+//! PCC Vivace: gradient ascent on a utility of rate, loss and the slope of the round trip.
+//!
+//! **What it is.** After a start that doubles, pairs of monitor intervals 5 % above and below the rate give the gradient
+//! of the utility; the rate moves along it, with an amplifier for gradients that keep their sign and a boundary on
+//! each change.
+//!
+//! **Source.** M. Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018; PCCproject/PCC-Uspace, branch
+//! NSDI-2018 (`pcc-gradient/sender/app/pcc.h`, `gradient_descent_pcc_client.cpp`), and the constants in the data section
+//! of the program that Pantheon ran, StanfordSNR/vivace 2baf862.
+//!
+//! **Parameters.** `profile`: "pantheon" (default; the program's latency coefficient, 900) or "loss" (0, the default of the
+//! source: Vivace-Loss).
+//!
+//! **Deviations.** See [`super`]. A flow never sends less than 1.3 Mbit/s after its start: that is the original's.
+//!
+//! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
+//! what happens to slow links in the simulator's behaviour tests.
+
+use std::collections::VecDeque;
+
+use super::monitor::{Interval, Monitors};
+use super::step::{Growth, Step};
+use super::{WINDOW, pacing, period};
+use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::random::RandomStream;
+use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
+use crate::units::{Bytes, Instant, Rate};
+
+/// The rates of the controller are in Mbit/s, those of the utility in units of 2^20 bit/s.
+const MEGABIT: f64 = 1e6;
+pub(super) const MEBIBIT: f64 = 1_048_576.0;
+const EXPONENT: f64 = 0.9;
+/// Cost of loss above and below the limit.
+pub(super) const LOSS_COEFFICIENT: f64 = 11.35;
+pub(super) const LOSS_LIMIT: f64 = 0.03;
+/// Latency coefficient of the Pantheon's program.
+const LATENCY_COEFFICIENT: f64 = 900.0;
+/// Slopes are counted in twentieths of ten percent, towards zero.
+const SLOPE_QUANTUM: f64 = 0.02;
+/// What the start phase forgives: so many losses, and slopes below this meanwhile.
+const START_LOSSES: u32 = 50;
+const START_SLOPE: f64 = 0.2;
+/// Rates, Mbit/s.
+const START_RATE: f64 = 0.8;
+const MIN_START_RATE: f64 = 0.1;
+const MIN_RATE: f64 = 1.3;
+const MAX_RATE: f64 = 1_024.0;
+/// A probe is this share of the rate, or this many Mbit/s, and at least so much.
+const PROBE_SHARE: f64 = 0.05;
+const PROBE_RATE: f64 = 0.5;
+const MIN_PROBE: f64 = 0.1;
+/// A change up to this share of the rate is made at once; a larger one is watched.
+const SMALL_CHANGE: f64 = 0.1;
+/// Losses that make a result suspicious: so many packets, or this share.
+const NOISE_PACKETS: u32 = 2;
+const NOISE_LOSS: f64 = 0.05;
+/// Probes that lose no more than this share together are compared at their common loss.
+const COMMON_LOSS: f64 = 0.01;
+/// An interval that loses more halves the rate.
+const EMERGENCY_LOSS: f64 = 0.5;
+/// Packets of an interval.
+const MIN_PACKETS: f64 = 10.0;
+const MAX_PACKETS: f64 = 3_000.0;
+/// Round trip before the first result, and instead of one beyond a second.
+const INITIAL_RTT: f64 = 0.1;
+const LONG_RTT: f64 = 0.3;
+
+/// Name, parameters and source.
+pub(in crate::scheme) const INFO: Info = Info {
+    name: "vivace",
+    title: "PCC Vivace",
+    source: "Dong et al., NSDI 2018; PCCproject/PCC-Uspace NSDI-2018; StanfordSNR/vivace 2baf862",
+    parameters: &[Parameter {
+        name: "profile",
+        kind: Kind::Choice { options: &["pantheon", "loss"], default: "pantheon" },
+        unit: "",
+        doc: "the program that Pantheon ran, which minds the round trip, or Vivace-Loss, which does not",
+    }],
+    telemetry: &[
+        Quantity { name: "mode", unit: "", doc: "0 start, 1 probing, 2 moving" },
+        Quantity { name: "rate", unit: "bit/s", doc: "base rate, of packets" },
+        Quantity { name: "utility", unit: "", doc: "utility of the newest result" },
+        Quantity { name: "gradient", unit: "", doc: "newest gradient of the utility, per Mbit/s" },
+    ],
+};
+
+/// Makes one for a flow that starts.
+pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let Setup { packet_size, random, parameters, .. } = setup;
+    let latency = if parameters.text("profile") == "loss" { 0.0 } else { LATENCY_COEFFICIENT };
+    Box::new(Vivace::new(packet_size, latency, random))
+}
+
+/// What an interval came to.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    rate: f64,
+    utility: f64,
+    sent: u32,
+    lost: u32,
+    speed: f64,
+    slope: f64,
+}
+
+#[derive(Debug)]
+enum Mode {
+    /// The interval whose result is awaited, and the utility before.
+    Start { awaited: Option<u64>, utility: Option<f64> },
+    /// Rates to try from an interval on, and what came of them.
+    Probe { rates: Vec<f64>, first: u64, outcomes: Vec<Outcome> },
+    /// The interval at the reference rate, then the one at the target.
+    Move { reference: Option<Outcome>, awaited: u64, target: u64 },
+}
+
+#[derive(Debug)]
+struct Vivace {
+    packet: Bytes,
+    latency: f64,
+    random: RandomStream,
+    monitors: Monitors,
+    rate: f64,
+    current_rate: f64,
+    mode: Mode,
+    step: Step,
+    /// Changes in a row that kept their direction.
+    trend: u32,
+    forgiven: u32,
+    /// Intervals older than this had their emergency.
+    emergency: u64,
+    has_ignored: bool,
+    left: u32,
+    rtt: f64,
+    utility: f64,
+    gradient: f64,
+    /// Recent outcomes at the base rate, by number: one becomes the reference of a move.
+    recent: VecDeque<(u64, Outcome)>,
+}
+
+impl Vivace {
+    fn new(packet: Bytes, latency: f64, random: RandomStream) -> Self {
+        Self {
+            packet,
+            latency,
+            random,
+            monitors: Monitors::default(),
+            rate: START_RATE,
+            current_rate: 2.0 * START_RATE,
+            mode: Mode::Start { awaited: None, utility: None },
+            step: Step::new(Growth::Vivace),
+            trend: 0,
+            forgiven: START_LOSSES,
+            emergency: 0,
+            has_ignored: false,
+            left: 0,
+            rtt: INITIAL_RTT,
+            utility: 0.0,
+            gradient: 0.0,
+            recent: VecDeque::new(),
+        }
+    }
+
+    fn begin_interval(&mut self, now: Instant) {
+        let number = self.monitors.next_number();
+        self.current_rate = match &mut self.mode {
+            Mode::Start { awaited, .. } => {
+                if awaited.is_none() {
+                    *awaited = Some(number);
+                    self.rate = (2.0 * self.rate).min(MAX_RATE);
+                }
+                self.rate
+            }
+            Mode::Probe { rates, first, .. } => {
+                let place = number.saturating_sub(*first);
+                rates.get(place as usize).copied().unwrap_or(self.rate)
+            }
+            Mode::Move { .. } => self.rate,
+        };
+        self.monitors.begin(now, self.current_rate);
+        let rtt = if self.rtt > 1.0 { LONG_RTT } else { self.rtt };
+        let packets = rtt / period(self.packet, self.current_rate, MEGABIT);
+        self.left = packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32;
+    }
+
+    /// Pairs of probes in random order: two if the last changes agreed, else four (`SEARCH`).
+    fn search(&mut self) {
+        let share = PROBE_SHARE.max(PROBE_RATE / self.rate).max(MIN_PROBE / self.rate).min(0.5);
+        let pairs = if self.trend >= 1 { 1 } else { 2 };
+        let mut rates = Vec::with_capacity(2 * pairs);
+        for _ in 0..pairs {
+            let sign = if self.random.chance(0.5) { 1.0 } else { -1.0 };
+            rates.extend([self.rate * (1.0 + sign * share), self.rate * (1.0 - sign * share)]);
+        }
+        self.mode = Mode::Probe { rates, first: self.monitors.next_number(), outcomes: Vec::new() };
+    }
+
+    fn set_rate(&mut self, rate: f64) {
+        let least = if matches!(self.mode, Mode::Start { .. }) { MIN_START_RATE } else { MIN_RATE };
+        self.rate = rate.clamp(least, MAX_RATE);
+    }
+
+    fn on_result(&mut self, interval: &Interval) {
+        if let Some(rtt) = interval.mean_rtt() {
+            self.rtt = rtt;
+        }
+        let outcome = self.outcome(interval);
+        self.utility = outcome.utility;
+        self.recent.push_back((interval.number, outcome));
+        if self.recent.len() > 2 {
+            self.recent.pop_front();
+        }
+        if interval.loss() > EMERGENCY_LOSS && !matches!(self.mode, Mode::Start { .. }) {
+            if interval.number >= self.emergency {
+                self.emergency = self.monitors.next_number();
+                self.set_rate(self.rate / 2.0);
+                self.search();
+            }
+            return;
+        }
+        match &mut self.mode {
+            Mode::Start { awaited, utility } => {
+                if awaited.is_some_and(|awaited| interval.number >= awaited) {
+                    if utility.is_some_and(|utility| outcome.utility < utility) {
+                        self.set_rate(self.rate / 2.0);
+                        self.search();
+                    } else {
+                        (*awaited, *utility) = (None, Some(outcome.utility));
+                    }
+                }
+            }
+            Mode::Probe { rates, first, outcomes } => {
+                if interval.number >= *first && outcomes.len() < rates.len() {
+                    outcomes.push(outcome);
+                }
+                if outcomes.len() == rates.len() {
+                    let outcomes = std::mem::take(outcomes);
+                    self.decide(outcomes, interval.number);
+                }
+            }
+            Mode::Move { reference, awaited, target } => {
+                if reference.is_none() && interval.number >= *awaited && interval.number < *target {
+                    *reference = Some(outcome);
+                } else if interval.number >= *target {
+                    match *reference {
+                        Some(reference) => self.compare(reference, outcome),
+                        None => self.search(),
+                    }
+                }
+            }
+        }
+    }
+
+    fn outcome(&mut self, interval: &Interval) -> Outcome {
+        let (mut lost, mut slope) = (interval.lost, interval.rtt_slope());
+        if matches!(self.mode, Mode::Start { .. }) && self.forgiven > 0 {
+            let forgiven = lost.min(self.forgiven);
+            (lost, self.forgiven) = (lost - forgiven, self.forgiven - forgiven);
+            if slope.abs() < START_SLOPE {
+                slope = 0.0;
+            }
+        }
+        let bits = f64::from(interval.sent) * self.packet.count() as f64 * 8.0;
+        let speed = bits / MEBIBIT / interval.duration().max(1e-6);
+        let loss = f64::from(lost) / f64::from(interval.sent.max(1));
+        let utility = utility(speed, loss, slope, self.latency);
+        Outcome { rate: interval.rate, utility, sent: interval.sent, lost, speed, slope }
+    }
+
+    /// All probes are back.
+    fn decide(&mut self, mut outcomes: Vec<Outcome>, newest: u64) {
+        let (sent, lost) = outcomes.iter().fold((0, 0), |(sent, lost), one| (sent + one.sent, lost + one.lost));
+        let loss = f64::from(lost) / f64::from(sent.max(1));
+        if loss <= COMMON_LOSS {
+            for one in &mut outcomes {
+                one.utility = utility(one.speed, loss, one.slope, self.latency);
+            }
+        }
+        let up = |pair: &[Outcome]| if pair[0].rate > pair[1].rate { (pair[0], pair[1]) } else { (pair[1], pair[0]) };
+        let pairs: Vec<_> = outcomes.chunks_exact(2).map(up).collect();
+        let vote: i32 = pairs.iter().map(|(up, down)| if up.utility > down.utility { 1 } else { -1 }).sum();
+        let (up_lost, down_lost) = pairs.iter().fold((0, 0), |(u, d), (up, down)| (u + up.lost, d + down.lost));
+        let is_odd = down_lost > up_lost + NOISE_PACKETS && vote > 0 && up_lost > 0 && loss >= NOISE_LOSS;
+        if is_odd && !std::mem::replace(&mut self.has_ignored, true) {
+            self.search();
+            return;
+        }
+        self.has_ignored = false;
+        if vote == 0 {
+            self.trend = 2;
+            self.step.forget();
+            self.search();
+            return;
+        }
+        let n = pairs.len() as f64;
+        let mean = |value: fn(&Outcome) -> f64, is_up: bool| {
+            pairs.iter().map(|(up, down)| value(if is_up { up } else { down })).sum::<f64>() / n
+        };
+        let rise = mean(|one| one.utility, true) - mean(|one| one.utility, false);
+        self.gradient = rise / (mean(|one| one.rate, true) - mean(|one| one.rate, false));
+        let change = self.change(self.gradient);
+        if change <= SMALL_CHANGE * self.rate {
+            self.set_rate(self.rate + change);
+            self.search();
+            return;
+        }
+        let target = self.monitors.next_number();
+        self.mode = Mode::Move { reference: None, awaited: newest + 1, target };
+        self.set_rate(self.rate + change);
+    }
+
+    fn change(&mut self, gradient: f64) -> f64 {
+        self.trend = if self.step.is_going_on(gradient) { self.trend + 1 } else { 0 };
+        self.step.change(gradient, self.rate)
+    }
+
+    /// A move is over: on, or back to probing.
+    fn compare(&mut self, reference: Outcome, target: Outcome) {
+        let loss = |one: Outcome| f64::from(one.lost) / f64::from(one.sent.max(1));
+        let is_contrary = (target.rate - reference.rate) * (loss(target) - loss(reference)) < 0.0;
+        let lost = target.lost.max(reference.lost);
+        let is_noisy = lost > NOISE_PACKETS || loss(target).max(loss(reference)) >= NOISE_LOSS;
+        let difference = target.rate - reference.rate;
+        if (is_contrary && is_noisy) || difference == 0.0 {
+            self.search();
+            return;
+        }
+        self.gradient = (target.utility - reference.utility) / difference;
+        let is_reversed = !self.step.is_going_on(self.gradient);
+        let change = self.change(self.gradient);
+        let is_small = change.abs() <= SMALL_CHANGE * self.rate;
+        self.set_rate(self.rate + change);
+        if is_reversed || is_small {
+            self.trend = if is_reversed { self.trend } else { 2 };
+            self.search();
+        } else {
+            let next = self.monitors.next_number();
+            self.mode = Mode::Move { reference: Some(target), awaited: next, target: next };
+        }
+    }
+
+    fn take_results(&mut self, now: Instant, newest: Option<u64>) {
+        let is_done = |interval: &Interval| {
+            newest.is_some_and(|newest| interval.number < newest) || interval.acked + interval.lost >= interval.sent
+        };
+        while let Some(interval) = self.monitors.take(now, self.rtt, is_done) {
+            self.on_result(&interval);
+        }
+    }
+}
+
+/// A slope in steps of two percent, towards zero.
+pub(super) fn quantised(slope: f64) -> f64 {
+    let hundredths = (slope * 100.0).trunc();
+    (hundredths / 2.0).trunc() * SLOPE_QUANTUM
+}
+
+/// The utility of sending at `speed` (2^20 bit/s).
+fn utility(speed: f64, loss: f64, slope: f64, latency: f64) -> f64 {
+    let weight = if loss > LOSS_LIMIT { LOSS_COEFFICIENT } else { 1.0 };
+    speed.powf(EXPONENT) - speed * weight * loss - latency * speed * quantised(slope)
+}
+
+impl Scheme for Vivace {
+    fn cwnd(&self) -> u32 {
+        WINDOW
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(pacing(self.current_rate, MEGABIT))
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        if self.left == 0 {
+            self.begin_interval(sent.now);
+        }
+        self.left -= 1;
+        self.monitors.on_sent(sent.now)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let newest = ack.packets.iter().filter_map(|packet| self.monitors.on_acked(*packet, ack.now)).max();
+        self.take_results(ack.now, newest);
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.monitors.on_lost(lost.packet);
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.take_results(timeout.now, None);
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let mode = match self.mode {
+            Mode::Start { .. } => 0,
+            Mode::Probe { .. } => 1,
+            Mode::Move { .. } => 2,
+        };
+        report("mode", f64::from(mode));
+        report("rate", self.rate * MEGABIT);
+        report("utility", self.utility);
+        report("gradient", self.gradient);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "rates and steps are exact")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_utility_has_the_published_values() {
+        for (speed, expected) in [(1.0, 1.0), (2.0, 1.866), (10.0, 7.943), (50.0, 33.81), (100.0, 63.10)] {
+            let found = utility(speed, 0.0, 0.0, 900.0);
+            assert!((found - expected).abs() < 0.005, "{speed}: {found}");
+        }
+        let at_five_percent = utility(10.0, 0.05, 0.0, 900.0);
+        assert!((at_five_percent - 2.27).abs() < 0.005, "{at_five_percent}");
+        assert!(
+            (utility(10.0, 0.01, 0.0, 900.0) - (7.943 - 0.1)).abs() < 0.001,
+            "below three percent loss costs a tenth"
+        );
+        assert_eq!(
+            utility(10.0, 0.0, 0.019, 900.0),
+            utility(10.0, 0.0, 0.0, 900.0),
+            "a slope below two percent is none"
+        );
+        assert!((utility(10.0, 0.0, 0.025, 900.0) - (7.943 - 180.0)).abs() < 0.001);
+        assert!(utility(10.0, 0.0, -0.025, 900.0) > 180.0);
+    }
+
+    #[test]
+    fn at_some_loss_more_rate_does_not_pay() {
+        for (speed, zero) in [(1.0, 0.079), (10.0, 0.063), (100.0, 0.050), (1_000.0, 0.040)] {
+            let slope = |loss: f64| utility(speed * 1.001, loss, 0.0, 0.0) - utility(speed, loss, 0.0, 0.0);
+            assert!(slope(zero - 0.001) > 0.0 && slope(zero + 0.001) < 0.0, "{speed}");
+        }
+    }
+
+    fn vivace() -> Vivace {
+        Vivace::new(Bytes::new(1_500), 900.0, RandomStream::new(1, "vivace"))
+    }
+
+    fn result(pcc: &mut Vivace, number: u64, rate: f64, lost: u32) {
+        let sent = (rate * 1e6 / 12_000.0) as u32;
+        pcc.on_result(&super::super::monitor::tests::numbered(number, rate, sent, lost));
+    }
+
+    #[test]
+    fn the_start_doubles_with_each_result_and_halves_when_it_hurts() {
+        let mut pcc = vivace();
+        pcc.begin_interval(Instant::ZERO);
+        assert_eq!(pcc.current_rate, 1.6);
+        pcc.begin_interval(Instant::ZERO);
+        assert_eq!(pcc.current_rate, 1.6, "no result yet");
+        result(&mut pcc, 0, 1.6, 0);
+        pcc.begin_interval(Instant::ZERO);
+        assert_eq!(pcc.current_rate, 3.2);
+        result(&mut pcc, 1, 1.6, 0);
+        result(&mut pcc, 2, 3.2, 40);
+        pcc.begin_interval(Instant::ZERO);
+        assert_eq!(pcc.current_rate, 6.4, "fifty losses are forgiven");
+        result(&mut pcc, 3, 6.4, 200);
+        assert_eq!(pcc.rate, 3.2);
+        assert!(matches!(pcc.mode, Mode::Probe { .. }));
+    }
+
+    #[test]
+    fn probes_give_a_gradient_and_the_rate_follows_it() {
+        let mut pcc = vivace();
+        pcc.rate = 20.0;
+        pcc.search();
+        let Mode::Probe { rates, .. } = &pcc.mode else { panic!("{:?}", pcc.mode) };
+        let rates = rates.clone();
+        assert_eq!(rates.len(), 4);
+        assert!(rates.iter().all(|rate| (rate - 20.0).abs() - 1.0 < 1e-9));
+        for (number, rate) in rates.iter().enumerate() {
+            result(&mut pcc, number as u64, *rate, 0);
+        }
+        // 0.9 x^-0.1 at 19.07 units of 2^20 bit/s is 0.67, times a million over 2^20.
+        assert!((0.5..0.7).contains(&(pcc.rate - 20.0)), "{}", pcc.rate);
+        assert!((pcc.gradient - 0.64).abs() < 0.01, "{}", pcc.gradient);
+    }
+
+    #[test]
+    fn half_lost_halves_the_rate_once() {
+        let mut pcc = vivace();
+        pcc.rate = 20.0;
+        pcc.search();
+        for _ in 0..4 {
+            pcc.begin_interval(Instant::ZERO);
+        }
+        for number in 0..4 {
+            result(&mut pcc, number, 20.0, 1_000);
+        }
+        assert_eq!(pcc.rate, 10.0);
+        result(&mut pcc, 4, 2.0, 160);
+        result(&mut pcc, 40, 2.0, 160);
+        assert!(pcc.rate >= MIN_RATE);
+    }
+}

@@ -1,0 +1,61 @@
+//! What the QUIC senders of Chromium have in common: windows in bytes of an MSS of their own, whatever the size of a
+//! packet, and packet numbers that never repeat.
+//!
+//! **Source.** Chromium `net/quic/core` (google/proto-quic 77961f1a, May 2017; google/quiche): `quic_constants.h`,
+//! `tcp_cubic_sender_bytes.cc`, `bbr_sender.cc`.
+
+use super::Parameters;
+use crate::info::{Kind, Parameter};
+use crate::units::{Bytes, Duration, Rate};
+
+/// The unit of window arithmetic, bytes (`kDefaultTCPMSS`).
+pub(super) const MSS: u64 = 1_460;
+/// Window of a connection that starts, in units of the MSS (`kInitialCongestionWindow`).
+pub(super) const INITIAL_WINDOW: Parameter = Parameter {
+    name: "initial_window",
+    kind: Kind::Number { default: 32.0, min: 1.0, max: 200.0 },
+    unit: "MSS",
+    doc: "window of a connection that starts, in units of 1460 bytes",
+};
+/// The largest window, bytes (`kDefaultMaxCongestionWindowPackets`).
+pub(super) const MAX_WINDOW: u64 = 2_000 * MSS;
+/// Round trip that is assumed until one is measured (`kInitialRttMs`).
+pub(super) const INITIAL_RTT: Duration = Duration::from_millis(100);
+/// IPv4 and UDP headers, which QUIC does not count.
+const HEADERS: u64 = 28;
+
+/// A full packet: what QUIC counts of it, and what the path carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketSize {
+    /// Bytes that count against the window.
+    pub(super) counted: u64,
+    wire: Bytes,
+}
+
+/// The window of a connection that starts, bytes.
+pub(super) fn initial_window(parameters: &Parameters) -> u64 {
+    (parameters.number(INITIAL_WINDOW.name) * MSS as f64) as u64
+}
+
+impl PacketSize {
+    /// From the size with IP header.
+    pub(super) fn of(wire: Bytes) -> Self {
+        Self { counted: wire.count().saturating_sub(HEADERS).max(1), wire }
+    }
+
+    /// Packets that a window of `bytes` lets out: one leaves as long as less than the window is in flight.
+    pub(super) fn packets(&self, bytes: u64) -> u32 {
+        bytes.div_ceil(self.counted).max(1) as u32
+    }
+
+    /// Bytes that so many packets count for.
+    pub(super) fn bytes(&self, packets: u32) -> u64 {
+        u64::from(packets) * self.counted
+    }
+
+    /// `bytes` in `time` as a rate of whole packets; `None` if that is no rate at all.
+    pub(super) fn rate(&self, bytes: u64, time: Duration) -> Option<Rate> {
+        let rate = Rate::of(Bytes::new(bytes), time)?.scale(self.wire.count(), self.counted);
+        (!rate.is_zero()).then_some(rate)
+    }
+}

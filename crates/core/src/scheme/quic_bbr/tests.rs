@@ -1,0 +1,180 @@
+//! The whole controller, fed with the acks of an ideal path: one packet per millisecond, 40 ms of round trip.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::scheme::RateSample;
+use crate::scheme::bbr::model::CYCLE;
+use crate::scheme::window::ack as one_ack;
+use crate::units::Bytes;
+
+const UNIT: u32 = GAIN_UNIT;
+
+struct Path {
+    bbr: QuicBbr,
+    now: Instant,
+    in_flight: u32,
+    delivered: u64,
+    rtt: Duration,
+}
+
+impl Path {
+    fn new(drains_to_target: bool, seed: u64) -> Self {
+        let options = Options { drains_to_target, startup_gain: 739, startup_growth: 320, initial_window: 32 * MSS };
+        let bbr = QuicBbr::new(PacketSize::of(Bytes::new(1_488)), options, RandomStream::new(seed, "quic-bbr"));
+        Self { bbr, now: Instant::ZERO, in_flight: 39, delivered: 0, rtt: Duration::from_millis(40) }
+    }
+
+    /// In the gain cycle, with more in flight than it drains to, at the beginning of the phase that probes.
+    fn probing(drains_to_target: bool, seed: u64) -> Self {
+        let mut path = Self::new(drains_to_target, seed);
+        for _ in 0..300 {
+            path.ack(0);
+        }
+        assert_eq!(path.bbr.mode, Mode::ProbeBandwidth);
+        path.in_flight = 60;
+        path.until(|bbr| bbr.phase == 7);
+        path.until(|bbr| bbr.phase == 0);
+        path
+    }
+
+    fn ack(&mut self, newly_lost: u32) {
+        self.now += Duration::from_millis(1);
+        self.delivered += 1;
+        let in_flight = u64::from(self.in_flight);
+        let number = self.bbr.on_sent(&Sent {
+            now: self.now,
+            size: Bytes::new(1_420),
+            is_retransmission: false,
+            in_flight: self.in_flight,
+            delivered: self.delivered,
+            lost: 0,
+        });
+        for _ in 0..newly_lost {
+            self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_420), packet: number });
+        }
+        let rate = RateSample {
+            delivered: in_flight,
+            interval: Some(Duration::from_millis(1) * in_flight),
+            prior_delivered: self.delivered.saturating_sub(in_flight),
+            is_app_limited: false,
+            is_retransmission: false,
+        };
+        self.bbr.on_ack(&Ack {
+            now: self.now,
+            newly_lost,
+            prior_in_flight: self.in_flight,
+            in_flight: self.in_flight,
+            rtt: Some(self.rtt),
+            rate,
+            delivered: self.delivered,
+            packets: &[number.saturating_sub(in_flight)],
+            ..one_ack(1)
+        });
+    }
+
+    fn until(&mut self, is_done: impl Fn(&QuicBbr) -> bool) -> u64 {
+        let before = self.now;
+        while !is_done(&self.bbr) {
+            self.ack(0);
+            assert!(self.now.since(before) < Duration::from_secs(30), "never");
+        }
+        self.now.since(before).as_millis()
+    }
+}
+
+#[test]
+fn start_up_ends_after_three_rounds_and_drain_has_the_inverse_gain() {
+    let mut path = Path::new(false, 1);
+    path.in_flight = 100;
+    path.until(|bbr| bbr.mode == Mode::Drain);
+    assert_eq!(path.bbr.pacing_gain, UNIT * UNIT / 739);
+    assert_eq!(path.bbr.cwnd_gain, 739);
+    path.in_flight = 39;
+    path.until(|bbr| bbr.mode == Mode::ProbeBandwidth);
+    assert_eq!(path.bbr.cwnd_gain, 2 * UNIT);
+}
+
+#[test]
+fn the_cycle_begins_anywhere_but_in_the_draining_phase() {
+    let phases: BTreeSet<_> = (0..200)
+        .map(|seed| {
+            let mut path = Path::new(false, seed);
+            path.until(|bbr| bbr.mode == Mode::ProbeBandwidth);
+            path.bbr.phase
+        })
+        .collect();
+    assert_eq!(phases, BTreeSet::from([0, 2, 3, 4, 5, 6, 7]));
+}
+
+#[test]
+fn without_the_flag_draining_ends_after_a_round_trip() {
+    let mut path = Path::probing(false, 3);
+    path.until(|bbr| bbr.phase == 1);
+    assert_eq!(path.bbr.pacing_gain, CYCLE[1]);
+    assert_eq!(path.until(|bbr| bbr.phase == 2), 41);
+    assert_eq!(path.bbr.pacing_gain, UNIT);
+}
+
+#[test]
+fn with_the_flag_it_goes_on_until_one_bdp_is_in_flight() {
+    let mut path = Path::probing(true, 3);
+    path.until(|bbr| bbr.phase == 1);
+    for phase in 2..=4 {
+        path.until(|bbr| bbr.phase == phase);
+        assert_eq!(path.bbr.pacing_gain, CYCLE[1], "phase {phase}");
+    }
+    path.in_flight = 39;
+    path.ack(0);
+    assert_eq!((path.bbr.phase, path.bbr.pacing_gain), (5, UNIT), "the next phase, at once");
+    path.in_flight = 60;
+    path.until(|bbr| bbr.phase == 6);
+    assert_eq!(path.bbr.pacing_gain, UNIT, "and no draining in the middle of the cycle");
+}
+
+#[test]
+fn with_the_flag_the_next_probe_ends_the_draining_all_the_same() {
+    let mut path = Path::probing(true, 4);
+    path.until(|bbr| bbr.phase == 7);
+    assert_eq!(path.bbr.pacing_gain, CYCLE[1]);
+    path.until(|bbr| bbr.phase == 0);
+    assert_eq!(path.bbr.pacing_gain, CYCLE[0]);
+}
+
+#[test]
+fn a_probe_lasts_until_enough_is_in_flight_or_something_is_lost() {
+    let mut path = Path::probing(false, 5);
+    path.in_flight = 45;
+    for _ in 0..100 {
+        path.ack(0);
+    }
+    assert_eq!(path.bbr.phase, 0, "a quarter more than 40 packets was not reached");
+    path.ack(1);
+    assert_eq!(path.bbr.phase, 1);
+}
+
+#[test]
+fn losses_do_not_limit_start_up_and_limit_what_follows() {
+    let mut path = Path::new(false, 6);
+    path.ack(0);
+    path.ack(5);
+    assert_eq!(path.bbr.recovery.phase, recovery::Phase::None);
+    let mut path = Path::probing(false, 6);
+    let before = path.bbr.cwnd();
+    path.ack(5);
+    assert_eq!(path.bbr.recovery.phase, recovery::Phase::Conservation);
+    assert_eq!(path.bbr.cwnd(), 61, "what is in flight, and what has arrived, of {before}");
+}
+
+#[test]
+fn after_ten_seconds_four_packets_show_the_empty_path() {
+    let mut path = Path::probing(false, 7);
+    path.rtt = Duration::from_millis(45);
+    path.until(|bbr| bbr.mode == Mode::ProbeRtt);
+    assert_eq!(path.bbr.cwnd(), 4, "4 MSS of 1460 bytes in packets of 1460");
+    assert_eq!(path.bbr.pacing_gain, UNIT);
+    path.in_flight = 3;
+    let took = path.until(|bbr| bbr.mode == Mode::ProbeBandwidth);
+    assert!((200..=205).contains(&took), "{took} ms");
+    assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(45)));
+}

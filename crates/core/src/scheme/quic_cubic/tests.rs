@@ -1,0 +1,210 @@
+//! The curve, the end of slow start, and one reduction per window.
+
+use super::*;
+use crate::scheme::window::ack as one_ack;
+use crate::units::{Bytes, Instant};
+
+const PACKET: u64 = 1_011;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + ms(millis)
+}
+
+fn flow() -> QuicCubic {
+    QuicCubic::new(PacketSize::of(Bytes::new(PACKET + 28)), 10 * MSS, 2.0)
+}
+
+/// Sends what the window allows, and returns the numbers.
+fn fill(flow: &mut QuicCubic, now: Instant) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    while flow.in_flight < flow.cwnd() {
+        let sent = Sent {
+            now,
+            size: Bytes::new(PACKET),
+            is_retransmission: false,
+            in_flight: flow.in_flight + 1,
+            delivered: 0,
+            lost: 0,
+        };
+        numbers.push(flow.on_sent(&sent));
+    }
+    numbers
+}
+
+/// One packet arrives after `rtt`.
+fn acked(flow: &mut QuicCubic, number: u64, rtt: Duration, now: Instant) {
+    let prior_in_flight = flow.in_flight;
+    let ack = Ack {
+        now,
+        rtt: Some(rtt),
+        srtt: rtt,
+        prior_in_flight,
+        in_flight: prior_in_flight - 1,
+        packets: &[number],
+        ..one_ack(1)
+    };
+    flow.on_ack(&ack);
+}
+
+fn lose(flow: &mut QuicCubic, number: u64) {
+    flow.in_flight -= 1;
+    flow.on_lost(&Lost { now: Instant::ZERO, size: Bytes::new(PACKET), packet: number });
+}
+
+#[test]
+fn factors_are_those_of_two_connections() {
+    let mut curve = Curve::new(2.0);
+    assert_eq!(curve.after_loss(100_000), 85_000);
+    // Well below the last maximum: the plateau goes down too, by (2 - 1 + 0.85) / 2.
+    assert_eq!(curve.after_loss(80_000), 68_000);
+    assert!((curve.state().0 - 74_000.0).abs() < 1.0, "{}", curve.state().0);
+    let mut one = Curve::new(1.0);
+    assert_eq!(one.after_loss(100_000), 70_000);
+}
+
+#[test]
+fn the_window_follows_the_curve() {
+    // 1000 MSS, one loss, a round trip of 10 ms: K = cbrt(150 / 0.4004) = 7.21 s.
+    let mut curve = Curve::new(2.0);
+    let mut window = curve.after_loss(1_000 * MSS);
+    let plateau = 1_000.0;
+    for second in 0..9_u64 {
+        let t = second as f64 + 0.01;
+        let expected = plateau + 410.0 / 1_024.0 * (t - 7.2083).powi(3);
+        let reached = window as f64 / MSS as f64;
+        assert!((reached / expected - 1.0).abs() < 0.01, "{second} s: {reached}, not {expected}");
+        // A window of acks every 10 ms is more than enough to follow.
+        for step in 0..1_000 {
+            window = curve.after_ack(MSS, window, ms(10), at(1_000 + second * 1_000 + step));
+        }
+    }
+    assert!((curve.state().1 - 7.2083).abs() < 0.001, "{}", curve.state().1);
+}
+
+#[test]
+fn where_reno_is_faster_it_grows_by_nearly_a_packet_per_round() {
+    // A plateau of 20 MSS and a round trip of 10 ms: the curve is slow.
+    let mut curve = Curve::new(2.0);
+    let mut window = curve.after_loss(20 * MSS);
+    let mut now = Instant::ZERO;
+    for round in 0..10 {
+        let before = window;
+        let mut acked = 0;
+        while acked < before {
+            acked += MSS;
+            now += Duration::from_micros(10_000 * MSS / before);
+            window = curve.after_ack(MSS, window, ms(10), now);
+        }
+        let growth = (window - before) as f64 / MSS as f64;
+        assert!((0.9..1.1).contains(&growth), "round {round}: {growth}");
+    }
+}
+
+#[test]
+fn slow_start_ends_when_eight_samples_of_a_round_have_risen() {
+    let mut flow = flow();
+    flow.window = 40 * MSS;
+    let numbers = fill(&mut flow, at(0));
+    for (index, number) in numbers.iter().take(8).enumerate() {
+        assert!(flow.is_in_slow_start(), "after {index} samples");
+        // one_ack has a minimum of 100 ms; 12.5 ms above it is the limit.
+        acked(&mut flow, *number, ms(113), at(113));
+    }
+    assert!(!flow.is_in_slow_start());
+    assert_eq!(flow.ssthresh, 40 * MSS + 7 * MSS);
+}
+
+#[test]
+fn a_low_sample_among_the_first_eight_or_a_small_window_keeps_slow_start() {
+    for (window, low) in [(40, 100), (9, 113)] {
+        let mut flow = flow();
+        flow.window = window * MSS;
+        let numbers = fill(&mut flow, at(0));
+        acked(&mut flow, numbers[0], ms(low), at(113));
+        for number in &numbers[1..] {
+            if flow.window >= 16 * MSS && window == 9 {
+                break;
+            }
+            acked(&mut flow, *number, ms(113), at(113));
+        }
+        assert!(flow.is_in_slow_start(), "window {window}");
+    }
+}
+
+#[test]
+fn slow_start_adds_an_mss_per_packet_and_only_while_the_window_limits() {
+    let mut flow = flow();
+    let numbers = fill(&mut flow, at(0));
+    assert_eq!(numbers.len(), 15, "14600 bytes are 14.4 packets");
+    for number in &numbers {
+        acked(&mut flow, *number, ms(100), at(100));
+    }
+    // Nothing was sent meanwhile: with less than half of the window in flight it stays.
+    let grown = (flow.window - 10 * MSS) / MSS;
+    assert!((4..9).contains(&grown), "{grown}");
+}
+
+#[test]
+fn a_window_of_losses_is_one_reduction_and_a_lost_retransmission_is_the_next() {
+    let mut flow = flow();
+    flow.window = 100 * MSS;
+    flow.ssthresh = flow.window;
+    let numbers = fill(&mut flow, at(0));
+    lose(&mut flow, numbers[0]);
+    lose(&mut flow, numbers[1]);
+    acked(&mut flow, numbers[2], ms(100), at(100));
+    assert_eq!((flow.window, flow.ssthresh), (85 * MSS, 85 * MSS));
+    lose(&mut flow, numbers[3]);
+    acked(&mut flow, numbers[4], ms(100), at(100));
+    assert_eq!(flow.window, 85 * MSS);
+    let later = fill(&mut flow, at(110));
+    lose(&mut flow, later[0]);
+    acked(&mut flow, later[1], ms(100), at(210));
+    assert_eq!(flow.window, 85 * MSS * 85 / 100);
+}
+
+#[test]
+fn a_reduction_sends_in_proportion_and_then_in_slow_start() {
+    let mut reduction = Reduction::new(100 * PACKET);
+    assert!(reduction.may_send(85 * PACKET, 99 * PACKET), "the first one always");
+    for _ in 0..20 {
+        reduction.on_acked(PACKET);
+    }
+    let mut sent = 0;
+    while reduction.may_send(85 * PACKET, 90 * PACKET) {
+        reduction.on_sent(PACKET);
+        sent += 1;
+    }
+    assert_eq!(sent, 17);
+    while reduction.may_send(85 * PACKET, 80 * PACKET) {
+        reduction.on_sent(PACKET);
+        sent += 1;
+    }
+    assert_eq!(sent, 49, "20 packets and 20 MSS in packets of 1011 bytes");
+}
+
+#[test]
+fn a_timeout_starts_over_from_two() {
+    let mut flow = flow();
+    flow.window = 100 * MSS;
+    let numbers = fill(&mut flow, at(0));
+    lose(&mut flow, numbers[0]);
+    flow.on_timeout(&Timeout { now: at(1_000), prior_in_flight: 144, in_flight: 0, is_first: true });
+    assert_eq!((flow.window, flow.ssthresh), (2 * MSS, 50 * MSS));
+    assert_eq!(flow.cwnd(), 3, "2920 bytes let a third packet of 1011 bytes out");
+}
+
+#[test]
+fn packets_are_paced_at_twice_the_window_and_a_quarter_more() {
+    let mut flow = flow();
+    let rate = |flow: &QuicCubic| flow.pacing_rate().map(Rate::as_bits_per_second).unwrap_or_default() as f64;
+    // 14600 bytes of UDP payload per 100 ms, twice, with headers.
+    let expected = 2.0 * 14_600.0 * 8.0 / 0.1 * (PACKET + 28) as f64 / PACKET as f64;
+    assert!((rate(&flow) / expected - 1.0).abs() < 1e-3, "{} {expected}", rate(&flow));
+    flow.ssthresh = flow.window;
+    assert!((rate(&flow) / expected - 0.625).abs() < 1e-3);
+}

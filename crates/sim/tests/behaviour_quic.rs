@@ -1,0 +1,124 @@
+//! How the QUIC senders behave on a path. The loss rates are those of a published study of nine links, which the suites
+//! `bbr-loss/*` repeat in full; here are three of them, with fewer seeds.
+
+mod common;
+
+use common::{Dumbbell, Run, bulk, mean_after, run};
+use serde_json::{Value, json};
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+
+/// Three flows, 40 s apart, over a link with 200 ms of round trip, for 300 s.
+fn study(seed: u64, scheme: &str, parameters: &Value, (rate_bps, queue_bytes): (u64, u64), loss: f64) -> Run {
+    let flows: Vec<_> = (0..3_u64)
+        .map(|flow| {
+            json!({
+                "scheme": scheme, "parameters": parameters, "start_ns": flow * 40_000_000_000, "mss_bytes": 987,
+                "acks": "each",
+            })
+        })
+        .collect();
+    let path =
+        Dumbbell { seed, seconds: 300.0, rate_bps, one_way_ms: 100.0, loss, level: "summary", ..Dumbbell::new(&flows) };
+    let mut scenario = path.json();
+    scenario["forward"][0]["queue"] = json!({"kind": "fifo", "limit_bytes": queue_bytes});
+    run(&scenario)
+}
+
+fn loss_rate(run: &Run) -> f64 {
+    run.flow(0, "dropped_packets") / run.flow(0, "sent_packets")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Cases 4, 5 and 7 of the study: link rate and bytes of queue.
+const LINKS: [(u64, u64); 3] = [(4_000_000, 150_000), (4_000_000, 200_000), (5_000_000, 187_500)];
+
+#[test]
+fn draining_to_target_loses_less_by_half_as_much_again() {
+    for link in LINKS {
+        let losses = |drains: bool| {
+            let parameters = json!({"initial_window": 10, "drain_to_target": drains});
+            median(SEEDS.map(|seed| loss_rate(&study(seed, "quic-bbr", &parameters, link, 0.0))).collect())
+        };
+        let (without, with) = (losses(false), losses(true));
+        assert!((0.013..0.045).contains(&without), "{link:?}: {without}");
+        assert!(without / with >= 1.5, "{link:?}: {without} without, {with} with");
+    }
+}
+
+#[test]
+fn one_percent_of_injected_loss_hides_what_the_flag_does() {
+    for link in LINKS {
+        let parameters =
+            json!({"initial_window": 10, "drain_to_target": true, "startup_gain": 2.0, "startup_growth": 1.5});
+        let losses = SEEDS.map(|seed| loss_rate(&study(seed, "quic-bbr", &parameters, link, 0.01)));
+        let loss = median(losses.collect());
+        assert!((0.0095..0.0135).contains(&loss), "{link:?}: {loss}");
+    }
+}
+
+#[test]
+fn cubic_loses_less_with_more_rate_and_more_with_more_queue() {
+    let parameters = json!({"initial_window": 10});
+    // Cases 7, 8 and 9, and their published loss; then case 5.
+    let links = [((5_000_000, 187_500), 0.0047), ((5_000_000, 250_000), 0.0062), ((5_000_000, 375_000), 0.0076)];
+    let mut losses = Vec::new();
+    for (link, published) in links {
+        let loss = median(SEEDS.map(|seed| loss_rate(&study(seed, "quic-cubic", &parameters, link, 0.0))).collect());
+        assert!((0.75..1.25).contains(&(loss / published)), "{link:?}: {loss}, published {published}");
+        losses.push(loss);
+    }
+    assert!(losses.is_sorted(), "{losses:?}");
+    let slower = loss_rate(&study(1, "quic-cubic", &parameters, (4_000_000, 200_000), 0.0));
+    assert!(slower > losses[1], "{slower} at 4 Mbit/s, {} at 5", losses[1]);
+}
+
+/// 10 Mbit/s, 100 ms, 83 packets of BDP, a buffer that never overflows.
+fn deep(flows: &[Value]) -> Dumbbell {
+    Dumbbell { one_way_ms: 50.0, queue_packets: 1_000, ..Dumbbell::new(flows) }
+}
+
+#[test]
+fn quic_bbr_fills_a_link_and_two_of_them_queue_less_when_they_drain() {
+    for seed in SEEDS {
+        let alone = Dumbbell { seed, ..deep(&[bulk("quic-bbr", 0.0)]) };
+        let run = alone.run();
+        // 97.4 % and 0.04 BDP of queue in an independent implementation.
+        assert!(run.utilisation() >= 0.96, "seed {seed}: {}", run.utilisation());
+        let queue = mean_after(10.0, &run.queue()) / alone.bdp_packets();
+        assert!(queue < 0.15, "seed {seed}: {queue} BDP");
+        let standing = |drains: bool| {
+            let flow = |start_ns: u64| json!({"scheme": "quic-bbr", "start_ns": start_ns, "parameters": {"drain_to_target": drains}});
+            let path = Dumbbell { seed, seconds: 120.0, ..deep(&[flow(0), flow(10_000_000_000)]) };
+            mean_after(20.0, &path.run().queue()) / path.bdp_packets()
+        };
+        let (without, with) = (standing(false), standing(true));
+        assert!(with < 0.8 * without, "seed {seed}: {with} BDP of queue with draining to target, {without} without");
+    }
+}
+
+#[test]
+fn quic_bbr_lives_with_ten_percent_of_loss() {
+    for seed in SEEDS {
+        let run = Dumbbell { seed, loss: 0.1, ..deep(&[bulk("quic-bbr", 0.0)]) }.run();
+        // 89 % of the link in an independent implementation: what arrives is 90 % of what is sent, and that is what it paces.
+        let sent = run.utilisation() / 0.9;
+        assert!((0.86..0.93).contains(&sent), "seed {seed}: {sent}");
+    }
+}
+
+#[test]
+fn quic_cubic_as_two_connections_takes_more_than_as_one() {
+    for seed in SEEDS {
+        let flow = |connections: u32, start_ns: u64| json!({"scheme": "quic-cubic", "start_ns": start_ns, "parameters": {"connections": connections}});
+        let path = Dumbbell { seed, seconds: 180.0, queue_packets: 83, ..deep(&[flow(1, 0), flow(2, 1_000_000_000)]) };
+        let run = path.run();
+        let ratio = run.received(2, 60.0, 180.0) / run.received(1, 60.0, 180.0);
+        assert!((1.2..3.0).contains(&ratio), "seed {seed}: {ratio}");
+        assert!(run.utilisation() >= 0.97, "seed {seed}: {}", run.utilisation());
+    }
+}
