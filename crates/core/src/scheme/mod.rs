@@ -4,6 +4,7 @@
 //! rate. The events are those of Linux TCP (`struct tcp_congestion_ops`), so that a kernel controller can be followed
 //! line by line, and carry enough for schemes that come from elsewhere.
 
+mod allowance;
 mod bbr;
 mod catalogue;
 mod copa;
@@ -17,7 +18,9 @@ mod ledbat;
 mod parameters;
 pub mod prr;
 mod reno;
+mod sprout;
 mod vegas;
+mod verus;
 mod westwood;
 pub mod window;
 
