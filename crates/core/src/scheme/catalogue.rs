@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{ParameterError, Parameters, Scheme, Setup, Value};
-use super::{bbr, bbr3, copa, cubic, illinois, koho, ledbat, pcc, quic_bbr, quic_cubic, reno, vegas, westwood};
+use super::{
+    bbr, bbr3, copa, cubic, illinois, koho, ledbat, pcc, quic_bbr, quic_cubic, reno, sprout, vegas, verus, westwood,
+};
 use crate::info::Info;
 
 /// A scheme: what it says of itself, and how to make one.
@@ -32,7 +34,10 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: quic_cubic::INFO, new: quic_cubic::new },
     SchemeEntry { info: reno::INFO, new: reno::new },
     SchemeEntry { info: pcc::vivace::INFO, new: pcc::vivace::new },
+    SchemeEntry { info: sprout::SPROUT, new: sprout::new_sprout },
+    SchemeEntry { info: sprout::SPROUT_EWMA, new: sprout::new_sprout_ewma },
     SchemeEntry { info: vegas::INFO, new: vegas::new },
+    SchemeEntry { info: verus::INFO, new: verus::new },
     SchemeEntry { info: westwood::INFO, new: westwood::new },
 ];
 

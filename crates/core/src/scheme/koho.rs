@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn an_ack_adds_or_takes_a_step_by_the_queueing_delay() {
         // 45 % of 50 ms are 22.5 ms.
-        let cases: [(fn(Setup) -> Box<dyn Scheme>, f64, u64); 2] =
-            [(new_koho_cc, 0.25, 22), (new_calibrated_koho, 0.127_221, 5)];
+        type Maker = fn(Setup) -> Box<dyn Scheme>;
+        let cases: [(Maker, f64, u64); 2] = [(new_koho_cc, 0.25, 22), (new_calibrated_koho, 0.127_221, 5)];
         for (new, step, most) in cases {
             let mut koho = make(new);
             acknowledge(&mut *koho, 0, 0);

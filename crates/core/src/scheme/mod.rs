@@ -4,6 +4,7 @@
 //! rate. The events are those of Linux TCP (`struct tcp_congestion_ops`), so that a kernel controller can be followed
 //! line by line, and carry enough for schemes that come from elsewhere.
 
+mod allowance;
 mod bbr;
 mod bbr3;
 mod catalogue;
@@ -22,7 +23,9 @@ mod quic;
 mod quic_bbr;
 mod quic_cubic;
 mod reno;
+mod sprout;
 mod vegas;
+mod verus;
 mod westwood;
 pub mod window;
 

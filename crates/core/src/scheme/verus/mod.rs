@@ -1,0 +1,402 @@
+//! Verus: learns which delay belongs to which window, and moves along that curve every five milliseconds.
+//!
+//! **What it is.** Every packet carries the window it was sent with; the delays of those windows give a delay profile,
+//! smoothed once per second. Every epoch of 5 ms a target delay goes down if delays rose and up if they did not, and the
+//! profile turns it into a window. A loss takes a share of the window away and freezes the profile until packets sent
+//! with the smaller window return.
+//!
+//! **Source.** Zaki et al., "Adaptive Congestion Control for Unpredictable Cellular Networks", SIGCOMM 2015;
+//! `yzaki/verus`, `src/verus_server.cpp` and `verus.hpp`, whose names stand beside the parts.
+//!
+//! **Parameters.** `delay_ratio`: how many times the shortest delay the longest may be (R = 6 in the program; the paper
+//! speaks of 2, 4 and 6).
+//!
+//! **Deviations.**
+//! - The smoothing spline is one of our own: cubic B-splines, one for 15 windows and at least five, with a penalty on
+//!   second differences that is not ALGLIB's; beyond its last point it goes on straight. A window is found at the first
+//!   crossing, as there.
+//! - The program sends datagrams once; here lost packets are sent again and take room in what an epoch may send. A
+//!   packet counts as lost 150 ms after our transport declares it so, instead of 150 ms after the gap was seen.
+//! - Nothing in flight lets our transport send one packet, whatever the epoch says.
+//! - The program may find its socket full; that cannot happen here.
+//! - Packets of 1450 bytes (Pantheon: 1414); here those of the flow.
+//!
+//! **How it is validated.** Epochs, slow start, losses and timeouts here, profile and spline beside them; throughput,
+//! delay and the heavy losses in shallow buffers in the simulator's behaviour tests.
+
+mod profile;
+mod spline;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use self::profile::{DelayProfile, MOST_WINDOWS};
+use super::allowance::Allowance;
+use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
+use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::units::{Duration, Instant};
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "verus",
+    title: "Verus",
+    source: "Zaki et al., SIGCOMM 2015; yzaki/verus src/verus_server.cpp",
+    parameters: &[Parameter {
+        name: "delay_ratio",
+        kind: Kind::Number { default: 6.0, min: 1.5, max: 100.0 },
+        unit: "",
+        doc: "most that the longest delay may be of the shortest",
+    }],
+    telemetry: &[
+        Quantity { name: "window", unit: "packets", doc: "window by the delay profile" },
+        Quantity { name: "target_delay", unit: "ms", doc: "round trip that the window is to cause" },
+        Quantity { name: "shortest_delay", unit: "ms", doc: "shortest round trip, raised while nothing can be sent" },
+        Quantity { name: "longest_delay", unit: "ms", doc: "longest round trip of an epoch, smoothed" },
+        Quantity { name: "phase", unit: "", doc: "0 slow start, 1 normal, 2 after a loss" },
+    ],
+};
+
+/// `EPOCH` and `CURVE_TIMER`.
+const EPOCH: Duration = Duration::from_millis(5);
+const REFRESH: Duration = Duration::from_secs(1);
+/// How far the target moves in an epoch, milliseconds (`DELTA1`, `DELTA2`).
+const STEP_DOWN: f64 = 1.0;
+const STEP_UP: f64 = 2.0;
+/// What is left of the window after a loss (`VERUS_M_DECREASE`).
+const DECREASE: f64 = 0.7;
+/// A missing packet is lost after this (`MISSING_PKT_EXPIRY`).
+const EXPIRY: Duration = Duration::from_millis(150);
+/// Milliseconds at which slow start ends (`SS_EXIT_THRESHOLD`).
+const SLOW_START_EXIT: f64 = 500.0;
+/// Windows above which a loss ends slow start.
+const SLOW_START_WINDOW: f64 = 20.0;
+/// Windows above the one that was lost are forgotten, but not those below this (`curveStop`).
+const LEAST_STOP: usize = 100;
+/// Without an ack for five delays, or these bounds, there is a timeout (`MIN_TIMEOUT`, `MAX_TIMEOUT`).
+const MIN_TIMEOUT: Duration = Duration::from_millis(150);
+const MAX_TIMEOUT: Duration = Duration::from_secs(1);
+/// Weights of the old value in the smoothed delay and in the smoothed longest delay.
+const DELAY_KEPT: f64 = 0.875;
+const LONGEST_KEPT: f64 = 0.2;
+/// Shortest delay before the first, milliseconds; and what it is raised by while nothing can be sent.
+const FIRST_SHORTEST: f64 = 1_000.0;
+const RAISE: f64 = 10.0;
+
+/// Makes one for a flow that starts.
+#[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    Box::new(Verus::new(setup.parameters.number("delay_ratio")))
+}
+
+/// What a packet remembers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tag {
+    sent: Instant,
+    window: u16,
+    generation: u8,
+}
+
+impl Tag {
+    /// Microseconds, then 16 bits of window and 8 of generation: a day fits.
+    fn encode(self) -> u64 {
+        self.sent.as_micros() << 24 | u64::from(self.window) << 8 | u64::from(self.generation)
+    }
+
+    fn decode(bits: u64) -> Self {
+        let sent = Instant::ZERO + Duration::from_micros(bits >> 24);
+        Self { sent, window: (bits >> 8) as u16, generation: bits as u8 }
+    }
+}
+
+#[derive(Debug)]
+struct Verus {
+    delay_ratio: f64,
+    allowance: Allowance,
+    is_slow_start: bool,
+    /// After a loss, until a packet returns that was sent with a window no larger than now (`lossPhase`).
+    is_loss_phase: bool,
+    /// The first loss phase after slow start leaves the target alone (`exitSlowStart`).
+    has_just_started: bool,
+    /// `wBar`, and packets in flight by its own count (`wCrt`).
+    window: f64,
+    in_flight: i64,
+    /// Milliseconds: `dEst`, `dMin`, `dMaxLast`, `dTBar`, `delay`.
+    target: f64,
+    shortest: f64,
+    longest: Option<f64>,
+    smoothed: f64,
+    latest: f64,
+    /// The longest delay of this epoch.
+    epoch_longest: Option<f64>,
+    profile: DelayProfile,
+    /// Packets that the transport declared lost, and when they count.
+    missing: VecDeque<(Instant, Tag)>,
+    /// Raised when what is outstanding is forgotten; and when slow start began.
+    generation: u8,
+    session_start: Instant,
+    has_ack: bool,
+    last_ack: Instant,
+    next_epoch: Option<Instant>,
+    next_refresh: Instant,
+    timeout: Instant,
+}
+
+impl Verus {
+    fn new(delay_ratio: f64) -> Self {
+        Self {
+            delay_ratio,
+            allowance: Allowance::default(),
+            is_slow_start: true,
+            is_loss_phase: false,
+            has_just_started: false,
+            window: 1.0,
+            in_flight: 0,
+            target: 0.0,
+            shortest: FIRST_SHORTEST,
+            longest: None,
+            smoothed: 0.0,
+            latest: 0.0,
+            epoch_longest: None,
+            profile: DelayProfile::default(),
+            missing: VecDeque::new(),
+            generation: 0,
+            session_start: Instant::ZERO,
+            has_ack: false,
+            last_ack: Instant::ZERO,
+            next_epoch: None,
+            next_refresh: Instant::ZERO,
+            timeout: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// `restartSlowStart`.
+    fn restart(&mut self, now: Instant) {
+        let Self { allowance, latest, last_ack, next_epoch, delay_ratio, generation, .. } = *self;
+        *self = Self {
+            allowance,
+            latest,
+            last_ack,
+            next_epoch,
+            generation: generation.wrapping_add(1),
+            session_start: Instant::ZERO + Duration::from_micros(now.as_micros()),
+            timeout: now + MAX_TIMEOUT,
+            ..Self::new(delay_ratio)
+        };
+        self.allowance.set(1);
+    }
+
+    fn forget_outstanding(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+        self.in_flight = 0;
+        self.missing.clear();
+    }
+
+    /// The curve is drawn at once, from windows below `stop`.
+    fn leave_slow_start(&mut self, stop: usize, now: Instant) {
+        self.is_slow_start = false;
+        self.refresh(stop, now);
+    }
+
+    /// The profile's thread: draws the curve, or begins again.
+    fn refresh(&mut self, stop: usize, now: Instant) {
+        self.next_refresh = now + REFRESH;
+        if !self.profile.refresh(stop) {
+            self.restart(now);
+        }
+    }
+
+    /// `TimeoutHandler`.
+    fn on_silence(&mut self, now: Instant) {
+        if !self.has_ack {
+            self.restart(now);
+            return;
+        }
+        self.timeout = now + self.patience();
+        if self.is_slow_start {
+            self.leave_slow_start(MOST_WINDOWS, now);
+        } else {
+            self.is_loss_phase = true;
+            self.target = self.shortest;
+            self.forget_outstanding();
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs_f64(5.0 * self.latest / 1e3).max(MIN_TIMEOUT).min(MAX_TIMEOUT)
+    }
+
+    /// `removeExpiredPacketsFromSeqQueue`.
+    fn expire(&mut self, now: Instant) {
+        let mut first = None;
+        while let Some((_, tag)) = self.missing.front().copied().filter(|(due, _)| *due <= now) {
+            self.missing.pop_front();
+            self.in_flight = (self.in_flight - 1).max(0);
+            first.get_or_insert(tag);
+        }
+        let Some(tag) = first else { return };
+        if !self.is_loss_phase {
+            self.is_loss_phase = true;
+            self.window = self.window.min(DECREASE * f64::from(tag.window)).max(1.0);
+            self.target = self.profile.delay_at(self.window);
+        }
+        if self.is_slow_start && self.window.trunc() > SLOW_START_WINDOW {
+            self.forget_outstanding();
+            self.leave_slow_start(usize::from(tag.window).max(LEAST_STOP), now);
+        }
+    }
+
+    /// Moves the target, and with it the window; returns how many packets may leave.
+    fn epoch(&mut self, now: Instant) -> u32 {
+        let silent = now.since(self.last_ack).as_secs_f64() * 1e3;
+        let longest = self.epoch_longest.take().unwrap_or_else(|| silent.max(self.longest.unwrap_or(silent)));
+        let before = self.longest.unwrap_or(longest);
+        let mut may_send = true;
+        if before / self.shortest > self.delay_ratio {
+            if !self.has_just_started {
+                self.target = (self.target - STEP_UP).max(self.shortest);
+                if self.target <= self.shortest {
+                    may_send = self.in_flight < 2;
+                    self.shortest += if may_send { RAISE } else { 0.0 };
+                }
+            }
+        } else if longest - before > 0.000_1 {
+            self.target = (self.target - STEP_DOWN).max(self.shortest);
+        } else {
+            self.target += STEP_UP;
+        }
+        let Some(window) = self.profile.window_at(self.target) else {
+            self.restart(now);
+            return 1;
+        };
+        self.window = window.max(1.0);
+        self.longest = Some(LONGEST_KEPT * before + (1.0 - LONGEST_KEPT) * longest);
+        if may_send { self.share_of_window() } else { 0 }
+    }
+
+    /// What of the window falls to one of the epochs in a round trip (`calcSi`).
+    fn share_of_window(&self) -> u32 {
+        let epochs = (self.smoothed / (EPOCH.as_secs_f64() * 1e3)).ceil() as i64;
+        let correction = if epochs > 1 { self.in_flight * (2 - epochs) / (epochs - 1) } else { -self.in_flight };
+        (self.window + correction as f64).max(0.0) as u32
+    }
+
+    /// `updateUponReceivingPacket`.
+    fn take_delay(&mut self, delay: f64, window: u16) {
+        self.in_flight = (self.in_flight - 1).max(0);
+        self.epoch_longest = Some(self.epoch_longest.map_or(delay, |longest| longest.max(delay)));
+        self.smoothed = DELAY_KEPT * self.smoothed + (1.0 - DELAY_KEPT) * delay;
+        self.shortest = self.shortest.min(delay);
+        if self.is_loss_phase {
+            self.window += 1.0 / self.window;
+            if !self.is_slow_start {
+                self.target = self.target.min(self.profile.delay_at(self.window));
+            }
+        } else {
+            self.profile.add(usize::from(window), delay);
+        }
+    }
+
+    /// One ack, as the receiving thread takes it.
+    fn take_packet(&mut self, tag: Tag, now: Instant) {
+        if tag.sent < self.session_start {
+            return;
+        }
+        let delay = now.since(tag.sent).as_secs_f64() * 1e3;
+        self.latest = delay;
+        if self.is_slow_start && delay > SLOW_START_EXIT {
+            self.window = (DECREASE * f64::from(tag.window)).max(1.0);
+            self.target = self.profile.delay_at(self.window);
+            (self.is_loss_phase, self.has_just_started) = (true, true);
+            self.leave_slow_start(MOST_WINDOWS, now);
+            if self.is_slow_start {
+                return;
+            }
+        }
+        self.timeout = now + self.patience();
+        if self.is_loss_phase && f64::from(tag.window) <= self.window {
+            (self.is_loss_phase, self.has_just_started, self.epoch_longest) = (false, false, None);
+        }
+        if tag.generation == self.generation {
+            self.take_delay(delay, tag.window);
+        }
+        (self.has_ack, self.last_ack) = (true, now);
+        if self.is_slow_start {
+            self.window += 1.0;
+            self.allowance.set((self.window - self.in_flight as f64).max(0.0) as u32);
+        }
+    }
+}
+
+impl Scheme for Verus {
+    fn cwnd(&self) -> u32 {
+        self.allowance.cwnd()
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        self.allowance.on_sent(sent);
+        self.in_flight += 1;
+        if self.next_epoch.is_none() {
+            self.next_epoch = Some(sent.now + EPOCH);
+            self.timeout = sent.now + MAX_TIMEOUT;
+        }
+        let window = self.window.min((MOST_WINDOWS - 1) as f64) as u16;
+        Tag { sent: sent.now, window, generation: self.generation }.encode()
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.allowance.on_ack(ack);
+        for packet in ack.packets {
+            self.take_packet(Tag::decode(*packet), ack.now);
+        }
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.allowance.on_lost();
+        let tag = Tag::decode(lost.packet);
+        if tag.generation == self.generation {
+            self.missing.push_back((lost.now + EXPIRY, tag));
+        }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.allowance.on_timeout(timeout);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        Some(self.next_epoch?.min(self.timeout))
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        if self.timeout <= now {
+            self.on_silence(now);
+        }
+        if self.next_epoch.is_none_or(|next| next > now) {
+            return;
+        }
+        self.next_epoch = Some(now + EPOCH);
+        self.expire(now);
+        if !self.is_slow_start && self.next_refresh <= now {
+            self.refresh(MOST_WINDOWS, now);
+        }
+        if !self.is_slow_start {
+            let packets = self.epoch(now);
+            self.allowance.set(packets);
+        }
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("window", self.window);
+        report("target_delay", self.target);
+        report("shortest_delay", self.shortest);
+        report("longest_delay", self.longest.unwrap_or(0.0));
+        let phase = if self.is_slow_start { 0.0 } else { 1.0 + f64::from(u8::from(self.is_loss_phase)) };
+        report("phase", phase);
+    }
+}

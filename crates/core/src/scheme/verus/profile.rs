@@ -1,0 +1,146 @@
+//! The delay profile: how long packets took that were sent with each window.
+
+use super::spline::Spline;
+
+/// Windows that can be looked up (`MAX_W_DELAY_CURVE`).
+pub(super) const MOST_WINDOWS: usize = 40_000;
+/// Weight of the old delay of a window.
+const KEPT: f64 = 0.875;
+/// Windows per basis function, and the fewest functions (`N`).
+const WINDOWS_PER_FUNCTION: usize = 15;
+const FEWEST_FUNCTIONS: usize = 5;
+
+/// Delays in milliseconds by window, and the curve through them.
+#[derive(Debug, Default)]
+pub(super) struct DelayProfile {
+    /// Negative where no packet was seen.
+    delays: Vec<f64>,
+    curve: Option<Curve>,
+}
+
+#[derive(Debug)]
+struct Curve {
+    spline: Spline,
+    /// The greatest value so far at every whole window from 2 on.
+    highest: Vec<f64>,
+}
+
+impl Curve {
+    fn fit(points: &[(f64, f64)]) -> Option<Self> {
+        let last = points.last()?.0 as usize;
+        let per_function = (1..=WINDOWS_PER_FUNCTION).rev().find(|n| last / n >= FEWEST_FUNCTIONS)?;
+        let spline = Spline::fit(points, last / per_function)?;
+        let rise = |highest: &mut f64, window: usize| {
+            *highest = highest.max(spline.at(window as f64));
+            Some(*highest)
+        };
+        let highest = (2..=last).scan(f64::NEG_INFINITY, rise).collect();
+        Some(Self { spline, highest })
+    }
+
+    /// The window before the first at which the curve exceeds a delay; `None` if it never does.
+    fn window_at(&self, delay: f64) -> Option<f64> {
+        let below = self.highest.partition_point(|value| *value <= delay);
+        if below < self.highest.len() {
+            return Some((below + 1) as f64);
+        }
+        let last = (self.highest.len() + 1) as f64;
+        let slope = self.spline.final_slope();
+        let window = last + ((delay - self.spline.at(last)) / slope).floor();
+        (slope > 0.0 && window < MOST_WINDOWS as f64).then_some(window)
+    }
+}
+
+impl DelayProfile {
+    /// A packet sent with `window` took so long.
+    pub(super) fn add(&mut self, window: usize, delay: f64) {
+        let window = window.min(MOST_WINDOWS - 1);
+        if window >= self.delays.len() {
+            self.delays.resize(window + 1, -1.0);
+        }
+        let old = &mut self.delays[window];
+        *old = if *old < 0.0 { delay } else { KEPT * *old + (1.0 - KEPT) * delay };
+    }
+
+    /// Draws the curve anew after forgetting windows from `stop` on; false if there is nothing to draw it from.
+    pub(super) fn refresh(&mut self, stop: usize) -> bool {
+        self.delays.truncate(stop);
+        let points: Vec<_> = self
+            .delays
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, delay)| **delay >= 0.0)
+            .map(|(window, delay)| (window as f64, *delay))
+            .collect();
+        self.curve = Curve::fit(&points);
+        self.curve.is_some()
+    }
+
+    /// The delay to expect with a window (`calcDelayCurveInv`); negative if it is unknown.
+    pub(super) fn delay_at(&self, window: f64) -> f64 {
+        match &self.curve {
+            Some(curve) => curve.spline.at(window),
+            None => self.delays.get(window as usize).copied().unwrap_or(-1.0),
+        }
+    }
+
+    /// The largest window up to which no more than `delay` is to be expected (`calcDelayCurve`).
+    pub(super) fn window_at(&self, delay: f64) -> Option<f64> {
+        self.curve.as_ref()?.window_at(delay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 50 ms, and a millisecond for each packet above 50.
+    fn profile() -> DelayProfile {
+        let mut profile = DelayProfile::default();
+        (1..=150).for_each(|window| profile.add(window, 50.0 + (window as f64 - 50.0).max(0.0)));
+        assert!(profile.refresh(MOST_WINDOWS));
+        profile
+    }
+
+    #[test]
+    fn a_window_keeps_seven_eighths_of_its_delay() {
+        let mut profile = DelayProfile::default();
+        profile.add(3, 100.0);
+        profile.add(3, 180.0);
+        assert!((profile.delay_at(3.9) - 110.0).abs() < 1e-9);
+        assert!(profile.delay_at(2.0) < 0.0 && profile.delay_at(4.0) < 0.0);
+    }
+
+    #[test]
+    fn a_delay_is_turned_into_the_window_that_causes_it() {
+        let profile = profile();
+        for (delay, window) in [(70.0, 70.0), (100.0, 100.0), (140.0, 140.0), (170.0, 170.0)] {
+            let found = profile.window_at(delay).expect("the curve rises");
+            assert!((found - window).abs() <= 2.0, "{delay} ms: {found}");
+            assert!((profile.delay_at(window) - delay).abs() < 2.0);
+        }
+        assert_eq!(profile.window_at(1.0), Some(1.0), "less than any: the smallest");
+        assert_eq!(profile.window_at(1e6), None, "more than forty thousand packets");
+    }
+
+    #[test]
+    fn the_first_crossing_counts() {
+        let mut profile = DelayProfile::default();
+        (1..=150).for_each(|window| profile.add(window, if (60..90).contains(&window) { 200.0 } else { 50.0 }));
+        assert!(profile.refresh(MOST_WINDOWS));
+        let window = profile.window_at(120.0).expect("crossed");
+        assert!((50.0..65.0).contains(&window), "{window}");
+    }
+
+    #[test]
+    fn a_flat_curve_and_too_few_windows_map_nothing() {
+        let mut profile = DelayProfile::default();
+        (1..=4).for_each(|window| profile.add(window, 50.0));
+        assert!(!profile.refresh(MOST_WINDOWS), "four windows are less than five functions");
+        (1..=150).for_each(|window| profile.add(window, 250.0 - window as f64));
+        assert!(profile.refresh(MOST_WINDOWS));
+        assert_eq!(profile.window_at(1_000.0), None);
+        assert!(!profile.refresh(3), "what is cut off is forgotten");
+    }
+}

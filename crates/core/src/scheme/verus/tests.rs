@@ -1,0 +1,148 @@
+//! Epochs, slow start, losses and timeouts.
+
+use super::*;
+use crate::scheme::window::ack;
+use crate::units::Bytes;
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn send(verus: &mut Verus, millis: u64) -> u64 {
+    let sent = Sent {
+        now: at(millis),
+        size: Bytes::new(1_448),
+        is_retransmission: false,
+        in_flight: 1,
+        delivered: 0,
+        lost: 0,
+    };
+    verus.on_sent(&sent)
+}
+
+fn acknowledge(verus: &mut Verus, packet: u64, millis: u64) {
+    verus.on_ack(&Ack { now: at(millis), in_flight: 0, packets: &[packet], ..ack(1) });
+}
+
+/// After slow start: windows of 1 to 200 take 50 ms, and a millisecond for each packet above 50.
+fn informed() -> Verus {
+    let mut verus = Verus::new(6.0);
+    (1..=200).for_each(|window| verus.profile.add(window, 50.0 + (window as f64 - 50.0).max(0.0)));
+    verus.leave_slow_start(MOST_WINDOWS, at(0));
+    (verus.shortest, verus.target, verus.longest, verus.smoothed) = (50.0, 100.0, Some(100.0), 100.0);
+    (verus.last_ack, verus.has_ack) = (at(1_000), true);
+    verus
+}
+
+#[test]
+fn tags_keep_what_they_are_told() {
+    let tag = Tag { sent: at(86_399_999), window: 39_999, generation: 255 };
+    assert_eq!(Tag::decode(tag.encode()), tag);
+}
+
+#[test]
+fn slow_start_adds_a_packet_per_ack_and_sends_what_is_missing() {
+    let mut verus = Verus::new(6.0);
+    let first = send(&mut verus, 0);
+    acknowledge(&mut verus, first, 50);
+    assert_eq!((verus.window, verus.allowance.left()), (2.0, 2));
+    let packets = [send(&mut verus, 50), send(&mut verus, 50)];
+    acknowledge(&mut verus, packets[0], 100);
+    acknowledge(&mut verus, packets[1], 100);
+    assert_eq!((verus.window, verus.allowance.left()), (4.0, 4));
+}
+
+#[test]
+fn half_a_second_ends_slow_start_with_seven_tenths() {
+    let mut verus = Verus::new(6.0);
+    (1..=60).for_each(|window| verus.profile.add(window, 8.0 * window as f64));
+    let tag = Tag { sent: at(0), window: 60, generation: 0 };
+    acknowledge(&mut verus, tag.encode(), 500);
+    assert!(verus.is_slow_start);
+    let window = verus.window;
+    acknowledge(&mut verus, tag.encode(), 501);
+    assert!(!verus.is_slow_start && verus.is_loss_phase && window > 1.0);
+    assert!((verus.window - (42.0 + 1.0 / 42.0)).abs() < 1e-9, "{}", verus.window);
+    assert!((verus.target - 336.0).abs() < 10.0, "{}", verus.target);
+}
+
+#[test]
+fn the_target_falls_by_one_if_delays_rose_and_rises_by_two_if_not() {
+    for (delay, target) in [(101.0, 99.0), (100.0, 102.0), (90.0, 102.0)] {
+        let mut verus = informed();
+        verus.epoch_longest = Some(delay);
+        verus.epoch(at(1_000));
+        assert!((verus.target - target).abs() < 1e-9, "{delay} ms");
+        assert!((verus.longest.expect("an epoch has passed") - (20.0 + 0.8 * delay)).abs() < 1e-9);
+        assert!((verus.window - target).abs() <= 3.0, "{}: the profile is a millisecond per packet", verus.window);
+    }
+}
+
+#[test]
+fn beyond_the_ratio_the_target_falls_to_the_shortest_delay_which_then_rises() {
+    let mut verus = informed();
+    (verus.longest, verus.target) = (Some(301.0), 53.0);
+    verus.in_flight = 5;
+    for target in [51.0, 50.0] {
+        verus.longest = Some(301.0);
+        verus.epoch_longest = Some(301.0);
+        assert_eq!((verus.epoch(at(1_000)), verus.target), (verus.share_if(target > 50.0), target));
+    }
+    (verus.longest, verus.in_flight) = (Some(301.0), 1);
+    verus.epoch(at(1_000));
+    assert!((verus.shortest - 60.0).abs() < 1e-9);
+}
+
+impl Verus {
+    /// What an epoch sends if it may.
+    fn share_if(&self, may_send: bool) -> u32 {
+        if may_send { self.share_of_window() } else { 0 }
+    }
+}
+
+#[test]
+fn an_epoch_sends_its_share_of_the_window() {
+    // 100 ms are twenty epochs: 100 + 100 x (2 - 20) / 19, in whole numbers.
+    let mut verus = informed();
+    (verus.window, verus.in_flight) = (100.0, 100);
+    assert_eq!(verus.share_of_window(), 6);
+    verus.smoothed = 4.0;
+    assert_eq!(verus.share_of_window(), 0, "a window per epoch");
+    verus.in_flight = 30;
+    assert_eq!(verus.share_of_window(), 70);
+}
+
+#[test]
+fn a_missing_packet_costs_three_tenths_of_its_window_once_per_loss_phase() {
+    let mut verus = informed();
+    (verus.window, verus.in_flight) = (100.0, 50);
+    let lost = |window| Tag { sent: at(900), window, generation: 0 };
+    for window in [80, 60] {
+        verus.on_lost(&Lost { now: at(1_000), size: Bytes::new(1_448), packet: lost(window).encode() });
+    }
+    verus.expire(at(1_149));
+    assert_eq!((verus.window, verus.in_flight), (100.0, 50));
+    verus.expire(at(1_150));
+    assert!((verus.window - 56.0).abs() < 1e-9 && verus.is_loss_phase, "{}", verus.window);
+    assert_eq!(verus.in_flight, 48);
+    verus.on_lost(&Lost { now: at(1_200), size: Bytes::new(1_448), packet: lost(40).encode() });
+    verus.expire(at(1_400));
+    assert!((verus.window - 56.0).abs() < 1e-9, "the same loss phase");
+    acknowledge(&mut verus, lost(57).encode(), 1_401);
+    assert!(verus.is_loss_phase && verus.window > 56.0);
+    acknowledge(&mut verus, lost(56).encode(), 1_402);
+    assert!(!verus.is_loss_phase);
+}
+
+#[test]
+fn silence_forgets_what_is_outstanding_and_falls_to_the_shortest_delay() {
+    let mut verus = informed();
+    (verus.next_epoch, verus.timeout, verus.latest, verus.in_flight) = (Some(at(2_000)), at(1_000), 100.0, 40);
+    verus.on_timer(at(1_000));
+    assert_eq!((verus.target, verus.in_flight, verus.generation), (50.0, 0, 1));
+    assert_eq!(verus.timeout, at(1_500), "five delays");
+    let mut unheard = Verus::new(6.0);
+    send(&mut unheard, 0);
+    unheard.on_timer(at(1_000));
+    assert!(unheard.is_slow_start && unheard.allowance.left() == 1);
+}
