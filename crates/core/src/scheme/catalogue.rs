@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ParameterError, Parameters, Scheme, Setup, Value, bbr, bbr3, cubic, ledbat, pcc, quic_bbr, quic_cubic, reno, vegas,
+    ParameterError, Parameters, Scheme, Setup, Value, bbr, bbr3, cubic, indigo, ledbat, pcc, quic_bbr, quic_cubic,
+    reno, vegas,
 };
 use crate::info::Info;
 
@@ -21,6 +22,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, new: bbr::new },
     SchemeEntry { info: bbr3::INFO, new: bbr3::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
+    SchemeEntry { info: indigo::INFO, new: indigo::new },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },
     SchemeEntry { info: pcc::allegro::INFO, new: pcc::allegro::new },
     SchemeEntry { info: pcc::experimental::INFO, new: pcc::experimental::new },
@@ -37,6 +39,7 @@ pub fn build(name: &str, given: &BTreeMap<String, Value>, setup: Setup) -> Resul
         .iter()
         .find(|entry| entry.info.name == name)
         .ok_or_else(|| ParameterError::NoScheme(name.to_owned()))?;
-    let parameters = Parameters::resolve(entry.info.name, entry.info.parameters, given)?;
+    let (scheme, declared) = (entry.info.name, entry.info.parameters);
+    let parameters = Parameters::resolve(scheme, declared, given)?.with_files(scheme, declared)?;
     Ok((entry.new)(Setup { parameters, ..setup }))
 }

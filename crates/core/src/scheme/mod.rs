@@ -11,6 +11,7 @@ mod cubic;
 mod event;
 pub mod hystart;
 pub mod hystart_plus_plus;
+mod indigo;
 mod ledbat;
 mod parameters;
 mod pcc;
