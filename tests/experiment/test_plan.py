@@ -85,6 +85,7 @@ def test_the_scenario_of_a_minimal_file(scenario: Scenario, minimal: str) -> Non
                 "pacing": "auto",
                 "burst_packets": 1,
                 "ecn": "off",
+                "acks": "delayed",
                 "send_jitter_ns": 0,
             }
         ],
@@ -125,6 +126,7 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
         pacing = "internal"
         burst = "10pkt"
         ecn = "classic"
+        acks = "each"
         send_jitter = "1us"
         [[flow]]
         scheme = "reno"
@@ -165,6 +167,7 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
         "pacing": "internal",
         "burst_packets": 10,
         "ecn": "classic",
+        "acks": "each",
         "send_jitter_ns": 1000,
     }
     assert [flow["start_ns"] for flow in found["flows"][1:]] == [0, 500_000_000]

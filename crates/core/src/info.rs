@@ -56,6 +56,15 @@ pub enum Kind {
         /// Used when the experiment says nothing.
         default: &'static str,
     },
+    /// The path of a file; empty for none. It is read when a flow is built.
+    File {
+        /// Used when the experiment says nothing.
+        default: &'static str,
+        /// The sizes in bytes that it may have.
+        sizes: &'static [u64],
+        /// What the file holds.
+        content: &'static str,
+    },
     /// Free text in a form that `doc` describes.
     Text {
         /// Used when the experiment says nothing.

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
@@ -42,13 +43,14 @@ class Parameter:
 
     Attributes:
         name: its key.
-        kind: `number`, `flag` (true or false), `choice` (one of the options) or `text`.
+        kind: `number`, `flag` (true or false), `choice` (one of the options), `file` (a path) or `text`.
         default: value if not given.
         unit: unit of a number; empty if it has none.
         doc: what it does.
         least: smallest number allowed.
         most: largest number allowed.
         options: what can be chosen.
+        content: what a file holds.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Parameter:
     least: float = -math.inf
     most: float = math.inf
     options: tuple[str, ...] = ()
+    content: str = ""
 
     def problem(self, value: Any) -> str | None:
         """What is wrong with a value, and what would be right; None if it is fine."""
@@ -69,6 +72,8 @@ class Parameter:
         elif self.kind == "number":
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             right = number and self.least <= value <= self.most
+        elif self.kind == "file":
+            right = isinstance(value, str) and Path(value).is_file()
         else:
             right = isinstance(value, str)
         return None if right else f"{shown(value)} is not possible; write {self.values}"
@@ -82,7 +87,7 @@ class Parameter:
             return " or ".join(f'"{option}"' for option in self.options)
         if self.kind == "number":
             return f"a number from {self.least:g} to {self.most:g}"
-        return "a text"
+        return f"the path of {self.content}" if self.kind == "file" else "a text"
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,12 @@ class Catalogue:
         if (problem := known[name].problem(value)) is not None:
             raise UserError(problem)
 
+    def files_of(self, scheme: str) -> tuple[Parameter, ...]:
+        """The parameters of a scheme that exists which have to name a file."""
+        if scheme.startswith(KERNEL):
+            return ()
+        return tuple(known for known in self.schemes[scheme.removeprefix(OWN)].parameters if known.kind == "file")
+
     def check_queue(self, kind: str) -> None:
         """Checks the name of a queue.
 
@@ -202,6 +213,7 @@ def _entries(text: str) -> dict[str, Entry]:
                 least=entry.get("min", -math.inf),
                 most=entry.get("max", math.inf),
                 options=tuple(entry.get("options", ())),
+                content=entry.get("content", ""),
             )
             for entry in item["parameters"]
         )

@@ -219,6 +219,9 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
             catalogue.check_parameter(flow.scheme, name, value)
         except UserError as error:
             raise KeyProblem(f"{key}.parameters.{name}", str(error)) from error
+    for parameter in catalogue.files_of(flow.scheme):
+        if parameter.name not in flow.parameters:
+            raise KeyProblem(f"{key}.parameters.{parameter.name}", f"missing; {flow.scheme} needs {parameter.values}")
     if not MIN_MSS_BYTES <= flow.mss <= MAX_MSS_BYTES:
         raise KeyProblem(f"{key}.mss", f"{flow.mss} bytes: must be from {MIN_MSS_BYTES}B to {MAX_MSS_BYTES}B")
     if flow.receive_window is not None and flow.receive_window < 2 * flow.mss:

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{ParameterError, Parameters, Scheme, Setup, Value};
 use super::{
-    bbr, bbr3, copa, cubic, illinois, koho, ledbat, pcc, quic_bbr, quic_cubic, reno, sprout, vegas, verus, westwood,
+    bbr, bbr3, copa, cubic, illinois, indigo, koho, ledbat, pcc, quic_bbr, quic_cubic, reno, sprout, vegas, verus,
+    westwood,
 };
 use crate::info::Info;
 
@@ -25,6 +26,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: copa::INFO, new: copa::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
     SchemeEntry { info: illinois::INFO, new: illinois::new },
+    SchemeEntry { info: indigo::INFO, new: indigo::new },
     SchemeEntry { info: koho::KOHO_CC, new: koho::new_koho_cc },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },
     SchemeEntry { info: ledbat::plus_plus::INFO, new: ledbat::plus_plus::new },
@@ -47,6 +49,7 @@ pub fn build(name: &str, given: &BTreeMap<String, Value>, setup: Setup) -> Resul
         .iter()
         .find(|entry| entry.info.name == name)
         .ok_or_else(|| ParameterError::NoScheme(name.to_owned()))?;
-    let parameters = Parameters::resolve(entry.info.name, entry.info.parameters, given)?;
+    let (scheme, declared) = (entry.info.name, entry.info.parameters);
+    let parameters = Parameters::resolve(scheme, declared, given)?.with_files(scheme, declared)?;
     Ok((entry.new)(Setup { parameters, ..setup }))
 }

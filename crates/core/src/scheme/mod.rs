@@ -14,6 +14,7 @@ mod event;
 pub mod hystart;
 pub mod hystart_plus_plus;
 mod illinois;
+mod indigo;
 mod koho;
 mod ledbat;
 mod parameters;

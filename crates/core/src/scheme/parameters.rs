@@ -16,6 +16,9 @@ pub enum Value {
     Number(f64),
     /// A word.
     Text(String),
+    /// What a file holds; an experiment names the file.
+    #[serde(skip)]
+    Data(Vec<u8>),
 }
 
 /// Why a set of parameters cannot be used.
@@ -77,6 +80,41 @@ impl Parameters {
         Ok(Self { values })
     }
 
+    /// Reads the files that `declared` parameters name.
+    pub(super) fn with_files(
+        mut self,
+        scheme: &'static str,
+        declared: &'static [Parameter],
+    ) -> Result<Self, ParameterError> {
+        for parameter in declared {
+            let Kind::File { sizes, content, .. } = parameter.kind else { continue };
+            let path = self.text(parameter.name);
+            if path.is_empty() {
+                continue;
+            }
+            let invalid = |why: String| ParameterError::Invalid {
+                scheme,
+                name: parameter.name,
+                value: format!("{path:?}"),
+                expected: format!("{content}; {why}"),
+            };
+            let data = std::fs::read(path).map_err(|error| invalid(format!("this one cannot be read: {error}")))?;
+            if !sizes.contains(&(data.len() as u64)) {
+                return Err(invalid(format!("this one has {} bytes, not one of {sizes:?}", data.len())));
+            }
+            self.values.insert(parameter.name, Value::Data(data));
+        }
+        Ok(self)
+    }
+
+    /// What the file called `name` holds; nothing if none was named.
+    pub fn data(&self, name: &str) -> &[u8] {
+        match self.values.get(name) {
+            Some(Value::Data(data)) => data,
+            _ => &[],
+        }
+    }
+
     /// The number called `name`.
     pub fn number(&self, name: &str) -> f64 {
         match self.values.get(name) {
@@ -103,7 +141,9 @@ fn default(kind: Kind) -> Value {
     match kind {
         Kind::Number { default, .. } => Value::Number(default),
         Kind::Flag { default } => Value::Flag(default),
-        Kind::Choice { default, .. } | Kind::Text { default } => Value::Text(default.to_owned()),
+        Kind::Choice { default, .. } | Kind::Text { default } | Kind::File { default, .. } => {
+            Value::Text(default.to_owned())
+        }
     }
 }
 
@@ -112,19 +152,23 @@ fn check(scheme: &'static str, parameter: &Parameter, value: &Value) -> Result<V
         (Kind::Number { min, max, .. }, Value::Number(number)) if (min..=max).contains(number) => {
             return Ok(value.clone());
         }
-        (Kind::Flag { .. }, Value::Flag(_)) | (Kind::Text { .. }, Value::Text(_)) => return Ok(value.clone()),
+        (Kind::Flag { .. }, Value::Flag(_)) | (Kind::Text { .. } | Kind::File { .. }, Value::Text(_)) => {
+            return Ok(value.clone());
+        }
         (Kind::Choice { options, .. }, Value::Text(text)) if options.contains(&text.as_str()) => {
             return Ok(value.clone());
         }
         (Kind::Number { min, max, .. }, _) => format!("a number from {min} to {max}"),
         (Kind::Flag { .. }, _) => "true or false".to_owned(),
         (Kind::Text { .. }, _) => "a text".to_owned(),
+        (Kind::File { content, .. }, _) => (*content).to_owned(),
         (Kind::Choice { options, .. }, _) => format!("one of {}", options.join(", ")),
     };
     let value = match value {
         Value::Flag(flag) => flag.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Text(text) => format!("{text:?}"),
+        Value::Data(data) => format!("{} bytes", data.len()),
     };
     Err(ParameterError::Invalid { scheme, name: parameter.name, value, expected })
 }

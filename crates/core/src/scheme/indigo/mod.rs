@@ -1,0 +1,319 @@
+//! Indigo: a window that a recurrent network sets every ten milliseconds.
+//!
+//! **What it is.** A policy trained to imitate an oracle that knows the path. Every ten milliseconds it sees queueing delay,
+//! delivery rate, sending rate, window and its own last action, and then halves the window, takes or adds ten packets,
+//! doubles it, or leaves it.
+//!
+//! **Source.** F. Yan et al., Pantheon: the training ground for Internet congestion-control research, USENIX ATC 2018; StanfordSNR/indigo,
+//! `env/sender.py`, `dagger/`.
+//!
+//! **Parameters.** `weights`: a file with the published weights, the tensors of a checkpoint's data file: 1 layer of 32
+//! (2601c92, without calibration 1f3a7f7) or 128 units (3ae9e4e), or 2 of 256 (a9b2060, 7224f22). An experiment has to name
+//! one; bakeoff ships none.
+//!
+//! **Deviations.** The original frees its window as soon as a later packet is acknowledged and never sends again; our
+//! transport waits for three later packets and retransmits. Its payload was 1400 bytes; ours is the flow's. Without weights
+//! the window stays as it is.
+//!
+//! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; the windows
+//! that the published weights settle at, with those weights at hand, in the simulator's behaviour tests.
+
+mod network;
+
+use std::collections::VecDeque;
+
+use self::network::{ACTIONS, INPUTS, Network, SIZES};
+use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
+use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::units::{Bytes, Instant};
+
+/// Weight of a new sample (`env/sender.py`, `ewma_factor`).
+const EWMA: f64 = 0.125;
+/// A step lasts longer than this, ms (`step_len_ms`).
+const STEP_MS: u64 = 10;
+/// What the features are divided by: delay in ms, rates in Mbit/s, window in packets.
+const SCALES: [f64; 4] = [200.0, 200.0, 200.0, 5_000.0];
+/// The action that is taken to have come before the first one.
+const FIRST_ACTION: usize = 4;
+const MIN_WINDOW: u32 = 2;
+/// No window is larger, packets.
+const MAX_WINDOW: u32 = 1 << 24;
+/// Bytes per millisecond to Mbit/s.
+const MBPS: f64 = 0.008;
+/// Packets that are remembered; one that was neither acknowledged nor lost goes when there are more.
+const MAX_REMEMBERED: usize = 1 << 18;
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "indigo",
+    title: "Indigo",
+    source: "Yan et al., USENIX ATC 2018; StanfordSNR/indigo env/sender.py",
+    parameters: &[Parameter {
+        name: "weights",
+        kind: Kind::File { default: "", sizes: SIZES, content: "a file with the published weights of Indigo" },
+        unit: "",
+        doc: "the policy: the data file of a checkpoint with 1 x 32, 1 x 128 or 2 x 256 units",
+    }],
+    telemetry: &[
+        Quantity { name: "action", unit: "", doc: "0 half, 1 ten less, 2 none, 3 ten more, 4 double" },
+        Quantity {
+            name: "queueing_delay",
+            unit: "ms",
+            doc: "round trip above the shortest, averaged over the last step",
+        },
+        Quantity { name: "delivery_rate", unit: "Mbit/s", doc: "averaged over the last step" },
+        Quantity { name: "send_rate", unit: "Mbit/s", doc: "averaged over the last step" },
+    ],
+};
+
+/// Makes one for a flow that starts.
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let Setup { mss, parameters, .. } = setup;
+    Box::new(Indigo::new(mss, Network::read(parameters.data("weights"))))
+}
+
+/// What is remembered of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    sent_ms: u64,
+    sent_bytes: u64,
+    delivered_bytes: u64,
+    delivered_ms: u64,
+    is_done: bool,
+}
+
+/// Moving averages of one step: queueing delay, delivery rate, sending rate.
+type Averages = [Option<f64>; 3];
+
+#[derive(Debug)]
+struct Indigo {
+    mss: Bytes,
+    network: Option<Network>,
+    cwnd: u32,
+    packets: VecDeque<Packet>,
+    /// Number of the first one remembered.
+    first: u64,
+    sent_bytes: u64,
+    delivered_bytes: u64,
+    delivered_ms: u64,
+    min_rtt_ms: Option<u64>,
+    averages: Averages,
+    shown: Averages,
+    step_start_ms: Option<u64>,
+    action: usize,
+}
+
+impl Indigo {
+    fn new(mss: Bytes, network: Option<Network>) -> Self {
+        Self {
+            mss,
+            network,
+            cwnd: INITIAL_WINDOW,
+            packets: VecDeque::new(),
+            first: 0,
+            sent_bytes: 0,
+            delivered_bytes: 0,
+            delivered_ms: 0,
+            min_rtt_ms: None,
+            averages: Averages::default(),
+            shown: Averages::default(),
+            step_start_ms: None,
+            action: FIRST_ACTION,
+        }
+    }
+
+    /// Forgets a packet and returns what was known of it.
+    fn recall(&mut self, number: u64) -> Option<Packet> {
+        let packet = self.packets.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)?;
+        let known = (!std::mem::replace(&mut packet.is_done, true)).then_some(*packet);
+        while self.packets.front().is_some_and(|packet| packet.is_done) {
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        known
+    }
+
+    /// `update_state`.
+    fn take_acked(&mut self, packet: &Packet, now_ms: u64) {
+        let rtt = now_ms - packet.sent_ms;
+        let min_rtt = *self.min_rtt_ms.insert(self.min_rtt_ms.map_or(rtt, |least| least.min(rtt)));
+        self.delivered_bytes += self.mss.count();
+        let since_delivery = (now_ms - packet.delivered_ms).max(1);
+        let delivered = self.delivered_bytes - packet.delivered_bytes;
+        self.delivered_ms = now_ms;
+        let samples = [
+            (rtt - min_rtt) as f64,
+            MBPS * delivered as f64 / since_delivery as f64,
+            MBPS * (self.sent_bytes - packet.sent_bytes) as f64 / rtt.max(1) as f64,
+        ];
+        for (average, sample) in self.averages.iter_mut().zip(samples) {
+            *average = Some(average.map_or(sample, |before| (1.0 - EWMA) * before + EWMA * sample));
+        }
+        let start = *self.step_start_ms.get_or_insert(now_ms);
+        if now_ms - start > STEP_MS {
+            self.step();
+            self.step_start_ms = Some(now_ms);
+        }
+    }
+
+    /// The policy sees the state of the step and acts.
+    fn step(&mut self) {
+        self.shown = std::mem::take(&mut self.averages);
+        let [delay, delivery, sending] = self.shown.map(|average| average.unwrap_or(0.0));
+        let mut observation = [0.0; INPUTS];
+        let state = [delay, delivery, sending, f64::from(self.cwnd)];
+        for (input, (value, scale)) in observation.iter_mut().zip(state.into_iter().zip(SCALES)) {
+            *input = (value / scale) as f32;
+        }
+        observation[INPUTS - ACTIONS + self.action] = 1.0;
+        let Some(network) = &mut self.network else { return };
+        self.action = network.decide(&observation);
+        let window = match self.action {
+            0 => self.cwnd / 2,
+            1 => self.cwnd.saturating_sub(10),
+            2 => self.cwnd,
+            3 => self.cwnd + 10,
+            _ => self.cwnd * 2,
+        };
+        self.cwnd = window.clamp(MIN_WINDOW, MAX_WINDOW);
+    }
+}
+
+impl Scheme for Indigo {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    /// Returns the packet's number.
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        let sent_ms = sent.now.as_millis();
+        if self.packets.is_empty() && self.sent_bytes == 0 {
+            self.delivered_ms = sent_ms;
+        }
+        if self.packets.len() >= MAX_REMEMBERED {
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        self.packets.push_back(Packet {
+            sent_ms,
+            sent_bytes: self.sent_bytes,
+            delivered_bytes: self.delivered_bytes,
+            delivered_ms: self.delivered_ms,
+            is_done: false,
+        });
+        self.sent_bytes += self.mss.count();
+        self.first + self.packets.len() as u64 - 1
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        for number in ack.packets {
+            if let Some(packet) = self.recall(*number) {
+                self.take_acked(&packet, ack.now.as_millis());
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.recall(lost.packet);
+    }
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn on_undo(&mut self, _now: Instant) {}
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("action", self.action as f64);
+        for (name, average) in ["queueing_delay", "delivery_rate", "send_rate"].into_iter().zip(self.shown) {
+            if let Some(average) = average {
+                report(name, average);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::network::tests::{LINEAR_BIAS, file};
+    use super::*;
+    use crate::scheme::window::ack as one_ack;
+    use crate::units::Duration;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A policy that always takes one action.
+    fn always(action: usize) -> Indigo {
+        let network = Network::read(&file(|floats| floats[LINEAR_BIAS + action] = 1.0));
+        assert!(network.is_some());
+        Indigo::new(Bytes::new(1_400), network)
+    }
+
+    /// One packet per millisecond, each acknowledged after `rtt`, from `from` on.
+    fn run(indigo: &mut Indigo, from: u64, count: u64, rtt: u64) {
+        run_until(indigo, from, count, rtt, from + count + rtt);
+    }
+
+    /// The same up to a time, with acks still on their way.
+    fn run_until(indigo: &mut Indigo, from: u64, count: u64, rtt: u64, end: u64) {
+        let mut numbers = VecDeque::new();
+        for now in from..end {
+            if now >= from + rtt
+                && let Some(number) = numbers.pop_front()
+            {
+                indigo.on_ack(&Ack { now: at(now), packets: &[number], ..one_ack(1) });
+            }
+            if now < from + count {
+                numbers.push_back(indigo.on_sent(&Sent {
+                    now: at(now),
+                    size: Bytes::new(1_400),
+                    is_retransmission: false,
+                    in_flight: 1,
+                    delivered: 0,
+                    lost: 0,
+                }));
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_is_longer_than_ten_milliseconds_and_starts_at_the_first_ack() {
+        for (action, expected) in [(0, 5), (1, 2), (2, 10), (3, 20), (4, 20)] {
+            let mut indigo = always(action);
+            run(&mut indigo, 0, 11, 50);
+            assert_eq!(indigo.cwnd(), 10, "eleven acks span ten milliseconds");
+            let mut indigo = always(action);
+            run(&mut indigo, 0, 12, 50);
+            assert_eq!((indigo.cwnd(), indigo.action), (expected, action));
+        }
+        let mut indigo = always(4);
+        run(&mut indigo, 0, 23, 50);
+        assert_eq!(indigo.cwnd(), 40, "two steps");
+    }
+
+    #[test]
+    fn the_features_are_delay_above_the_least_and_rates_in_megabits() {
+        let mut indigo = always(2);
+        run_until(&mut indigo, 0, 200, 50, 200);
+        let [delay, delivery, sending] = indigo.shown.map(Option::unwrap_or_default);
+        assert!(delay.abs() < 1e-9);
+        // 1400 bytes per millisecond are 11.2 Mbit/s.
+        assert!((delivery - 11.2).abs() < 0.5 && (sending - 11.2).abs() < 0.5, "{delivery} {sending}");
+        run(&mut indigo, 1_000, 100, 70);
+        assert!((indigo.shown[0].unwrap_or_default() - 20.0).abs() < 1e-9, "{:?}", indigo.shown);
+    }
+
+    #[test]
+    fn lost_packets_are_forgotten() {
+        let mut indigo = always(2);
+        run(&mut indigo, 0, 5, 50);
+        assert!(indigo.packets.is_empty());
+        let sent =
+            Sent { now: at(100), size: Bytes::new(1), is_retransmission: false, in_flight: 1, delivered: 0, lost: 0 };
+        let packet = indigo.on_sent(&sent);
+        indigo.on_lost(&Lost { now: at(200), size: Bytes::new(1), packet });
+        assert!(indigo.packets.is_empty());
+    }
+}

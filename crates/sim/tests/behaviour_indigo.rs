@@ -1,0 +1,71 @@
+//! The windows that Indigo's published weights settle at, next to those of an independent implementation.
+//!
+//! The weights are not ours to ship: they are looked for beside the checkout, or in the folder that `BAKEOFF_MODELS` names,
+//! and without them there is nothing to compare.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::Dumbbell;
+use serde_json::json;
+
+/// Rate in Mbit/s, one-way delay in ms, and the median window of five files.
+const TABLE: [(u64, f64, [f64; 5]); 5] = [
+    (20, 20.0, [85.0, 80.0, 80.0, 80.0, 70.0]),
+    (50, 20.0, [190.0, 190.0, 200.0, 190.0, 195.0]),
+    (50, 80.0, [720.0, 730.0, 730.0, 710.0, 705.0]),
+    (100, 20.0, [370.0, 370.0, 390.0, 385.0, 380.0]),
+    (100, 40.0, [720.0, 715.0, 725.0, 730.0, 730.0]),
+];
+const FILES: [&str; 5] = ["w_1-32.bin", "w_1-128.bin", "w_2-256.bin", "w_1-32-nocalib.bin", "w_2-256-nocalib.bin"];
+
+fn weights(file: &str) -> Option<String> {
+    let folder = std::env::var_os("BAKEOFF_MODELS")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/models")), PathBuf::from);
+    let path = folder.join("indigo").join(file);
+    path.is_file().then(|| path.to_string_lossy().into_owned())
+}
+
+/// One flow with packets of 1430 bytes for 15 s; no queue overflows.
+fn flow(path: &str, rate_mbps: u64, one_way_ms: f64) -> Dumbbell {
+    let flow = json!({
+        "scheme": "indigo", "parameters": {"weights": path}, "mss_bytes": 1_400, "header_bytes": 30, "acks": "each",
+    });
+    let rate_bps = rate_mbps * 1_000_000;
+    Dumbbell { seconds: 15.0, rate_bps, one_way_ms, queue_packets: 100_000, ..Dumbbell::new(&[flow]) }
+}
+
+#[test]
+fn the_published_weights_settle_where_they_did_elsewhere() {
+    for (column, file) in FILES.into_iter().enumerate() {
+        let Some(path) = weights(file) else { return };
+        // Two layers of 256 units take a hundred times as long as one of 32.
+        let rows = if file.contains("2-256") { &TABLE[..2] } else { &TABLE[..] };
+        for (rate_mbps, one_way_ms, expected) in rows.iter().copied() {
+            let run = flow(&path, rate_mbps, one_way_ms).run();
+            let mut windows: Vec<_> =
+                run.telemetry(1, "cwnd").into_iter().filter(|(time, _)| *time >= 7.5).map(|(_, cwnd)| cwnd).collect();
+            windows.sort_by(f64::total_cmp);
+            let median = windows[windows.len() / 2];
+            let tolerance = (0.06 * expected[column]).max(10.0);
+            let place = format!("{file} at {rate_mbps} Mbit/s, {one_way_ms} ms");
+            assert!((median - expected[column]).abs() <= tolerance, "{place}: {median}, not {}", expected[column]);
+            let rate = run.received(1, 7.5, 15.0) * 8.0 / 7.5 / 1e6 / rate_mbps as f64;
+            assert!(rate >= 0.93, "{place}: {rate} of the link");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_another_size_is_refused() {
+    let mut scenario = flow(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), 10, 20.0).json();
+    let error =
+        bakeoff_sim::Scenario::from_json(&scenario.to_string()).map(|scenario| bakeoff_sim::run(&scenario).err());
+    let error = format!("{error:?}");
+    assert!(error.contains("22168"), "{error}");
+    scenario["flows"][0]["parameters"]["weights"] = json!("no such file");
+    let error =
+        bakeoff_sim::Scenario::from_json(&scenario.to_string()).map(|scenario| bakeoff_sim::run(&scenario).err());
+    assert!(format!("{error:?}").contains("cannot be read"), "{error:?}");
+}
