@@ -162,7 +162,7 @@ class Catalogue:
 
     def files_of(self, scheme: str) -> tuple[Parameter, ...]:
         """The parameters of a scheme that exists which have to name a file."""
-        if scheme.startswith(KERNEL):
+        if scheme.startswith((KERNEL, PROGRAM)):
             return ()
         return tuple(known for known in self.schemes[scheme.removeprefix(OWN)].parameters if known.kind == "file")
 
