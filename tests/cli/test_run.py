@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bakeoff.reports import words
 from bakeoff.worlds import sim
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
@@ -180,3 +182,24 @@ def test_progress_without_a_terminal_is_a_line(bakeoff: Command, world: Any) -> 
     assert "simulated seconds per second" in ended.err
     assert "\x1b" not in ended.err + ended.out
     assert bakeoff(*TWO_SCHEMES, "--quiet", "--out", "q").err.startswith("bakeoff: report: ")
+
+
+def test_a_report_may_show_another_world_beside(bakeoff: Command, here: Path) -> None:
+    # The same world stands in for another one: what is compared is which folder a number comes from.
+    line = ("run", "pantheon/india-ppp0", "--set", "duration=25s", "--repeats", "1", "--quiet")
+    assert bakeoff(*line, "--scheme", "cubic,vegas", "--out", "one").code == 0
+    assert bakeoff(*line, "--scheme", "cubic", "--out", "two").code == 0
+    assert bakeoff("report", "one", "--beside", "two", "--out", "page.html").code == 0
+    page = (here / "page.html").read_text()
+    section = page[page.index('<section id="worlds">') :]
+    section = section[: section.index("</section>")]
+    numbers = re.findall(
+        r"<td[^>]*><b>([^<]*)</b></td>", section[section.index("TCP Cubic") : section.index("TCP Vegas")]
+    )
+    assert len(numbers) == 6
+    assert numbers[0::2] == numbers[1::2]
+    assert words.MISSING in section[section.index("TCP Vegas") :], "the other folder has no Vegas"
+    assert bakeoff("run", "dumbbell/one-cubic", "--set", "duration=1s", "--quiet", "--out", "three").code == 0
+    refused = bakeoff("report", "one", "--beside", "three")
+    assert refused.code == 2
+    assert refused.err == "bakeoff: --beside three: holds one-cubic; give a folder of india-ppp0\n"
