@@ -56,6 +56,14 @@ pub enum Kind {
         /// Used when the experiment says nothing.
         default: &'static str,
     },
+    /// The name of a file, whose content is what counts.
+    File {
+        /// Used when the experiment says nothing; empty for no file.
+        default: &'static str,
+        /// What is wrong with a content, if anything is.
+        #[serde(skip)]
+        problem: fn(&[u8]) -> Option<String>,
+    },
     /// Free text in a form that `doc` describes.
     Text {
         /// Used when the experiment says nothing.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ParameterError, Parameters, Scheme, Setup, Value};
-use super::{bbr, copa, cubic, illinois, koho, ledbat, reno, sprout, vegas, verus, westwood};
+use super::{bbr, copa, cubic, illinois, koho, ledbat, remy, reno, sprout, vegas, verus, westwood};
 use crate::info::Info;
 
 /// A scheme: what it says of itself, and how to make one.
@@ -28,6 +28,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: reno::INFO, new: reno::new },
     SchemeEntry { info: sprout::SPROUT, new: sprout::new_sprout },
     SchemeEntry { info: sprout::SPROUT_EWMA, new: sprout::new_sprout_ewma },
+    SchemeEntry { info: remy::INFO, new: remy::new },
     SchemeEntry { info: vegas::INFO, new: vegas::new },
     SchemeEntry { info: verus::INFO, new: verus::new },
     SchemeEntry { info: westwood::INFO, new: westwood::new },

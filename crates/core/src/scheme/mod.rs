@@ -17,6 +17,7 @@ mod koho;
 mod ledbat;
 mod parameters;
 pub mod prr;
+pub mod remy;
 mod reno;
 mod sprout;
 mod vegas;

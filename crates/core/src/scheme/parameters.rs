@@ -16,6 +16,9 @@ pub enum Value {
     Number(f64),
     /// A word.
     Text(String),
+    /// What a file holds; experiments give its name.
+    #[serde(skip)]
+    Bytes(Vec<u8>),
 }
 
 /// Why a set of parameters cannot be used.
@@ -42,6 +45,18 @@ pub enum ParameterError {
         value: String,
         /// What would be right.
         expected: String,
+    },
+    /// The file that a parameter names cannot be used.
+    #[error("parameter {name} of {scheme} names the file {file:?}: {problem}")]
+    File {
+        /// The scheme.
+        scheme: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
     },
     /// There is no such scheme.
     #[error("there is no scheme called {0:?}")]
@@ -85,6 +100,14 @@ impl Parameters {
         }
     }
 
+    /// The content of the file called `name`; empty if there is none.
+    pub fn bytes(&self, name: &str) -> &[u8] {
+        match self.values.get(name) {
+            Some(Value::Bytes(bytes)) => bytes,
+            _ => &[],
+        }
+    }
+
     /// The flag called `name`.
     pub fn flag(&self, name: &str) -> bool {
         self.values.get(name) == Some(&Value::Flag(true))
@@ -103,12 +126,16 @@ fn default(kind: Kind) -> Value {
     match kind {
         Kind::Number { default, .. } => Value::Number(default),
         Kind::Flag { default } => Value::Flag(default),
-        Kind::Choice { default, .. } | Kind::Text { default } => Value::Text(default.to_owned()),
+        Kind::Choice { default, .. } | Kind::Text { default } | Kind::File { default, .. } => {
+            Value::Text(default.to_owned())
+        }
     }
 }
 
 fn check(scheme: &'static str, parameter: &Parameter, value: &Value) -> Result<Value, ParameterError> {
     let expected = match (parameter.kind, value) {
+        (Kind::File { .. }, Value::Text(file)) if file.is_empty() => return Ok(value.clone()),
+        (Kind::File { problem, .. }, Value::Text(file)) => return read(scheme, parameter.name, file, problem),
         (Kind::Number { min, max, .. }, Value::Number(number)) if (min..=max).contains(number) => {
             return Ok(value.clone());
         }
@@ -119,14 +146,27 @@ fn check(scheme: &'static str, parameter: &Parameter, value: &Value) -> Result<V
         (Kind::Number { min, max, .. }, _) => format!("a number from {min} to {max}"),
         (Kind::Flag { .. }, _) => "true or false".to_owned(),
         (Kind::Text { .. }, _) => "a text".to_owned(),
+        (Kind::File { .. }, _) => "the name of a file".to_owned(),
         (Kind::Choice { options, .. }, _) => format!("one of {}", options.join(", ")),
     };
     let value = match value {
         Value::Flag(flag) => flag.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Text(text) => format!("{text:?}"),
+        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
     };
     Err(ParameterError::Invalid { scheme, name: parameter.name, value, expected })
+}
+
+fn read(
+    scheme: &'static str,
+    name: &'static str,
+    file: &str,
+    problem: fn(&[u8]) -> Option<String>,
+) -> Result<Value, ParameterError> {
+    let error = |problem| ParameterError::File { scheme, name, file: file.to_owned(), problem };
+    let bytes = std::fs::read(file).map_err(|cause| error(format!("{cause}; give a file that can be read")))?;
+    problem(&bytes).map_or(Ok(Value::Bytes(bytes)), |problem| Err(error(problem)))
 }
 
 #[cfg(test)]
@@ -152,6 +192,23 @@ mod tests {
     fn defaults_fill_what_is_not_given() {
         let parameters = resolve("gain", Value::Number(3.0)).expect("3 is between 1 and 4");
         assert_eq!((parameters.number("gain"), parameters.text("law")), (3.0, "linux"));
+    }
+
+    #[test]
+    fn a_file_is_read_and_checked_when_it_is_named() {
+        let is_rust = |bytes: &[u8]| (!bytes.starts_with(b"//!")).then(|| "it does not begin as code".to_owned());
+        let declared =
+            [Parameter { name: "file", kind: Kind::File { default: "", problem: is_rust }, unit: "", doc: "" }];
+        let declared: &'static [Parameter] = Box::leak(Box::new(declared));
+        let resolve = |name: &str| {
+            let given = BTreeMap::from([("file".to_owned(), Value::Text(name.to_owned()))]);
+            Parameters::resolve("test", declared, &given).map_err(|error| error.to_string())
+        };
+        assert!(resolve("src/lib.rs").expect("it is there").bytes("file").len() > 3);
+        assert!(resolve("").expect("no file").bytes("file").is_empty());
+        let wrong = resolve("Cargo.toml").expect_err("no code");
+        assert_eq!(wrong, "parameter file of test names the file \"Cargo.toml\": it does not begin as code");
+        assert!(resolve("nowhere").expect_err("no such file").ends_with("give a file that can be read"));
     }
 
     #[test]
