@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ParameterError, Parameters, Scheme, Setup, Value};
-use super::{bbr, copa, cubic, illinois, koho, ledbat, remy, reno, sprout, vegas, verus, westwood};
+use super::{bbr, copa, cubic, fillp, illinois, koho, ledbat, remy, reno, sprout, vegas, verus, westwood};
 use crate::info::Info;
 
 /// A scheme: what it says of itself, and how to make one.
@@ -21,6 +21,8 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: koho::CALIBRATED_KOHO, new: koho::new_calibrated_koho },
     SchemeEntry { info: copa::INFO, new: copa::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
+    SchemeEntry { info: fillp::FILLP, new: fillp::new_fillp },
+    SchemeEntry { info: fillp::FILLP_SHEEP, new: fillp::new_fillp_sheep },
     SchemeEntry { info: illinois::INFO, new: illinois::new },
     SchemeEntry { info: koho::KOHO_CC, new: koho::new_koho_cc },
     SchemeEntry { info: ledbat::INFO, new: ledbat::new },

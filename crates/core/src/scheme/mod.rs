@@ -10,6 +10,7 @@ mod catalogue;
 mod copa;
 mod cubic;
 mod event;
+mod fillp;
 pub mod hystart;
 pub mod hystart_plus_plus;
 mod illinois;

@@ -142,6 +142,8 @@ pub struct RemyCc {
     /// The number that comes next if nothing is missing.
     expected: u32,
     last_ack: Instant,
+    /// The window before silence, which may prove to have been a delay.
+    before_silence: f64,
 }
 
 impl RemyCc {
@@ -160,6 +162,7 @@ impl RemyCc {
             sent: 0,
             expected: 0,
             last_ack: Instant::ZERO,
+            before_silence: 0.0,
         };
         sender.begin();
         sender
@@ -254,8 +257,18 @@ impl Scheme for RemyCc {
     fn on_timeout(&mut self, timeout: &Timeout) {
         if self.profile == Profile::Pantheon && timeout.now.since(self.last_ack) > SILENCE {
             self.last_ack = timeout.now;
+            self.before_silence = self.before_silence.max(self.window);
             self.begin();
         }
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.before_silence = 0.0;
+    }
+
+    /// What was forgotten is in flight again: a smaller window would wait for it in vain.
+    fn on_undo(&mut self, _now: Instant) {
+        self.window = self.window.max(std::mem::take(&mut self.before_silence));
     }
 
     fn on_restart(&mut self, _now: Instant, idle: Duration, _rto: Duration) {
