@@ -59,7 +59,8 @@ const MAX_RTT: u64 = (u32::MAX / ALPHA_MAX) as u64;
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let number = |name| setup.parameters.number(name) as u32;
+    let Setup { parameters, .. } = setup;
+    let number = |name| parameters.number(name) as u32;
     Box::new(WindowBased::new(Illinois::new(number("win_thresh"), number("theta"))))
 }
 

@@ -340,6 +340,7 @@ impl Scheme for GenericCc {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "velocities are exact")]
 mod tests {
     use super::super::testing::{ack, at};
     use super::*;

@@ -75,13 +75,14 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let tree = match setup.parameters.bytes("tree") {
+    let Setup { packet_size, parameters, .. } = setup;
+    let tree = match parameters.bytes("tree") {
         [] => Tree::single(Action::UNTRAINED),
         // The file was read when the parameters were checked.
         bytes => Tree::from_dna(bytes).unwrap_or_else(|_| Tree::single(Action::UNTRAINED)),
     };
-    let profile = if setup.parameters.text("profile") == "remy" { Profile::Remy } else { Profile::Pantheon };
-    Box::new(RemyCc::new(Arc::new(tree), profile, setup.packet_size))
+    let profile = if parameters.text("profile") == "remy" { Profile::Remy } else { Profile::Pantheon };
+    Box::new(RemyCc::new(Arc::new(tree), profile, packet_size))
 }
 
 /// Which program to follow.
@@ -287,6 +288,7 @@ impl Scheme for RemyCc {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "eighths are exact")]
 mod tests {
     use super::*;
     use crate::scheme::window::ack;

@@ -278,7 +278,9 @@ pub(super) mod tests {
         match &tree.nodes[node] {
             Node::Leaf(action) => message(&mut out, 3, &write_action(&tree.actions[*action])),
             Node::Fork(children) => {
-                children.iter().for_each(|(domain, child)| message(&mut out, 2, &write_node(tree, domain, *child)));
+                for (domain, child) in children {
+                    message(&mut out, 2, &write_node(tree, domain, *child));
+                }
             }
         }
         // Fields that nobody reads are skipped.
@@ -301,19 +303,16 @@ pub(super) mod tests {
 
     /// Splits a box in two along an axis, again and again.
     fn grow(tree: &mut Tree, domain: Domain, cuts: &mut Vec<(usize, f64)>, actions: &[Action], depth: usize) -> usize {
-        let node = match cuts.pop().filter(|_| depth < 6) {
-            Some((axis, share)) => {
-                let middle = domain.lower[axis] + share * (domain.upper[axis] - domain.lower[axis]);
-                let (mut low, mut high) = (domain, domain);
-                (low.upper[axis], high.lower[axis]) = (middle, middle);
-                let left = grow(tree, low, cuts, actions, depth + 1);
-                let right = grow(tree, high, cuts, actions, depth + 1);
-                Node::Fork(vec![(low, left), (high, right)])
-            }
-            None => {
-                tree.actions.push(actions[tree.actions.len() % actions.len()]);
-                Node::Leaf(tree.actions.len() - 1)
-            }
+        let node = if let Some((axis, share)) = cuts.pop().filter(|_| depth < 6) {
+            let middle = domain.lower[axis] + share * (domain.upper[axis] - domain.lower[axis]);
+            let (mut low, mut high) = (domain, domain);
+            (low.upper[axis], high.lower[axis]) = (middle, middle);
+            let left = grow(tree, low, cuts, actions, depth + 1);
+            let right = grow(tree, high, cuts, actions, depth + 1);
+            Node::Fork(vec![(low, left), (high, right)])
+        } else {
+            tree.actions.push(actions[tree.actions.len() % actions.len()]);
+            Node::Leaf(tree.actions.len() - 1)
         };
         tree.nodes.push(node);
         tree.nodes.len() - 1

@@ -59,10 +59,10 @@ fn fill(table: &mut Table, start: usize) {
 }
 
 /// The probability of each count in a tick, by rate.
-fn poisson() -> &'static [Belief; COUNTS] {
-    static POISSON: OnceLock<[Belief; COUNTS]> = OnceLock::new();
+fn poisson() -> &'static [Belief] {
+    static POISSON: OnceLock<Vec<Belief>> = OnceLock::new();
     POISSON.get_or_init(|| {
-        let mut rows = [[0.0; RATES]; COUNTS];
+        let mut rows = vec![[0.0; RATES]; COUNTS];
         for index in 0..RATES {
             let expected = packets_per_tick(index);
             let mut probability = (-expected).exp();

@@ -106,7 +106,9 @@ pub(super) fn observe(belief: &mut Belief, count: u32) {
 pub(super) fn normalise(belief: &mut Belief) {
     let sum: f64 = belief.iter().sum();
     if sum > 0.0 {
-        belief.iter_mut().for_each(|probability| *probability /= sum);
+        for probability in belief.iter_mut() {
+            *probability /= sum;
+        }
     } else {
         *belief = [1.0 / RATES as f64; RATES];
     }

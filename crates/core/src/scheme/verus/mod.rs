@@ -85,7 +85,8 @@ const RAISE: f64 = 10.0;
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Verus::new(setup.parameters.number("delay_ratio")))
+    let Setup { parameters, .. } = setup;
+    Box::new(Verus::new(parameters.number("delay_ratio")))
 }
 
 /// What a packet remembers.

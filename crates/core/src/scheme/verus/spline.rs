@@ -52,7 +52,9 @@ impl Spline {
                 }
             }
         }
-        matrix.iter_mut().for_each(|row| row[0] += RIDGE);
+        for row in &mut matrix {
+            row[0] += RIDGE;
+        }
         solve(&mut matrix, &mut spline.coefficients);
         Some(spline)
     }
@@ -90,7 +92,7 @@ impl Spline {
     }
 }
 
-/// Solves a symmetric banded system in place, by LDLᵀ; each row holds the diagonal and what is to its right.
+/// Solves a symmetric banded system in place, by Cholesky's method without roots; each row holds the diagonal and what is to its right.
 fn solve(matrix: &mut [[f64; ORDER]], right: &mut [f64]) {
     let count = right.len();
     for row in 0..count {
@@ -129,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_bend_is_followed_and_noise_is_not() {
-        let noise = |x: f64| if x as u32 % 2 == 0 { 3.0 } else { -3.0 };
+        let noise = |x: f64| if (x as u32).is_multiple_of(2) { 3.0 } else { -3.0 };
         let curve = |x: f64| 40.0 + if x > 100.0 { x - 100.0 } else { 0.0 };
         let spline = Spline::fit(&points(|x| curve(x) + noise(x)), 13).expect("two hundred points");
         for x in [20.0, 50.0, 80.0, 130.0, 180.0] {
