@@ -60,10 +60,11 @@ pub enum Kind {
     File {
         /// Used when the experiment says nothing.
         default: &'static str,
-        /// The sizes in bytes that it may have.
-        sizes: &'static [u64],
         /// What the file holds.
         content: &'static str,
+        /// What is wrong with a content, if anything is.
+        #[serde(skip)]
+        problem: fn(&[u8]) -> Option<String>,
     },
     /// Free text in a form that `doc` describes.
     Text {

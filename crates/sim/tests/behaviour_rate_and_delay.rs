@@ -181,6 +181,19 @@ fn bbr_with_pauses_never_stops_to_look_at_the_empty_path() {
 }
 
 #[test]
+fn fillp_queues_more_than_bbr_where_flows_share_a_link_and_its_sheep_as_much() {
+    for seed in SEEDS {
+        let queue = |scheme: &str| {
+            let flows = [0.0, 2.0, 4.0].map(|start| bulk(scheme, start));
+            mean_after(10.0, &Dumbbell { seed, ..deep(&flows) }.run().queue())
+        };
+        let (bbr, sheep, fillp) = (queue("bbr"), queue("fillp_sheep"), queue("fillp"));
+        assert!(fillp > 1.3 * bbr, "seed {seed}: {fillp} and {bbr} packets");
+        assert!((0.7..1.4).contains(&(sheep / bbr)), "seed {seed}: {sheep} and {bbr} packets");
+    }
+}
+
+#[test]
 fn ledbat_holds_100_ms_of_queue_and_fills_the_link() {
     for (profile, rate_bps, one_way_ms) in
         [("libutp", 12_000_000, 25.0), ("libutp", 3_000_000, 50.0), ("rfc6817", 3_000_000, 50.0)]

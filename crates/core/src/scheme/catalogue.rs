@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{ParameterError, Parameters, Scheme, Setup, Value};
 use super::{
-    bbr, bbr3, copa, cubic, illinois, indigo, koho, ledbat, pcc, quic_bbr, quic_cubic, reno, sprout, vegas, verus,
-    westwood,
+    bbr, bbr3, copa, cubic, fillp, illinois, indigo, koho, ledbat, pcc, quic_bbr, quic_cubic, remy, reno, sprout,
+    vegas, verus, westwood,
 };
 use crate::info::Info;
 
@@ -25,6 +25,8 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: koho::CALIBRATED_KOHO, new: koho::new_calibrated_koho },
     SchemeEntry { info: copa::INFO, new: copa::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
+    SchemeEntry { info: fillp::FILLP, new: fillp::new_fillp },
+    SchemeEntry { info: fillp::FILLP_SHEEP, new: fillp::new_fillp_sheep },
     SchemeEntry { info: illinois::INFO, new: illinois::new },
     SchemeEntry { info: indigo::INFO, new: indigo::new },
     SchemeEntry { info: koho::KOHO_CC, new: koho::new_koho_cc },
@@ -38,6 +40,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: pcc::vivace::INFO, new: pcc::vivace::new },
     SchemeEntry { info: sprout::SPROUT, new: sprout::new_sprout },
     SchemeEntry { info: sprout::SPROUT_EWMA, new: sprout::new_sprout_ewma },
+    SchemeEntry { info: remy::INFO, new: remy::new },
     SchemeEntry { info: vegas::INFO, new: vegas::new },
     SchemeEntry { info: verus::INFO, new: verus::new },
     SchemeEntry { info: westwood::INFO, new: westwood::new },

@@ -58,9 +58,9 @@ const BETA_MAX: u32 = BETA_SCALE / 2;
 const MAX_RTT: u64 = (u32::MAX / ALPHA_MAX) as u64;
 
 /// Makes one for a flow that starts.
-#[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let number = |name| setup.parameters.number(name) as u32;
+    let Setup { parameters, .. } = setup;
+    let number = |name| parameters.number(name) as u32;
     Box::new(WindowBased::new(Illinois::new(number("win_thresh"), number("theta"))))
 }
 

@@ -173,11 +173,13 @@ mod tests {
     use crate::scheme::window::ack;
     use crate::units::Bytes;
 
+    type New = fn(Setup) -> Box<dyn Scheme>;
+
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    fn make(new: fn(Setup) -> Box<dyn Scheme>) -> Box<dyn Scheme> {
+    fn make(new: New) -> Box<dyn Scheme> {
         new(Setup {
             mss: Bytes::new(1_388),
             packet_size: Bytes::new(1_416),
@@ -219,8 +221,7 @@ mod tests {
     #[test]
     fn an_ack_adds_or_takes_a_step_by_the_queueing_delay() {
         // 45 % of 50 ms are 22.5 ms.
-        type Maker = fn(Setup) -> Box<dyn Scheme>;
-        let cases: [(Maker, f64, u64); 2] = [(new_koho_cc, 0.25, 22), (new_calibrated_koho, 0.127_221, 5)];
+        let cases: [(New, f64, u64); 2] = [(new_koho_cc, 0.25, 22), (new_calibrated_koho, 0.127_221, 5)];
         for (new, step, most) in cases {
             let mut koho = make(new);
             acknowledge(&mut *koho, 0, 0);
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_window_keeps_its_bounds() {
-        for (new, most) in [(new_koho_cc as fn(Setup) -> Box<dyn Scheme>, 100), (new_calibrated_koho, 10_000)] {
+        for (new, most) in [(new_koho_cc as New, 100), (new_calibrated_koho, 10_000)] {
             let mut koho = make(new);
             (0..100_000).for_each(|n| acknowledge(&mut *koho, n, 0));
             assert_eq!(koho.cwnd(), most);
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_packet_overtaken_by_more_than_five_milliseconds_costs_the_calibrated_one() {
-        for (new, cost) in [(new_koho_cc as fn(Setup) -> Box<dyn Scheme>, 0.0), (new_calibrated_koho, 0.05)] {
+        for (new, cost) in [(new_koho_cc as New, 0.0), (new_calibrated_koho, 0.05)] {
             let mut koho = make(new);
             for millis in [0, 0, 1, 6, 7] {
                 send(&mut *koho, millis);

@@ -87,7 +87,7 @@ impl Parameters {
         declared: &'static [Parameter],
     ) -> Result<Self, ParameterError> {
         for parameter in declared {
-            let Kind::File { sizes, content, .. } = parameter.kind else { continue };
+            let Kind::File { content, problem, .. } = parameter.kind else { continue };
             let path = self.text(parameter.name);
             if path.is_empty() {
                 continue;
@@ -99,8 +99,8 @@ impl Parameters {
                 expected: format!("{content}; {why}"),
             };
             let data = std::fs::read(path).map_err(|error| invalid(format!("this one cannot be read: {error}")))?;
-            if !sizes.contains(&(data.len() as u64)) {
-                return Err(invalid(format!("this one has {} bytes, not one of {sizes:?}", data.len())));
+            if let Some(problem) = problem(&data) {
+                return Err(invalid(problem));
             }
             self.values.insert(parameter.name, Value::Data(data));
         }
@@ -196,6 +196,26 @@ mod tests {
     fn defaults_fill_what_is_not_given() {
         let parameters = resolve("gain", Value::Number(3.0)).expect("3 is between 1 and 4");
         assert_eq!((parameters.number("gain"), parameters.text("law")), (3.0, "linux"));
+    }
+
+    #[test]
+    fn a_file_is_read_and_checked_when_it_is_named() {
+        let problem = |bytes: &[u8]| (!bytes.starts_with(b"//!")).then(|| "this one begins otherwise".to_owned());
+        let kind = Kind::File { default: "", content: "a file of code", problem };
+        let declared: &'static [Parameter] = Box::leak(Box::new([Parameter { name: "file", kind, unit: "", doc: "" }]));
+        let resolve = |name: &str| {
+            let given = BTreeMap::from([("file".to_owned(), Value::Text(name.to_owned()))]);
+            let parameters = Parameters::resolve("test", declared, &given).expect("a name is a name");
+            parameters.with_files("test", declared).map_err(|error| error.to_string())
+        };
+        assert!(resolve("src/lib.rs").expect("it is there").data("file").len() > 3);
+        assert!(resolve("").expect("no file").data("file").is_empty());
+        let wrong = resolve("Cargo.toml").expect_err("no code");
+        assert_eq!(
+            wrong,
+            "parameter file of test cannot be \"Cargo.toml\"; it takes a file of code; this one begins otherwise"
+        );
+        assert!(resolve("nowhere").expect_err("no such file").contains("this one cannot be read"));
     }
 
     #[test]

@@ -125,6 +125,8 @@ pub(super) struct GenericCc {
     guard: LossGuard,
     lost: u32,
     last_ack: Option<Instant>,
+    /// The window before silence, which may prove to have been a delay.
+    before_silence: f64,
 }
 
 impl GenericCc {
@@ -162,6 +164,7 @@ impl GenericCc {
             guard: LossGuard::default(),
             lost: 0,
             last_ack: None,
+            before_silence: 0.0,
         }
     }
 
@@ -170,7 +173,8 @@ impl GenericCc {
         let fresh = Self::new(self.packet_size, self.default_delta, self.is_january_2018, self.is_auto);
         let mut rtt = std::mem::replace(&mut self.rtt, Rtt::Latest { min: None });
         rtt.forget();
-        *self = Self { rtt, handshake_rtt: self.handshake_rtt, last_ack: Some(now), ..fresh };
+        let before_silence = self.before_silence.max(self.window);
+        *self = Self { rtt, handshake_rtt: self.handshake_rtt, last_ack: Some(now), before_silence, ..fresh };
     }
 
     /// Too early to adapt, at an ack that does not count yet.
@@ -318,6 +322,15 @@ impl Scheme for GenericCc {
         }
     }
 
+    fn on_recovered(&mut self, _now: Instant) {
+        self.before_silence = 0.0;
+    }
+
+    /// What was forgotten is in flight again: a smaller window would wait for it in vain.
+    fn on_undo(&mut self, _now: Instant) {
+        self.window = self.window.max(std::mem::take(&mut self.before_silence));
+    }
+
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         let Self { is_slow_start, delta, velocity, delays, .. } = *self;
         let is_competitive = self.is_auto && !delays.is_copa;
@@ -327,6 +340,7 @@ impl Scheme for GenericCc {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "velocities are exact")]
 mod tests {
     use super::super::testing::{ack, at};
     use super::*;

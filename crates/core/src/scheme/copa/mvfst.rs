@@ -15,6 +15,8 @@ const MOST_VELOCITY: f64 = 1_048_576.0;
 #[derive(Debug)]
 pub(super) struct Mvfst {
     packet_size: Bytes,
+    /// The window before a timeout that may prove spurious.
+    before_timeout: f64,
     delta: f64,
     window: f64,
     is_slow_start: bool,
@@ -35,6 +37,7 @@ impl Mvfst {
     pub(super) fn new(packet_size: Bytes, delta: f64) -> Self {
         Self {
             packet_size,
+            before_timeout: 0.0,
             delta,
             window: f64::from(INITIAL_WINDOW),
             is_slow_start: true,
@@ -125,7 +128,16 @@ impl Scheme for Mvfst {
 
     /// As after persistent congestion (`onPacketLoss`).
     fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.before_timeout = self.before_timeout.max(self.window);
         self.window = LEAST_WINDOW;
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.before_timeout = 0.0;
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        self.window = self.window.max(std::mem::take(&mut self.before_timeout));
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {

@@ -18,6 +18,8 @@ const MODE_ROUNDS: u64 = 5;
 #[derive(Debug)]
 pub(super) struct Paper {
     packet_size: Bytes,
+    /// The window before a timeout that may prove spurious.
+    before_timeout: f64,
     default_delta: f64,
     switches_mode: bool,
     delta: f64,
@@ -45,6 +47,7 @@ impl Paper {
         let window = f64::from(INITIAL_WINDOW);
         Self {
             packet_size,
+            before_timeout: 0.0,
             default_delta: delta,
             switches_mode,
             delta,
@@ -149,8 +152,17 @@ impl Scheme for Paper {
     }
 
     fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.before_timeout = self.before_timeout.max(self.window);
         self.window = LEAST_WINDOW;
         self.velocity = 1.0;
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.before_timeout = 0.0;
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        self.window = self.window.max(std::mem::take(&mut self.before_timeout));
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {

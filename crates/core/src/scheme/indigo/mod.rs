@@ -50,7 +50,14 @@ pub(super) const INFO: Info = Info {
     source: "Yan et al., USENIX ATC 2018; StanfordSNR/indigo env/sender.py",
     parameters: &[Parameter {
         name: "weights",
-        kind: Kind::File { default: "", sizes: SIZES, content: "a file with the published weights of Indigo" },
+        kind: Kind::File {
+            default: "",
+            content: "a file with the published weights of Indigo",
+            problem: |data| {
+                let is_known = SIZES.contains(&(data.len() as u64));
+                (!is_known).then(|| format!("this one has {} bytes, not one of {SIZES:?}", data.len()))
+            },
+        },
         unit: "",
         doc: "the policy: the data file of a checkpoint with 1 x 32, 1 x 128 or 2 x 256 units",
     }],

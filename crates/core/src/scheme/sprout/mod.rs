@@ -33,7 +33,7 @@ use self::receiver::{Model, Outlook, Receiver};
 use super::allowance::Allowance;
 use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Quantity};
-use crate::units::{Duration, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// `TICK_LENGTH`.
 const TICK: Duration = Duration::from_millis(20);
@@ -72,13 +72,13 @@ pub(super) const SPROUT_EWMA: Info = Info {
 /// Makes a Sprout for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new_sprout(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Sprout::new(&setup, Model::bayes()))
+    Box::new(Sprout::new(setup.mss, Model::bayes()))
 }
 
 /// Makes a Sprout-EWMA for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new_sprout_ewma(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Sprout::new(&setup, Model::Average(0.0)))
+    Box::new(Sprout::new(setup.mss, Model::Average(0.0)))
 }
 
 /// What a packet remembers: when it left, its number, and whether it was the last of its flight.
@@ -121,12 +121,12 @@ struct Sprout {
 }
 
 impl Sprout {
-    fn new(setup: &Setup, model: Model) -> Self {
+    fn new(mss: Bytes, model: Model) -> Self {
         Self {
             receiver: Receiver::new(model),
             outlook: Outlook::default(),
             allowance: Allowance::default(),
-            weight: 1.0 + OVERHEAD / setup.mss.count() as f64,
+            weight: 1.0 + OVERHEAD / mss.count() as f64,
             queue: 0.0,
             sent: 0,
             first_pending: 0,

@@ -84,9 +84,9 @@ const FIRST_SHORTEST: f64 = 1_000.0;
 const RAISE: f64 = 10.0;
 
 /// Makes one for a flow that starts.
-#[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Verus::new(setup.parameters.number("delay_ratio")))
+    let Setup { parameters, .. } = setup;
+    Box::new(Verus::new(parameters.number("delay_ratio")))
 }
 
 /// What a packet remembers.

@@ -92,7 +92,8 @@ impl Spline {
     }
 }
 
-/// Solves a symmetric banded system in place, by `LDLᵀ`; each row holds the diagonal and what is to its right.
+/// Solves a symmetric banded system in place, by Cholesky's method without roots; each row holds the diagonal and what
+/// is to its right.
 fn solve(matrix: &mut [[f64; ORDER]], right: &mut [f64]) {
     let count = right.len();
     for row in 0..count {

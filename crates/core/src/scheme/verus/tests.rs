@@ -1,4 +1,5 @@
 //! Epochs, slow start, losses and timeouts.
+#![allow(clippy::float_cmp, reason = "steps of whole milliseconds are exact")]
 
 use super::*;
 use crate::scheme::window::ack;

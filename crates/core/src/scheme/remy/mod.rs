@@ -1,0 +1,392 @@
+//! RemyCC, "TaoVA" in the Pantheon: a table of rules that a computer found.
+//!
+//! **What it is.** With every ack four averages are brought up to date, and a tree says for them by how much to change
+//! the window and how far apart packets are to leave. The tree comes from a file, as Remy's training writes it; the one
+//! that the Pantheon calls TaoVA-100x is `RemyCC-2014-100x.dna`, which is not part of this project.
+//!
+//! **Source.** Winstein and Balakrishnan, "TCP ex Machina", SIGCOMM 2013; Sivaraman et al., "An Experimental Study of
+//! the Learnability of Congestion Control", SIGCOMM 2014; `tcpexmachina/remy` (`rat.cc`, `memory.cc`,
+//! `whiskertree.cc`); `venkatarun95/genericCC` (`remycc.cc`, `rat.cc`, `memory-default.cc`).
+//!
+//! **Parameters.** `tree`: a file, or nothing for the one rule that training begins with. `profile`: "pantheon" (default;
+//! genericCC: the first window is two packets, averages rest while packets are missing) or "remy" (Remy's simulator: the
+//! first window is that of the rule for an empty memory, every ack counts, and a sender that was idle begins anew).
+//!
+//! **Deviations.**
+//! - The originals send datagrams once, and count as in flight what was sent after the latest packet acknowledged; here
+//!   lost packets are sent again, and leave the window when our transport declares them lost.
+//! - A window of nothing is one packet here.
+//! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that.
+//! - A memory outside of all boxes, at which the originals stop, is moved to the nearest.
+//!
+//! **How it is validated.** Averages and actions here, files and look-up beside the tree, pacing and windows in the
+//! simulator's behaviour tests. With the published tree the rates of Remy's own regression test are met.
+
+mod tree;
+mod wire;
+
+use std::sync::Arc;
+
+pub use self::tree::{Action, Domain, Memory, Tree, TreeError};
+pub use self::wire::WireError;
+use super::{Ack, Congestion, Feedback, Scheme, Sent, Setup, Timeout};
+use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "taova",
+    title: "RemyCC",
+    source: "Winstein and Balakrishnan, SIGCOMM 2013; tcpexmachina/remy; venkatarun95/genericCC remycc.cc",
+    parameters: &[
+        Parameter {
+            name: "tree",
+            kind: Kind::File {
+                default: "",
+                content: "a tree of rules as Remy writes it",
+                problem: |bytes| Tree::from_dna(bytes).err().map(|error| error.to_string()),
+            },
+            unit: "",
+            doc: "the tree of rules, as Remy writes it; none for the rule that training begins with",
+        },
+        Parameter {
+            name: "profile",
+            kind: Kind::Choice { options: &["pantheon", "remy"], default: "pantheon" },
+            unit: "",
+            doc: "the program that Pantheon ran, or Remy's simulator",
+        },
+    ],
+    telemetry: &[
+        Quantity { name: "rule", unit: "", doc: "index of the rule in use" },
+        Quantity { name: "intersend", unit: "ms", doc: "least time between two packets" },
+        Quantity { name: "send_ewma", unit: "ms", doc: "average time between packets sent" },
+        Quantity { name: "rec_ewma", unit: "ms", doc: "average time between packets received" },
+        Quantity { name: "rtt_ratio", unit: "", doc: "last round trip over the shortest" },
+        Quantity { name: "slow_rec_ewma", unit: "ms", doc: "slow average of the time between packets received" },
+    ],
+};
+
+/// Weights of a new time in the averages (`memory.cc`).
+const ALPHA: f64 = 1.0 / 8.0;
+const SLOW_ALPHA: f64 = 1.0 / 256.0;
+/// genericCC's first window, packets.
+const FIRST_WINDOW: f64 = 2.0;
+/// Without an ack for so long, genericCC begins again.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Makes one for a flow that starts.
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    let Setup { packet_size, parameters, .. } = setup;
+    let tree = match parameters.data("tree") {
+        [] => Tree::single(Action::UNTRAINED),
+        // The file was read when the parameters were checked.
+        bytes => Tree::from_dna(bytes).unwrap_or_else(|_| Tree::single(Action::UNTRAINED)),
+    };
+    let profile = if parameters.text("profile") == "remy" { Profile::Remy } else { Profile::Pantheon };
+    Box::new(RemyCc::new(Arc::new(tree), profile, packet_size))
+}
+
+/// Which program to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// genericCC.
+    Pantheon,
+    /// Remy's simulator, in which trees are trained.
+    Remy,
+}
+
+/// What a packet remembers: when it left, and its number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tag {
+    sent: Instant,
+    number: u32,
+}
+
+impl Tag {
+    /// Bits of the number; the rest is microseconds of more than a day.
+    const BITS: u32 = 27;
+    const NUMBERS: u32 = 1 << Self::BITS;
+
+    fn encode(self) -> u64 {
+        self.sent.as_micros() << Self::BITS | u64::from(self.number)
+    }
+
+    fn decode(bits: u64) -> Self {
+        let sent = Instant::ZERO + Duration::from_micros(bits >> Self::BITS);
+        Self { sent, number: bits as u32 % Self::NUMBERS }
+    }
+}
+
+/// Times of the packet that was received last.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    sent: Instant,
+    received: Instant,
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// A sender that follows a tree of rules. Several may share one tree.
+#[derive(Debug)]
+pub struct RemyCc {
+    tree: Arc<Tree>,
+    profile: Profile,
+    packet_size: Bytes,
+    memory: Memory,
+    rule: usize,
+    window: f64,
+    intersend_ms: f64,
+    last: Option<Last>,
+    min_rtt: Duration,
+    sent: u32,
+    /// The number that comes next if nothing is missing.
+    expected: u32,
+    last_ack: Instant,
+    /// The window before silence, which may prove to have been a delay.
+    before_silence: f64,
+}
+
+impl RemyCc {
+    /// A sender at the start of its flow.
+    pub fn new(tree: Arc<Tree>, profile: Profile, packet_size: Bytes) -> Self {
+        let mut sender = Self {
+            tree,
+            profile,
+            packet_size,
+            memory: Memory::default(),
+            rule: 0,
+            window: 0.0,
+            intersend_ms: 0.0,
+            last: None,
+            min_rtt: Duration::ZERO,
+            sent: 0,
+            expected: 0,
+            last_ack: Instant::ZERO,
+            before_silence: 0.0,
+        };
+        sender.begin();
+        sender
+    }
+
+    /// What the sender remembers.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Index of the rule in use.
+    pub fn rule(&self) -> usize {
+        self.rule
+    }
+
+    /// `reset`.
+    fn begin(&mut self) {
+        (self.memory, self.last, self.expected) = (Memory::default(), None, self.sent);
+        (self.window, self.intersend_ms) = (0.0, 0.0);
+        if self.profile == Profile::Remy {
+            self.follow();
+        }
+    }
+
+    /// Does what the tree says.
+    fn follow(&mut self) {
+        self.rule = self.tree.find(self.memory);
+        let action = self.tree.actions()[self.rule];
+        self.window = action.window(self.window);
+        self.intersend_ms = action.intersend_ms;
+    }
+
+    /// `Memory::packets_received`.
+    fn remember(&mut self, sent: Instant, received: Instant, rtt: Duration, is_next: bool) {
+        let Some(last) = self.last else {
+            (self.last, self.min_rtt) = (Some(Last { sent, received }), rtt);
+            return;
+        };
+        let [send_ewma, rec_ewma, rtt_ratio, slow_rec_ewma] = &mut self.memory.0;
+        if is_next || self.profile == Profile::Remy {
+            let between = millis(received.since(last.received));
+            *send_ewma += ALPHA * (millis(sent.since(last.sent)) - *send_ewma);
+            *rec_ewma += ALPHA * (between - *rec_ewma);
+            *slow_rec_ewma += SLOW_ALPHA * (between - *slow_rec_ewma);
+            self.last = Some(Last { sent, received });
+        }
+        self.min_rtt = self.min_rtt.min(rtt).max(Duration::from_nanos(1));
+        *rtt_ratio = millis(rtt) / millis(self.min_rtt);
+    }
+}
+
+impl Scheme for RemyCc {
+    fn cwnd(&self) -> u32 {
+        let has_begun = self.last.is_some() || self.profile == Profile::Remy;
+        (if has_begun { self.window } else { FIRST_WINDOW }).max(1.0) as u32
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let rate = self.packet_size.count() as f64 * 8e3 / self.intersend_ms;
+        rate.is_finite().then(|| Rate::from_bits_per_second((rate as u64).max(1)))
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        let number = self.sent;
+        self.sent = (self.sent + 1) % Tag::NUMBERS;
+        Tag { sent: sent.now, number }.encode()
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let newest = ack.packets.iter().map(|packet| Tag::decode(*packet)).max_by_key(|tag| tag.sent);
+        let Some(tag) = newest else { return };
+        let received = match (self.profile, ack.one_way_delay) {
+            (Profile::Pantheon, Some(delay)) => tag.sent + delay,
+            _ => ack.now,
+        };
+        let is_next = tag.number == self.expected;
+        self.remember(tag.sent, received, ack.now.since(tag.sent), is_next);
+        // What lies ahead by less than half of all numbers is new.
+        if tag.number.wrapping_sub(self.expected) % Tag::NUMBERS < Tag::NUMBERS / 2 {
+            self.expected = (tag.number + 1) % Tag::NUMBERS;
+        }
+        self.last_ack = ack.now;
+        self.follow();
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if self.profile == Profile::Pantheon && timeout.now.since(self.last_ack) > SILENCE {
+            self.last_ack = timeout.now;
+            self.before_silence = self.before_silence.max(self.window);
+            self.begin();
+        }
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.before_silence = 0.0;
+    }
+
+    /// What was forgotten is in flight again: a smaller window would wait for it in vain.
+    fn on_undo(&mut self, _now: Instant) {
+        self.window = self.window.max(std::mem::take(&mut self.before_silence));
+    }
+
+    fn on_restart(&mut self, _now: Instant, idle: Duration, _rto: Duration) {
+        if self.profile == Profile::Remy && !idle.is_zero() {
+            self.begin();
+        }
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("rule", self.rule as f64);
+        report("intersend", self.intersend_ms);
+        for (name, value) in ["send_ewma", "rec_ewma", "rtt_ratio", "slow_rec_ewma"].into_iter().zip(self.memory.0) {
+            report(name, value);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "eighths are exact")]
+mod tests {
+    use super::*;
+    use crate::scheme::window::ack;
+
+    const PACKET: Bytes = Bytes::new(1_500);
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    fn sender(profile: Profile, action: Action) -> RemyCc {
+        RemyCc::new(Arc::new(Tree::single(action)), profile, PACKET)
+    }
+
+    fn send(remy: &mut RemyCc, micros: u64) -> u64 {
+        remy.on_sent(&Sent {
+            now: at(micros),
+            size: Bytes::new(1_448),
+            is_retransmission: false,
+            in_flight: 1,
+            delivered: 0,
+            lost: 0,
+        })
+    }
+
+    /// The ack of a packet that took 100 ms there and `rtt_ms` in all.
+    fn acknowledge(remy: &mut RemyCc, packet: u64, rtt_ms: u64) {
+        let sent = Tag::decode(packet).sent;
+        let one_way_delay = Some(Duration::from_millis(100));
+        remy.on_ack(&Ack { now: sent + Duration::from_millis(rtt_ms), one_way_delay, packets: &[packet], ..ack(1) });
+    }
+
+    #[test]
+    fn the_averages_begin_with_the_second_ack() {
+        let mut remy = sender(Profile::Pantheon, Action::UNTRAINED);
+        let packets = [0, 8_000, 24_000].map(|micros| send(&mut remy, micros));
+        acknowledge(&mut remy, packets[0], 150);
+        assert_eq!(remy.memory(), Memory::default());
+        acknowledge(&mut remy, packets[1], 150);
+        assert_eq!(remy.memory(), Memory([1.0, 1.0, 1.0, 8.0 / 256.0]));
+        acknowledge(&mut remy, packets[2], 300);
+        assert_eq!(remy.memory(), Memory([2.875, 2.875, 2.0, 8.0 / 256.0 * 255.0 / 256.0 + 16.0 / 256.0]));
+    }
+
+    #[test]
+    fn a_gap_rests_the_averages_of_generic_cc_but_not_of_remy() {
+        for (profile, send_ewma) in [(Profile::Pantheon, 0.0), (Profile::Remy, 2.0)] {
+            let mut remy = sender(profile, Action::UNTRAINED);
+            let packets = [0, 8_000, 16_000, 24_000].map(|micros| send(&mut remy, micros));
+            acknowledge(&mut remy, packets[0], 150);
+            acknowledge(&mut remy, packets[2], 150);
+            assert_eq!(remy.memory().0[0], send_ewma, "{profile:?}");
+            assert_eq!(remy.memory().0[2], 1.0);
+            acknowledge(&mut remy, packets[3], 150);
+            assert!(remy.memory().0[0] > send_ewma, "consecutive again");
+        }
+    }
+
+    #[test]
+    fn the_window_is_whole_after_every_ack() {
+        let mut remy = sender(Profile::Pantheon, Action { increment: 212.0, multiple: 0.9, intersend_ms: 0.4 });
+        assert_eq!((remy.cwnd(), remy.pacing_rate()), (2, None));
+        let windows: Vec<_> = (0..4)
+            .map(|n| {
+                let packet = send(&mut remy, n);
+                acknowledge(&mut remy, packet, 150);
+                remy.cwnd()
+            })
+            .collect();
+        // 212, 402.8, 573.8, 727.7: each cut to a whole number before it is used again.
+        assert_eq!(windows, [212, 402, 573, 727]);
+        assert_eq!(remy.pacing_rate(), Some(Rate::from_bits_per_second(30_000_000)));
+    }
+
+    #[test]
+    fn remy_begins_with_its_rule_and_a_closing_window_leaves_one_packet() {
+        assert_eq!(sender(Profile::Remy, Action { increment: 60.0, ..Action::UNTRAINED }).cwnd(), 60);
+        let mut remy = sender(Profile::Pantheon, Action { increment: -5.0, multiple: 0.5, intersend_ms: 0.0 });
+        let packet = send(&mut remy, 0);
+        acknowledge(&mut remy, packet, 150);
+        assert_eq!((remy.cwnd(), remy.pacing_rate()), (1, None));
+    }
+
+    #[test]
+    fn silence_forgets_everything() {
+        let mut remy = sender(Profile::Pantheon, Action { increment: 50.0, ..Action::UNTRAINED });
+        let packet = send(&mut remy, 0);
+        acknowledge(&mut remy, packet, 100);
+        let timeout = |millis| Timeout {
+            now: Instant::ZERO + Duration::from_millis(millis),
+            prior_in_flight: 50,
+            in_flight: 0,
+            is_first: true,
+        };
+        remy.on_timeout(&timeout(2_100));
+        assert_eq!(remy.cwnd(), 50);
+        remy.on_timeout(&timeout(2_101));
+        assert_eq!((remy.cwnd(), remy.pacing_rate()), (2, None));
+    }
+}

@@ -1,0 +1,62 @@
+//! How RemyCC behaves on a path.
+
+mod common;
+
+use common::{Dumbbell, bulk, mean_after};
+use serde_json::json;
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+/// Names a file with the tree of 2014 for links of 3 to 316 Mbit/s (`RemyCC-2014-100x.dna`), which others distribute.
+const TREE: &str = "BAKEOFF_REMY_TREE";
+
+#[test]
+fn a_sender_without_a_tree_sends_every_three_milliseconds() {
+    for seed in SEEDS {
+        let path =
+            Dumbbell { seed, rate_bps: 12_000_000, queue_packets: 1_000, ..Dumbbell::new(&[bulk("taova", 0.0)]) };
+        let run = path.run();
+        let rate = run.received(1, 5.0, 60.0) / 1_500.0 / 55.0;
+        assert!((rate / (1e3 / 3.0) - 1.0).abs() < 0.01, "seed {seed}: {rate} packets per second");
+        assert!(mean_after(5.0, &run.queue()) < 1.0);
+    }
+}
+
+/// Remy's own regression test: two senders that are on and off for a second on average, 150 ms, a queue without end.
+#[test]
+fn the_published_tree_has_the_published_throughput_and_delay() {
+    let Ok(tree) = std::env::var(TREE) else {
+        println!("{TREE} names no file: nothing to compare");
+        return;
+    };
+    // Mbit/s, throughput while on, and mean delay in ms.
+    for (link, throughput, delay) in
+        [(2.21, 1.8, 346.0), (9.93, 6.0, 165.0), (29.41, 18.0, 174.0), (185.04, 91.1, 157.0)]
+    {
+        let traffic = json!({
+            "kind": "on-off", "on_ns": 1_000_000_000, "off_ns": 1_000_000_000, "distribution": "exponential",
+        });
+        let parameters = json!({"tree": tree, "profile": "remy"});
+        let flow = json!({"scheme": "taova", "parameters": parameters, "traffic": traffic, "mss_bytes": 1_198});
+        let (mut share, mut wait) = (0.0, 0.0);
+        let count = SEEDS.count() as f64;
+        for seed in SEEDS {
+            let path = Dumbbell {
+                seed,
+                seconds: if link > 100.0 { 100.0 } else { 400.0 },
+                rate_bps: (link * 1e6) as u64,
+                one_way_ms: 75.0,
+                queue_packets: 1_000_000,
+                ..Dumbbell::new(&[flow.clone(), flow.clone()])
+            };
+            let run = path.run();
+            // Both are on for half of the time.
+            share += run.flow(0, "received_bytes") * 8.0 / 1e6 / path.seconds / count;
+            let packets = run.flow(0, "received_packets") / path.seconds;
+            wait += mean_after(0.0, &run.queue()) / packets * 1e3 / count;
+        }
+        let found = (share, 150.0 + wait + 1_250.0 * 8.0 / (link * 1e3));
+        println!("{link} Mbit/s: {found:?} for {throughput} and {delay}");
+        assert!((found.0 / throughput - 1.0).abs() < 0.1, "{link} Mbit/s: {found:?}");
+        assert!((found.1 / delay - 1.0).abs() < 0.1, "{link} Mbit/s: {found:?}");
+    }
+}

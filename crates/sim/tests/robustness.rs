@@ -1,0 +1,60 @@
+//! What every scheme must survive: paths that change beyond recognition.
+
+mod common;
+
+use bakeoff_core::info::{Info, Kind, Parameter};
+use bakeoff_core::scheme::SCHEMES;
+use common::{Dumbbell, bulk, run};
+use serde_json::{Value, json};
+
+/// A flow of every profile of every scheme, and its name.
+fn flows() -> Vec<(String, Value)> {
+    let profiles = |parameters: &[Parameter]| match parameters.iter().find(|parameter| parameter.name == "profile") {
+        Some(Parameter { kind: Kind::Choice { options, .. }, .. }) => options.to_vec(),
+        _ => Vec::new(),
+    };
+    let mut flows = Vec::new();
+    for Info { name, parameters, .. } in SCHEMES.iter().map(|entry| entry.info) {
+        let profiles = profiles(parameters);
+        if profiles.is_empty() {
+            flows.push((name.to_owned(), bulk(name, 0.0)));
+        }
+        for profile in profiles {
+            let flow = json!({"scheme": name, "parameters": {"profile": profile}});
+            flows.push((format!("{name} {profile}"), flow));
+        }
+    }
+    flows
+}
+
+/// A link that has these rates from these seconds on.
+fn stepping(flow: Value, path: &Dumbbell, steps: &[(u64, u64)]) -> Value {
+    let steps: Vec<_> =
+        steps.iter().map(|(at_s, rate)| json!({"at_ns": at_s * 1_000_000_000, "rate_bps": rate})).collect();
+    let mut scenario = Dumbbell { flows: vec![flow], ..path.clone() }.json();
+    scenario["forward"][0]["link"] = json!({"kind": "schedule", "steps": steps});
+    scenario
+}
+
+#[test]
+fn every_scheme_comes_back_after_ten_seconds_without_a_link() {
+    for (name, flow) in flows() {
+        // The packets that waited for ten seconds are a round trip of ten seconds, and make for a long timeout.
+        let path = Dumbbell { seconds: 140.0, ..Dumbbell::new(&[]) };
+        let run = run(&stepping(flow, &path, &[(0, 4_000_000), (10, 0), (20, 4_000_000)]));
+        let (before, after) = (run.received(1, 5.0, 10.0) / 5.0, run.received(1, 100.0, 140.0) / 40.0);
+        assert!(after > 0.5 * before, "{name}: {after} after {before} bytes per second");
+    }
+}
+
+#[test]
+fn every_scheme_uses_a_link_that_becomes_a_hundred_times_slower_and_fast_again() {
+    for (name, flow) in flows() {
+        let path = Dumbbell { seconds: 50.0, ..Dumbbell::new(&[]) };
+        let run = run(&stepping(flow, &path, &[(0, 50_000_000), (10, 500_000), (30, 50_000_000)]));
+        let slow = run.received(1, 15.0, 30.0) * 8.0 / 15.0 / 500e3;
+        let (before, after) = (run.received(1, 5.0, 10.0) / 5.0, run.received(1, 40.0, 50.0) / 10.0);
+        assert!(slow > 0.3, "{name}: {slow} of the slow link");
+        assert!(after > 0.2 * before, "{name}: {after} after {before} bytes per second");
+    }
+}
