@@ -57,6 +57,8 @@ def allowed(parameter: dict[str, Any]) -> str:
             return " or ".join(quoted(option) for option in parameter["options"])
         case "flag":
             return "`true` or `false`"
+        case "file":
+            return "name of a file"
         case _:
             return "text"
 

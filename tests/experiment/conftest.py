@@ -33,8 +33,9 @@ def catalogue() -> Catalogue:
     beta = Parameter("beta", "number", 0.7, "", "what is left after a loss", 0.1, 0.9)
     hystart = Parameter("hystart", "choice", "linux", "", "slow start", options=("linux", "plus", "off"))
     fast = Parameter("fast_convergence", "flag", default=True, unit="", doc="release bandwidth sooner")
+    table = Parameter("table", "file", "", "", "a table of windows")
     schemes = [
-        Entry("cubic", "TCP CUBIC", "RFC 9438", (beta, hystart, fast)),
+        Entry("cubic", "TCP CUBIC", "RFC 9438", (beta, hystart, fast, table)),
         *(Entry(name, name.upper(), "a test") for name in ("reno", "bbr", "vegas", "ledbat")),
     ]
     queues = [Entry("fifo", "FIFO", "a test")]

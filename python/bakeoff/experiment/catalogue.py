@@ -6,6 +6,7 @@ import functools
 import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
@@ -39,7 +40,7 @@ class Parameter:
 
     Attributes:
         name: its key.
-        kind: `number`, `flag` (true or false), `choice` (one of the options) or `text`.
+        kind: `number`, `flag` (true or false), `choice` (one of the options), `file` (the name of one) or `text`.
         default: value if not given.
         unit: unit of a number; empty if it has none.
         doc: what it does.
@@ -63,6 +64,8 @@ class Parameter:
             right = isinstance(value, bool)
         elif self.kind == "choice":
             right = value in self.options
+        elif self.kind == "file":
+            right = isinstance(value, str) and (not value or Path(value).is_file())
         elif self.kind == "number":
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             right = number and self.least <= value <= self.most
@@ -79,6 +82,8 @@ class Parameter:
             return " or ".join(f'"{option}"' for option in self.options)
         if self.kind == "number":
             return f"a number from {self.least:g} to {self.most:g}"
+        if self.kind == "file":
+            return "the name of a file that is there"
         return "a text"
 
 
