@@ -11,9 +11,9 @@ from bakeoff.references import load
 def test_rows_are_found_by_cell(name: str) -> None:
     table = load(name)
     assert len(table.schemes) == 27
-    row = table.scheme("quic-bbr", {"sender": "BBR(true)", "case": "4"})
+    row = table.scheme("quic_bbr", {"sender": "BBR(true)", "case": "4"})
     assert row is not None
     assert (row.name, row.total.loss, row.total.throughput_mbps) == ("BBR(true), case 4", 0.0128, None)
     assert not row.counts_in_flight
-    assert table.scheme("quic-cubic", {"sender": "BBR(true)", "case": "4"}) is None
-    assert table.scheme("quic-bbr") is None
+    assert table.scheme("quic_cubic", {"sender": "BBR(true)", "case": "4"}) is None
+    assert table.scheme("quic_bbr") is None

@@ -35,7 +35,7 @@ def test_rows_answer_to_our_keys() -> None:
     assert cubic.run_count == 3
     assert cubic.flows[1].loss == pytest.approx(0.0275)
     assert cubic.total.throughput_mbps == pytest.approx((1.63 + 2.01 + 2.02) / 3)
-    quic = india.scheme("quic-cubic")
+    quic = india.scheme("quic_cubic")
     assert quic is not None
     assert (quic.run_count, quic.runs, quic.total.throughput_mbps) == (0, (), None)
     assert india.scheme("reno") is None

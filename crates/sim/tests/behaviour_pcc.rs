@@ -105,7 +105,7 @@ fn vivace_flows_overload_a_link_slower_than_their_least_rates() {
 #[test]
 fn pcc_expr_minds_nothing_as_much_as_the_round_trip() {
     for seed in SEEDS {
-        let run = Dumbbell { seed, queue_packets: 1_000, ..path(&[bulk("pcc-experimental", 0.0)]) }.run();
+        let run = Dumbbell { seed, queue_packets: 1_000, ..path(&[bulk("pcc_experimental", 0.0)]) }.run();
         let queue = mean_after(10.0, &run.queue());
         assert!(queue < 20.0, "seed {seed}: {queue} packets");
         assert!((0.1..0.99).contains(&run.utilisation()), "seed {seed}: {}", run.utilisation());

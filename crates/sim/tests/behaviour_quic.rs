@@ -42,7 +42,7 @@ fn draining_to_target_loses_less_by_half_as_much_again() {
     for link in LINKS {
         let losses = |drains: bool| {
             let parameters = json!({"initial_window": 10, "drain_to_target": drains});
-            median(SEEDS.map(|seed| loss_rate(&study(seed, "quic-bbr", &parameters, link, 0.0))).collect())
+            median(SEEDS.map(|seed| loss_rate(&study(seed, "quic_bbr", &parameters, link, 0.0))).collect())
         };
         let (without, with) = (losses(false), losses(true));
         assert!((0.013..0.045).contains(&without), "{link:?}: {without}");
@@ -55,7 +55,7 @@ fn one_percent_of_injected_loss_hides_what_the_flag_does() {
     for link in LINKS {
         let parameters =
             json!({"initial_window": 10, "drain_to_target": true, "startup_gain": 2.0, "startup_growth": 1.5});
-        let losses = SEEDS.map(|seed| loss_rate(&study(seed, "quic-bbr", &parameters, link, 0.01)));
+        let losses = SEEDS.map(|seed| loss_rate(&study(seed, "quic_bbr", &parameters, link, 0.01)));
         let loss = median(losses.collect());
         assert!((0.0095..0.0135).contains(&loss), "{link:?}: {loss}");
     }
@@ -68,12 +68,12 @@ fn cubic_loses_less_with_more_rate_and_more_with_more_queue() {
     let links = [((5_000_000, 187_500), 0.0047), ((5_000_000, 250_000), 0.0062), ((5_000_000, 375_000), 0.0076)];
     let mut losses = Vec::new();
     for (link, published) in links {
-        let loss = median(SEEDS.map(|seed| loss_rate(&study(seed, "quic-cubic", &parameters, link, 0.0))).collect());
+        let loss = median(SEEDS.map(|seed| loss_rate(&study(seed, "quic_cubic", &parameters, link, 0.0))).collect());
         assert!((0.75..1.25).contains(&(loss / published)), "{link:?}: {loss}, published {published}");
         losses.push(loss);
     }
     assert!(losses.is_sorted(), "{losses:?}");
-    let slower = loss_rate(&study(1, "quic-cubic", &parameters, (4_000_000, 200_000), 0.0));
+    let slower = loss_rate(&study(1, "quic_cubic", &parameters, (4_000_000, 200_000), 0.0));
     assert!(slower > losses[1], "{slower} at 4 Mbit/s, {} at 5", losses[1]);
 }
 
@@ -85,14 +85,14 @@ fn deep(flows: &[Value]) -> Dumbbell {
 #[test]
 fn quic_bbr_fills_a_link_and_two_of_them_queue_less_when_they_drain() {
     for seed in SEEDS {
-        let alone = Dumbbell { seed, ..deep(&[bulk("quic-bbr", 0.0)]) };
+        let alone = Dumbbell { seed, ..deep(&[bulk("quic_bbr", 0.0)]) };
         let run = alone.run();
         // 97.4 % and 0.04 BDP of queue in an independent implementation.
         assert!(run.utilisation() >= 0.96, "seed {seed}: {}", run.utilisation());
         let queue = mean_after(10.0, &run.queue()) / alone.bdp_packets();
         assert!(queue < 0.15, "seed {seed}: {queue} BDP");
         let standing = |drains: bool| {
-            let flow = |start_ns: u64| json!({"scheme": "quic-bbr", "start_ns": start_ns, "parameters": {"drain_to_target": drains}});
+            let flow = |start_ns: u64| json!({"scheme": "quic_bbr", "start_ns": start_ns, "parameters": {"drain_to_target": drains}});
             let path = Dumbbell { seed, seconds: 120.0, ..deep(&[flow(0), flow(10_000_000_000)]) };
             mean_after(20.0, &path.run().queue()) / path.bdp_packets()
         };
@@ -104,7 +104,7 @@ fn quic_bbr_fills_a_link_and_two_of_them_queue_less_when_they_drain() {
 #[test]
 fn quic_bbr_lives_with_ten_percent_of_loss() {
     for seed in SEEDS {
-        let run = Dumbbell { seed, loss: 0.1, ..deep(&[bulk("quic-bbr", 0.0)]) }.run();
+        let run = Dumbbell { seed, loss: 0.1, ..deep(&[bulk("quic_bbr", 0.0)]) }.run();
         // 89 % of the link in an independent implementation: what arrives is 90 % of what is sent, and that is what it paces.
         let sent = run.utilisation() / 0.9;
         assert!((0.86..0.93).contains(&sent), "seed {seed}: {sent}");
@@ -114,7 +114,7 @@ fn quic_bbr_lives_with_ten_percent_of_loss() {
 #[test]
 fn quic_cubic_as_two_connections_takes_more_than_as_one() {
     for seed in SEEDS {
-        let flow = |connections: u32, start_ns: u64| json!({"scheme": "quic-cubic", "start_ns": start_ns, "parameters": {"connections": connections}});
+        let flow = |connections: u32, start_ns: u64| json!({"scheme": "quic_cubic", "start_ns": start_ns, "parameters": {"connections": connections}});
         let path = Dumbbell { seed, seconds: 180.0, queue_packets: 83, ..deep(&[flow(1, 0), flow(2, 1_000_000_000)]) };
         let run = path.run();
         let ratio = run.received(2, 60.0, 180.0) / run.received(1, 60.0, 180.0);

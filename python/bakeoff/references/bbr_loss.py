@@ -10,7 +10,7 @@ _TITLE = "Compare packets loss rate of BBR and CUBIC on ns3 (July 2019)"
 TITLES = {"bbr-loss/as-published": _TITLE, "bbr-loss/clean": _TITLE}
 
 # Column of the published table to the scheme that answers to it here.
-_SCHEME_KEYS = {"BBR(false)": "quic-bbr", "BBR(true)": "quic-bbr", "CUBIC": "quic-cubic"}
+_SCHEME_KEYS = {"BBR(false)": "quic_bbr", "BBR(true)": "quic_bbr", "CUBIC": "quic_cubic"}
 
 
 @functools.cache

@@ -23,7 +23,7 @@ SCHEME_KEYS: Mapping[str, str] = {
     "PCC": "pcc",
     "PCC-Allegro": "pcc",
     "PCC-Vivace": "vivace",
-    "QUIC Cubic": "quic-cubic",
+    "QUIC Cubic": "quic_cubic",
     "SCReAM": "scream",
     "WebRTC media": "webrtc",
     "Sprout": "sprout",

@@ -38,7 +38,7 @@ SCHEMES = {
     "pcc": Look("#0a8594", "#39c5cf", "triangle-right"),
     "verus": Look("#2f86bd", "#87ceeb", "hexagon-flat"),
     "sprout": Look("#cf6a08", "#ff9f43", "pentagon"),
-    "quic": Look("#bd1597", "#ff74d9", "octagon"),
+    "quic_cubic": Look("#bd1597", "#ff74d9", "octagon"),
     "scream": Look("#d14d88", "#ffa5c9", "tripod"),
     "webrtc": Look("#85452a", "#cf9470", "triangle-down"),
     "copa": Look("#cf222e", "#ff7b72", "circle"),

@@ -43,7 +43,7 @@ const BACK_FROM_DOWN: f64 = 0.98;
 
 /// Name, parameters and source.
 pub(in crate::scheme) const INFO: Info = Info {
-    name: "pcc-experimental",
+    name: "pcc_experimental",
     title: "PCC-Expr",
     source: "PCCproject/PCC-Uspace cd43e34e, src/pcc/pcc_sender.cpp",
     parameters: &[],

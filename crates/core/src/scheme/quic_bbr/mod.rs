@@ -49,7 +49,7 @@ const ACK_HEIGHT_ROUNDS: u64 = 10;
 
 /// Name, parameters and source.
 pub(super) const INFO: Info = Info {
-    name: "quic-bbr",
+    name: "quic_bbr",
     title: "QUIC BBR v1",
     source: "Chromium net/quic/core/congestion_control/bbr_sender.cc (2017); SoonyangZhang/DrainQueueCongestion",
     parameters: &[

@@ -21,7 +21,7 @@ struct Path {
 impl Path {
     fn new(drains_to_target: bool, seed: u64) -> Self {
         let options = Options { drains_to_target, startup_gain: 739, startup_growth: 320, initial_window: 32 * MSS };
-        let bbr = QuicBbr::new(PacketSize::of(Bytes::new(1_488)), options, RandomStream::new(seed, "quic-bbr"));
+        let bbr = QuicBbr::new(PacketSize::of(Bytes::new(1_488)), options, RandomStream::new(seed, "quic_bbr"));
         Self { bbr, now: Instant::ZERO, in_flight: 39, delivered: 0, rtt: Duration::from_millis(40) }
     }
 

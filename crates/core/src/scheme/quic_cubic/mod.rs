@@ -45,7 +45,7 @@ const AVOIDANCE_PERCENT: u64 = 125;
 
 /// Name, parameters and source.
 pub(super) const INFO: Info = Info {
-    name: "quic-cubic",
+    name: "quic_cubic",
     title: "QUIC Cubic",
     source: "Chromium net/quic/core/congestion_control (google/proto-quic 77961f1a), tcp_cubic_sender_bytes.cc",
     parameters: &[
