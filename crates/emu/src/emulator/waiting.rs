@@ -9,8 +9,12 @@ use crate::error::{Context, RunError};
 use crate::sys::{self, Poll};
 use crate::udp::Clock;
 
-/// The kernel wakes us some ten microseconds late, so the last stretch before a due time is spent awake ...
-const AWAKE: Duration = Duration::from_micros(50);
+/// The kernel wakes us late, a processor that is fast asleep by more than 100 us, so the last stretch before a due time is
+/// spent awake: as long as the kernel was late in the worst case of late, within these bounds ...
+const LEAST_AWAKE: Duration = Duration::from_micros(20);
+const MOST_AWAKE: Duration = Duration::from_micros(250);
+/// What was the worst case counts for less with every wait, by one part in so many.
+const FORGOTTEN_PART: u64 = 256;
 /// ... unless there is so much to do that naps of this length are better: packets then go in small groups.
 const NAP: Duration = Duration::from_micros(50);
 /// How often the two are weighed.
@@ -24,13 +28,15 @@ const IDLE: u64 = 35;
 pub(super) struct Waiting {
     clock: Clock,
     takes_naps: bool,
+    /// How long to stay awake before a due time.
+    awake: Duration,
     span_start: Instant,
     cpu_at_start: Duration,
 }
 
 impl Waiting {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, takes_naps: false, span_start: Instant::ZERO, cpu_at_start: Duration::ZERO }
+        Self { clock, takes_naps: false, awake: MOST_AWAKE, span_start: Instant::ZERO, cpu_at_start: Duration::ZERO }
     }
 
     fn now(&self) -> Result<Instant, RunError> {
@@ -47,13 +53,24 @@ impl Waiting {
         }
         loop {
             let left = due.since(now);
-            let awake = if self.takes_naps { Duration::ZERO } else { AWAKE };
-            let is_ready = poll.wait(left.saturating_sub(awake)).context(|| "waiting for packets".to_owned())?;
+            let awake = if self.takes_naps { Duration::ZERO } else { self.awake };
+            let asleep = left.saturating_sub(awake);
+            let is_ready = poll.wait(asleep).context(|| "waiting for packets".to_owned())?;
+            let wake_up = now + asleep;
             now = self.now()?;
+            if !asleep.is_zero() && !is_ready {
+                self.learn(now.since(wake_up));
+            }
             if is_ready || now >= due {
                 return Ok(());
             }
         }
+    }
+
+    /// The kernel woke us this late.
+    fn learn(&mut self, late: Duration) {
+        let forgotten = Duration::from_nanos(self.awake.as_nanos() / FORGOTTEN_PART);
+        self.awake = self.awake.saturating_sub(forgotten).max(late).clamp(LEAST_AWAKE, MOST_AWAKE);
     }
 
     /// Decides whether to stay awake for due times, by how busy the last span was.
