@@ -117,6 +117,37 @@ def test_a_hop_sends_one_packet_after_the_other_at_its_rate(tmp_path: Path) -> N
 
 
 @needs_root
+def test_a_path_may_have_several_hops_and_flows_their_own_delay_and_direction(tmp_path: Path) -> None:
+    more = """
+[[path.forward]]
+rate = "50Mbit/s"
+delay = "5ms"
+queue = { kind = "fq_codel" }
+"""
+    flows = flow("own:cubic", extra_delay="20ms") + flow("kernel:reno", direction="reverse", receive_window="64kB")
+    outcome = run(experiment(tmp_path, flows=flows, more=more))
+    hops = outcome.tables["hops"]
+    assert hops["hop"].to_list() == ["forward.0", "forward.1", "reverse.0", "flow1.data", "flow1.ack"]
+    kept = hops["in_packets"] - hops["out_packets"] - hops["dropped_packets"] - hops["inside_packets"]
+    assert kept.to_list() == [0] * 5
+    packets = outcome.tables["packets"].filter(pl.col("fate") == "received")
+    # The two hops and the flow's own delay; the reverse hop alone.
+    for number, least in ((1, 35_000_000), (2, 10_000_000)):
+        of_flow = packets.filter(pl.col("flow") == number)
+        assert len(of_flow) > 100
+        assert (of_flow["received_ns"] - of_flow["sent_ns"] >= least).all()
+
+
+@needs_root
+def test_a_link_may_follow_a_trace(tmp_path: Path) -> None:
+    planned = experiment(tmp_path, flows=flow("kernel:cubic"))
+    # A packet every two milliseconds: 6 Mbit/s.
+    planned.scenario["forward"][0]["link"] = {"kind": "trace", "opportunities_ms": [2]}
+    sent = first_flow(run(planned))
+    assert 0.8 * 6e6 < sent["received_bytes"] * 8 / 1.5 <= 6e6
+
+
+@needs_root
 def test_the_manifest_says_how_late_packets_were(tmp_path: Path) -> None:
     report = run(experiment(tmp_path, flows=flow("kernel:reno"))).measurements
     assert report["lateness"]["p50_ns"] <= report["lateness"]["p99_ns"] <= report["lateness"]["max_ns"]

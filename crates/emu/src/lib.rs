@@ -1,8 +1,8 @@
 //! bakeoff-emu: worlds made of real Linux.
 //!
-//! A program of this crate builds hosts and routers out of network namespaces, puts the kernel's own queueing
-//! disciplines between them, and sends by the kernel's TCP or by bakeoff's schemes over UDP. Every packet is logged where
-//! it enters and leaves a queue, from which the tables that all worlds share are made.
+//! [`guest`] builds hosts and routers out of network namespaces, puts the kernel's own queueing disciplines between them,
+//! and lets [`senders`] send, all in a kernel in virtual time. [`emulator`] puts the simulator's hops between senders of
+//! this machine, in real time. Both log every packet, and [`tables`] makes the tables from that.
 //!
 //! Read first: [`layout`], who stands where, and [`qdisc`], how our queues map to the kernel's.
 
