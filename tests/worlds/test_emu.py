@@ -404,7 +404,8 @@ def _family() -> set[int]:
     found = set()
     for process in _processes():
         with contextlib.suppress(OSError):
-            if b"_emulator" in Path(f"/proc/{process}/cmdline").read_bytes():
+            program = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
+            if program.endswith(b"/bakeoff/_emulator"):
                 found.add(process)
     return found
 
