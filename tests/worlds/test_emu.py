@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -210,6 +211,23 @@ with socket.create_server(("::", int(sys.argv[1])), family=socket.AF_INET6, dual
         pass
 """
 
+DATAGRAMS = """
+import socket, sys, time
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
+    while True:
+        sending.sendto(bytes({bytes}), (sys.argv[1], int(sys.argv[2])))
+        {then}
+"""
+# Calls where nobody answers, again and again.
+DEAF = """
+import socket, sys, time
+while True:
+    try:
+        socket.create_connection((sys.argv[1], int(sys.argv[2]) + 1), timeout=1)
+    except OSError:
+        time.sleep(0.1)
+"""
+
 
 def interpreter() -> str:
     if PYTHON is None:
@@ -254,6 +272,11 @@ def test_programs_of_others_run_as_ordinary_users_over_both_protocols(tmp_path: 
         ),
         ("import time; time.sleep(60)", r"flow 1: the sender of program:script sent nothing"),
         ("import os; os.kill(os.getpid(), 9)", r"flow 1: its sender \(.*\) was ended early by signal 9"),
+        (
+            DATAGRAMS.format(bytes=4000, then="time.sleep(0.01)"),
+            r"flow 1: its program sent a datagram that is larger than the path's",
+        ),
+        (DEAF, r"flow 1: of \d+ packets that the sender of program:script sent, none brought data to the receiver"),
     ],
 )
 def test_a_program_that_misbehaves_is_one_sentence(tmp_path: Path, sender: str, sentence: str) -> None:
@@ -270,6 +293,32 @@ def test_a_program_may_print_without_end_and_ignore_requests_to_end(tmp_path: Pa
     )
     flows = program(tmp_path, sender=loud + SENDER) + flow("program:script")
     assert first_flow(run(experiment(tmp_path, flows=flows)))["received_packets"] > 0
+
+
+@needs_root
+def test_a_program_that_floods_is_bounded_by_the_link(tmp_path: Path) -> None:
+    flows = program(tmp_path, sender=DATAGRAMS.format(bytes=1400, then="")) + flow("program:script")
+    sent = first_flow(run(experiment(tmp_path, flows=flows)))
+    assert sent["dropped_packets"] > sent["received_packets"]
+    assert 0.8 * RATE_MBPS * 1e6 < sent["received_bytes"] * 8 / 1.5 <= RATE_MBPS * 1e6
+
+
+@needs_root
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    planned = experiment(tmp_path, flows=flow("kernel:cubic"))
+    (tmp_path / "planned.json").write_text(json.dumps({"scenario": planned.scenario, "seed": planned.seed}))
+    program = (
+        "import json, sys, types\nfrom bakeoff.worlds import emu\n"
+        "planned = json.load(open(sys.argv[1]))\nemu.execute(types.SimpleNamespace(**planned))\n"
+    )
+    words = (sys.executable, "-c", program, str(tmp_path / "planned.json"))
+    mount = f'mount -t tmpfs -o size=64k none {tmp_path}/small; TMPDIR={tmp_path}/small "$@"; ls {tmp_path}/small'
+    shell = ("unshare", "--mount", "sh", "-c", mount, "sh")
+    done = subprocess.run([*shell, *words], capture_output=True, text=True, check=False)  # noqa: S607
+    assert re.search(r"RunStopped: writing \S+: No space left on device", done.stderr)
+    assert done.stdout == ""
+    assert not _family()
 
 
 WRAPPER = """#!{python}

@@ -34,6 +34,17 @@ pub enum RunError {
     /// The senders' process ended early; it has said why.
     #[error("the senders ended early")]
     Senders,
+    /// A program's datagram does not fit into a packet of the path.
+    #[error(
+        "flow {flow}: its program sent a datagram that is larger than the path's packets of {largest} bytes, so that the \
+         kernel cut it up: let it send smaller ones, or give the flow a larger `mss`"
+    )]
+    Fragment {
+        /// Number of the flow from 1.
+        flow: u32,
+        /// The largest packet of the path, in bytes.
+        largest: u64,
+    },
     /// The flow's scheme cannot be had.
     #[error("flow {flow}: {problem}")]
     Scheme {

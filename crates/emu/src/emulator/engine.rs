@@ -154,6 +154,11 @@ impl Engine {
         self.interval.map(|interval| now + interval)
     }
 
+    /// Whether what happens cannot be logged any more; [`Engine::finish`] then says why.
+    pub(super) fn has_lost_its_log(&self) -> bool {
+        self.journal.has_failed()
+    }
+
     /// Ends the run, and returns what went through each hop.
     pub(super) fn finish(mut self) -> Result<Vec<HopAccount>, RunError> {
         let end = self.end;

@@ -70,9 +70,12 @@ pub fn run(folder: &Path, identity: Identity) -> Result<(), RunError> {
     let refusal = |done: std::io::Result<()>| done.err().map(|error| error.to_string());
     let locked_memory = refusal(sys::lock_memory());
     let priority = refusal(sys::run_first(PRIORITY).and_then(|()| sys::wake_up_on_time()));
-    let mut exchange = Exchange::new(clock, &devices, ownership, engine, job.merges);
+    let mut exchange = Exchange::new(clock, &devices, ownership, engine, &job);
     let end = Instant::from_nanos(job.scenario.duration_ns);
     exchange.run(end, &mut || children.iter().try_for_each(|child| has_not_failed(*child).map(|_| ())))?;
+    if exchange.engine.has_lost_its_log() {
+        return exchange.engine.finish().map(|_| ());
+    }
     for (interface, counts) in exchange.interfaces.iter_mut().zip(hosts.counts()?) {
         interface.kernel = counts;
     }
