@@ -10,8 +10,9 @@ from bakeoff.claims import evaluate
 from bakeoff.errors import UserError
 
 
-def run(loss: float | None, scheme: str = "cubic", status: str = "complete") -> dict[str, Any]:
-    return {"cell": {"scheme": scheme}, "status": status, "flows": [], "hops": [], "total": {"loss": loss}}
+def run(loss: float | None, scheme: str = "cubic", status: str = "complete", repeat: int = 1) -> dict[str, Any]:
+    total = {"loss": loss}
+    return {"cell": {"scheme": scheme}, "repeat": repeat, "status": status, "flows": [], "hops": [], "total": total}
 
 
 def claim(expect: str, **fields: Any) -> dict[str, Any]:
@@ -46,6 +47,18 @@ def test_where_chooses_cells() -> None:
     assert result.mean == pytest.approx(0.1)
     (result,) = evaluate([claim("<= 0.5", where={"scheme": "vegas"})], runs)
     assert (result.verdict, result.reason) == ("undecided", "no run matches")
+
+
+def test_cells_are_compared_repeat_by_repeat() -> None:
+    runs = [run(loss, scheme, repeat=repeat) for scheme, losses in (("cubic", (0.1, 0.4)), ("bbr", (0.2, 0.8)))
+            for repeat, loss in enumerate(losses, 1)]  # fmt: skip
+    where, against = {"scheme": "cubic"}, {"scheme": "bbr"}
+    (result,) = evaluate([claim("< 0.6", where=where, against=against)], runs)
+    assert (result.verdict, result.mean, result.low, result.runs) == ("holds", 0.5, 0.5, 2)
+    (result,) = evaluate([claim("< 0.6", where=where, against={"scheme": "vegas"})], runs)
+    assert (result.verdict, result.reason) == ("undecided", "runs that failed or lack the value: 2")
+    (result,) = evaluate([claim("< 0.6", where=where, against=against)], [*runs[:3], run(0.0, "bbr", repeat=2)])
+    assert result.verdict == "undecided", "no ratio to 0"
 
 
 def test_a_failed_run_leaves_a_claim_undecided() -> None:

@@ -68,12 +68,14 @@ def test_levels_agree(tmp_path: Path, plan_of: Callable[..., Any], tables_of: Ca
         folder = ResultFolder.create(tmp_path / level, plan)
         folder.write_run(plan.runs[0], tables_of(plan.runs[0].scenario, 1))
         found[level] = summarise(folder.recordings()[0])
-    assert found["packets"].flows == found["series"].flows == found["summary"].flows
+    assert found["packets"].flows == found["series"].flows
+    over_time: Any = {"together_mbps": None, "late_mbps": None, "srtt_p50_ms": None, "srtt_p95_ms": None}
+    assert found["summary"].flows == tuple(replace(flow, **over_time) for flow in found["series"].flows)
     exact, binned, counted = (found[level].total for level in ("packets", "series", "summary"))
     assert exact is not None
     assert exact == binned
     # Flows that start 10 s apart cannot be compared by their whole-run rates.
-    assert counted == replace(exact, jain=None)
+    assert counted == replace(exact, jain=None, convergence_s=None, spike_ms=None, spike_s=None)
 
 
 def test_a_starved_flow_counts_as_zero(

@@ -1,7 +1,9 @@
 """Verdicts: each claim over all runs that it is about.
 
-With several runs, a claim holds if the whole 95 % interval of the mean lies in the expected range, fails if
-none of it does, and is undecided otherwise. A single run has no interval: then its value alone decides.
+A claim that compares cells is about the ratio of the measure in them, each repeat against its own: repeats with the
+same number meet the same chance. With several runs, a claim holds if the whole 95 % interval of the mean lies in the
+expected range, fails if none of it does, and is undecided otherwise. A single run has no interval: then its value alone
+decides.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bakeoff.claims.expect import Expectation, parse_expectation
-from bakeoff.claims.measure import parse_measure
+from bakeoff.claims.measure import Measure, parse_measure
 from bakeoff.claims.tokens import ClaimSyntaxError
 from bakeoff.errors import UserError
 
@@ -31,6 +33,7 @@ class ClaimResult:
         says: the claim in words.
         source: who says so; None if the experiment does.
         where: the cells it is about.
+        against: where the cells that they are compared with differ from them; empty if they are not.
         measure: what was measured, as written.
         expect: the expectation, as written.
         verdict: what came out.
@@ -39,12 +42,14 @@ class ClaimResult:
         high: upper end.
         runs: number of runs that had the measure.
         reason: why it is undecided; None otherwise.
+        note: what a reader of the verdict should know; None if there is nothing.
     """
 
     id: str
     says: str
     source: str | None
     where: Mapping[str, str] = field(default_factory=dict)
+    against: Mapping[str, str] = field(default_factory=dict)
     measure: str
     expect: str
     verdict: Verdict
@@ -53,6 +58,7 @@ class ClaimResult:
     high: float | None
     runs: int
     reason: str | None
+    note: str | None = None
 
 
 def check(measure: str, expect: str) -> None:
@@ -69,7 +75,7 @@ def evaluate(claims: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, An
     """The verdict on each claim.
 
     Args:
-        claims: with `id`, `says`, `measure`, `expect`, and optionally `source` and `where`.
+        claims: with `id`, `says`, `measure`, `expect`, and optionally `source`, `where`, `against` and `note`.
         runs: the runs of the experiment, as in the JSON contract.
 
     Raises:
@@ -85,10 +91,15 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
         measure, expected = parse_measure(claim["measure"]), parse_expectation(claim["expect"])
     except ClaimSyntaxError as error:
         raise UserError(f"claim {claim['id']}: {error}.") from error
-    where = dict(claim.get("where") or {})
+    where, against = dict(claim.get("where") or {}), dict(claim.get("against") or {})
     matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
-    complete = [run for run in matching if run["status"] == "complete"]
-    values = [measure.evaluate(run) for run in complete]
+    values = [_value(measure, run) for run in matching]
+    if against:
+        others = {_place(run["cell"], run): _value(measure, run) for run in runs}
+        values = [
+            _ratio(value, others.get(_place({**run["cell"], **against}, run)))
+            for value, run in zip(values, matching, strict=True)
+        ]
     known = [value for value in values if value is not None]
     found = estimate(known)
     verdict, reason = _judge(expected, found, len(matching) - len(known))
@@ -97,6 +108,7 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
         says=claim["says"],
         source=claim.get("source"),
         where=where,
+        against=against,
         measure=claim["measure"],
         expect=claim["expect"],
         verdict=verdict,
@@ -105,7 +117,20 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
         high=found.high if found else None,
         runs=len(known),
         reason=reason,
+        note=claim.get("note"),
     )
+
+
+def _value(measure: Measure, run: Mapping[str, Any]) -> float | None:
+    return measure.evaluate(run) if run["status"] == "complete" else None
+
+
+def _place(cell: Mapping[str, str], run: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (run["repeat"], *sorted(cell.items()))
+
+
+def _ratio(value: float | None, other: float | None) -> float | None:
+    return value / other if value is not None and other else None
 
 
 def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple[Verdict, str | None]:

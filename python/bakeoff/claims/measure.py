@@ -3,13 +3,13 @@
     sum     = term { ("+" | "-") term }
     term    = factor { ("*" | "/") factor }
     factor  = "-" factor | number | value | call | "(" sum ")"
-    call    = ("min" | "max" | "abs") "(" sum { "," sum } ")"
+    call    = ("min" | "max" | "abs" | "default") "(" sum { "," sum } ")"
     value   = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
     metric  = name | "pantheon" "." name | ("dropped" | "marked") "[" string "]"
 
 Metrics are those of `bakeoff list metrics`. A value that a run does not have makes the whole measure not
-exist for that run; so does a division by zero. Packets dropped or marked for a reason that did not occur are
-0.
+exist for that run; so does a division by zero. `default(a, b)` is a, or b where a does not exist. Packets dropped or
+marked for a reason that did not occur are 0.
 
 Examples: `flow2.throughput_mbps / flow1.throughput_mbps`, `1 - total.pantheon.loss`,
 `hops["forward.0"].queue_p95_ms`, `hops["forward.0"].dropped["overlimit"]`.
@@ -36,6 +36,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
     "max": max,
     "abs": lambda values: abs(values[0]),
 }
+_DEFAULT = "default"
 _NUMBERED = re.compile(r"(flow|probe)([1-9][0-9]{0,8})", re.ASCII)
 _COUNTERS = ("dropped", "marked")
 
@@ -85,6 +86,8 @@ class Call:
         """The function's value, or None if an argument does not exist."""
         values = [argument.evaluate(run) for argument in self.arguments]
         known = [value for value in values if value is not None]
+        if self.function == _DEFAULT:
+            return known[0] if known else None
         return _FUNCTIONS[self.function](known) if len(known) == len(values) else None
 
 
@@ -184,7 +187,8 @@ def _primary(reader: Reader, depth: int) -> Any:
     if token.kind == "number":
         return Number(float(token.text))
     if token.kind == "name":
-        return _call(reader, token.text, depth) if token.text in _FUNCTIONS else _lookup(reader, token.text)
+        is_call = token.text in _FUNCTIONS or token.text == _DEFAULT
+        return _call(reader, token.text, depth) if is_call else _lookup(reader, token.text)
     raise reader.error(f"expected a number or a value such as total.loss and found {token}")
 
 
@@ -196,6 +200,8 @@ def _call(reader: Reader, function: str, depth: int) -> Call:
     reader.expect(")")
     if function == "abs" and len(arguments) != 1:
         raise reader.error("abs takes one value")
+    if function == _DEFAULT and len(arguments) != 2:
+        raise reader.error(f"{function} takes two values")
     return Call(function, tuple(arguments))
 
 

@@ -19,7 +19,7 @@ from bakeoff.experiment.schema import ExperimentFile
 from bakeoff.experiment.units import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bakeoff.experiment.catalogue import Catalogue
     from bakeoff.experiment.keys import Setting
@@ -110,7 +110,7 @@ class Experiment:
         return tuple(
             claim
             for claim in self.first.model.claim
-            if all(label in labels.get(axis, ()) for axis, label in claim.where.items())
+            if all(label in labels.get(axis, ()) for axis, label in (*claim.where.items(), *claim.against.items()))
         )
 
     def cells(self) -> Iterator[Cell]:
@@ -233,16 +233,21 @@ def _check_claims(claims: Sequence[Claim], known: dict[str, list[str]], name: st
         if claim.id in seen:
             raise UserError(f"{where}.id: {shown(claim.id)} is the id of an earlier claim; give it another")
         seen.add(claim.id)
-        for axis, label in claim.where.items():
-            if axis not in known:
-                raise UserError(f"{where}.where: {shown(axis)} is not an axis of the matrix; {nearest(axis, known)}")
-            if label not in known[axis]:
-                hint = nearest(label, known[axis])
-                raise UserError(f"{where}.where.{axis}: {shown(label)} is not a value of that axis; {hint}")
+        _check_cells(claim.where, known, f"{where}.where")
+        _check_cells(claim.against, known, f"{where}.against")
         try:
             check(claim.measure, claim.expect)
         except ClaimSyntaxError as error:
             raise UserError(f"{where}: {error}") from error
+
+
+def _check_cells(cells: Mapping[str, str], known: dict[str, list[str]], where: str) -> None:
+    for axis, label in cells.items():
+        if axis not in known:
+            raise UserError(f"{where}: {shown(axis)} is not an axis of the matrix; {nearest(axis, known)}")
+        if label not in known[axis]:
+            hint = nearest(label, known[axis])
+            raise UserError(f"{where}.{axis}: {shown(label)} is not a value of that axis; {hint}")
 
 
 def _check_reference(reference: str | None, name: str) -> None:

@@ -46,8 +46,14 @@ class Claim(Model):
     says: str = Field(min_length=1, description="the claim in words")
     source: str | None = Field(None, description="who says so")
     where: dict[str, Label] = Field({}, description="the cells it is about: one value for some axes of the matrix")
+    against: dict[str, Label] = Field(
+        {},
+        description="how the cells to compare with differ from those of `where`: what counts is then the ratio of the "
+        "measure in the two, repeat by repeat",
+    )
     measure: str = Field(min_length=1, description='e.g. "flow2.throughput_mbps / flow1.throughput_mbps"')
     expect: str = Field(min_length=1, description='e.g. ">= 3"')
+    note: str | None = Field(None, description="what a reader of the verdict should know")
 
 
 class ExperimentFile(Model):

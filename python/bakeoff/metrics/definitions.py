@@ -68,6 +68,34 @@ DEFINITIONS = (
         "R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984)",
     ),
     Definition(
+        "together_mbps, late_mbps",
+        ("flow",),
+        "Mbit/s",
+        "Payload handed to the application while all flows were meant to send, and in the second half of that time. "
+        "Not at level summary.",
+    ),
+    Definition(
+        "convergence_s",
+        ("total",),
+        "s",
+        "Time from the start of the last flow until all are even for good: over 2 s the fastest received at most 1.25 "
+        "times the bytes of the slowest, then and in all 2 s that follow. It does not exist if they never are.",
+    ),
+    Definition(
+        "srtt_p50_ms, srtt_p95_ms",
+        ("flow",),
+        "ms",
+        "Smoothed round-trip times that the sender saw, one sample an interval: median and 95th percentile. "
+        "Not at level summary.",
+    ),
+    Definition(
+        "spike_ms, spike_s",
+        ("total",),
+        "",
+        "The largest smoothed round-trip time of any flow within 15 s of the start of the last flow, above the least "
+        "of the run (in ms); and for how long one was more than 10 ms above that (in s).",
+    ),
+    Definition(
         "utilisation",
         ("total",),
         "",
