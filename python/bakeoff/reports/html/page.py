@@ -187,6 +187,13 @@ def _run(report: Report, group: Group, run: Run, generated: datetime, most: int)
 
 
 _CAPTIONS = {
+    "responsiveness": (
+        "Rates and round trips over time",
+        (
+            "Left: goodput of each flow (solid). Right: round trips, as TCP sees them (dashed, smoothed) and as probes "
+            "beside the flows do (dotted); the axis begins at the round trip of the empty path."
+        ),
+    ),
     "throughput": (
         "Throughput over time",
         (
@@ -208,6 +215,7 @@ def _figure(identity: str, kind: str, data: dict[str, Any], group: Group, run: R
     note = data.get("note", "")
     if flows > run_figures.MAX_FLOWS:
         note = f"{note} Flows 1 to {run_figures.MAX_FLOWS} of {flows} are drawn."
-    labels = [entry["label"] for entry in data.get("series", [])]
+    drawn = data.get("choices", [data])[0] if kind == "responsiveness" else data
+    labels = [entry["label"] for entry in drawn.get("series", [])]
     alt = f"{title}, {group.label}, run {run.summary.repeat}. {'; '.join(labels)}"
     return Figure(f"{identity}-{kind}", kind, title, f"{caption} {note.strip()}".strip(), alt)
