@@ -20,7 +20,8 @@ def complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
     from bakeoff import suites  # noqa: PLC0415 - only while completing
 
-    found = [CompletionItem(name) for name in suites.names() if name.startswith(incomplete)]
+    names = [*suites.families(), *suites.names()]
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]
 
 

@@ -20,6 +20,7 @@ from bakeoff.reports.model import Absent, Group, Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bakeoff.claims import ClaimResult
     from bakeoff.recording import ResultFolder
     from bakeoff.references import Published
 
@@ -96,7 +97,7 @@ def show(report: Report, console: Console) -> None:
     console.print()
     _tables(report, console)
     _probes(report, console)
-    _claims(report, console)
+    _claims(report.claims, console)
     _failures(report, console)
 
 
@@ -183,14 +184,21 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def _claims(report: Report, console: Console) -> None:
-    if not report.claims:
+def show_claims(reports: Sequence[Report], console: Console) -> None:
+    """Prints the claims of several reports as one table."""
+    _claims([claim for report in reports for claim in report.claims], console)
+    for report in reports:
+        _failures(report, console)
+
+
+def _claims(claims: Sequence[ClaimResult], console: Console) -> None:
+    if not claims:
         return
     console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("claim", "verdict", "measured", "expected"):
         table.add_column(heading)
-    for claim in report.claims:
+    for claim in claims:
         measured = words.significant(claim.mean)
         if claim.low is not None:
             measured += f" [{words.significant(claim.low)}, {words.significant(claim.high)}]"
