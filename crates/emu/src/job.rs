@@ -113,17 +113,17 @@ pub fn check_emulated(json: &str) -> Result<(), JobError> {
 }
 
 fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
-    let unmappable = |key: &str, problem: String| {
-        Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem })
-    };
+    let unmappable =
+        |key: &str, problem: String| Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem });
     if let Some((key, problem)) = flow_problem(flow) {
         return unmappable(key, problem.to_owned());
     }
     match (flow.ecn_with(plain_scheme(flow)), flow.scheme.starts_with(KERNEL_PREFIX)) {
         (Err(problem), _) => unmappable("ecn", problem),
-        (Ok((EcnMode::Sce, _)), true) => {
-            unmappable("ecn", "the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own".to_owned())
-        }
+        (Ok((EcnMode::Sce, _)), true) => unmappable(
+            "ecn",
+            "the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own".to_owned(),
+        ),
         (Ok((_, Ect::Ect1)), true) => {
             unmappable("ect", "no controller of this kernel sends ECT(1); leave it out".to_owned())
         }

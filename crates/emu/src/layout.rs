@@ -379,7 +379,11 @@ impl<'a> Builder<'a> {
         self.route(right_host, right_device.cable, true, LEFT_NET, PREFIX);
         let taps = (self.tap(left_cable, true), self.tap(right_cable, false), own_tap);
         self.pair_taps.push(taps);
-        self.layout.pairs.push(HostPair { left: (left_host, left_device), right: (right_host, right_device), ecn: key.ecn });
+        self.layout.pairs.push(HostPair {
+            left: (left_host, left_device),
+            right: (right_host, right_device),
+            ecn: key.ecn,
+        });
     }
 
     fn add_flow(&mut self, index: usize, flow: &FlowConfig, pair: usize) {

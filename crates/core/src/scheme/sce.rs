@@ -17,9 +17,7 @@ pub(super) const PARAMETERS: [Parameter; 3] = [
 /// The pacing that parameters ask for.
 pub(super) fn ratios(parameters: &super::Parameters) -> Option<PacingRatios> {
     let percent = |name| parameters.number(name).round() as u64;
-    parameters
-        .flag("pacing")
-        .then(|| PacingRatios { slow_start: percent("ss_ratio"), avoidance: percent("ca_ratio") })
+    parameters.flag("pacing").then(|| PacingRatios { slow_start: percent("ss_ratio"), avoidance: percent("ca_ratio") })
 }
 
 /// A window that moves by fractions of a packet, up and down.

@@ -186,8 +186,7 @@ fn read_ack(
 ) -> Result<AckSegment, DecodeError> {
     let needed = prefix.header_bytes();
     let short = DecodeError::Short { length: bytes.len(), needed };
-    let (counts, blocks) =
-        bytes.get(PREFIX_BYTES..needed).ok_or(short)?.split_at(prefix.blocks_begin() - PREFIX_BYTES);
+    let (counts, blocks) = bytes.get(PREFIX_BYTES..needed).ok_or(short)?.split_at(prefix.blocks_begin() - PREFIX_BYTES);
     let blocks = blocks.as_chunks().0;
     let mut ack = AckSegment::new(cumulative, timestamp_echo, Duration::from_nanos(prefix.detail));
     ack.is_ecn_echo = prefix.is_ecn_echo;

@@ -195,8 +195,7 @@ impl Prague {
                 detector.on_round();
             }
         }
-        (self.round_end, self.delivered, self.marked) =
-            (feedback.next_sequence, feedback.delivered, feedback.marked);
+        (self.round_end, self.delivered, self.marked) = (feedback.next_sequence, feedback.delivered, feedback.marked);
         self.rounds += u32::from(!self.is_in_slow_start());
     }
 

@@ -1,8 +1,8 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
+use super::EcnMode;
 use super::ecn::Delivered;
 use super::scoreboard::Outstanding;
-use super::EcnMode;
 use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
 use crate::scheme::{Ack, EcnFeedback, Feedback, State};
@@ -57,11 +57,7 @@ impl Sender {
         let prior_lost = self.stats.lost;
         self.recovery.prefers_new_data = false;
         self.newly_delivered.clear();
-        let mut report = Report {
-            cumulative: ack.cumulative,
-            timestamp_echo: ack.timestamp_echo,
-            ..Report::default()
-        };
+        let mut report = Report { cumulative: ack.cumulative, timestamp_echo: ack.timestamp_echo, ..Report::default() };
         // A segment shows reordering only if a later one had been delivered before this ack (`prior_fack`).
         let prior_highest = self.sacked.end();
         self.take_selective(ack, prior_highest, &mut report, now);

@@ -1,5 +1,6 @@
 //! The sending end of a stream.
 
+use super::ecn::Marked;
 use super::pacer::{Pacer, internal_rate};
 use super::rack::Rack;
 use super::range_set::RangeSet;
@@ -10,7 +11,6 @@ use super::scoreboard::Scoreboard;
 use super::segment::stamped;
 use super::segment::{HANDSHAKE_SIZE, Range, Segment};
 use super::timer::Timer;
-use super::ecn::Marked;
 use super::{EcnMode, Pacing, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, FlowId, Packet};
