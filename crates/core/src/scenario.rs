@@ -11,7 +11,7 @@ use crate::queue::Place;
 use crate::random::RandomStream;
 use crate::scheme::{self, ParameterError, Parameters, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
-use crate::transport::stream::{AckMode, EcnMode, Pacing, Receiver, Sender, StreamConfig};
+use crate::transport::stream::{AckMode, EcnMode, Ect, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
@@ -121,9 +121,12 @@ pub struct FlowConfig {
     /// Packets that the pacer releases back to back.
     #[serde(default = "default_burst")]
     pub burst_packets: u32,
-    /// Explicit congestion notification.
+    /// Explicit congestion notification; `None` for what the scheme needs, and none if it needs none.
     #[serde(default)]
-    pub ecn: EcnMode,
+    pub ecn: Option<EcnMode>,
+    /// The codepoint of packets that may be marked; `None` for the scheme's.
+    #[serde(default)]
+    pub ect: Option<Ect>,
     /// Every packet is held back by a random time up to this.
     #[serde(default)]
     pub send_jitter_ns: u64,
@@ -195,7 +198,8 @@ impl Scenario {
     pub fn ends(&self, flow: usize, scheme: &str) -> Result<(Sender, Receiver), ScenarioError> {
         let config = &self.flows[flow];
         let random = |part: &str| RandomStream::new(self.seed, &format!("flow{}.{part}", flow + 1));
-        let (id, stream, start) = (FlowId(flow as u32), config.stream(), self.start_of(flow));
+        let (ecn, ect) = config.ecn_with(scheme).map_err(|problem| invalid(format!("flow {}", flow + 1), problem))?;
+        let (id, stream, start) = (FlowId(flow as u32), config.stream().with_ecn(ecn, ect), self.start_of(flow));
         let setup = Setup {
             mss: stream.mss,
             packet_size: stream.packet_size(),
@@ -301,19 +305,35 @@ fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), Sc
     } else if matches!(flow.traffic, TrafficConfig::OnOff { on_ns, off_ns, .. } if on_ns == 0 || off_ns == 0) {
         "needs on and off periods of more than zero"
     } else {
-        return Ok(());
+        return flow.ecn_with(&flow.scheme).map(|_| ()).map_err(|problem| invalid(place, problem));
     };
     Err(invalid(place, problem))
 }
 
 impl FlowConfig {
-    /// What both ends of the stream agree on.
+    /// How it uses ECN if its scheme is the one called `scheme`, or what is wrong with that.
+    pub fn ecn_with(&self, scheme: &str) -> Result<(EcnMode, Ect), String> {
+        let need = scheme::needed_ecn(scheme);
+        let mode = self.ecn.or(need.map(|need| need.mode)).unwrap_or_default();
+        let ect = self.ect.or(need.map(|need| need.ect)).unwrap_or_default();
+        if let Some(need) = need.filter(|need| need.mode != mode) {
+            return Err(format!("{scheme} needs ecn = {:?}; set that, or leave ecn out", need.mode.name()));
+        }
+        if mode == EcnMode::Off && self.ect.is_some() {
+            return Err("has a codepoint but no ECN; set ecn, or leave ect out".to_owned());
+        }
+        if mode == EcnMode::Sce && ect == Ect::Ect1 {
+            return Err("cannot send ECT(1), which is a mark with ecn = \"sce\"; leave ect out".to_owned());
+        }
+        Ok((mode, ect))
+    }
+
+    /// What both ends of the stream agree on, but for ECN.
     pub fn stream(&self) -> StreamConfig {
         StreamConfig {
             mss: Bytes::new(self.mss_bytes),
             header: Bytes::new(self.header_bytes),
             receive_window: self.receive_window_bytes.map(Bytes::new),
-            ecn: self.ecn,
             pacing: self.pacing,
             acks: self.acks,
             burst_packets: self.burst_packets,

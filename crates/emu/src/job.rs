@@ -2,7 +2,7 @@
 
 use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
 use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
-use bakeoff_core::transport::stream::AckMode;
+use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect};
 use serde_json::{Map, Value};
 
 use crate::layout::Way;
@@ -113,8 +113,34 @@ pub fn check_emulated(json: &str) -> Result<(), JobError> {
 }
 
 fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
-    let Some((key, problem)) = flow_problem(flow) else { return Ok(()) };
-    Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem: problem.to_owned() })
+    let unmappable =
+        |key: &str, problem: String| Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem });
+    if let Some((key, problem)) = flow_problem(flow) {
+        return unmappable(key, problem.to_owned());
+    }
+    match (flow.ecn_with(plain_scheme(flow)), flow.scheme.starts_with(KERNEL_PREFIX)) {
+        (Err(problem), _) => unmappable("ecn", problem),
+        (Ok((EcnMode::Sce, _)), true) => unmappable(
+            "ecn",
+            "the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own".to_owned(),
+        ),
+        (Ok((_, Ect::Ect1)), true) => {
+            unmappable("ect", "no controller of this kernel sends ECT(1); leave it out".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The name of a flow's scheme without the word that says whose it is.
+fn plain_scheme(flow: &FlowConfig) -> &str {
+    let name = flow.scheme.as_str();
+    name.strip_prefix(KERNEL_PREFIX).or_else(|| name.strip_prefix(OWN_PREFIX)).unwrap_or(name)
+}
+
+/// The ECN that the hosts' TCP has to use for a flow; our own schemes need none of it.
+pub fn host_ecn(flow: &FlowConfig) -> EcnMode {
+    let (mode, _) = flow.ecn_with(plain_scheme(flow)).unwrap_or_default();
+    if flow.scheme.starts_with(OWN_PREFIX) { mode.min(EcnMode::Classic) } else { mode }
 }
 
 /// Takes the queues of a direction out, and leaves one that every scenario may have.

@@ -240,9 +240,9 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
         "receive_window_bytes": flow.receive_window,
         "pacing": flow.pacing,
         "burst_packets": flow.burst,
-        "ecn": flow.ecn,
         "acks": flow.acks,
         "send_jitter_ns": flow.send_jitter,
+        **{name: value for name, value in (("ecn", flow.ecn), ("ect", flow.ect)) if value is not None},
     }
 
 

@@ -3,7 +3,6 @@
 use std::os::fd::{AsFd, AsRawFd};
 
 use bakeoff_core::hop::{HopConfig, LinkConfig, loss_seed};
-use bakeoff_core::transport::stream::EcnMode;
 use bakeoff_core::units::Instant;
 
 use crate::error::{Context, RunError};
@@ -103,7 +102,7 @@ impl Network {
                 let message = netlink::add_address(device.kernel_index(), address.into());
                 self.request(node, message, || format!("adding the address {address:?}"))?;
                 self.enter(node)?;
-                settings::prepare_host(pair.ecn != EcnMode::Off)?;
+                settings::prepare_host(pair.ecn)?;
             }
         }
         Ok(())
