@@ -5,7 +5,7 @@
     factor  = "-" factor | number | value | call | "(" sum ")"
     call    = ("min" | "max" | "abs") "(" sum { "," sum } ")"
     value   = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
-    metric  = name | "pantheon" "." name | ("dropped" | "marked") "[" string "]"
+    metric  = name | "pantheon" "." name | ("dropped" | "marked" | "duplicated") "[" string "]"
 
 Metrics are those of `bakeoff list metrics`. A value that a run does not have makes the whole measure not
 exist for that run; so does a division by zero. Packets dropped or marked for a reason that did not occur are
@@ -37,7 +37,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
     "abs": lambda values: abs(values[0]),
 }
 _NUMBERED = re.compile(r"(flow|probe)([1-9][0-9]{0,8})", re.ASCII)
-_COUNTERS = ("dropped", "marked")
+_COUNTERS = ("dropped", "marked", "duplicated")
 
 
 @dataclass(frozen=True)

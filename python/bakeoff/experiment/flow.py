@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from bakeoff.experiment.base import Model, Packets, Size, Time, default
+from bakeoff.experiment.base import Dscp, Model, Packets, Size, Time, default
 from bakeoff.experiment.limits import MAX_FLOWS
 
 Parameter = bool | int | float | str
@@ -78,6 +78,7 @@ class Flow(Model):
     )
     burst: Packets = default(1, "1pkt", "packets that the pacer releases back to back")
     ecn: Literal["off", "classic"] = Field("off", description="explicit congestion notification")
+    dscp: Dscp = Field(0, description="differentiated services codepoint of the packets with data; acks have none")
     send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")
 
 
