@@ -288,7 +288,7 @@ impl<'a> Builder<'a> {
 
     fn wire(&self, way: Way, stage: usize) -> Duty {
         match self.hop_at(way, stage) {
-            Some((index, hop)) if hop.link != LinkConfig::Unlimited || hop.delay_ns > 0 || hop.loss > 0.0 => {
+            Some((index, hop)) if hop.link != LinkConfig::Unlimited || hop.delay_ns > 0 || !hop.loss.is_none() => {
                 Duty::Wire(way, index)
             }
             _ => Duty::Plain,

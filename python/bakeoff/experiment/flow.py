@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from bakeoff.experiment.base import Model, Packets, Size, Time, default
+from bakeoff.experiment.base import Dscp, Model, Packets, Size, Time, default
 from bakeoff.experiment.limits import MAX_FLOWS
 
 Parameter = bool | int | float | str
@@ -85,6 +85,7 @@ class Flow(Model):
     ect: Literal["ect0", "ect1"] | None = Field(
         None, description="codepoint of packets that may be marked; default: ect1 for prague, else ect0"
     )
+    dscp: Dscp = Field(0, description="differentiated services codepoint of the packets with data; acks have none")
     send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")
 
 

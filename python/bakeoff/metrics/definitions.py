@@ -58,7 +58,7 @@ DEFINITIONS = (
         "loss",
         _BOTH,
         "",
-        "1 - bytes received / bytes sent, without the bytes still under way when the run ended.",
+        "1 - bytes received / bytes sent and duplicated, without the bytes still under way when the run ended.",
     ),
     Definition(
         "jain",
@@ -137,7 +137,7 @@ DEFINITIONS = (
         "",
         "Packets that entered, left, and were inside at the end.",
     ),
-    Definition("dropped, marked", ("hop",), "", "Packets dropped or marked, by reason."),
+    Definition("dropped, marked, duplicated", ("hop",), "", "Packets dropped, marked or duplicated, by reason."),
     Definition(
         "rtt_p50_ms, rtt_p95_ms, rtt_p99_ms",
         ("probe",),
