@@ -23,9 +23,7 @@ from bakeoff.experiment.base import (
 from bakeoff.experiment.units import Limit
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
 
-_RATE_FORMS = (
-    'write a rate such as "12Mbit/s", "unlimited", or a table with one of the keys poisson, trace, schedule, token_bucket'
-)
+_RATE_FORMS = 'write a rate such as "12Mbit/s", "unlimited", or a table with one of the keys poisson, trace, schedule, token_bucket'
 
 
 class PoissonRate(Model):
@@ -224,7 +222,9 @@ class Reorder(Model):
     )
     late: Time | None = Field(None, description="it takes so much longer, and is overtaken")
     behind: Packets | None = Field(None, description="it arrives behind so many later packets")
-    within: Time | None = Field(None, description="with behind: after so much more time at the latest; 100ms by default")
+    within: Time | None = Field(
+        None, description="with behind: after so much more time at the latest; 100ms by default"
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> Reorder:

@@ -94,7 +94,7 @@ class TotalSummary:
         queue_p95_ms: 95th percentile of the time in queues.
         loss: ratio of bytes lost, without those still under way at the end.
         jain: Jain's index of the rates while all flows were meant to send.
-        convergence_s: how long after the start of the last flow all are even for good; None if they never are.
+        convergence_s: how long after the start of the last flow all are even; None if they never are.
         spike_ms: how far round-trip times rose within 15 s of the start of the last flow.
         spike_s: for how long they were more than 10 ms up.
         utilisation: what the bottleneck carried, as a ratio of what it could have.
