@@ -84,7 +84,6 @@ def test_the_scenario_of_a_minimal_file(scenario: Scenario, minimal: str) -> Non
                 "receive_window_bytes": None,
                 "pacing": "auto",
                 "burst_packets": 1,
-                "ecn": "off",
                 "acks": "delayed",
                 "send_jitter_ns": 0,
             }

@@ -29,17 +29,19 @@ def test_goodput_is_of_the_bins_inside() -> None:
     ("second", "expected"),
     [
         ([10] * 20, 2.0),
-        # 2 s of it must be even: the last of four bins that are even together ends 4.5 s after the start.
-        ([1] * 5 + [10] * 15, 4.5),
-        # 125 % is even.
+        # 125 % is even, more is not.
         ([8] * 20, 2.0),
         ([7] * 20, None),
-        # Even for a while is not for good.
-        ([10] * 10 + [1] * 2 + [10] * 8, 8.0),
-        ([10] * 18 + [1] * 2, None),
+        # After 5 bins the rest is even; the 2 s that begin one bin earlier are not.
+        ([1] * 5 + [10] * 15, 4.5),
+        # Even for 2 s, but not on the whole of what follows.
+        ([10] * 4 + [5] * 16, None),
+        # A saw is even on the whole, from the first 2 s on.
+        ([5, 15] * 10, 2.0),
+        ([10] * 4 + [1] * 8 + [10] * 8, 8.0),
     ],
 )
-def test_convergence_is_for_good(second: list[int], expected: float | None) -> None:
+def test_convergence_lasts_on_the_whole(second: list[int], expected: float | None) -> None:
     start = [0] * 4
     table = series([20] * 4 + [10] * 20, start + second)
     assert convergence_s(table, [1, 2], Interval(4 * BIN, 24 * BIN), BIN) == expected

@@ -166,10 +166,10 @@ def test_a_probe_counts_what_was_answered() -> None:
     )
     answered, silent = probes.summarise(table, 2)
     assert answered == ProbeSummary(
-        probe=1, sent_packets=5, lost_packets=1, rtt_p50_ms=20, rtt_p95_ms=30, rtt_p99_ms=30
+        probe=1, sent_packets=5, lost_packets=1, rtt_p50_ms=20, rtt_p95_ms=30, rtt_p99_ms=30, rtt_max_ms=30
     )
     assert silent == ProbeSummary(
-        probe=2, sent_packets=0, lost_packets=0, rtt_p50_ms=None, rtt_p95_ms=None, rtt_p99_ms=None
+        probe=2, sent_packets=0, lost_packets=0, rtt_p50_ms=None, rtt_p95_ms=None, rtt_p99_ms=None, rtt_max_ms=None
     )
 
 

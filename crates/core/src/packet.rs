@@ -59,6 +59,8 @@ pub struct Packet<P> {
     pub is_retransmission: bool,
     /// ECN codepoint, as the last hop left it.
     pub ecn: Ecn,
+    /// Differentiated services codepoint, as the last hop left it: the first six bits of the DS field (RFC 2474).
+    pub dscp: u8,
     /// Size of the IP packet.
     pub size: Bytes,
     /// Counts the packets of this flow and direction from zero, retransmissions included; the answer to a probe has the
@@ -86,6 +88,7 @@ impl<P> Packet<P> {
             is_data_direction,
             is_retransmission: false,
             ecn: Ecn::NotEct,
+            dscp: 0,
             size,
             number,
             sent: now,
@@ -104,6 +107,7 @@ impl<P> Packet<P> {
             is_data_direction: self.is_data_direction,
             is_retransmission: self.is_retransmission,
             ecn: self.ecn,
+            dscp: self.dscp,
             size: self.size,
             number: self.number,
             sent: self.sent,

@@ -98,7 +98,7 @@ impl Topology {
             Probe { asker, answerer }
         };
         Ok(Self {
-            path: Path::of(scenario),
+            path: Path::of(scenario)?,
             flows: flows.collect::<Result<_, _>>()?,
             probes: (0..scenario.probes.len()).map(probe).collect(),
         })

@@ -189,6 +189,9 @@ impl World {
         for (size, reason) in self.drops.drain_marked() {
             self.recorder.is_marked(hop, size, reason);
         }
+        for copy in self.drops.drain_duplicated() {
+            self.recorder.is_duplicated(hop, copy);
+        }
     }
 
     /// Samples the inner state of senders and queues at the end of an interval.

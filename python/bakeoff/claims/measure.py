@@ -5,7 +5,7 @@
     factor  = "-" factor | number | value | call | "(" sum ")"
     call    = ("min" | "max" | "abs" | "default") "(" sum { "," sum } ")"
     value   = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
-    metric  = name | "pantheon" "." name | ("dropped" | "marked") "[" string "]"
+    metric  = name | "pantheon" "." name | ("dropped" | "marked" | "duplicated") "[" string "]"
 
 Metrics are those of `bakeoff list metrics`. A value that a run does not have makes the whole measure not
 exist for that run; so does a division by zero. `default(a, b)` is a, or b where a does not exist. Packets dropped or
@@ -38,7 +38,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
 }
 _DEFAULT = "default"
 _NUMBERED = re.compile(r"(flow|probe)([1-9][0-9]{0,8})", re.ASCII)
-_COUNTERS = ("dropped", "marked")
+_COUNTERS = ("dropped", "marked", "duplicated")
 
 
 @dataclass(frozen=True)

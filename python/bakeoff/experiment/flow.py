@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from bakeoff.experiment.base import Model, Packets, Size, Time, default
+from bakeoff.experiment.base import Dscp, Model, Packets, Size, Time, default
 from bakeoff.experiment.limits import MAX_FLOWS
 
 Parameter = bool | int | float | str
@@ -77,7 +77,15 @@ class Flow(Model):
         "delayed", description="when the receiver acknowledges; delayed: as Linux does, each: every packet at once"
     )
     burst: Packets = default(1, "1pkt", "packets that the pacer releases back to back")
-    ecn: Literal["off", "classic"] = Field("off", description="explicit congestion notification")
+    ecn: Literal["off", "classic", "accurate", "sce"] | None = Field(
+        None,
+        description="explicit congestion notification; classic: RFC 3168, accurate: counters of RFC 9768, "
+        "sce: classic, and acks tell of some congestion; default: what the scheme needs, else off",
+    )
+    ect: Literal["ect0", "ect1"] | None = Field(
+        None, description="codepoint of packets that may be marked; default: ect1 for prague, else ect0"
+    )
+    dscp: Dscp = Field(0, description="differentiated services codepoint of the packets with data; acks have none")
     send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")
 
 

@@ -19,12 +19,16 @@ from bakeoff.experiment.limits import (
     MIN_PROBE_BYTES,
 )
 from bakeoff.experiment.path import (
+    BurstLoss,
     ConstantTrace,
     Hop,
     LinkRate,
     PoissonRate,
     PoissonTrace,
+    Policer,
+    Reorder,
     ScheduledRate,
+    TokenBucketRate,
     TraceRate,
     TraceSource,
 )
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
     from bakeoff.experiment.probe import Probe
     from bakeoff.experiment.program import Program
     from bakeoff.experiment.schema import ExperimentFile
+
+
+_HELD_NS = 100_000_000
+"""A packet that is held back for others goes on after this time, if the file does not say otherwise."""
 
 
 @dataclass(frozen=True)
@@ -130,18 +138,42 @@ def _program(program: Program, folder: Path) -> dict[str, Any]:
 def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
     link = _link(hop.rate, f"{key}.rate", folder, scale.duration_ns)
     place = queues.Place(f"{key}.queue", link.rate_bps, scale.rtt_ns, scale.packet_bytes)
-    return {
+    resolved = {
         "link": link.scenario,
         "queue": queues.resolve(hop.queue, place, catalogue),
         "delay_ns": hop.delay,
-        "loss": hop.loss,
+        "loss": hop.loss.model_dump() if isinstance(hop.loss, BurstLoss) else hop.loss,
         "jitter_ns": hop.jitter,
     }
+    optional = {
+        "duplicate": hop.duplicate,
+        "reorder": None if hop.reorder is None else _reorder(hop.reorder),
+        "policer": None if hop.policer is None else _policer(hop.policer),
+        "mangle": [rule.model_dump() for rule in hop.mangle],
+    }
+    return resolved | {name: value for name, value in optional.items() if value}
+
+
+def _reorder(reorder: Reorder) -> dict[str, Any]:
+    change: dict[str, Any] = {"kind": "ahead", "gap": reorder.gap or 1}
+    if reorder.late is not None:
+        change = {"kind": "late", "late_ns": reorder.late}
+    elif reorder.behind is not None:
+        within_ns = _HELD_NS if reorder.within is None else reorder.within
+        change = {"kind": "behind", "packets": reorder.behind, "within_ns": within_ns}
+    return {"probability": reorder.probability, "change": change}
+
+
+def _policer(policer: Policer) -> dict[str, int]:
+    return {"rate_bps": policer.rate, "burst_bytes": policer.burst}
 
 
 def _link(rate: LinkRate, key: str, folder: Path, duration_ns: int) -> Link:
     if isinstance(rate, int):
         return Link({"kind": "constant", "rate_bps": rate}, rate)
+    if isinstance(rate, TokenBucketRate):
+        link = {"kind": "token-bucket", "rate_bps": rate.token_bucket, "burst_bytes": rate.burst}
+        return Link(link | ({} if rate.peak is None else {"peak_bps": rate.peak}), rate.token_bucket)
     if isinstance(rate, PoissonRate):
         return Link({"kind": "poisson", "rate_bps": rate.poisson}, rate.poisson)
     if isinstance(rate, ScheduledRate):
@@ -227,7 +259,8 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
     if flow.receive_window is not None and flow.receive_window < 2 * flow.mss:
         sentence = f"{flow.receive_window} bytes hold less than two segments; make it larger"
         raise KeyProblem(f"{key}.receive_window", sentence)
-    return {
+    dscp = {"dscp": flow.dscp} if flow.dscp else {}
+    return dscp | {
         "scheme": flow.scheme,
         "parameters": dict(flow.parameters),
         "traffic": _traffic(flow.traffic),
@@ -240,9 +273,9 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
         "receive_window_bytes": flow.receive_window,
         "pacing": flow.pacing,
         "burst_packets": flow.burst,
-        "ecn": flow.ecn,
         "acks": flow.acks,
         "send_jitter_ns": flow.send_jitter,
+        **{name: value for name, value in (("ecn", flow.ecn), ("ect", flow.ect)) if value is not None},
     }
 
 

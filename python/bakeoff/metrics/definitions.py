@@ -58,7 +58,7 @@ DEFINITIONS = (
         "loss",
         _BOTH,
         "",
-        "1 - bytes received / bytes sent, without the bytes still under way when the run ended.",
+        "1 - bytes received / bytes sent and duplicated, without the bytes still under way when the run ended.",
     ),
     Definition(
         "jain",
@@ -78,8 +78,9 @@ DEFINITIONS = (
         "convergence_s",
         ("total",),
         "s",
-        "Time from the start of the last flow until all are even for good: over 2 s the fastest received at most 1.25 "
-        "times the bytes of the slowest, then and in all 2 s that follow. It does not exist if they never are.",
+        "Time from the start of the last flow until all are even: to the end of the first 2 s in which the fastest "
+        "received at most 1.25 times the bytes of the slowest, as it did on the whole from then on. It does not exist "
+        "if they never are.",
     ),
     Definition(
         "srtt_p50_ms, srtt_p95_ms",
@@ -137,13 +138,13 @@ DEFINITIONS = (
         "",
         "Packets that entered, left, and were inside at the end.",
     ),
-    Definition("dropped, marked", ("hop",), "", "Packets dropped or marked, by reason."),
+    Definition("dropped, marked, duplicated", ("hop",), "", "Packets dropped, marked or duplicated, by reason."),
     Definition(
-        "rtt_p50_ms, rtt_p95_ms, rtt_p99_ms",
+        "rtt_p50_ms, rtt_p95_ms, rtt_p99_ms, rtt_max_ms",
         ("probe",),
         "ms",
         "Time from a request to its answer, of the requests that were answered by the end: median, 95th and 99th "
-        "percentile, nearest rank.",
+        "percentile, nearest rank, and the longest.",
     ),
     Definition(
         "lost_packets",

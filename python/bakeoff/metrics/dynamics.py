@@ -18,6 +18,8 @@ from bakeoff.metrics.quantities import NS_PER_S, mbps
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from bakeoff.recording import RunRecording
 
 _WINDOW_NS = 2 * NS_PER_S
@@ -105,10 +107,11 @@ def goodputs_mbps(series: pl.DataFrame, flows: Sequence[int], interval: Interval
 
 
 def convergence_s(series: pl.DataFrame, flows: Sequence[int], together: Interval, interval_ns: int) -> float | None:
-    """How long after the start of the last flow all flows are even for good, in seconds; None if they never are.
+    """How long after the start of the last flow the flows are even, in seconds; None if they never are.
 
-    Even means that over the last 2 s the fastest received at most 1.25 times the bytes of the slowest. The time counts
-    to the end of the first such stretch from which all later ones are even too.
+    Even means that the fastest received at most 1.25 times the bytes of the slowest: in a stretch of 2 s, and in all
+    that follows from its beginning on. The time counts to the end of the first such stretch. That all later stretches
+    be even would be too much to ask: those of flows whose windows are saws seldom are.
 
     Args:
         series: the table `series`.
@@ -120,19 +123,22 @@ def convergence_s(series: pl.DataFrame, flows: Sequence[int], together: Interval
     bins, width = together.stop_ns // interval_ns - first, max(1, _WINDOW_NS // interval_ns)
     if bins < width:
         return None
-    sums = []
+    stretches, rests = [], []
     for flow in flows:
         rows = series.filter(series["flow"] == flow)
         where = rows["t_ns"].to_numpy().astype(np.int64) // interval_ns - first
         inside = (where >= 0) & (where < bins)
         sizes = np.bincount(where[inside], rows["received_bytes"].to_numpy()[inside], minlength=bins)
-        sums.append(np.convolve(sizes, np.ones(width), "valid"))
-    even = np.max(sums, axis=0) <= _EVEN * np.min(sums, axis=0)
-    uneven = np.flatnonzero(~even)
-    settled = int(uneven[-1]) + 1 if uneven.size else 0
-    if settled == even.size:
+        stretches.append(np.convolve(sizes, np.ones(width), "valid"))
+        rests.append(np.cumsum(sizes[::-1], dtype=np.float64)[::-1][: bins - width + 1])
+    even = _are_even(stretches) & _are_even(rests)
+    if not even.any():
         return None
-    return float((first + settled + width) * interval_ns - together.start_ns) / NS_PER_S
+    return float((first + int(np.argmax(even)) + width) * interval_ns - together.start_ns) / NS_PER_S
+
+
+def _are_even(sizes: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
+    return np.asarray(np.max(sizes, axis=0) <= _EVEN * np.min(sizes, axis=0))
 
 
 def spike(round_trips: pl.DataFrame, last_start_ns: int, interval_ns: int) -> tuple[float | None, float | None]:

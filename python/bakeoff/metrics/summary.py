@@ -94,7 +94,7 @@ class TotalSummary:
         queue_p95_ms: 95th percentile of the time in queues.
         loss: ratio of bytes lost, without those still under way at the end.
         jain: Jain's index of the rates while all flows were meant to send.
-        convergence_s: how long after the start of the last flow all are even for good; None if they never are.
+        convergence_s: how long after the start of the last flow all are even; None if they never are.
         spike_ms: how far round-trip times rose within 15 s of the start of the last flow.
         spike_s: for how long they were more than 10 ms up.
         utilisation: what the bottleneck carried, as a ratio of what it could have.
@@ -131,6 +131,7 @@ class HopSummary:
         out_packets: packets that left.
         dropped: packets dropped, by reason.
         marked: packets marked, by reason.
+        duplicated: second copies that the wire made, by reason.
         inside_packets: packets inside at the end.
         queue_p50_ms: median time in its queue.
         queue_p95_ms: 95th percentile of it.
@@ -141,6 +142,7 @@ class HopSummary:
     out_packets: int
     dropped: dict[str, int]
     marked: dict[str, int]
+    duplicated: dict[str, int]
     inside_packets: int
     queue_p50_ms: float | None
     queue_p95_ms: float | None
@@ -329,6 +331,7 @@ def _hops(hops: pl.DataFrame, verdicts: pl.DataFrame) -> tuple[HopSummary, ...]:
             out_packets=row["out_packets"],
             dropped=reasons.get((row["hop"], "drop"), {}),
             marked=reasons.get((row["hop"], "mark"), {}),
+            duplicated=reasons.get((row["hop"], "duplicate"), {}),
             inside_packets=row["inside_packets"],
             queue_p50_ms=ms(row["queue_p50_ns"]),
             queue_p95_ms=ms(row["queue_p95_ns"]),

@@ -44,6 +44,38 @@ impl<P> Opportunities<P> {
         Self { counted: times.clone(), first: times.clone(), times, in_service: None }
     }
 
+    /// The next opportunity, if something waits for it.
+    pub fn next_service(&self, has_backlog: bool) -> Option<Instant> {
+        (has_backlog || self.in_service.is_some()).then(|| self.times.next())
+    }
+
+    /// Size of the packet that has left the queue but is not yet on the wire.
+    pub fn in_service(&self) -> Option<Bytes> {
+        self.in_service.as_ref().map(|(packet, _)| packet.size)
+    }
+
+    /// What all opportunities from `from` to `to` let pass, used or not.
+    pub fn capacity(&mut self, from: Instant, to: Instant) -> Bytes {
+        if from < self.counted.next() {
+            self.counted = self.first.clone();
+        }
+        let mut capacity = Bytes::ZERO;
+        while self.counted.next() < to {
+            if self.counted.next() >= from {
+                capacity += FULL_PACKET;
+            }
+            self.counted.advance();
+        }
+        capacity
+    }
+
+    /// The long-term mean rate.
+    pub fn mean_rate(&self) -> Rate {
+        self.times.mean_rate()
+    }
+}
+
+impl<P: Clone> Opportunities<P> {
     /// Sends what can be sent by `now`.
     pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         while self.times.next() <= now {
@@ -74,36 +106,6 @@ impl<P> Opportunities<P> {
             credit -= needed;
             wire.push(packet, at, drops);
         }
-    }
-
-    /// The next opportunity, if something waits for it.
-    pub fn next_service(&self, has_backlog: bool) -> Option<Instant> {
-        (has_backlog || self.in_service.is_some()).then(|| self.times.next())
-    }
-
-    /// Size of the packet that has left the queue but is not yet on the wire.
-    pub fn in_service(&self) -> Option<Bytes> {
-        self.in_service.as_ref().map(|(packet, _)| packet.size)
-    }
-
-    /// What all opportunities from `from` to `to` let pass, used or not.
-    pub fn capacity(&mut self, from: Instant, to: Instant) -> Bytes {
-        if from < self.counted.next() {
-            self.counted = self.first.clone();
-        }
-        let mut capacity = Bytes::ZERO;
-        while self.counted.next() < to {
-            if self.counted.next() >= from {
-                capacity += FULL_PACKET;
-            }
-            self.counted.advance();
-        }
-        capacity
-    }
-
-    /// The long-term mean rate.
-    pub fn mean_rate(&self) -> Rate {
-        self.times.mean_rate()
     }
 }
 

@@ -189,6 +189,10 @@ tables! {
         timeouts: Vec<u64>,
         /// Packets that a queue or a wire dropped.
         dropped_packets: Vec<u64>,
+        /// Second copies that wires made of packets.
+        duplicated_packets: Vec<u64>,
+        /// IP bytes of those copies.
+        duplicated_bytes: Vec<u64>,
         /// Packets still on the path at the end of the run.
         inside_packets: Vec<u64>,
         /// IP bytes still on the path at the end of the run.
@@ -215,7 +219,7 @@ tables! {
         completed_ns: Vec<i64>,
     }
 
-    /// One row per hop. Always: in = out + dropped + inside.
+    /// One row per hop. Always: in + duplicated = out + dropped + inside.
     "hops" Hops {
         /// Name of the hop: its direction and place on the path, or the flow whose extra delay it is.
         hop: Vec<String>,
@@ -229,8 +233,10 @@ tables! {
         out_bytes: Vec<u64>,
         /// Packets dropped.
         dropped_packets: Vec<u64>,
-        /// Packets marked.
+        /// Packets marked, and changed by a rule.
         marked_packets: Vec<u64>,
+        /// Second copies that the wire made of packets.
+        duplicated_packets: Vec<u64>,
         /// Packets inside at the end of the run.
         inside_packets: Vec<u64>,
         /// IP bytes inside at the end of the run.
@@ -247,7 +253,7 @@ tables! {
     "verdicts" Verdicts {
         /// Name of the hop.
         hop: Vec<String>,
-        /// Drop or mark.
+        /// Drop, mark or duplicate.
         verdict: Category,
         /// Why.
         reason: Category,

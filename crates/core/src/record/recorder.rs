@@ -8,7 +8,7 @@ use super::probe_record::ProbeRecords;
 use super::{Flows, HopSeries, Hops, Packets, Series, Table, Telemetry, Verdicts};
 use crate::hop::Count;
 use crate::packet::Packet;
-use crate::queue::Reason;
+use crate::queue::{Duplicate, Reason};
 use crate::scenario::{Level, RecordConfig};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -59,6 +59,7 @@ struct HopRecord {
     sojourn: Histogram,
     dropped: BTreeMap<Reason, Count>,
     marked: BTreeMap<Reason, Count>,
+    duplicated: Count,
 }
 
 impl HopRecord {
@@ -134,6 +135,13 @@ impl Recorder {
         self.hops[hop].marked.entry(reason).or_default().add(size);
     }
 
+    /// A hop makes two packets of one.
+    pub fn is_duplicated(&mut self, hop: usize, copy: Duplicate) {
+        self.hops[hop].duplicated.add(copy.size);
+        let Some(flow) = self.flows.get_mut(copy.flow.0 as usize) else { return self.probes.inside += 1 };
+        if copy.is_data_direction { flow.duplicated.add(copy.size) } else { flow.acks_duplicated += 1 }
+    }
+
     /// An interval ends at `now` for a hop.
     pub fn sample_hop(&mut self, name: &str, sample: HopSample, now: Instant) {
         self.hop_series.t_ns.push(now.as_nanos());
@@ -165,9 +173,13 @@ impl Recorder {
                 packets: hop.delivered.packets + hop.inside.packets + lost.packets,
                 bytes: hop.delivered.bytes + hop.inside.bytes + lost.bytes,
             };
-            if hop.accepted != sum {
-                let HopAccount { name, accepted, .. } = hop;
-                return Err(format!("hop {name}: in {accepted:?} but out, dropped and inside make {sum:?}"));
+            let come = Count {
+                packets: hop.accepted.packets + record.duplicated.packets,
+                bytes: hop.accepted.bytes + record.duplicated.bytes,
+            };
+            if come != sum {
+                let name = &hop.name;
+                return Err(format!("hop {name}: in and duplicated {come:?} but out, dropped and inside make {sum:?}"));
             }
             inside += hop.inside.packets;
         }
@@ -210,6 +222,7 @@ impl Recorder {
             table.out_packets.push(hop.delivered.packets);
             table.out_bytes.push(hop.delivered.bytes);
             table.dropped_packets.push(record.dropped().packets);
+            table.duplicated_packets.push(record.duplicated.packets);
             table.marked_packets.push(record.marked.values().map(|count| count.packets).sum());
             table.inside_packets.push(hop.inside.packets);
             table.inside_bytes.push(hop.inside.bytes);
@@ -218,7 +231,9 @@ impl Recorder {
             table.capacity_bytes.push(bytes_or_none(hop.capacity));
             let drops = record.dropped.iter().map(|(reason, count)| ("drop", reason, count));
             let marks = record.marked.iter().map(|(reason, count)| ("mark", reason, count));
-            for (verdict, reason, count) in drops.chain(marks) {
+            let copies =
+                (record.duplicated.packets > 0).then_some(("duplicate", &Reason::Duplicate, &record.duplicated));
+            for (verdict, reason, count) in drops.chain(marks).chain(copies) {
                 verdicts.hop.push(hop.name.clone());
                 verdicts.verdict.push(verdict);
                 verdicts.reason.push(reason.name());
@@ -275,6 +290,8 @@ fn write_flow(table: &mut Flows, number: u32, record: &FlowRecord, account: &Flo
     table.retransmits.push(account.retransmissions);
     table.timeouts.push(account.timeouts);
     table.dropped_packets.push(record.dropped.packets);
+    table.duplicated_packets.push(record.duplicated.packets);
+    table.duplicated_bytes.push(record.duplicated.bytes);
     table.inside_packets.push(inside.packets);
     table.inside_bytes.push(inside.bytes);
     table.ce_marks.push(record.ce_marks);

@@ -64,7 +64,7 @@ pub fn run(folder: &Path, identity: Identity) -> Result<(), RunError> {
         let place = Place::create(folder, identity)?;
         children.push(start(|| programs::run(&job.programs, &job.scenario, &hosts, clock, &place))?);
     }
-    let engine = Engine::new(&job.scenario, Journal::create(folder)?);
+    let engine = Engine::new(&job.scenario, Journal::create(folder)?)?;
     let ownership = Ownership::new(&job.scenario, &hosts.pairs);
     // A machine that grants neither is only late, and the report says how late.
     let refusal = |done: std::io::Result<()>| done.err().map(|error| error.to_string());

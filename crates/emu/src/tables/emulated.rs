@@ -61,7 +61,9 @@ fn read_hops(scenario: &Scenario, folder: &Path) -> Result<Vec<Passed>, LogError
     let configs = scenario.forward.iter().chain(&scenario.reverse).map(Some).chain(std::iter::repeat(None));
     let hops = report.hops.into_iter().zip(configs).map(|(hop, config)| {
         let link = config.filter(|config| config.link != LinkConfig::Unlimited);
-        let mut link = link.map(|config| Link::new(&config.link, scenario.seed, &format!("{}.link", hop.name)));
+        let largest = scenario.largest_packet();
+        let mut link =
+            link.map(|config| Link::new(&config.link, largest, scenario.seed, &format!("{}.link", hop.name)));
         let account = HopAccount {
             accepted: count(hop.accepted),
             delivered: count(hop.delivered),

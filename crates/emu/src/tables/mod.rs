@@ -308,7 +308,7 @@ impl<'a> Run<'a> {
                     Way::Forward => &scenario.forward[index],
                     Way::Reverse => &scenario.reverse[index],
                 });
-                config.map(|config| Link::<()>::new(&config.link, scenario.seed, &hop.name))
+                config.map(|config| Link::<()>::new(&config.link, scenario.largest_packet(), scenario.seed, &hop.name))
             })
             .collect();
         for (account, link) in self.hops.iter_mut().zip(&mut links) {

@@ -1,6 +1,7 @@
 //! The receiving end of a stream.
 
 use super::ack_policy::{AckPolicy, Arrival};
+use super::ecn::{Echo, News};
 use super::range_set::RangeSet;
 use super::receive_window::ReceiveWindow;
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
@@ -48,9 +49,7 @@ pub struct Receiver {
     last_acked: u64,
     /// An ack that tells of less than has arrived by now.
     early: Option<AckSegment>,
-    is_echoing_mark: bool,
-    /// Some data was ECN-capable (`TCP_ECN_SEEN`).
-    has_seen_ecn: bool,
+    echo: Echo,
     /// A SYN-ACK is to be sent, or was sent at this time.
     answer_syn: bool,
     answered_syn: Option<Instant>,
@@ -81,8 +80,7 @@ impl Receiver {
             one_way_delay: Duration::ZERO,
             last_acked: 0,
             early: None,
-            is_echoing_mark: false,
-            has_seen_ecn: false,
+            echo: Echo::new(config.ecn),
             answer_syn: false,
             answered_syn: None,
             next_packet: 0,
@@ -99,6 +97,9 @@ impl Receiver {
 
     fn on_data(&mut self, sequence: u64, length: Bytes, packet: &Packet<Segment>, now: Instant) {
         self.measure_round_trip(now);
+        if self.policy.is_delaying() && self.echo.is_turning(packet.ecn) {
+            self.send_early();
+        }
         // RFC 7323, section 4.3: echo the oldest segment that the next ack covers.
         if sequence <= self.last_acked {
             self.timestamp_echo = packet.sent;
@@ -108,8 +109,8 @@ impl Receiver {
         let waiting = self.waiting;
         let held_back = self.policy.holds_back().then(|| self.ack());
         let mut arrival = self.place(sequence, length);
-        let is_read = self.config.ecn == EcnMode::Classic && arrival != Arrival::Duplicate;
-        let is_alarm = is_read && self.read_codepoint(packet.ecn);
+        let news = self.echo.read(packet.ecn, length, arrival == Arrival::Duplicate);
+        let quick = if let News::Quick(count) = news { count } else { 0 };
         let is_wider = match arrival {
             Arrival::Duplicate => false,
             Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
@@ -129,24 +130,18 @@ impl Receiver {
                 self.early = Some(ack);
                 self.policy.on_ack_sent();
             }
-            None => self.policy.on_arrival(arrival, is_wider, is_alarm, now),
+            None => self.policy.on_arrival(arrival, is_wider, quick, now),
+        }
+        if news == News::Now {
+            self.policy.acknowledge_now();
         }
     }
 
-    /// Starts the echo of a mark; true if the sender should soon hear from us (`tcp_data_ecn_check`).
-    fn read_codepoint(&mut self, ecn: Ecn) -> bool {
-        match ecn {
-            // After packets that were ECN-capable this is probably a retransmission.
-            Ecn::NotEct => self.has_seen_ecn,
-            Ecn::Ce => {
-                self.has_seen_ecn = true;
-                !std::mem::replace(&mut self.is_echoing_mark, true)
-            }
-            Ecn::Ect0 | Ecn::Ect1 => {
-                self.has_seen_ecn = true;
-                false
-            }
-        }
+    /// The ack that waits leaves as if what has just arrived had not.
+    fn send_early(&mut self) {
+        self.early = Some(self.ack());
+        self.last_acked = self.next;
+        self.policy.on_ack_sent();
     }
 
     /// Puts a segment where it belongs.
@@ -215,7 +210,7 @@ impl Receiver {
     fn ack(&mut self) -> AckSegment {
         let mut ack = AckSegment::new(self.next, self.timestamp_echo, self.one_way_delay);
         ack.duplicate = self.duplicate.take();
-        ack.is_ecn_echo = self.is_echoing_mark && self.config.ecn == EcnMode::Classic;
+        self.echo.write(&mut ack);
         if !self.out_of_order.is_empty() {
             let mut reported = [Range::default(); RECENT];
             for (slot, sequence) in self.recent.into_iter().flatten().enumerate() {
@@ -243,7 +238,7 @@ impl Endpoint<Segment> for Receiver {
             Segment::Data { sequence, length, is_window_reduced } => {
                 if is_window_reduced {
                     // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
-                    self.is_echoing_mark = false;
+                    self.echo.on_window_reduced();
                     self.policy.acknowledge_now();
                 }
                 self.on_data(sequence, length, &packet, now);
@@ -266,8 +261,12 @@ impl Endpoint<Segment> for Receiver {
             }
             None => return None,
         };
-        self.last_acked = self.next;
-        Some(self.packet(now, ack.size(self.config.header), Segment::Ack(ack)))
+        self.last_acked = ack.cumulative;
+        self.echo.on_ack_sent();
+        let is_accurate = self.config.ecn == EcnMode::Accurate;
+        let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
+        // With accurate ECN acks may be marked too (RFC 9768, section 3.3.2; Linux `tcp_ecn_send`).
+        Some(if is_accurate { Packet { ecn: self.config.ect.into(), ..packet } } else { packet })
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -278,6 +277,7 @@ impl Endpoint<Segment> for Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
 
     /// A receiver whose window grows no more, so that acks can be held back.
     fn receiver() -> Receiver {

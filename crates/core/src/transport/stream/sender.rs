@@ -1,5 +1,6 @@
 //! The sending end of a stream.
 
+use super::ecn::Marked;
 use super::pacer::{Pacer, internal_rate};
 use super::rack::Rack;
 use super::range_set::RangeSet;
@@ -14,7 +15,7 @@ use super::{EcnMode, Pacing, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::random::RandomStream;
-use crate::scheme::{Scheme, Sent};
+use crate::scheme::{PacingRatios, Scheme, Sent};
 use crate::traffic::Source;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -76,6 +77,8 @@ pub struct Sender {
     source: Source,
     random: RandomStream,
     pacer: Pacer,
+    /// Pacing of a scheme that has no rate of its own.
+    ratios: Option<PacingRatios>,
     next_packet: u64,
     last_sent: Instant,
     pub(super) usage: Usage,
@@ -91,6 +94,8 @@ pub struct Sender {
     pub(super) forced: Option<Forced>,
     /// The next new segment tells the receiver that the window was reduced.
     pub(super) must_announce_reduction: bool,
+    /// What is known of marks.
+    pub(super) marked: Marked,
     /// Scheme states of the segments that the current ack reports.
     pub(super) newly_delivered: Vec<u64>,
     pub(super) new_ranges: Vec<Range>,
@@ -108,6 +113,7 @@ impl Sender {
         start: Instant,
         random: RandomStream,
     ) -> Self {
+        let internal = (config.pacing == Pacing::Internal).then_some(PacingRatios::LINUX);
         Self {
             flow,
             config,
@@ -115,6 +121,7 @@ impl Sender {
             source,
             random,
             pacer: Pacer::new(config.burst_packets),
+            ratios: scheme.pacing_ratios().or(internal),
             next_packet: 0,
             last_sent: start,
             usage: Usage::default(),
@@ -128,6 +135,7 @@ impl Sender {
             timer: None,
             forced: None,
             must_announce_reduction: false,
+            marked: Marked::default(),
             newly_delivered: Vec::new(),
             new_ranges: Vec::new(),
             stats: SenderStats::default(),
@@ -154,12 +162,12 @@ impl Sender {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        let internal = || {
+        let internal = |ratios| {
             let in_flight = self.scoreboard.in_flight();
             let packet = self.config.packet_size();
-            internal_rate(self.scheme.cwnd(), in_flight, self.scheme.ssthresh(), self.rtt.srtt(), packet)
+            internal_rate(ratios, self.scheme.cwnd(), in_flight, self.scheme.ssthresh(), self.rtt.srtt(), packet)
         };
-        self.scheme.pacing_rate().or_else(|| (self.config.pacing == Pacing::Internal).then(internal).flatten())
+        self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal))
     }
 
     fn packet(
@@ -283,9 +291,10 @@ impl Sender {
             self.rearm_retransmission_timer(now);
         }
         self.schedule_loss_probe(now, false);
-        let is_window_reduced =
-            self.config.ecn == EcnMode::Classic && std::mem::take(&mut self.must_announce_reduction);
-        let ecn = if self.config.ecn == EcnMode::Classic { Ecn::Ect0 } else { Ecn::NotEct };
+        // With accurate ECN the bit belongs to a counter (`tcp_ecn_queue_cwr`).
+        let is_window_reduced = matches!(self.config.ecn, EcnMode::Classic | EcnMode::Sce)
+            && std::mem::take(&mut self.must_announce_reduction);
+        let ecn = if self.config.ecn == EcnMode::Off { Ecn::NotEct } else { self.config.ect.into() };
         self.after_sending(now, length);
         Some(self.packet(
             now,
@@ -314,9 +323,10 @@ impl Sender {
             self.rearm_retransmission_timer(now);
         }
         self.after_sending(now, length);
-        // Retransmissions are never ECN-capable (RFC 3168, section 6.1.5).
+        // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5), but with accurate ECN (`tcp_ecn_send`).
+        let ecn = if self.config.ecn == EcnMode::Accurate { self.config.ect.into() } else { Ecn::NotEct };
         let segment = Segment::Data { sequence, length, is_window_reduced: false };
-        Some(self.packet(now, length + self.config.header, Ecn::NotEct, true, segment))
+        Some(self.packet(now, length + self.config.header, ecn, true, segment))
     }
 
     fn after_sending(&mut self, now: Instant, length: Bytes) {
