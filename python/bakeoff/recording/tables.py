@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SENTINEL = -1
-# Counts are never negative, so only times and capacities can be absent.
+# Counts are never negative, so only times, capacities and what headers say can be absent.
 _NULLABLE_SUFFIX = "_ns"
-_NULLABLE = frozenset({"capacity_bytes"})
+_NULLABLE = frozenset(
+    {"capacity_bytes", "flags", "payload_bytes", "sequence_bytes", "acknowledged_bytes"}
+    | {f"sack_{number}_{edge}_bytes" for number in (1, 2, 3) for edge in ("start", "end")}
+)
 
 
 def for_keeping(table: pl.DataFrame) -> pl.DataFrame:

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::Wire;
 use super::opportunities::Opportunities;
+use crate::packet::Packet;
 use crate::queue::{Drops, Queue};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -134,6 +135,16 @@ impl<P> Link<P> {
     }
 }
 
+/// The packet that leaves a queue at `now` to be sent.
+pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    let known = drops.len();
+    let taken = queue.dequeue(now, drops);
+    drops.leave_queue(known, now);
+    let mut packet = taken?;
+    packet.leave_queue(now);
+    Some(packet)
+}
+
 /// A link whose rate is constant between the steps of a schedule.
 #[derive(Debug)]
 pub struct Fluid {
@@ -153,8 +164,7 @@ impl Fluid {
     fn serve<P>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         while self.free_at <= now && queue.packets() > 0 {
             let start = self.free_at;
-            let Some(mut packet) = queue.dequeue(start, drops) else { break };
-            packet.leave_queue(start);
+            let Some(packet) = take(queue, start, drops) else { break };
             self.free_at = self.finish(start, packet.size);
             wire.push(packet, self.free_at, drops);
         }

@@ -87,13 +87,15 @@ impl<P: Send + 'static> Hop<P> {
     /// Takes a packet that arrives at `now`.
     pub fn accept(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
         self.accepted.add(packet.size);
-        packet.enqueued = now;
+        packet.enter_hop(now);
         if matches!(self.link, Link::Unlimited) {
             self.wire.push(packet, now, drops);
             return;
         }
         self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        let known = drops.len();
         self.queue.enqueue(packet, now, drops);
+        drops.leave_queue(known, now);
         self.link.start_if_idle(now, &mut *self.queue, &mut self.wire, drops);
     }
 

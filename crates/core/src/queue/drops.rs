@@ -1,7 +1,7 @@
 //! Where queues and wires leave what they drop and mark, each with the reason.
 
 use crate::packet::{Ecn, Packet};
-use crate::units::Bytes;
+use crate::units::{Bytes, Instant};
 
 /// Why a packet was dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +67,7 @@ impl<P> Drops<P> {
             Ecn::Ce => {}
             Ecn::Ect0 | Ecn::Ect1 => {
                 packet.ecn = Ecn::Ce;
+                packet.marked = Some(reason);
                 self.marked.push((packet.size, reason));
             }
         }
@@ -77,7 +78,20 @@ impl<P> Drops<P> {
     pub fn mark_sce(&mut self, packet: &mut Packet<P>) {
         if packet.ecn == Ecn::Ect0 {
             packet.ecn = Ecn::Ect1;
+            packet.marked = Some(Reason::Sce);
             self.marked.push((packet.size, Reason::Sce));
+        }
+    }
+
+    /// Packets dropped since it was last drained.
+    pub fn len(&self) -> usize {
+        self.dropped.len()
+    }
+
+    /// Every packet behind the first `known` left its queue at `now`, to be dropped.
+    pub fn leave_queue(&mut self, known: usize, now: Instant) {
+        for (packet, _) in &mut self.dropped[known..] {
+            packet.leave_queue(now);
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bakeoff_core::hop::{Count, Link, LinkConfig};
 use bakeoff_core::packet::{Ecn, Packet};
+use bakeoff_core::path::Path as Ways;
 use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
 use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::traffic::TrafficConfig;
@@ -83,6 +84,7 @@ struct Travelling {
     number: u64,
     queued_for: Duration,
     ecn: Ecn,
+    hops_passed: u8,
     is_retransmission: bool,
     load: Option<Load>,
     /// The position up to which it acknowledges.
@@ -101,6 +103,7 @@ struct Flow {
 struct Replay<'a> {
     scenario: &'a Scenario,
     recorder: Recorder,
+    ways: Ways<()>,
     hops: Vec<Passed>,
     flows: Vec<Flow>,
     /// Packets sent, per flow or probe: acks and data.
@@ -125,6 +128,7 @@ impl<'a> Replay<'a> {
             scenario,
             next_interval: Instant::ZERO + recorder.interval(),
             recorder,
+            ways: Ways::of(scenario),
             hops,
             flows: scenario.flows.iter().map(flow).collect(),
             packets: vec![[const { Vec::new() }; 2]; flows + probes],
@@ -136,20 +140,25 @@ impl<'a> Replay<'a> {
         self.end_intervals_before(time);
         match event {
             Event::Sent { packet, ecn, size } => self.sent(time, packet, ecn, size, &headers.next()?),
-            Event::LeftHop { packet, hop, sojourn, ecn, is_last } => {
+            Event::LeftHop { packet, hop, sojourn, ecn, marked, is_last } => {
                 let travelling = self.packet_mut(packet)?;
                 travelling.queued_for += sojourn;
                 travelling.ecn = ecn;
-                let as_recorded = recorded(packet, *travelling, sojourn);
-                self.recorder.leaves_hop(usize::from(hop), &as_recorded);
+                let mut as_recorded = recorded(packet, *travelling, sojourn);
+                as_recorded.marked = marked;
+                self.recorder.leaves_hop(usize::from(hop), &as_recorded, time);
                 if is_last {
                     self.recorder.is_received(&as_recorded, time);
                     self.arrived(packet, time);
+                } else {
+                    self.enters_hop(packet, time);
                 }
                 Some(())
             }
             Event::Dropped { packet, hop, reason, sojourn } => {
-                let travelling = *self.packet_mut(packet)?;
+                let travelling = self.packet_mut(packet)?;
+                travelling.queued_for += sojourn;
+                let travelling = *travelling;
                 self.recorder.is_dropped(usize::from(hop), &recorded(packet, travelling, sojourn), reason);
                 Some(())
             }
@@ -179,26 +188,44 @@ impl<'a> Replay<'a> {
             number: u64::from(packet.number),
             queued_for: Duration::ZERO,
             ecn,
+            hops_passed: 0,
             is_retransmission: false,
             load: None,
             acknowledges: 0,
         };
+        let mut said = None;
         match self.flows.get_mut(packet.flow.0 as usize) {
             None => travelling.number = request_of(header),
             Some(flow) if packet.is_data_direction => {
                 (travelling.load, travelling.is_retransmission) = flow.application.sent(header);
                 flow.retransmissions += u64::from(travelling.is_retransmission);
+                said = flow.application.header(header, true);
             }
             Some(flow) => {
+                said = flow.application.header(header, false);
                 if flow.transfer.is_some() {
                     travelling.acknowledges = flow.application.acknowledged(header);
                 }
             }
         }
-        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO));
+        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO), || said);
         let sent = &mut self.packets.get_mut(packet.flow.0 as usize)?[usize::from(packet.is_data_direction)];
         sent.push(travelling);
-        (sent.len() == packet.number as usize + 1).then_some(())
+        let is_next = sent.len() == packet.number as usize + 1;
+        self.enters_hop(packet, time);
+        is_next.then_some(())
+    }
+
+    /// A packet comes to the next hop of its way.
+    fn enters_hop(&mut self, packet: PacketId, time: Instant) {
+        let Some(travelling) = self.packet_mut(packet).copied() else { return };
+        let mut as_recorded = recorded(packet, travelling, Duration::ZERO);
+        as_recorded.hops_passed = travelling.hops_passed;
+        let Some(hop) = self.ways.next_hop(&mut as_recorded) else { return };
+        self.recorder.enters_hop(hop, &as_recorded, time);
+        if let Some(travelling) = self.packet_mut(packet) {
+            travelling.hops_passed = as_recorded.hops_passed;
+        }
     }
 
     /// A packet is at its host.

@@ -11,6 +11,7 @@
 mod ack_policy;
 mod acking;
 mod pacer;
+mod positions;
 mod rack;
 mod range_set;
 mod rate_sampler;
@@ -24,6 +25,7 @@ mod sender;
 mod timer;
 mod wheel;
 
+pub use positions::Positions;
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};
