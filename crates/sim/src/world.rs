@@ -62,9 +62,13 @@ impl World {
     /// Runs to the end.
     pub(crate) fn run(&mut self) {
         while let Some((time, number)) = self.agenda.next() {
-            // The sampler still takes the interval that ends with the run.
-            if time > self.end || (time == self.end && self.numbering.participant(number) != Participant::Sampler) {
+            if time > self.end {
                 break;
+            }
+            // The sampler still takes the interval that ends with the run, whoever else would be due then.
+            if time == self.end && self.numbering.participant(number) != Participant::Sampler {
+                self.agenda.set(number, None);
+                continue;
             }
             self.now = time;
             let next = match self.numbering.participant(number) {

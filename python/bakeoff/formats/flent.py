@@ -111,7 +111,7 @@ def encode(recording: RunRecording, experiment: str) -> bytes:
     if not recording.has("series"):
         raise UserError(
             f'{recording.id}: recorded at level "{recording.level}", and Flent draws what happens over time; run it '
-            'again with --set record.level=series'
+            "again with --set record.level=series"
         )
     clock = _clock(recording)
     directions = [flow["direction"] for flow in recording.scenario["flows"]]

@@ -84,3 +84,24 @@ def decode(path: Path, entry: TableEntry, columns: Sequence[str] | None = None) 
     except PolarsError as error:
         problem = f"is not a readable Parquet file ({error})"
     raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run.")
+
+
+def scan(path: Path, entry: TableEntry) -> pl.LazyFrame:
+    """A table to be read in parts, after a check that it is what was written.
+
+    Args:
+        path: the Parquet file.
+        entry: its entry in the manifest.
+
+    Raises:
+        UserError: the file is missing, cut short or altered.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest == entry.sha256:
+            return pl.scan_parquet(path)
+        problem = "was cut short or altered after it was written"
+    except OSError as error:
+        problem = f"cannot be read ({reason(error)})"
+    raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run.")
