@@ -79,7 +79,7 @@ def test_its_table_is_ours(exported: Path, office: ResultFolder) -> None:
     first = start_ns // 100_000_000
     ours = series.filter((pl.col("flow") == 2) & (pl.col("t_ns") >= first * 100_000_000))["goodput_bytes"] * 8e-5 * 1
     theirs = [float(row["TCP upload::2"]) for row in rows if row["TCP upload::2"]]
-    assert theirs == pytest.approx([value for value in ours.to_list()])
+    assert theirs == pytest.approx(list(ours.to_list()))
     both = [row for row in rows if row["TCP upload::1"] and row["TCP upload::2"]]
     shares = [float(both[-1]["TCP upload::1"]), float(both[-1]["TCP upload::2"])]
     assert float(both[-1]["TCP upload fairness"]) == pytest.approx(jain(shares))

@@ -124,7 +124,7 @@ def test_it_is_written_in_parts(office: ResultFolder, tmp_path: Path, monkeypatc
     recording = office.recordings()[0]
     (whole,) = pcapng.write(recording, "office", tmp_path / "a")
     monkeypatch.setattr(pcapng, "_BATCH_ROWS", 1000)
-    assert len(list(pcapng._in_order(recording, "forward.0"))) > 10
+    assert len(list(pcapng._in_order(recording, "forward.0"))) >= 8
     (parts,) = pcapng.write(recording, "office", tmp_path / "b")
     assert parts.read_bytes() == whole.read_bytes()
 

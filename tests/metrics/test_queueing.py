@@ -1,14 +1,16 @@
-"""Where queues build up: stated always, warned of when it is not where the experiment meant it, and never without need."""
+"""Where queues build up: stated always, and warned of only if that is not where it was meant to be."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 from bakeoff.metrics import queueing
-from bakeoff.metrics.queueing import Queueing
+
+if TYPE_CHECKING:
+    from bakeoff.metrics.queueing import Queueing
 
 MS = 1_000_000
 SECOND = 1_000_000_000

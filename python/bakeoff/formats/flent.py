@@ -1,13 +1,14 @@
 """Data files of Flent: one a run, which Flent draws with the plots that its users know.
 
-What it is: gzipped JSON of version 4. Every flow is a TCP stream with its goodput in each interval and, in the same samples,
-its smoothed round trip, window and pacing rate; every probe is a ping. The test that a file claims to be decides which
-plots there are: `tcp_1up` or `tcp_nup` for flows of the forward direction, `tcp_1down` or `tcp_ndown` for the other,
-`rrul_be_nflows` for both. The names of the experiment and of the run stand in the title.
+What it is: gzipped JSON of version 4. Every flow is a TCP stream with its goodput in each interval and, in the
+same samples, its smoothed round trip, window and pacing rate; every probe is a ping. The test that a file claims
+to be decides which plots there are: `tcp_1up` or `tcp_nup` for flows of the forward direction, `tcp_1down` or
+`tcp_ndown` for the other, `rrul_be_nflows` for both. The names of the experiment and of the run stand in the
+title.
 
 Source: Flent 2.3.0, doc/data-format.rst, flent/resultset.py and flent/tests.
-Deviations: Flent waits 5 s before the flows and after them, and cuts that much off its CDF and box plots. Files have these
-margins around the whole run, without samples, so that nothing of a run is cut off.
+Deviations: Flent waits 5 s before the flows and after them, and cuts that much off its CDF and box plots. Files
+have these margins around the whole run, without samples, so that nothing of a run is cut off.
 How it is validated: Flent itself reads the files in the tests, and its statistics equal ours.
 """
 

@@ -1,17 +1,17 @@
 """Captures: every packet at a hop, as Wireshark opens it, with what the queue did to it as a comment.
 
-What it is: one file a hop that has a rate. Its first interface sees what arrives at the hop's queue, with the verdict of the
-queue and the time in it as a comment; the second one sees what arrives over the other direction at the hosts on this side,
-acks for the most part. So every packet is there once, and what Wireshark concludes of retransmissions and round trips is
-what a capture on this side of the hop would tell.
+What it is: one file a hop that has a rate. Its first interface sees what arrives at the hop's queue, with the
+verdict of the queue and the time in it as a comment; the second one sees what arrives over the other direction at
+the hosts on this side, acks for the most part. So every packet is there once, and what Wireshark concludes of
+retransmissions and round trips is what a capture on this side of the hop would tell.
 
 Source: draft-ietf-opsawg-pcapng (section header, interface description and enhanced packet blocks).
-Deviations: a recording holds no bytes of packets. Their headers are made up from what it holds (`packets.py`): addresses and
-ports, the initial sequence numbers (0), windows (never full), the time stamps of data (the echo is the latest stamp in the
-capture). Where the kernel sent, SACK blocks are not recorded. Payload is zeros, of which the file keeps none, as a capture
-with a snap length does.
-How it is validated: tshark reads the files in the tests: counts, sizes, checksums, ECN fields, comments, and its analysis of
-TCP.
+Deviations: a recording holds no bytes of packets. Their headers are made up from what it holds (`packets.py`):
+addresses and ports, the initial sequence numbers (0), windows (never full), the time stamps of data (the echo is
+the latest stamp in the capture). Where the kernel sent, SACK blocks are not recorded. Payload is zeros, of which
+the file keeps none, as a capture with a snap length does.
+How it is validated: tshark reads the files in the tests: counts, sizes, checksums, ECN fields, comments, and its
+analysis of TCP.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Encoder:
         from_left = (self._config(flow)["direction"] == "forward") == of_sender
         return (left, right) if from_left else (right, left)
 
-    def packet(  # noqa: PLR0913 - the columns of a row
+    def packet(  # noqa: PLR0913, PLR0917 - the columns of a row
         self,
         time: int,
         interface: int,

@@ -1,9 +1,9 @@
 """What congestion did to each flow, packet by packet: marks and their echoes, round trips, retransmissions, gaps.
 
-Source: the statistics of scetrace (heistp/scetrace at 12a8e57), which reads captures; ours are of what the two ends sent and
-got, so that no packet between is missed.
-Deviations: round trips are those of data sent once, from the sending to the arrival of the first ack that covers it. Late
-segments by time stamp and lost bytes are left out: a recording says what was lost.
+Source: the statistics of scetrace (heistp/scetrace at 12a8e57), which reads captures; ours are of what the two
+ends sent and got, so that no packet between is missed.
+Deviations: round trips are those of data sent once, from the sending to the arrival of the first ack that covers
+it. Late segments by time stamp and lost bytes are left out: a recording says what was lost.
 """
 
 from __future__ import annotations
