@@ -41,6 +41,15 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     """A Cubic flow that is marked, a BBR flow that loses packets, and a ping, packet by packet; not to be changed."""
     folder: Path = tmp_path_factory.mktemp("office")
     (folder / "office.toml").write_text(EXPERIMENT, encoding="utf-8")
-    command = [sys.executable, "-m", "bakeoff", "run", folder / "office.toml", "--out", folder / "results", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "bakeoff",
+        "run",
+        str(folder / "office.toml"),
+        "--out",
+        str(folder / "results"),
+        "--quiet",
+    ]
     subprocess.run(command, check=True, capture_output=True, timeout=250)
     return ResultFolder.open(folder / "results")

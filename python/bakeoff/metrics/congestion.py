@@ -208,7 +208,8 @@ def _round_trips(sent: pl.DataFrame, acks: pl.DataFrame) -> NDArray[np.float64]:
     covering = np.searchsorted(highest, ends)
     is_covered = covering < highest.size
     arrived = acks["out_ns"].to_numpy()[covering[is_covered]]
-    return (arrived - once["sent_ns"].to_numpy()[is_covered]) / NS_PER_MS
+    times: NDArray[np.float64] = (arrived - once["sent_ns"].to_numpy()[is_covered]) / NS_PER_MS
+    return times
 
 
 def _runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
