@@ -141,6 +141,7 @@ def test_the_contract(india: ResultFolder) -> None:
         "total",
         "hops",
         "probes",
+        "queueing",
     }
     assert run["probes"] == []
     assert set(run["flows"][0]) >= {
@@ -176,7 +177,20 @@ def test_a_probe_counts_what_was_answered() -> None:
 def test_every_number_is_defined() -> None:
     defined = {name for entry in DEFINITIONS for name in entry.name.split(", ")}
     described = {"flow", "scheme", "hop", "start_s", "stop_s", "bottleneck", "pantheon", "pantheon_discarded"}
-    described |= {"id", "cell", "repeat", "seed", "status", "error", "flows", "total", "hops", "probe", "probes"}
+    described |= {
+        "id",
+        "cell",
+        "repeat",
+        "seed",
+        "status",
+        "error",
+        "flows",
+        "total",
+        "hops",
+        "probe",
+        "probes",
+        "queueing",
+    }
     for kind in (FlowSummary, TotalSummary, HopSummary, ProbeSummary, RunSummary):
         for entry in fields(kind):
             assert entry.name in defined | described, entry.name

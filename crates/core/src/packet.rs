@@ -1,5 +1,6 @@
 //! What travels along a path: a header that hops and queues look at, around a payload that only endpoints understand.
 
+use crate::queue::Reason;
 use crate::units::{Bytes, Duration, Instant};
 
 /// The number of a flow, counted from zero; probes are numbered behind the flows.
@@ -72,6 +73,8 @@ pub struct Packet<P> {
     pub enqueued: Instant,
     /// Time spent waiting in the last queue that it left.
     pub sojourn: Duration,
+    /// Why the hop that it is in, or came out of last, marked it.
+    pub marked: Option<Reason>,
     /// Time spent waiting in queues so far, over all hops.
     pub queued_for: Duration,
     /// Hops of its route that it has passed.
@@ -94,6 +97,7 @@ impl<P> Packet<P> {
             sent: now,
             enqueued: now,
             sojourn: Duration::ZERO,
+            marked: None,
             queued_for: Duration::ZERO,
             hops_passed: 0,
             payload,
@@ -113,10 +117,18 @@ impl<P> Packet<P> {
             sent: self.sent,
             enqueued: self.enqueued,
             sojourn: self.sojourn,
+            marked: self.marked,
             queued_for: self.queued_for,
             hops_passed: self.hops_passed,
             payload: change(self.payload),
         }
+    }
+
+    /// Arrives at the queue of a hop at `now`.
+    pub fn enter_hop(&mut self, now: Instant) {
+        self.enqueued = now;
+        self.sojourn = Duration::ZERO;
+        self.marked = None;
     }
 
     /// Leaves a queue at `now`.

@@ -7,7 +7,7 @@ use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopSample, Recorder};
 use bakeoff_core::scenario::{Level, Scenario};
-use bakeoff_core::transport::stream::Segment;
+use bakeoff_core::transport::stream::{Positions, Segment};
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::payload::Payload;
@@ -25,6 +25,8 @@ pub(crate) struct World {
     agenda: Agenda,
     drops: Drops<Payload>,
     recorder: Recorder,
+    /// By flow.
+    positions: Vec<Positions>,
 }
 
 impl World {
@@ -52,6 +54,7 @@ impl World {
             numbering,
             agenda,
             drops: Drops::default(),
+            positions: vec![Positions::default(); numbering.flows],
             recorder,
         })
     }
@@ -59,9 +62,13 @@ impl World {
     /// Runs to the end.
     pub(crate) fn run(&mut self) {
         while let Some((time, number)) = self.agenda.next() {
-            // The sampler still takes the interval that ends with the run.
-            if time > self.end || (time == self.end && self.numbering.participant(number) != Participant::Sampler) {
+            if time > self.end {
                 break;
+            }
+            // The sampler still takes the interval that ends with the run, whoever else would be due then.
+            if time == self.end && self.numbering.participant(number) != Participant::Sampler {
+                self.agenda.set(number, None);
+                continue;
             }
             self.now = time;
             let next = match self.numbering.participant(number) {
@@ -97,7 +104,7 @@ impl World {
             let polled = self.path.hops[hop].hop.poll(self.now, &mut self.drops);
             self.note_drops(hop);
             let Some(packet) = polled else { break };
-            self.recorder.leaves_hop(hop, &packet);
+            self.recorder.leaves_hop(hop, &packet, self.now);
             self.carry_on(packet);
         }
         self.path.hops[hop].hop.next_wakeup()
@@ -109,31 +116,37 @@ impl World {
             return None;
         }
         while let Some(packet) = self.flows[index].sender.poll(self.now) {
-            self.recorder.is_sent(&packet);
-            self.carry_on(packet.map(Payload::Segment));
+            self.send(index, packet);
         }
         self.flows[index].sender.next_wakeup()
     }
 
     fn wake_receiver(&mut self, index: usize) -> Option<Instant> {
         while let Some(packet) = self.flows[index].receiver.poll(self.now) {
-            self.recorder.is_sent(&packet);
-            self.carry_on(packet.map(Payload::Segment));
+            self.send(index, packet);
         }
         self.flows[index].receiver.next_wakeup()
     }
 
     fn wake_asker(&mut self, index: usize) -> Option<Instant> {
         while let Some(packet) = self.probes[index].asker.poll(self.now) {
-            self.recorder.is_sent(&packet);
+            self.recorder.is_sent(&packet, || None);
             self.carry_on(packet.map(|()| Payload::Probe));
         }
         self.probes[index].asker.next_wakeup()
     }
 
+    /// Puts what an end of a flow sends on its way.
+    fn send(&mut self, flow: usize, packet: Packet<Segment>) {
+        let positions = &mut self.positions[flow];
+        self.recorder.is_sent(&packet, || Some(positions.header(&packet.payload)));
+        self.carry_on(packet.map(Payload::Segment));
+    }
+
     /// Takes a packet to the next hop of its route, or to its endpoint.
     fn carry_on(&mut self, mut packet: Packet<Payload>) {
         let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(packet) };
+        self.recorder.enters_hop(hop, &packet, self.now);
         self.path.hops[hop].hop.accept(packet, self.now, &mut self.drops);
         self.note_drops(hop);
         self.agenda.set_by(hop, self.path.hops[hop].hop.next_wakeup());
@@ -174,7 +187,7 @@ impl World {
         }
         self.probes[index].answerer.accept(packet, self.now);
         while let Some(answer) = self.probes[index].answerer.poll(self.now) {
-            self.recorder.is_sent(&answer);
+            self.recorder.is_sent(&answer, || None);
             self.carry_on(answer.map(|()| Payload::Probe));
         }
     }

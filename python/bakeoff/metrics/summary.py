@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics import corrected, dynamics, pantheon, probes, utilisation
+from bakeoff.metrics import corrected, dynamics, pantheon, probes, queueing, utilisation
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bakeoff.metrics.corrected import Interval
     from bakeoff.metrics.dynamics import FlowDynamics
     from bakeoff.metrics.probes import ProbeSummary
+    from bakeoff.metrics.queueing import Queueing
     from bakeoff.metrics.utilisation import Bottleneck
     from bakeoff.recording import RunRecording
 
@@ -165,6 +166,7 @@ class RunSummary:
         total: all flows together; None if the run is not complete.
         hops: along the path.
         probes: by number.
+        queueing: where queues built up, by direction that carries data.
     """
 
     id: str
@@ -179,6 +181,7 @@ class RunSummary:
     total: TotalSummary | None = None
     hops: tuple[HopSummary, ...] = field(default=())
     probes: tuple[ProbeSummary, ...] = ()
+    queueing: tuple[Queueing, ...] = ()
 
 
 def summarise(recording: RunRecording) -> RunSummary:
@@ -232,6 +235,7 @@ def summarise(recording: RunRecording) -> RunSummary:
         total=_total(rows[0], utilisation.bottleneck(hops, scenario), intervals, sharing, judged),
         hops=_hops(hops, recording.table("verdicts")),
         probes=probes.summarise(recording.table("probes"), len(scenario["probes"])) if recording.has("probes") else (),
+        queueing=queueing.check(hops, scenario),
     )
 
 

@@ -145,6 +145,12 @@ class Report:
         return self._json
 
 
+def queues(report: Report) -> dict[str, int]:
+    """Where queues built up, and in how many runs; `no hop` stands for runs without a queue."""
+    places = [found.hop or "no hop" for run in report.runs for found in run.summary.queueing]
+    return {place: places.count(place) for place in sorted(set(places))}
+
+
 def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | None:
     if flow is None:
         return summary.total.pantheon if summary.total else None

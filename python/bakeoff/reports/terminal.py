@@ -97,6 +97,7 @@ def show(report: Report, console: Console) -> None:
     console.print()
     _tables(report, console)
     _probes(report, console)
+    _queues(report, console)
     _claims(report.claims, console)
     _failures(report, console)
 
@@ -177,6 +178,20 @@ def _probes(report: Report, console: Console) -> None:
 
 def _probe_numbers(group: Group) -> list[int]:
     return sorted({probe.probe for run in group.summaries for probe in run.probes})
+
+
+def _queues(report: Report, console: Console) -> None:
+    """A line that says where queues built up, and one a run where that was not meant."""
+    counted = model.queues(report)
+    if not counted:
+        return
+    console.print()
+    places = [f"{place} in {words.count(runs, 'run')}" for place, runs in counted.items()]
+    console.print(Text(f"The queue built up at: {', '.join(places)}", style="dim"))
+    for run in report.runs:
+        for found in run.summary.queueing:
+            if found.warning:
+                console.print(Text(f"{run.summary.id}: {found.warning}", style="yellow"))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -6,6 +6,7 @@ use super::Wire;
 use super::opportunities::Opportunities;
 use super::policer::check_bucket;
 use super::token_bucket::TokenBucket;
+use crate::packet::Packet;
 use crate::queue::{Drops, Queue};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -192,6 +193,16 @@ impl<P: Clone> Link<P> {
     }
 }
 
+/// The packet that leaves a queue at `now` to be sent.
+pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    let known = drops.len();
+    let taken = queue.dequeue(now, drops);
+    drops.leave_queue(known, now);
+    let mut packet = taken?;
+    packet.leave_queue(now);
+    Some(packet)
+}
+
 /// A link whose rate is constant between the steps of a schedule.
 #[derive(Debug)]
 pub struct Fluid {
@@ -211,8 +222,7 @@ impl Fluid {
     fn serve<P: Clone>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         while self.free_at <= now && queue.packets() > 0 {
             let start = self.free_at;
-            let Some(mut packet) = queue.dequeue(start, drops) else { break };
-            packet.leave_queue(start);
+            let Some(packet) = take(queue, start, drops) else { break };
             self.free_at = self.finish(start, packet.size);
             wire.push(packet, self.free_at, drops);
         }

@@ -155,7 +155,7 @@ impl<P: Clone + Send + 'static> Hop<P> {
     /// Takes a packet that arrives at `now`.
     pub fn accept(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
         self.accepted.add(packet.size);
-        packet.enqueued = now;
+        packet.enter_hop(now);
         if !self.mangle.is_empty() && (packet.flow.0 as usize) < self.flows {
             mangle(&self.mangle, &mut packet, drops);
         }
@@ -168,7 +168,9 @@ impl<P: Clone + Send + 'static> Hop<P> {
             return;
         }
         self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        let known = drops.len();
         self.queue.enqueue(packet, now, drops);
+        drops.leave_queue(known, now);
         self.link.start_if_idle(now, &mut *self.queue, &mut self.wire, drops);
     }
 

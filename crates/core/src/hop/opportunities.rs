@@ -6,6 +6,7 @@
 //! `src/frontend/link_queue.cc`).
 
 use super::Wire;
+use super::link::take;
 use crate::packet::Packet;
 use crate::queue::{Drops, Queue};
 use crate::random::RandomStream;
@@ -92,8 +93,7 @@ impl<P: Clone> Opportunities<P> {
         let mut credit = OPPORTUNITY;
         while credit > 0 {
             let Some((packet, needed)) = self.in_service.take().or_else(|| {
-                let mut packet = (queue.packets() > 0).then(|| queue.dequeue(at, drops)).flatten()?;
-                packet.leave_queue(at);
+                let packet = (queue.packets() > 0).then(|| take(queue, at, drops)).flatten()?;
                 let needed = packet.size.count() + FRAME_HEADER;
                 Some((packet, needed))
             }) else {

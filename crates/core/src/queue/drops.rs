@@ -1,7 +1,7 @@
 //! Where queues and wires leave what they drop and mark, each with the reason.
 
 use crate::packet::{Ecn, FlowId, Packet};
-use crate::units::Bytes;
+use crate::units::{Bytes, Instant};
 
 /// Why a packet was dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,6 +98,7 @@ impl<P> Drops<P> {
             Ecn::Ce => {}
             Ecn::Ect0 | Ecn::Ect1 => {
                 packet.ecn = Ecn::Ce;
+                packet.marked = Some(reason);
                 self.marked.push((packet.size, reason));
             }
         }
@@ -110,6 +111,7 @@ impl<P> Drops<P> {
         let is_ect0 = packet.ecn == Ecn::Ect0;
         if is_ect0 {
             packet.ecn = Ecn::Ect1;
+            packet.marked = Some(Reason::Sce);
             self.marked.push((packet.size, Reason::Sce));
         }
         is_ect0
@@ -124,6 +126,18 @@ impl<P> Drops<P> {
     pub fn note_duplicate(&mut self, packet: &Packet<P>) {
         let Packet { flow, is_data_direction, size, .. } = *packet;
         self.duplicated.push(Duplicate { flow, is_data_direction, size });
+    }
+
+    /// Packets dropped since it was last drained.
+    pub fn len(&self) -> usize {
+        self.dropped.len()
+    }
+
+    /// Every packet behind the first `known` left its queue at `now`, to be dropped.
+    pub fn leave_queue(&mut self, known: usize, now: Instant) {
+        for (packet, _) in &mut self.dropped[known..] {
+            packet.leave_queue(now);
+        }
     }
 
     /// True if nothing was dropped, marked or duplicated since it was last drained.

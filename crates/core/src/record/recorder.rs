@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::flow_record::{FlowRecord, duration_or_none, instant_or_none};
+use super::header::Header;
 use super::histogram::Histogram;
+use super::passages::Passages;
 use super::probe_record::ProbeRecords;
 use super::{Flows, HopSeries, Hops, Packets, Series, Table, Telemetry, Verdicts};
 use crate::hop::Count;
@@ -79,6 +81,8 @@ pub struct Recorder {
     flows: Vec<FlowRecord>,
     hops: Vec<HopRecord>,
     probes: ProbeRecords,
+    /// Only at the level of packets.
+    passages: Option<Passages>,
     telemetry: Telemetry,
     hop_series: HopSeries,
 }
@@ -94,6 +98,7 @@ impl Recorder {
             flows: (0..flows).map(|_| FlowRecord::new(bins, config.level >= Level::Packets)).collect(),
             hops: vec![HopRecord::default(); hops],
             probes: ProbeRecords::new(flows, probes),
+            passages: (config.level >= Level::Packets).then(|| Passages::new(flows + probes)),
             telemetry: Telemetry::default(),
             hop_series: HopSeries::default(),
         }
@@ -104,8 +109,11 @@ impl Recorder {
         self.interval
     }
 
-    /// A packet leaves an endpoint.
-    pub fn is_sent<P>(&mut self, packet: &Packet<P>) {
+    /// A packet leaves an endpoint; what its header says is asked for only if that is recorded.
+    pub fn is_sent<P>(&mut self, packet: &Packet<P>, header: impl FnOnce() -> Option<Header>) {
+        if let Some(passages) = &mut self.passages {
+            passages.is_sent(packet, header());
+        }
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_sent(packet) };
         if packet.is_data_direction { flow.is_sent(packet) } else { flow.acks_sent += 1 }
     }
@@ -118,14 +126,27 @@ impl Recorder {
         if packet.is_data_direction { flow.is_received(packet, now) } else { flow.acks_received += 1 }
     }
 
-    /// A packet comes out of a hop.
-    pub fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>) {
+    /// A packet comes to a hop at `now`.
+    pub fn enters_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
+        if let Some(passages) = &mut self.passages {
+            passages.enters_hop(hop, packet, now);
+        }
+    }
+
+    /// A packet comes out of a hop at `now`.
+    pub fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         self.hops[hop].sojourn.add(packet.sojourn);
+        if let Some(passages) = &mut self.passages {
+            passages.leaves_hop(packet, now);
+        }
     }
 
     /// A hop drops a packet.
     pub fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
         self.hops[hop].dropped.entry(reason).or_default().add(packet.size);
+        if let Some(passages) = &mut self.passages {
+            passages.is_dropped(packet, reason);
+        }
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_dropped(packet) };
         if packet.is_data_direction { flow.is_dropped(packet, reason) } else { flow.acks_dropped += 1 }
     }
@@ -209,6 +230,7 @@ impl Recorder {
             }
             tables.push(packets.into());
         }
+        tables.extend(self.passages.map(|passages| Table::from(passages.table(hops))));
         tables.extend(self.probes.table().map(Table::from));
         tables
     }

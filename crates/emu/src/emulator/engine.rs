@@ -105,10 +105,10 @@ impl Engine {
             let polled = self.path.hops[hop].hop.poll(now, &mut self.drops);
             self.note_drops(hop, now);
             let Some(mut packet) = polled else { break };
-            let (packet_id, sojourn, ecn) = (id(&packet), packet.sojourn, packet.ecn);
+            let (packet_id, sojourn, ecn, marked) = (id(&packet), packet.sojourn, packet.ecn, packet.marked);
             let next = self.path.next_hop(&mut packet);
             let is_last = next.is_none();
-            let event = Event::LeftHop { packet: packet_id, hop: hop as u16, sojourn, ecn, is_last };
+            let event = Event::LeftHop { packet: packet_id, hop: hop as u16, sojourn, ecn, marked, is_last };
             self.journal.note(now, &event);
             match next {
                 Some(next) => self.enter(next, packet, now),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bakeoff_core::hop::{Count, Link, LinkConfig};
 use bakeoff_core::packet::{Ecn, Packet};
+use bakeoff_core::path::Path as Ways;
 use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
 use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::traffic::TrafficConfig;
@@ -24,7 +25,7 @@ pub fn from_events(scenario_json: &str, folder: &Path) -> Result<Vec<Table>, Log
     let scenario = Scenario::from_json(scenario_json).map_err(JobError::from)?;
     let headers = read_records::<HEADER_BYTES>(&folder.join(HEADERS_FILE))?;
     let mut headers = headers.as_chunks().0.iter().map(decode_header);
-    let mut replay = Replay::new(&scenario, read_hops(&scenario, folder)?);
+    let mut replay = Replay::new(&scenario, read_hops(&scenario, folder)?)?;
     for record in read_records::<EVENT_BYTES>(&folder.join(EVENTS_FILE))?.as_chunks().0 {
         let cut = || LogError::Cut { file: folder.join(EVENTS_FILE).display().to_string() };
         let (time, event) = Event::decode(record).ok_or_else(cut)?;
@@ -85,6 +86,7 @@ struct Travelling {
     number: u64,
     queued_for: Duration,
     ecn: Ecn,
+    hops_passed: u8,
     is_retransmission: bool,
     load: Option<Load>,
     /// The position up to which it acknowledges.
@@ -103,6 +105,7 @@ struct Flow {
 struct Replay<'a> {
     scenario: &'a Scenario,
     recorder: Recorder,
+    ways: Ways<()>,
     hops: Vec<Passed>,
     flows: Vec<Flow>,
     /// Packets sent, per flow or probe: acks and data.
@@ -111,7 +114,7 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(scenario: &'a Scenario, hops: Vec<Passed>) -> Self {
+    fn new(scenario: &'a Scenario, hops: Vec<Passed>) -> Result<Self, LogError> {
         let (flows, probes) = (scenario.flows.len(), scenario.probes.len());
         let recorder = Recorder::new(scenario.record, hops.len(), flows, probes);
         let flow = |config: &bakeoff_core::scenario::FlowConfig| Flow {
@@ -123,14 +126,15 @@ impl<'a> Replay<'a> {
                 _ => None,
             },
         };
-        Self {
+        Ok(Self {
             scenario,
             next_interval: Instant::ZERO + recorder.interval(),
             recorder,
+            ways: Ways::of(scenario).map_err(JobError::from)?,
             hops,
             flows: scenario.flows.iter().map(flow).collect(),
             packets: vec![[const { Vec::new() }; 2]; flows + probes],
-        }
+        })
     }
 
     /// Tells the recorder of an event; `None` if the log does not fit together.
@@ -138,20 +142,25 @@ impl<'a> Replay<'a> {
         self.end_intervals_before(time);
         match event {
             Event::Sent { packet, ecn, size } => self.sent(time, packet, ecn, size, &headers.next()?),
-            Event::LeftHop { packet, hop, sojourn, ecn, is_last } => {
+            Event::LeftHop { packet, hop, sojourn, ecn, marked, is_last } => {
                 let travelling = self.packet_mut(packet)?;
                 travelling.queued_for += sojourn;
                 travelling.ecn = ecn;
-                let as_recorded = recorded(packet, *travelling, sojourn);
-                self.recorder.leaves_hop(usize::from(hop), &as_recorded);
+                let mut as_recorded = recorded(packet, *travelling, sojourn);
+                as_recorded.marked = marked;
+                self.recorder.leaves_hop(usize::from(hop), &as_recorded, time);
                 if is_last {
                     self.recorder.is_received(&as_recorded, time);
                     self.arrived(packet, time);
+                } else {
+                    self.enters_hop(packet, time);
                 }
                 Some(())
             }
             Event::Dropped { packet, hop, reason, sojourn } => {
-                let travelling = *self.packet_mut(packet)?;
+                let travelling = self.packet_mut(packet)?;
+                travelling.queued_for += sojourn;
+                let travelling = *travelling;
                 self.recorder.is_dropped(usize::from(hop), &recorded(packet, travelling, sojourn), reason);
                 Some(())
             }
@@ -181,26 +190,44 @@ impl<'a> Replay<'a> {
             number: u64::from(packet.number),
             queued_for: Duration::ZERO,
             ecn,
+            hops_passed: 0,
             is_retransmission: false,
             load: None,
             acknowledges: 0,
         };
+        let mut said = None;
         match self.flows.get_mut(packet.flow.0 as usize) {
             None => travelling.number = request_of(header),
             Some(flow) if packet.is_data_direction => {
                 (travelling.load, travelling.is_retransmission) = flow.application.sent(header);
                 flow.retransmissions += u64::from(travelling.is_retransmission);
+                said = flow.application.header(header, true);
             }
             Some(flow) => {
+                said = flow.application.header(header, false);
                 if flow.transfer.is_some() {
                     travelling.acknowledges = flow.application.acknowledged(header);
                 }
             }
         }
-        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO));
+        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO), || said);
         let sent = &mut self.packets.get_mut(packet.flow.0 as usize)?[usize::from(packet.is_data_direction)];
         sent.push(travelling);
-        (sent.len() == packet.number as usize + 1).then_some(())
+        let is_next = sent.len() == packet.number as usize + 1;
+        self.enters_hop(packet, time);
+        is_next.then_some(())
+    }
+
+    /// A packet comes to the next hop of its way.
+    fn enters_hop(&mut self, packet: PacketId, time: Instant) {
+        let Some(travelling) = self.packet_mut(packet).copied() else { return };
+        let mut as_recorded = recorded(packet, travelling, Duration::ZERO);
+        as_recorded.hops_passed = travelling.hops_passed;
+        let Some(hop) = self.ways.next_hop(&mut as_recorded) else { return };
+        self.recorder.enters_hop(hop, &as_recorded, time);
+        if let Some(travelling) = self.packet_mut(packet) {
+            travelling.hops_passed = as_recorded.hops_passed;
+        }
     }
 
     /// A packet is at its host.

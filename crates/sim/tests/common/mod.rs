@@ -102,7 +102,7 @@ impl Run {
             Column::I64(values) => values.iter().map(|value| *value as f64).collect(),
             Column::F64(values) => values.clone(),
             Column::Bool(values) => values.iter().map(|value| f64::from(u8::from(*value))).collect(),
-            Column::Text(_) | Column::Category { .. } => panic!("{column:?} holds words"),
+            Column::Text(_) | Column::Category { .. } | Column::Names(_) => panic!("{column:?} holds words"),
         }
     }
 

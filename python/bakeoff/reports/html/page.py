@@ -52,6 +52,8 @@ class RunSection:
         id: element id.
         title: heading.
         note: why it has no numbers, or empty.
+        queues: where queues built up, a sentence a direction.
+        warnings: what is not as the experiment meant it.
         block: Pantheon's statistics text.
         figures: what was recorded.
         data: its figures as JSON, and their arrays as base64.
@@ -62,6 +64,8 @@ class RunSection:
     id: str
     title: str
     note: str
+    queues: list[str]
+    warnings: list[str]
     block: str
     figures: list[Figure]
     data: str
@@ -170,7 +174,7 @@ def _run(report: Report, group: Group, run: Run, generated: datetime, most: int)
     command = model.cell_command(report.experiment, group.cell)
     if summary.total is None:
         note = f"{summary.status}: {summary.error}"
-        return RunSection(identity, f"Run {summary.repeat}", note, "", [], "", "", command)
+        return RunSection(identity, f"Run {summary.repeat}", note, [], [], "", [], "", "", command)
     pack = Pack()
     data = run_figures.figures(run, pack, most)
     figures = [_figure(identity, kind, entry, group, run) for kind, entry in data.items()]
@@ -178,6 +182,8 @@ def _run(report: Report, group: Group, run: Run, generated: datetime, most: int)
         id=identity,
         title=f"Run {summary.repeat}",
         note="" if data else f"Recorded at level {run.recording.level}: nothing over time.",
+        queues=[words.queue(found) for found in summary.queueing],
+        warnings=[words.sentence(found.warning) for found in summary.queueing if found.warning],
         block=pantheon_text.statistics_block(summary, run.recording.timing, generated),
         figures=figures,
         data=json_for_script(data),

@@ -12,6 +12,7 @@ mod ack_policy;
 mod acking;
 mod ecn;
 mod pacer;
+mod positions;
 mod rack;
 mod range_set;
 mod rate_sampler;
@@ -26,6 +27,7 @@ mod timer;
 mod wheel;
 
 pub use ecn::{EcnMode, Ect};
+pub use positions::Positions;
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};
