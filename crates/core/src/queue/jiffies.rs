@@ -5,6 +5,7 @@ use crate::units::Instant;
 
 /// A queue is a second older than the run, as in the linux world, where runs start a second after the machine.
 const AGE: u64 = 1_000;
+
 /// A timer that arms itself anew whenever it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JiffyTimer {
