@@ -1,10 +1,8 @@
 //! A timer of the kernel that repeats: it runs in ticks of a millisecond on the timer wheel, and fires a little late.
 
+use super::place::AGE;
 use crate::timer_wheel;
 use crate::units::Instant;
-
-/// A queue is a second older than the run, as in the linux world, where runs start a second after the machine.
-const AGE: u64 = 1_000;
 
 /// A timer that arms itself anew whenever it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +19,7 @@ impl JiffyTimer {
 
     /// True if it has fired by `now`; call until it has not.
     pub(super) fn has_fired(&mut self, now: Instant) -> bool {
-        if self.due > now.as_millis() + AGE {
+        if self.due > now.as_millis() + AGE.as_millis() {
             return false;
         }
         self.due = fires(self.due, self.period);
