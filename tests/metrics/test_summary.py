@@ -151,7 +151,8 @@ def test_the_contract(india: ResultFolder) -> None:
     assert set(run["flows"][0]["pantheon"]) == {"throughput_mbps", "owd_p95_ms", "loss"}
     assert set(run["total"]) >= {"throughput_mbps", "owd_p95_ms", "loss", "jain", "utilisation", "pantheon"}
     assert set(run["hops"][0]) == {
-        "hop", "in_packets", "out_packets", "dropped", "marked", "inside_packets", "queue_p50_ms", "queue_p95_ms",
+        "hop", "in_packets", "out_packets", "dropped", "marked", "duplicated", "inside_packets", "queue_p50_ms",
+            "queue_p95_ms",
     }  # fmt: skip
     assert run["hops"][1]["queue_p95_ms"] is None
 

@@ -23,7 +23,7 @@ impl<P: Clone + Send + 'static> NamedHop<P> {
             name: &name,
         };
         match Hop::new(config, &site) {
-            Ok(hop) => Ok(Self { hop, name }),
+            Ok(hop) => Ok(Self { name, hop }),
             Err(problem) => Err(ScenarioError::Invalid { place: format!("path.{name}"), problem }),
         }
     }

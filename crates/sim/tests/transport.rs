@@ -5,7 +5,7 @@
 mod common;
 
 use bakeoff_core::scheme::SCHEMES;
-use common::{Dumbbell, bulk, run};
+use common::{Dumbbell, bulk, run, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -145,15 +145,6 @@ fn any_elements() -> impl Strategy<Value = Value> {
         }),
         1 => Just(json!({"mangle": [{"set": {"ecn": "ect1", "dscp": 4}}]})),
     ]
-}
-
-/// A hop with other elements.
-fn with(hop: &Value, elements: &Value) -> Value {
-    let mut hop = hop.clone();
-    for (name, value) in elements.as_object().expect("elements are an object") {
-        hop[name] = value.clone();
-    }
-    hop
 }
 
 fn any_hop() -> impl Strategy<Value = Value> {

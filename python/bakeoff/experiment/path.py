@@ -1,4 +1,4 @@
-"""The path of an experiment file: hops forward and back, each with a rate, a queue, a delay and what befalls packets."""
+"""The path of an experiment file: hops there and back, each with a rate, a queue, a delay and what befalls packets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from bakeoff.experiment.base import (
 from bakeoff.experiment.units import Limit
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
 
-_RATE_FORMS = 'write a rate such as "12Mbit/s", "unlimited", or a table with one of the keys poisson, trace, schedule, token_bucket'
+_RATE_FORMS = (
+    'write a rate such as "12Mbit/s", "unlimited", '
+    "or a table with one of the keys poisson, trace, schedule, token_bucket"
+)
 
 
 class PoissonRate(Model):
@@ -214,7 +217,7 @@ Loss = Annotated[
 
 
 class Reorder(Model):
-    """Packets that change places on the wire; one of `gap`, `late` and `behind` says how, and without any it is `gap`."""
+    """Packets that change places on the wire; one of `gap`, `late` and `behind` says how; without any it is `gap`."""
 
     probability: Probability = Field(description="a packet is chosen")
     gap: int | None = Field(
@@ -250,7 +253,7 @@ class DsField(Model):
 
 
 class Mangle(Model):
-    """A rule that changes the DS field of the flows' packets before the queue; their requests to connect pass unchanged."""
+    """A rule that changes the DS field of flows' packets before the queue; their requests to connect pass unchanged."""
 
     match: DsField = Field(default_factory=DsField, description="what a packet has to have; without it, all match")
     set: DsField = Field(description="what it has from then on")

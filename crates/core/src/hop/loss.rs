@@ -12,7 +12,7 @@
 //!
 //! **Deviations.** None: the numbers drawn are netem's.
 //!
-//! **How it is validated.** Unit tests here, against the closed form; `tests/worlds/test_linux_elements.py`, against netem.
+//! **How it is validated.** Unit tests here, against the closed form; `tests/worlds/test_elements_against_kernel.py`, against netem.
 
 use serde::Deserialize;
 
@@ -72,7 +72,7 @@ impl LossConfig {
                 if *to_bad == 0.0 && *in_good == 0.0 {
                     return Err("loss loses nothing: the wire never becomes bad; give to_bad above 0".to_owned());
                 }
-                if *to_good == 0.0 && *in_bad == 1.0 {
+                if *to_good == 0.0 && *in_bad >= 1.0 {
                     return Err("loss loses everything for ever once the wire is bad; give to_good above 0".to_owned());
                 }
                 Ok(())

@@ -68,7 +68,7 @@ pub struct MangleConfig {
 }
 
 impl MangleConfig {
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(self) -> Result<(), String> {
         if self.set == Field::default() {
             return Err("mangle.set is empty; say which ecn or dscp packets are to have".to_owned());
         }
@@ -79,7 +79,7 @@ impl MangleConfig {
         Ok(())
     }
 
-    fn applies<P>(&self, packet: &Packet<P>) -> bool {
+    fn applies<P>(self, packet: &Packet<P>) -> bool {
         self.matching.ecn.is_none_or(|ecn| packet.ecn == ecn.into())
             && self.matching.dscp.is_none_or(|dscp| packet.dscp == dscp)
     }

@@ -86,7 +86,7 @@ impl HopConfig {
         check_probability("duplicate", self.duplicate)?;
         self.reorder.map_or(Ok(()), |reorder| reorder.check(self.delay_ns))?;
         self.policer.map_or(Ok(()), |policer| policer.check(largest))?;
-        self.mangle.iter().try_for_each(MangleConfig::check)
+        self.mangle.iter().copied().try_for_each(MangleConfig::check)
     }
 }
 
@@ -120,12 +120,32 @@ impl Count {
     }
 }
 
-/// A door, a queue, its link and the wire behind it.
-pub struct Hop<P> {
+/// What packets pass before the queue.
+struct Door {
     mangle: Vec<MangleConfig>,
-    /// Packets of these flows pass the rules.
+    /// Packets of so many flows pass the rules; those of probes, which are numbered behind, do not.
     flows: usize,
     policer: Option<Policer>,
+}
+
+impl Door {
+    fn of(config: &HopConfig, flows: usize) -> Option<Box<Self>> {
+        let is_open = config.mangle.is_empty() && config.policer.is_none();
+        let policer = config.policer.as_ref().map(Policer::new);
+        (!is_open).then(|| Box::new(Self { mangle: config.mangle.clone(), flows, policer }))
+    }
+
+    fn admits<P>(&mut self, packet: &mut Packet<P>, now: Instant, drops: &mut Drops<P>) -> bool {
+        if (packet.flow.0 as usize) < self.flows {
+            mangle(&self.mangle, packet, drops);
+        }
+        self.policer.as_mut().is_none_or(|policer| policer.admits(packet.size, now))
+    }
+}
+
+/// A door, a queue, its link and the wire behind it.
+pub struct Hop<P> {
+    door: Option<Box<Door>>,
     queue: Box<dyn Queue<P>>,
     link: Link<P>,
     wire: Wire<P>,
@@ -141,9 +161,7 @@ impl<P: Clone + Send + 'static> Hop<P> {
         let Site { largest_packet, flows, seed, name } = *site;
         let link = Link::new(&config.link, largest_packet, seed, &format!("{name}.link"));
         Ok(Self {
-            mangle: config.mangle.clone(),
-            flows,
-            policer: config.policer.as_ref().map(Policer::new),
+            door: Door::of(config, flows),
             queue: config.queue.build(&Place { mean_rate: link.mean_rate(), largest_packet, seed, hop: name })?,
             link,
             wire: Wire::new(config, seed, name),
@@ -156,12 +174,8 @@ impl<P: Clone + Send + 'static> Hop<P> {
     pub fn accept(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
         self.accepted.add(packet.size);
         packet.enter_hop(now);
-        if !self.mangle.is_empty() && (packet.flow.0 as usize) < self.flows {
-            mangle(&self.mangle, &mut packet, drops);
-        }
-        if self.policer.as_mut().is_some_and(|policer| !policer.admits(packet.size, now)) {
-            drops.push(packet, Reason::Police);
-            return;
+        if self.door.as_mut().is_some_and(|door| !door.admits(&mut packet, now, drops)) {
+            return drops.push(packet, Reason::Police);
         }
         if matches!(self.link, Link::Unlimited) {
             self.wire.push(packet, now, drops);

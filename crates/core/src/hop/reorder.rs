@@ -13,7 +13,7 @@
 //!
 //! **Deviations.** Ahead: a packet leaves the link before it skips the delay; netem knows no link.
 //!
-//! **How it is validated.** `tests/elements.rs`; ahead also against netem in `tests/worlds/test_linux_elements.py`.
+//! **How it is validated.** `tests/elements.rs`; ahead also against netem in `tests/worlds/test_elements_against_kernel.py`.
 
 use serde::Deserialize;
 

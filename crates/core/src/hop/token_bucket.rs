@@ -12,7 +12,7 @@
 //! **Deviations.** Sizes are those of IP packets.
 //!
 //! **How it is validated.** `tests/elements.rs`: the long-term rate and the burst are exact; next to the kernel's `tbf` in
-//! `tests/worlds/test_linux_elements.py`.
+//! `tests/worlds/test_elements_against_kernel.py`.
 
 use super::Wire;
 use super::bucket::Bucket;

@@ -11,12 +11,13 @@ use crate::queue::{Drops, Reason};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant};
 
-/// A packet that propagates.
+/// A packet that waits for others to pass it.
 #[derive(Debug)]
-struct Travelling<P> {
+struct Held<P> {
+    /// It goes on then at the latest.
     due: Instant,
     packet: Packet<P>,
-    /// So many packets are to pass it before it goes on.
+    /// So many are still to pass it.
     passes: u64,
 }
 
@@ -58,11 +59,10 @@ pub struct Wire<P> {
     delay: Duration,
     impairments: Option<Box<Impairments>>,
     jitter: Option<(Duration, RandomStream)>,
-    propagating: VecDeque<Travelling<P>>,
+    propagating: VecDeque<(Instant, Packet<P>)>,
+    held: Vec<Held<P>>,
     last_delivery: Instant,
     bytes: u64,
-    /// Packets that wait for others to pass them.
-    held: usize,
 }
 
 impl<P> Wire<P> {
@@ -74,26 +74,32 @@ impl<P> Wire<P> {
             impairments: Impairments::of(config, seed, name),
             jitter: (!jitter.is_zero()).then(|| (jitter, RandomStream::new(seed, &format!("{name}.jitter")))),
             propagating: VecDeque::new(),
+            held: Vec::new(),
             last_delivery: Instant::ZERO,
             bytes: 0,
-            held: 0,
         }
     }
 
-    /// The oldest packet, if it has arrived by `now`.
+    /// The first packet, if it has arrived by `now`.
     pub fn pop(&mut self, now: Instant) -> Option<Packet<P>> {
         if self.next_delivery()? > now {
             return None;
         }
-        let Travelling { packet, passes, .. } = self.propagating.pop_front()?;
-        self.held -= usize::from(passes > 0);
+        if !self.held.is_empty() {
+            self.release(now);
+        }
+        let (_, packet) = self.propagating.pop_front()?;
         self.bytes -= packet.size.count();
         Some(packet)
     }
 
     /// When the first packet arrives.
     pub fn next_delivery(&self) -> Option<Instant> {
-        self.propagating.front().map(|travelling| travelling.due)
+        let first = self.propagating.front().map(|(due, _)| *due);
+        if self.held.is_empty() {
+            return first;
+        }
+        self.held.iter().map(|held| held.due).chain(first).min()
     }
 
     /// Whether a packet that is still to be sent may arrive before one that propagates.
@@ -103,53 +109,60 @@ impl<P> Wire<P> {
 
     /// What propagates now.
     pub fn inside(&self) -> Count {
-        Count { packets: self.propagating.len() as u64, bytes: self.bytes }
+        Count { packets: (self.propagating.len() + self.held.len()) as u64, bytes: self.bytes }
+    }
+
+    /// When a packet arrives that leaves the link at `sent`.
+    fn due(&mut self, sent: Instant) -> Instant {
+        let due = sent + self.delay;
+        let Some((mean, stream)) = &mut self.jitter else { return due };
+        self.last_delivery = (due + stream.exponential(*mean)).max(self.last_delivery);
+        self.last_delivery
     }
 
     /// Puts a packet on the wire that keeps its place or changes it.
     fn place(&mut self, packet: Packet<P>, sent: Instant, change: Option<Move>) {
         self.bytes += packet.size.count();
-        let mut due = sent + self.delay;
-        if let Some((mean, stream)) = &mut self.jitter {
-            due = (due + stream.exponential(*mean)).max(self.last_delivery);
-        }
+        let due = self.due(sent);
         match change {
             None => {
-                self.last_delivery = due;
-                self.insert(Travelling { due, packet, passes: 0 });
+                self.insert(due, packet);
                 self.let_pass(due);
             }
-            Some(Move::Ahead) => self.insert(Travelling { due: sent, packet, passes: 0 }),
-            Some(Move::Late(by)) => self.insert(Travelling { due: due + by, packet, passes: 0 }),
-            Some(Move::Behind(passes, within)) => {
-                self.held += 1;
-                self.insert(Travelling { due: due + within, packet, passes });
-            }
+            Some(Move::Ahead) => self.insert(sent, packet),
+            Some(Move::Late(by)) => self.insert(due + by, packet),
+            Some(Move::Behind(passes, within)) => self.held.push(Held { due: due + within, packet, passes }),
         }
     }
 
     /// Behind all that arrive no later.
-    fn insert(&mut self, travelling: Travelling<P>) {
-        if self.propagating.back().is_none_or(|last| last.due <= travelling.due) {
-            self.propagating.push_back(travelling);
+    fn insert(&mut self, due: Instant, packet: Packet<P>) {
+        if self.propagating.back().is_none_or(|(last, _)| *last <= due) {
+            self.propagating.push_back((due, packet));
         } else {
-            let place = self.propagating.partition_point(|other| other.due <= travelling.due);
-            self.propagating.insert(place, travelling);
+            let place = self.propagating.partition_point(|(other, _)| *other <= due);
+            self.propagating.insert(place, (due, packet));
         }
     }
 
-    /// A packet that arrives at `due` passes those that wait for it; the one that has waited long enough comes behind it.
+    /// A packet that arrives at `due` passes those that wait for it; those that have waited for enough come behind it.
     fn let_pass(&mut self, due: Instant) {
         let mut index = 0;
-        while self.held > 0 && index < self.propagating.len() {
-            let travelling = &mut self.propagating[index];
-            let is_last = travelling.passes == 1 && travelling.due > due;
-            travelling.passes = travelling.passes.saturating_sub(u64::from(travelling.due > due));
-            if is_last && let Some(travelling) = self.propagating.remove(index) {
-                self.held -= 1;
-                self.insert(Travelling { due, ..travelling });
+        while let Some(held) = self.held.get_mut(index) {
+            held.passes -= u64::from(held.due > due);
+            if held.passes == 0 {
+                let Held { packet, .. } = self.held.remove(index);
+                self.insert(due, packet);
+            } else {
+                index += 1;
             }
-            index += 1;
+        }
+    }
+
+    /// The packets go on that have waited for others until their time was over.
+    fn release(&mut self, now: Instant) {
+        for Held { due, packet, .. } in self.held.extract_if(.., |held| held.due <= now).collect::<Vec<_>>() {
+            self.insert(due, packet);
         }
     }
 }
@@ -158,7 +171,11 @@ impl<P: Clone> Wire<P> {
     /// Puts a packet whose last bit leaves the link at `sent` on the wire, or loses it. The order of decisions is netem's,
     /// which puts a copy through all but the duplication, before the original.
     pub fn push(&mut self, packet: Packet<P>, sent: Instant, drops: &mut Drops<P>) {
-        let Some(impairments) = &mut self.impairments else { return self.place(packet, sent, None) };
+        let Some(impairments) = &mut self.impairments else {
+            self.bytes += packet.size.count();
+            let due = self.due(sent);
+            return self.propagating.push_back((due, packet));
+        };
         let is_doubled = impairments.generator.happens(impairments.duplicate);
         let is_lost = impairments.loses();
         if is_doubled {

@@ -12,7 +12,7 @@
 //! **Deviations.** Only the scheduler: packets were paced by their senders. Flows are those that a router sees, one of 1024 by
 //! their hash. No flow is forgotten: the kernel does so after 3 s of silence once there are 2048.
 //!
-//! **How it is validated.** Unit tests here; next to the kernel's in `tests/worlds/test_linux_elements.py`.
+//! **How it is validated.** Unit tests here; next to the kernel's in `tests/worlds/test_elements_against_kernel.py`.
 
 use std::collections::VecDeque;
 

@@ -9,7 +9,7 @@
 //!
 //! **Deviations.** None known.
 //!
-//! **How it is validated.** Unit tests here.
+//! **How it is validated.** Unit tests here; next to the kernel's in `tests/worlds/test_elements_against_kernel.py`.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! COBALT as the SCE project developed it on: two CoDels that also run backwards, one for CE and one for SCE, and BLUE.
+//! COBALT as the SCE project developed it on: two schedules that also run backwards, one for CE and one for SCE, and BLUE.
 //!
 //! **Source.** `net/sched/sch_cobalt.c` of the SCE project (chromi/sce, 2022): `cobalt_should_drop`, `cobalt_queue_full`,
 //! `cobalt_queue_empty`.
