@@ -46,7 +46,7 @@ fn dctcp_keeps_the_queue_at_the_step_and_the_link_busy() {
                 let (utilisation, queue_ms) = (total / rate as f64, run.bottleneck("queue_p95_ns") / 1e6);
                 let place = format!("{count} at {rate} Mbit/s, {rtt_ms} ms, seed {seed}");
                 assert!(utilisation > 0.96, "{place}: {utilisation}");
-                assert!(queue_ms < 1.5 * step_ms as f64 + 1.5, "{place}: {queue_ms} ms");
+                assert!(queue_ms < 1.5 * f64::from(step_ms) + 1.5, "{place}: {queue_ms} ms");
                 assert!(run.flow(0, "retransmits") < 0.5, "{place}");
             }
         }
