@@ -123,7 +123,7 @@ fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
     if let Some((key, problem)) = flow_problem(flow) {
         return unmappable(key, problem.to_owned());
     }
-    match (flow.ecn_with(plain_scheme(flow)), flow.scheme.starts_with(KERNEL_PREFIX)) {
+    match (ecn_of(flow), flow.scheme.starts_with(KERNEL_PREFIX)) {
         (Err(problem), _) => unmappable("ecn", problem),
         (Ok((EcnMode::Sce, _)), true) => unmappable(
             "ecn",
@@ -136,15 +136,18 @@ fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
     }
 }
 
-/// The name of a flow's scheme without the word that says whose it is.
-fn plain_scheme(flow: &FlowConfig) -> &str {
-    let name = flow.scheme.as_str();
-    name.strip_prefix(KERNEL_PREFIX).or_else(|| name.strip_prefix(OWN_PREFIX)).unwrap_or(name)
+/// How a flow uses ECN. The kernel's DCTCP, other than ours, makes do with the classic echo.
+fn ecn_of(flow: &FlowConfig) -> Result<(EcnMode, Ect), String> {
+    match flow.scheme.strip_prefix(KERNEL_PREFIX) {
+        Some(_) if flow.ecn == Some(EcnMode::Classic) => flow.ecn_with(&flow.scheme),
+        Some(controller) => flow.ecn_with(controller),
+        None => flow.ecn_with(flow.scheme.strip_prefix(OWN_PREFIX).unwrap_or(&flow.scheme)),
+    }
 }
 
 /// The ECN that the hosts' TCP has to use for a flow; our own schemes need none of it.
 pub fn host_ecn(flow: &FlowConfig) -> EcnMode {
-    let (mode, _) = flow.ecn_with(plain_scheme(flow)).unwrap_or_default();
+    let (mode, _) = ecn_of(flow).unwrap_or_default();
     if flow.scheme.starts_with(OWN_PREFIX) { mode.min(EcnMode::Classic) } else { mode }
 }
 
@@ -234,6 +237,28 @@ mod tests {
         let error = Job::from_json(&with_acks).unwrap_err();
         assert_eq!(error.to_string(), "flow.1.acks: the kernel decides when it acknowledges; leave it out");
         assert!(Job::from_json(&with_acks.replace("kernel:reno", "own:reno")).is_ok());
+    }
+
+    #[test]
+    fn ecn_is_what_the_scheme_needs_and_the_kernel_has() {
+        let hop = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "fifo"}"#);
+        let with = |scheme: &str, ecn: &str| {
+            let named = hop.replace("kernel:reno", scheme);
+            let json = named.replace(r#""start_ns": 0"#, &format!(r#""start_ns": 0{ecn}"#));
+            Job::from_json(&json).map(|job| host_ecn(&job.scenario.flows[0])).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("kernel:cubic", ""), Ok(EcnMode::Off));
+        assert_eq!(with("kernel:dctcp", ""), Ok(EcnMode::Accurate));
+        assert_eq!(with("kernel:dctcp", r#", "ecn": "classic""#), Ok(EcnMode::Classic));
+        assert_eq!(with("own:prague", ""), Ok(EcnMode::Classic), "what our packets need of the host");
+        let refused = |scheme: &str, ecn: &str| with(scheme, ecn).unwrap_err();
+        let sentence = "flow.1.ecn: dctcp needs ecn = \"accurate\"; set that, or leave ecn out";
+        assert_eq!(refused("kernel:dctcp", r#", "ecn": "off""#), sentence);
+        let sentence =
+            "flow.1.ecn: the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own";
+        assert_eq!(refused("kernel:cubic", r#", "ecn": "sce""#), sentence);
+        let sentence = "flow.1.ect: no controller of this kernel sends ECT(1); leave it out";
+        assert_eq!(refused("kernel:cubic", r#", "ecn": "classic", "ect": "ect1""#), sentence);
     }
 
     #[test]

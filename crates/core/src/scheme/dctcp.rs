@@ -138,6 +138,8 @@ impl WindowAlgorithm for Dctcp {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
+
     use super::*;
 
     const WHOLE: Alpha = Alpha::Whole { alpha: SCALE, shift: 4 };

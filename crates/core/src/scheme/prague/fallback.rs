@@ -71,6 +71,7 @@ impl ClassicDetector {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "clamped to whole numbers")]
 mod tests {
     use super::*;
 

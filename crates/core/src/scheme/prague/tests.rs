@@ -1,5 +1,7 @@
 //! What a mark, a loss and a round trip without either do to the window.
 
+#![expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
+
 use std::collections::BTreeMap;
 
 use super::*;

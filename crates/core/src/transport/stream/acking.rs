@@ -190,12 +190,13 @@ impl Sender {
         let delivered = Delivered { packets, bytes: report.delivered_bytes };
         let marks = self.marked.read(self.config.ecn, ack, delivered, self.config.mss);
         report.is_ecn_echo = marks.is_echo;
+        self.stats.marked = self.marked.packets();
         self.scheme.on_ecn_feedback(&EcnFeedback {
             now,
             newly_delivered: packets,
             newly_marked: marks.packets,
             delivered: self.sampler.delivered(),
-            marked: self.marked.packets(),
+            marked: self.stats.marked,
             is_sce_echo: ack.is_sce_echo,
             is_reducing: self.recovery.state >= State::Cwr,
             first_unacked: self.scoreboard.first(),

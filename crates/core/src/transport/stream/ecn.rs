@@ -122,10 +122,9 @@ impl Echo {
     pub(super) fn read(&mut self, ecn: Ecn, payload: Bytes, is_duplicate: bool) -> News {
         match self.mode {
             EcnMode::Off => News::None,
-            EcnMode::Classic if is_duplicate => News::None,
-            EcnMode::Classic => self.read_classic(ecn),
             EcnMode::Accurate => self.count(ecn, payload),
-            EcnMode::Sce if is_duplicate => News::None,
+            EcnMode::Classic | EcnMode::Sce if is_duplicate => News::None,
+            EcnMode::Classic => self.read_classic(ecn),
             EcnMode::Sce => {
                 let news = self.read_classic(ecn);
                 if !self.is_turning(ecn) {

@@ -33,6 +33,8 @@ pub struct SenderStats {
     pub probes: u64,
     /// Segments declared lost.
     pub lost: u64,
+    /// Packets that the receiver reported as marked with CE.
+    pub marked: u64,
     /// Reductions that proved spurious and were undone.
     pub undone: u64,
     /// When the last byte of a finite transfer was acknowledged.
