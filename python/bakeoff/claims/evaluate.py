@@ -70,7 +70,7 @@ def evaluate(claims: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, An
 
     Args:
         claims: with `id`, `says`, `measure`, `expect`, and optionally `source` and `where`.
-        runs: the runs of the experiment, as in the JSON contract.
+        runs: the runs of the experiment, as in the JSON contract; `published` may hold the published totals beside one.
 
     Raises:
         UserError: a claim cannot be understood.
@@ -88,10 +88,14 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
     where = dict(claim.get("where") or {})
     matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
     complete = [run for run in matching if run["status"] == "complete"]
-    values = [measure.evaluate(run) for run in complete]
+    if measure.beside is not None:
+        values, missing = [measure.over_cells(complete)], len(matching) - len(complete)
+    else:
+        values = [measure.evaluate(run) for run in complete]
+        missing = len(matching) - sum(value is not None for value in values)
     known = [value for value in values if value is not None]
     found = estimate(known)
-    verdict, reason = _judge(expected, found, len(matching) - len(known))
+    verdict, reason = _judge(expected, found, missing)
     return ClaimResult(
         id=claim["id"],
         says=claim["says"],
@@ -103,7 +107,7 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
         mean=found.mean if found else None,
         low=found.low if found else None,
         high=found.high if found else None,
-        runs=len(known),
+        runs=len(complete) if measure.beside is not None else len(known),
         reason=reason,
     )
 
@@ -113,7 +117,7 @@ def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple
     if missing:
         return "undecided", f"runs that failed or lack the value: {missing}"
     if found is None:
-        return "undecided", "no run matches"
+        return "undecided", "no run matches, or too few cells have the value"
     if found.low is None or found.high is None:
         return ("holds" if expected.contains(found.mean) else "fails"), None
     if expected.contains(found.low) and expected.contains(found.high):

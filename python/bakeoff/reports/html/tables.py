@@ -34,7 +34,8 @@ class SummaryRow:
         name: the scheme.
         look: its colour and marker.
         runs: how many runs count.
-        note: `not implemented`, or empty.
+        note: why there are no runs, or empty.
+        remedy: the option that would bring them, or empty.
         cells: by metric, then flow.
     """
 
@@ -42,6 +43,7 @@ class SummaryRow:
     look: Look
     runs: str
     note: str
+    remedy: str
     cells: list[list[Cell]]
 
 
@@ -49,10 +51,11 @@ def summary(report: Report) -> list[SummaryRow]:
     """The table in the image of Pantheon's, with the published numbers inside."""
     return [
         SummaryRow(
-            name=row.label if isinstance(row, Group) else row.published.name,
+            name=row.label if isinstance(row, Group) else row.name,
             look=row.look,
             runs=str(len(row.valid)) if isinstance(row, Group) else "",
             note="" if isinstance(row, Group) else row.reason,
+            remedy="" if isinstance(row, Group) else row.remedy,
             cells=[[_cell(metric, row, flow) for _, flow in terminal.columns(report)] for metric in terminal.METRICS],
         )
         for row in report.rows
