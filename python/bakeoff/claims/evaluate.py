@@ -96,6 +96,8 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
     known = [value for value in values if value is not None]
     found = estimate(known)
     verdict, reason = _judge(expected, found, missing)
+    if found is None and complete and not missing:
+        reason = "too few cells have both values, or one of them is the same everywhere"
     return ClaimResult(
         id=claim["id"],
         says=claim["says"],
@@ -117,7 +119,7 @@ def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple
     if missing:
         return "undecided", f"runs that failed or lack the value: {missing}"
     if found is None:
-        return "undecided", "no run matches, or too few cells have the value"
+        return "undecided", "no run matches"
     if found.low is None or found.high is None:
         return ("holds" if expected.contains(found.mean) else "fails"), None
     if expected.contains(found.low) and expected.contains(found.high):

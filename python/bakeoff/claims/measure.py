@@ -12,7 +12,7 @@ Metrics are those of `bakeoff list metrics`. A value that a run does not have ma
 exist for that run; so does a division by zero. Packets dropped or marked for a reason that did not occur are
 0.
 
-`published` is the row of the experiment's reference that stands beside the run: means over its runs, all flows together.
+`published` is the row of the experiment's reference beside the run: means over its runs, all flows together.
 
 A measure may also be about all runs together, one number for the claim:
 
@@ -139,7 +139,7 @@ class Measure:
     beside: Any = None
 
     def over_cells(self, runs: Sequence[Mapping[str, Any]]) -> float | None:
-        """A rank correlation's value for all runs together; None for fewer than three cells, or if a side is constant."""
+        """A rank correlation's value for all runs; None for fewer than three cells, or if a side is constant."""
         cells: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
         for run in runs:
             ours, theirs = self.root.evaluate(run), self.beside.evaluate(run)

@@ -127,9 +127,7 @@ class Catalogue:
     controllers: tuple[str, ...] = KERNEL_CONTROLLERS
     variants: tuple[str, ...] = ()
 
-    def declared(
-        self, programs: Iterable[str], controllers: Iterable[str], variants: Iterable[str] = ()
-    ) -> Catalogue:
+    def declared(self, programs: Iterable[str], controllers: Iterable[str], variants: Iterable[str] = ()) -> Catalogue:
         """With the programs, controllers and variants of an experiment file."""
         controllers = (*KERNEL_CONTROLLERS, *controllers)
         return replace(self, programs=tuple(programs), controllers=controllers, variants=tuple(variants))

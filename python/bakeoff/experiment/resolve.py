@@ -239,7 +239,7 @@ def _scheme(
     """The scheme of a flow and its parameters: its own, and those of the variant that it names."""
     if flow.scheme is None:
         raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
-    scheme, places = flow.scheme, {name: key for name in flow.parameters}
+    scheme, places = flow.scheme, dict.fromkeys(flow.parameters, key)
     parameters = dict(flow.parameters)
     if (variant := experiment.variant.get(scheme)) is not None:
         key = f"variant.{scheme}"

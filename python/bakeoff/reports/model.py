@@ -224,12 +224,11 @@ class _Table:
 
     def rows(self, groups: Sequence[Group]) -> list[Group | Absent]:
         """Groups in the order of the reference, absent rows where they stand there, and the rest behind."""
-        waiting = [self._waiting(unmet, index) for index, unmet in enumerate(self.unmet)]
+        here: list[Group | Absent] = [*groups, *(self._waiting(unmet, index) for index, unmet in enumerate(self.unmet))]
         rows: list[Group | Absent] = []
         for index, published in enumerate(self.reference.schemes if self.reference else ()):
-            ours: list[Group | Absent] = [row for row in (*groups, *waiting) if row.published is published]
-            rows += ours or [self._absent(published, index)]
-        return rows + [row for row in (*groups, *waiting) if row.published is None]
+            rows += [row for row in here if row.published is published] or [self._absent(published, index)]
+        return rows + [row for row in here if row.published is None]
 
     def _waiting(self, unmet: Mapping[str, Any], index: int) -> Absent:
         """The row of a cell that waits for a file."""
@@ -251,7 +250,7 @@ class _Table:
         return own or looks.of_scheme(self.variants.get(key, key), index)
 
     def _looks(self, cells: Sequence[Sequence[Run]]) -> list[looks.Look]:
-        """The look of each cell: its scheme's, and a marker for the rest of the cell if there is more than the scheme."""
+        """The look of each cell: its scheme's, and a marker for the rest of the cell if there is more than that."""
         keys = [self._key(runs[0]) for runs in cells]
         rests = [tuple(item for item in runs[0].summary.cell.items() if item[0] != SCHEME_AXIS) for runs in cells]
         places = {rest: place for place, rest in enumerate(dict.fromkeys(rests))}
