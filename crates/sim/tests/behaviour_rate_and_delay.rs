@@ -241,6 +241,21 @@ fn a_late_ledbat_flow_takes_the_queue_of_the_first_for_its_base() {
 }
 
 #[test]
+fn the_last_of_three_ledbat_flows_takes_nearly_all() {
+    for seed in SEEDS {
+        let flows = [0.0, 10.0, 20.0].map(|start| ledbat("libutp", start));
+        let path = Dumbbell { seed, rate_bps: 3_000_000, one_way_ms: 50.0, seconds: 120.0, ..deep(&flows) };
+        let run = path.run();
+        // 1/15/84 % and about 230 ms in an independent implementation.
+        let bytes: Vec<_> = (1..=3).map(|flow| run.received(flow, 60.0, f64::INFINITY)).collect();
+        let share = bytes[2] / bytes.iter().sum::<f64>();
+        assert!((0.7..0.95).contains(&share) && bytes[0] < bytes[1], "seed {seed}: {bytes:?}");
+        let queue = queue_ms(&run, &path, 60.0);
+        assert!((190.0..=270.0).contains(&queue), "seed {seed}: {queue} ms");
+    }
+}
+
+#[test]
 fn ledbat_yields_to_cubic() {
     for (profile, seed) in ["libutp", "rfc6817"].into_iter().zip(SEEDS) {
         let flows = [ledbat(profile, 0.0), bulk("cubic", 20.0)];
