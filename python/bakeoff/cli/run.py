@@ -121,6 +121,8 @@ def _show_plan(plan: Plan, world: registry.World, *, as_json: bool) -> None:
         ],
         right=_RIGHT,
     )
+    for unmet in plan.unmet:
+        say(f"{', '.join(unmet.labels.values())} {unmet.reason}: {unmet.remedy}")
     say(
         f"{amount(len(plan.runs), 'run')}, about {whole.packets:.2g} packets, {amount_of_time(whole.cpu_s)} of CPU "
         f"and {amount_of_bytes(whole.disk_bytes)}; nothing was run"
