@@ -47,7 +47,12 @@ class Claim(Model):
     says: str = Field(min_length=1, description="the claim in words")
     source: str | None = Field(None, description="who says so")
     where: dict[str, Label] = Field({}, description="the cells it is about: one value for some axes of the matrix")
-    measure: str = Field(min_length=1, description='e.g. "flow2.throughput_mbps / flow1.throughput_mbps"')
+    measure: str = Field(
+        min_length=1,
+        description='e.g. "flow2.throughput_mbps / flow1.throughput_mbps", '
+        '"total.pantheon.owd_p95_ms / published.owd_p95_ms" beside a reference, or, over all cells, '
+        '"rank_correlation(total.loss, published.loss)"',
+    )
     expect: str = Field(min_length=1, description='e.g. ">= 3"')
 
 
