@@ -128,7 +128,7 @@ fn situations(scheme: &str) -> Vec<Situation> {
                 let queue_packets = (buffer_bdp * path.bdp_packets()).round() as u64;
                 let name = format!("{name}/{buffer_bdp}{suffix}");
                 let last_start_s = starts[starts.len() - 1];
-                all.push(Situation::new(name, Dumbbell { loss, queue_packets, ..path }, last_start_s));
+                all.push(Situation::new(name, Dumbbell { queue_packets, loss, ..path }, last_start_s));
             }
         }
     }
