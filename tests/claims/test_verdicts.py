@@ -70,3 +70,33 @@ def test_a_failed_run_leaves_a_claim_undecided() -> None:
 def test_the_claim_is_named_when_it_cannot_be_understood() -> None:
     with pytest.raises(UserError, match=r'claim c: measure "total\.los"'):
         evaluate([claim("<= 1", measure="total.los")], [])
+
+
+def row(scheme: str, losses: list[float], published: float | None) -> list[dict[str, Any]]:
+    beside = None if published is None else {"throughput_mbps": None, "owd_p95_ms": None, "loss": published}
+    return [{**run(loss, scheme), "published": beside} for loss in losses]
+
+
+RANKS = "rank_correlation(total.loss, published.loss)"
+
+
+def test_a_rank_correlation_is_over_the_means_of_the_cells() -> None:
+    # Means 1, 2.5, 2.5, 4 against 10, 40, 20, 30: ranks 1, 2.5, 2.5, 4 and 1, 4, 2, 3.
+    runs = row("a", [0, 2], 10) + row("b", [2, 3], 40) + row("c", [2.5], 20) + row("d", [4], 30) + row("e", [9], None)
+    (result,) = evaluate([claim(">= 0.6", measure=RANKS)], runs)
+    assert result.mean == pytest.approx(3 / (4.5 * 5) ** 0.5)
+    assert (result.verdict, result.low, result.runs) == ("holds", None, 7)
+
+
+def test_a_rank_correlation_needs_three_cells_that_differ_and_no_failed_run() -> None:
+    two = row("a", [1], 1) + row("b", [2], 2)
+    (few,) = evaluate([claim(">= 0", measure=RANKS)], two)
+    (same,) = evaluate([claim(">= 0", measure=RANKS)], [*two, *row("c", [3], None), *row("d", [3], None)])
+    (flat,) = evaluate([claim(">= 0", measure=RANKS)], row("a", [1], 1) + row("b", [1], 2) + row("c", [1], 3))
+    for result in (few, same, flat):
+        assert (result.verdict, result.mean) == ("undecided", None)
+        assert result.reason is not None
+        assert "too few cells" in result.reason
+    three = [*two, *row("c", [3], 3)]
+    (result,) = evaluate([claim(">= 0", measure=RANKS)], [*three, run(None, "d", "failed")])
+    assert (result.verdict, result.mean) == ("undecided", 1.0)

@@ -76,7 +76,7 @@ def evaluate(claims: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, An
 
     Args:
         claims: with `id`, `says`, `measure`, `expect`, and optionally `source`, `where`, `against` and `note`.
-        runs: the runs of the experiment, as in the JSON contract.
+        runs: the runs of the experiment, as in the JSON contract; `published` may hold the published totals beside one.
 
     Raises:
         UserError: a claim cannot be understood.
@@ -93,16 +93,23 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
         raise UserError(f"claim {claim['id']}: {error}.") from error
     where, against = dict(claim.get("where") or {}), dict(claim.get("against") or {})
     matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
-    values = [_value(measure, run) for run in matching]
-    if against:
-        others = {_place(run["cell"], run): _value(measure, run) for run in runs}
-        values = [
-            _ratio(value, others.get(_place({**run["cell"], **against}, run)))
-            for value, run in zip(values, matching, strict=True)
-        ]
+    complete = [run for run in matching if run["status"] == "complete"]
+    if measure.beside is not None:
+        values, missing = [measure.over_cells(complete)], len(matching) - len(complete)
+    else:
+        values = [_value(measure, run) for run in matching]
+        if against:
+            others = {_place(run["cell"], run): _value(measure, run) for run in runs}
+            values = [
+                _ratio(value, others.get(_place({**run["cell"], **against}, run)))
+                for value, run in zip(values, matching, strict=True)
+            ]
+        missing = sum(value is None for value in values)
     known = [value for value in values if value is not None]
     found = estimate(known)
-    verdict, reason = _judge(expected, found, len(matching) - len(known))
+    verdict, reason = _judge(expected, found, missing)
+    if found is None and complete and not missing:
+        reason = "too few cells have both values, or one of them is the same everywhere"
     return ClaimResult(
         id=claim["id"],
         says=claim["says"],
@@ -115,7 +122,7 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
         mean=found.mean if found else None,
         low=found.low if found else None,
         high=found.high if found else None,
-        runs=len(known),
+        runs=len(complete) if measure.beside is not None else len(known),
         reason=reason,
         note=claim.get("note"),
     )

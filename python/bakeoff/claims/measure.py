@@ -5,14 +5,25 @@
     factor  = "-" factor | number | value | call | "(" sum ")"
     call    = ("min" | "max" | "abs" | "default") "(" sum { "," sum } ")"
     value   = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
+             | "published" "." ( "throughput_mbps" | "owd_p95_ms" | "loss" )
     metric  = name | "pantheon" "." name | ("dropped" | "marked" | "duplicated") "[" string "]"
 
 Metrics are those of `bakeoff list metrics`. A value that a run does not have makes the whole measure not
 exist for that run; so does a division by zero. `default(a, b)` is a, or b where a does not exist. Packets dropped or
 marked for a reason that did not occur are 0.
 
+`published` is the row of the experiment's reference beside the run: means over its runs, all flows together.
+
+A measure may also be about all runs together, one number for the claim:
+
+    measure = sum | "rank_correlation" "(" sum "," sum ")"
+
+is Spearman's, between two measures over the cells of the matrix, each the mean over its runs; equal numbers share a
+rank. Cells that lack one of the two are left out.
+
 Examples: `flow2.throughput_mbps / flow1.throughput_mbps`, `1 - total.pantheon.loss`,
-`hops["forward.0"].queue_p95_ms`, `hops["forward.0"].dropped["overlimit"]`.
+`hops["forward.0"].queue_p95_ms`, `hops["forward.0"].dropped["overlimit"]`,
+`rank_correlation(total.pantheon.owd_p95_ms, published.owd_p95_ms)`.
 """
 
 from __future__ import annotations
@@ -21,6 +32,7 @@ import difflib
 import functools
 import math
 import re
+import statistics
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MAX_DEPTH = 50
+_LEAST_CELLS = 3
 
 _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,
@@ -39,6 +52,7 @@ _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
 _DEFAULT = "default"
 _NUMBERED = re.compile(r"(flow|probe)([1-9][0-9]{0,8})", re.ASCII)
 _COUNTERS = ("dropped", "marked", "duplicated")
+_RANKS = "rank_correlation"
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,7 @@ class Lookup:
         elif head == "hops":
             value = _find(run["hops"], "hop", rest.pop(0))
         else:
-            value = run[head]
+            value = run.get(head) if head == "published" else run[head]
         for index, step in enumerate(rest):
             if value is None:
                 return None
@@ -120,10 +134,28 @@ class Measure:
     Attributes:
         text: as written.
         root: the tree.
+        beside: the second tree of a rank correlation; None for a measure of single runs.
     """
 
     text: str
     root: Any
+    beside: Any = None
+
+    def over_cells(self, runs: Sequence[Mapping[str, Any]]) -> float | None:
+        """A rank correlation's value for all runs; None for fewer than three cells, or if a side is constant."""
+        cells: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
+        for run in runs:
+            ours, theirs = self.root.evaluate(run), self.beside.evaluate(run)
+            if ours is not None and theirs is not None:
+                cells.setdefault(tuple(run["cell"].items()), []).append((ours, theirs))
+        means = [[statistics.fmean(side) for side in zip(*pairs, strict=True)] for pairs in cells.values()]
+        if len(means) < _LEAST_CELLS:
+            return None
+        left, right = (_ranks(side) for side in zip(*means, strict=True))
+        try:
+            return statistics.correlation(left, right)
+        except statistics.StatisticsError:
+            return None
 
     def evaluate(self, run: Mapping[str, Any]) -> float | None:
         """The measure's value for one run.
@@ -138,6 +170,12 @@ class Measure:
         return value if value is not None and math.isfinite(value) else None
 
 
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The place of each value from 1; equal ones share the mean of theirs."""
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+
+
 def _find(entries: Sequence[Mapping[str, Any]], key: str, wanted: int | str) -> Mapping[str, Any] | None:
     return next((entry for entry in entries if entry[key] == wanted), None)
 
@@ -149,9 +187,17 @@ def parse_measure(text: str) -> Measure:
         ClaimSyntaxError: it does not follow the grammar or names a metric that does not exist.
     """
     reader = Reader(text, "measure")
-    root = _sum(reader, 0)
+    if reader.next.kind == "name" and reader.next.text == _RANKS:
+        reader.take()
+        reader.expect("(")
+        root = _sum(reader, 0)
+        reader.expect(",")
+        beside = _sum(reader, 0)
+        reader.expect(")")
+    else:
+        root, beside = _sum(reader, 0), None
     reader.finish()
-    return Measure(text, root)
+    return Measure(text, root, beside)
 
 
 def _sum(reader: Reader, depth: int) -> Any:
@@ -214,12 +260,14 @@ def _lookup(reader: Reader, head: str) -> Lookup:
         steps.append(_string(reader, 'a hop such as "forward.0"'))
         reader.expect("]")
         known = _names()["hop"]
-    elif head == "total":
-        known = _names()["total"]
+    elif head in {"total", "published"}:
+        known = _names()[head]
+    elif head == _RANKS:
+        raise reader.error(f"{_RANKS} stands alone: it is one number for all runs")
     elif match := _NUMBERED.fullmatch(head):
         known = _names()[match[1]]
     else:
-        forms = 'flow1.METRIC, total.METRIC, hops["forward.0"].METRIC or probe1.METRIC'
+        forms = 'flow1.METRIC, total.METRIC, published.METRIC, hops["forward.0"].METRIC or probe1.METRIC'
         raise reader.error(f'"{head}" is not a value; write {forms}')
     reader.expect(".")
     steps.append(_metric(reader, known))
@@ -256,12 +304,14 @@ def _names() -> dict[str, tuple[str, ...]]:
     from bakeoff.metrics.pantheon import PantheonMetrics  # noqa: PLC0415
     from bakeoff.metrics.probes import ProbeSummary  # noqa: PLC0415
     from bakeoff.metrics.summary import FlowSummary, HopSummary, TotalSummary  # noqa: PLC0415
+    from bakeoff.references import Published  # noqa: PLC0415
 
     texts = {"scheme", "hop", "bottleneck", "pantheon_discarded", "flow", "probe"}
     kinds = {
         "flow": FlowSummary,
         "probe": ProbeSummary,
         "total": TotalSummary,
+        "published": Published,
         "hop": HopSummary,
         "pantheon": PantheonMetrics,
     }

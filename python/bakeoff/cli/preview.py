@@ -64,6 +64,8 @@ def _table(plan: Plan) -> None:
         spent = (f"{cost.packets}", amount_of_time(cost.cpu_s), amount_of_bytes(cost.disk_bytes))
         rows.append([run.id, *run.cell.values(), str(run.repeat), *spent])
     print_table(["run", *axes, "repeat", "packets", "CPU", "disk"], rows, right=_RIGHT)
+    for unmet in plan.unmet:
+        say(f"{', '.join(unmet.labels.values())} {unmet.reason}: {unmet.remedy}")
     say(
         f"{amount(len(plan.runs), 'run')}, about {whole.packets:.2g} packets, {amount_of_time(whole.cpu_s)} of CPU "
         f"and {amount_of_bytes(whole.disk_bytes)}; nothing was run"

@@ -118,16 +118,19 @@ class Catalogue:
         queues: of the core.
         programs: names of the file's programs.
         controllers: names of the kernel's controllers, and of those that the file brings.
+        variants: names that the file gives to schemes with parameters.
     """
 
     schemes: Mapping[str, Entry]
     queues: Mapping[str, Entry]
     programs: tuple[str, ...] = ()
     controllers: tuple[str, ...] = KERNEL_CONTROLLERS
+    variants: tuple[str, ...] = ()
 
-    def declared(self, programs: Iterable[str], controllers: Iterable[str]) -> Catalogue:
-        """With the programs and controllers of an experiment file."""
-        return replace(self, programs=tuple(programs), controllers=(*KERNEL_CONTROLLERS, *controllers))
+    def declared(self, programs: Iterable[str], controllers: Iterable[str], variants: Iterable[str] = ()) -> Catalogue:
+        """With the programs, controllers and variants of an experiment file."""
+        controllers = (*KERNEL_CONTROLLERS, *controllers)
+        return replace(self, programs=tuple(programs), controllers=controllers, variants=tuple(variants))
 
     def check_scheme(self, name: str) -> None:
         """Checks the name of a scheme.
@@ -144,7 +147,8 @@ class Catalogue:
                 hint = nearest(program, self.programs) if self.programs else f"add a table [program.{program}]"
                 raise UserError(f"{shown(name)} is not a program of this file; {hint}")
         elif name.removeprefix(OWN) not in self.schemes:
-            raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), self.schemes)}")
+            known = (*self.schemes, *self.variants)
+            raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), known)}")
 
     def check_parameter(self, scheme: str, name: str, value: Any) -> None:
         """Checks a parameter of a scheme that exists.

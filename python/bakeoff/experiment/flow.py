@@ -89,4 +89,15 @@ class Flow(Model):
     send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")
 
 
+class Variant(Model):
+    """A scheme with parameters under a name of its own, for flows and for the axis `scheme`."""
+
+    scheme: str = Field(description="the scheme that it is")
+    parameters: dict[str, Parameter] = Field(
+        {},
+        description='its parameters, where a flow does not give them; a file that is "" is for the user to give: until '
+        "then the report says so in place of the runs",
+    )
+
+
 Flows = Annotated[list[Flow], Field(min_length=1, max_length=MAX_FLOWS)]

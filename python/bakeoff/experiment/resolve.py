@@ -32,7 +32,7 @@ from bakeoff.experiment.path import (
     TraceRate,
     TraceSource,
 )
-from bakeoff.experiment.queues import KeyProblem
+from bakeoff.experiment.queues import FileWanted, KeyProblem
 from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
 
@@ -240,20 +240,7 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
     duration_ns = experiment.duration
     start_ns = flow.start + copy * flow.interval
     _check_times(flow, key, start_ns, experiment)
-    if flow.scheme is None:
-        raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
-    try:
-        catalogue.check_scheme(flow.scheme)
-    except UserError as error:
-        raise KeyProblem(f"{key}.scheme", str(error)) from error
-    for name, value in flow.parameters.items():
-        try:
-            catalogue.check_parameter(flow.scheme, name, value)
-        except UserError as error:
-            raise KeyProblem(f"{key}.parameters.{name}", str(error)) from error
-    for parameter in catalogue.files_of(flow.scheme):
-        if parameter.name not in flow.parameters:
-            raise KeyProblem(f"{key}.parameters.{parameter.name}", f"missing; {flow.scheme} needs {parameter.values}")
+    scheme, parameters = _scheme(flow, key, experiment, catalogue)
     if not MIN_MSS_BYTES <= flow.mss <= MAX_MSS_BYTES:
         raise KeyProblem(f"{key}.mss", f"{flow.mss} bytes: must be from {MIN_MSS_BYTES}B to {MAX_MSS_BYTES}B")
     if flow.receive_window is not None and flow.receive_window < 2 * flow.mss:
@@ -261,8 +248,8 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
         raise KeyProblem(f"{key}.receive_window", sentence)
     dscp = {"dscp": flow.dscp} if flow.dscp else {}
     return dscp | {
-        "scheme": flow.scheme,
-        "parameters": dict(flow.parameters),
+        "scheme": scheme,
+        "parameters": parameters,
         "traffic": _traffic(flow.traffic),
         "start_ns": start_ns,
         "stop_ns": duration_ns if flow.stop is None else flow.stop,
@@ -277,6 +264,36 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
         "send_jitter_ns": flow.send_jitter,
         **{name: value for name, value in (("ecn", flow.ecn), ("ect", flow.ect)) if value is not None},
     }
+
+
+def _scheme(
+    flow: Flow, key: str, experiment: ExperimentFile, catalogue: Catalogue
+) -> tuple[str, dict[str, bool | int | float | str]]:
+    """The scheme of a flow and its parameters: its own, and those of the variant that it names."""
+    if flow.scheme is None:
+        raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
+    scheme, places = flow.scheme, dict.fromkeys(flow.parameters, key)
+    parameters = dict(flow.parameters)
+    if (variant := experiment.variant.get(scheme)) is not None:
+        key = f"variant.{scheme}"
+        scheme, parameters = variant.scheme, {**variant.parameters, **parameters}
+    try:
+        catalogue.check_scheme(scheme)
+    except UserError as error:
+        raise KeyProblem(f"{key}.scheme", str(error)) from error
+    files = {parameter.name: parameter for parameter in catalogue.files_of(scheme)}
+    for name, value in parameters.items():
+        place = f"{places.get(name, key)}.parameters.{name}"
+        if name in files and value == "":
+            raise FileWanted(place, f"needs a {name} file")
+        try:
+            catalogue.check_parameter(scheme, name, value)
+        except UserError as error:
+            raise KeyProblem(place, str(error)) from error
+    for name, parameter in files.items():
+        if name not in parameters:
+            raise KeyProblem(f"{key}.parameters.{name}", f"missing; {scheme} needs {parameter.values}")
+    return scheme, parameters
 
 
 def _probe(probe: Probe, key: str, experiment: ExperimentFile) -> dict[str, Any]:

@@ -96,6 +96,7 @@ def show(report: Report, console: Console) -> None:
         console.print(f"Below each number: published ({report.reference.title}) and ratio of ours to it.")
     console.print()
     _tables(report, console)
+    _remedies(report, console)
     _probes(report, console)
     _queues(report, console)
     _claims(report.claims, console)
@@ -126,7 +127,7 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
         if isinstance(row, Group):
             table.add_row(row.label, str(len(row.valid)), *cells)
         else:
-            table.add_row(f"{row.published.name} ({row.reason})", "", *cells, style="dim")
+            table.add_row(f"{row.name} ({row.reason})", "", *cells, style="dim")
     return table
 
 
@@ -150,7 +151,7 @@ def _lines(report: Report, console: Console) -> None:
     """A heading a scheme and a line a number."""
     for row in report.rows:
         if isinstance(row, Absent):
-            console.print(Text(f"{row.published.name}: {row.reason}", style="dim"))
+            console.print(Text(f"{row.name}: {row.reason}", style="dim"))
             continue
         console.print(Text(f"{row.label} ({words.count(len(row.valid), 'run')})", style="bold"))
         for metric in METRICS:
@@ -158,6 +159,15 @@ def _lines(report: Report, console: Console) -> None:
             for heading, flow in columns(report):
                 lines = _cell(metric, row, flow).plain.split("\n")
                 console.print(f"    {heading}: {', published '.join(lines)}")
+
+
+def _remedies(report: Report, console: Console) -> None:
+    """How to get the rows that wait for a file."""
+    waiting = [row for row in report.rows if isinstance(row, Absent) and row.remedy]
+    if waiting:
+        console.print()
+    for row in waiting:
+        console.print(Text(f"{row.name} {row.reason}: {row.remedy}"))
 
 
 def _probes(report: Report, console: Console) -> None:

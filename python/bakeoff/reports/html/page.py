@@ -94,6 +94,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "metrics": terminal.METRICS,
         "summary": tables.summary(report),
         "totals": tables.totals(report),
+        "shares": tables.shares(report),
+        "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),
         "corrected_columns": [title for title, _, _ in tables.CORRECTED],
         "corrected": tables.corrected(report),
