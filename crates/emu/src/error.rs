@@ -34,6 +34,9 @@ pub enum RunError {
     /// The senders' process ended early; it has said why.
     #[error("the senders ended early")]
     Senders,
+    /// The run began before its senders were ready.
+    #[error("the senders were not ready when the run began: this machine was too busy to start them in time")]
+    NotReady,
     /// The flow's scheme cannot be had.
     #[error("flow {flow}: {problem}")]
     Scheme {

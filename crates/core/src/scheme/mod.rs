@@ -11,6 +11,7 @@ mod catalogue;
 mod copa;
 mod cubic;
 mod event;
+pub mod external;
 mod fillp;
 pub mod hystart;
 pub mod hystart_plus_plus;

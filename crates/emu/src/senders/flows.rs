@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bakeoff_core::scenario::FlowConfig;
 use bakeoff_core::units::Instant;
 
-use super::{End, Stage, ends, kernel_flow, own_flow};
+use super::{End, Stage, ends, kernel_flow, outside, own_flow};
 use crate::error::{Context, RunError};
 use crate::job::{KERNEL_PREFIX, OWN_PREFIX, PROGRAM_PREFIX};
 use crate::log::{RECEIVER_PORT, SENDER_PORT};
@@ -63,8 +63,12 @@ pub fn open(stage: Stage<'_>) -> Result<Vec<RunningFlow>, RunError> {
             let scheme = &plan.flow().scheme;
             let kernel = if scheme.starts_with(PROGRAM_PREFIX) {
                 None
+            } else if let Some(outside) = stage.outside.iter().find(|outside| outside.flow == index) {
+                own_flow::open(&plan, |setup| outside::start(outside, setup, stage.news))?;
+                None
             } else if let Some(scheme) = scheme.strip_prefix(OWN_PREFIX) {
-                own_flow::open(&plan, scheme)?;
+                let make = |setup| stage.scenario.scheme(index, scheme, setup).map_err(|error| error.to_string());
+                own_flow::open(&plan, make)?;
                 None
             } else {
                 let controller = scheme.strip_prefix(KERNEL_PREFIX).unwrap_or(scheme);
