@@ -1,5 +1,7 @@
 //! A run in pieces, and a flow that is steered from outside.
 
+#![allow(clippy::expect_used, reason = "a broken test may panic")]
+
 mod common;
 
 use bakeoff_core::units::{Duration, Instant, Rate};

@@ -152,13 +152,12 @@ impl<C: Channel> ExternalScheme<C> {
         if self.is_lost {
             return;
         }
-        match self.channel.exchange(&self.message) {
-            Some(answer) => self.answer = answer,
-            None => {
-                self.is_lost = true;
-                self.answer.timer = None;
-            }
-        }
+        let Some(answer) = self.channel.exchange(&self.message) else {
+            self.is_lost = true;
+            self.answer.timer = None;
+            return;
+        };
+        self.answer = answer;
     }
 }
 
@@ -255,9 +254,11 @@ mod tests {
     use crate::random::RandomStream;
     use crate::scheme::Parameters;
 
+    type Messages = Arc<Mutex<Vec<Vec<u8>>>>;
+
     /// Keeps messages, and gives the same answer until there is none.
     struct Tape {
-        messages: Arc<Mutex<Vec<Vec<u8>>>>,
+        messages: Messages,
         answers: u32,
         answer: Answer,
     }
@@ -282,8 +283,8 @@ mod tests {
         bytes
     }
 
-    fn scheme(answers: u32, wanted: u16) -> (ExternalScheme<Tape>, Arc<Mutex<Vec<Vec<u8>>>>) {
-        let messages = Arc::new(Mutex::new(Vec::new()));
+    fn scheme(answers: u32, wanted: u16) -> (ExternalScheme<Tape>, Messages) {
+        let messages = Messages::default();
         let answer = Answer::decode(&encoded(12, 5_000_000, 7, wanted)).unwrap();
         let mut setup = Setup {
             mss: Bytes::new(1_000),
