@@ -39,7 +39,7 @@ def become(user: int | None, group: int | None) -> None:
 
 
 def _place(job: dict[str, Any]) -> Place:
-    return Place(job["file"], job["name"], job["parameters"], job["sha256"])
+    return Place(job["file"], job["name"], job["parameters"], job["sha256"], job["shown"])
 
 
 def _check(job: dict[str, Any]) -> None:

@@ -187,6 +187,6 @@ class Host:
     def _wrong(self, name: str, value: Any, sentence: str) -> SchemeProblem:
         method = getattr(type(self._scheme), self._callback, None)
         line = getattr(getattr(method, "__code__", None), "co_firstlineno", None)
-        where = f"{self._place.file}:{line}" if line else self._place.file
+        where = f"{self._place.title}:{line}" if line else self._place.title
         shown = repr(value)[:60]
         return SchemeProblem(f"{where}: {self._place.name}.{self._callback}: {name} is {shown} afterwards, {sentence}")

@@ -26,12 +26,19 @@ class Place:
         name: name of the class.
         parameters: named arguments.
         sha256: digest of the file; empty if any content will do.
+        shown: what sentences call the file; empty: its path.
     """
 
     file: str
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
     sha256: str = ""
+    shown: str = ""
+
+    @property
+    def title(self) -> str:
+        """What sentences call the file."""
+        return self.shown or self.file
 
 
 def load(place: Place) -> type:
@@ -41,7 +48,7 @@ def load(place: Place) -> type:
         SchemeProblem: that fails, or the class is no scheme.
     """
     path = Path(place.file).resolve()
-    shown = place.file
+    shown = place.title
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -67,7 +74,7 @@ def _module(path: Path, place: Place) -> Any:
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise SchemeProblem(f"{place.file}: cannot be loaded as Python")
+        raise SchemeProblem(f"{place.title}: cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     try:
@@ -97,9 +104,9 @@ def arguments(kind: type, place: Place, setup: Any) -> tuple[Any, ...]:
     if names:
         known = [name for name, known in signature.parameters.items() if known.default is not known.empty]
         has = ", ".join(known) if known else "none"
-        raise SchemeProblem(f"{place.file}: {place.name} has no parameter {names[0]}; it has {has}")
+        raise SchemeProblem(f"{place.title}: {place.name} has no parameter {names[0]}; it has {has}")
     raise SchemeProblem(
-        f"{place.file}: {place.name}{signature} cannot be made; write __init__(self, setup) with defaults for the rest"
+        f"{place.title}: {place.name}{signature} cannot be made; write __init__(self, setup) with defaults for the rest"
     )
 
 
@@ -112,7 +119,7 @@ def explain(error: BaseException, place: Place, callback: str) -> str:
         if trace.tb_frame.f_code.co_filename == file:
             line = trace.tb_lineno
         trace = trace.tb_next
-    where = f"{place.file}:{line}" if line else place.file
+    where = f"{place.title}:{line}" if line else place.title
     what = f"{place.name}.{callback}: " if callback else ""
     text = " ".join(str(error).split())
     return f"{where}: {what}{type(error).__name__}{': ' if text else ''}{text}"

@@ -47,8 +47,10 @@ def places(scenario: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         if flow["scheme"].startswith(PREFIX):
             name = flow["scheme"].removeprefix(PREFIX)
             # Processes of runs have folders of their own, and a path may be relative to this one's.
-            file = str(Path(files[name]["file"]).absolute())
-            place = {"file": file, "name": name, "sha256": files[name]["sha256"]}
+            file = Path(files[name]["file"]).absolute()
+            here = Path.cwd()
+            shown = str(file.relative_to(here) if file.is_relative_to(here) else file)
+            place = {"file": str(file), "name": name, "sha256": files[name]["sha256"], "shown": shown}
             found[index] = place | {"parameters": flow["parameters"], "patience_s": PATIENCE_S}
     return found
 
@@ -108,13 +110,15 @@ def _problem(job: str) -> str | None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"{asked['file']}: loading it takes longer than {_CHECK_S:g} s"
+        return f"{asked['shown']}: loading it takes longer than {_CHECK_S:g} s"
     told = [line.removeprefix(_MARK) for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if told:
         return told[-1]
     if done.returncode:
         last = (done.stdout + done.stderr).strip().splitlines()[-1:]
-        return f"{asked['file']}: loading it ended with status {done.returncode}: {last[0] if last else 'nothing said'}"
+        return (
+            f"{asked['shown']}: loading it ended with status {done.returncode}: {last[0] if last else 'nothing said'}"
+        )
     return None
 
 
