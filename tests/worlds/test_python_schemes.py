@@ -213,8 +213,9 @@ def test_a_class_without_more_than_two_callbacks_has_the_initial_window(tmp_path
 def test_what_is_no_class_is_refused_with_the_key(
     tmp_path: Path, scheme: str, content: str | None, sentence: str
 ) -> None:
+    files: dict[str, Any] = {} if content is None else {"own": content}
     with pytest.raises(UserError, match=rf"own\.toml: matrix\.scheme: .*{sentence}"):
-        plan(tmp_path, scheme, **({} if content is None else {"own": content}))
+        plan(tmp_path, scheme, **files)
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,21 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bakeoff.experiment import estimate
 from bakeoff.scheme.reference import PREFIX
 from bakeoff.worlds import processes
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from bakeoff.experiment.estimate import Cost
 
 PATIENCE_S = 5.0
 """A callback that takes one to two times this long has failed."""
@@ -28,6 +32,10 @@ TABLE = "python"
 _MODULE = ["-m", "bakeoff.scheme"]
 _PROBLEM = "problem.json"
 _MARK = "bakeoff-scheme: "
+# Measured: Python's start with what reads tables; a callback that does little, and one to three of them a packet.
+_CPU_S_PER_RUN = 0.5
+_CPU_S_PER_PACKET = 5e-6
+_RESIDENT_BYTES = 80_000_000
 # Loading a file that does nothing takes a tenth of a second.
 _CHECK_S = 60.0
 # A callback without an end ends by itself; a run may take as long as it takes.
@@ -120,6 +128,16 @@ def _problem(job: str) -> str | None:
             f"{asked['shown']}: loading it ended with status {done.returncode}: {last[0] if last else 'nothing said'}"
         )
     return None
+
+
+def cost(scenario: Mapping[str, Any]) -> Cost:
+    """What one run in virtual time costs, in its process."""
+    simulated = estimate.cost(scenario)
+    return replace(
+        simulated,
+        cpu_s=simulated.cpu_s + _CPU_S_PER_RUN + _CPU_S_PER_PACKET * simulated.packets,
+        memory_bytes=simulated.memory_bytes + _RESIDENT_BYTES,
+    )
 
 
 def execute(scenario: Mapping[str, Any], for_core: Mapping[str, Any]) -> Outcome:

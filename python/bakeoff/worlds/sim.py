@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
+from bakeoff.experiment import estimate
 from bakeoff.worlds import frames, names, processes, python_schemes
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bakeoff.experiment import PlannedRun
+    from bakeoff.experiment.estimate import Cost
 
 
 def execute(run: PlannedRun) -> Outcome:
@@ -36,6 +38,11 @@ def execute(run: PlannedRun) -> Outcome:
     except _core.ConservationError as error:
         raise RunInvalid(str(error)) from error
     return Outcome(frames.of_core(result["tables"]))
+
+
+def cost(scenario: Mapping[str, Any]) -> Cost:
+    """What one run costs."""
+    return python_schemes.cost(scenario) if python_schemes.has_any(scenario) else estimate.cost(scenario)
 
 
 def stop() -> None:

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender as Channel;
 
 use bakeoff_core::scheme::external::{self, Answer, ExternalScheme, hello};
@@ -30,6 +30,16 @@ pub struct OutsideScheme {
     pub flow: usize,
     /// Its words.
     pub command: Vec<String>,
+}
+
+/// Such a program at work; it ends with this, and its CPU time is that of the senders.
+pub(super) struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 struct Line {
@@ -67,19 +77,20 @@ pub(super) fn start(
     outside: &OutsideScheme,
     mut setup: Setup,
     news: &Channel<News>,
-) -> Result<Box<dyn Scheme>, String> {
-    let socket = spawn(&outside.command).map_err(|error| format!("the process of its scheme cannot start: {error}"))?;
+) -> Result<(Box<dyn Scheme>, Program), String> {
+    let (socket, program) =
+        spawn(&outside.command).map_err(|error| format!("the process of its scheme cannot start: {error}"))?;
     let mut line = Line { socket, flow: outside.flow, news: news.clone(), answer: vec![0; ANSWER_BYTES] };
     let first = line.ask(&hello(&mut setup))?;
-    Ok(Box::new(ExternalScheme::new(&setup, first, line)))
+    Ok((Box::new(ExternalScheme::new(&setup, first, line)), program))
 }
 
 /// Starts a program, and returns our end of its line.
-fn spawn(command: &[String]) -> io::Result<OwnedFd> {
+fn spawn(command: &[String]) -> io::Result<(OwnedFd, Program)> {
     let Some((program, words)) = command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no program is named"));
     };
     let [ours, theirs] = sys::message_pair(PATIENCE)?;
-    Command::new(program).args(words).stdin(Stdio::from(theirs)).spawn()?;
-    Ok(ours)
+    let child = Command::new(program).args(words).stdin(Stdio::from(theirs)).spawn()?;
+    Ok((ours, Program(child)))
 }
