@@ -419,6 +419,57 @@ def test_what_the_verifier_says_is_shown(tmp_path: Path, controller: Path) -> No
     assert "aimd" not in controllers_of_the_kernel()
 
 
+WATCHED = """
+import os
+from bakeoff.scheme import Scheme
+
+class Watched(Scheme):
+    def __init__(self, setup, failing=False):
+        super().__init__(setup)
+        assert os.getresuid() == os.getresgid() == ({user},) * 3 and not os.getgroups()
+        self.failing = failing
+
+    def on_ack(self, ack):
+        if self.failing and ack.now_s > 0.5:
+            raise ValueError("enough")
+        if ack.rtt_s is not None and ack.rtt_s < 0.045:
+            self.cwnd += ack.acked_bytes
+
+    def on_loss(self, loss):
+        self.cwnd = max(self.cwnd / 2, 2 * self.mss)
+"""
+
+
+def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, **keys: str) -> str:
+    """A flow of a scheme in Python, which looks whose rights it has."""
+    # The group of no one is not everywhere that of nobody.
+    user = 65_534
+    monkeypatch.setattr(privilege, "ordinary", lambda: (user, user))
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    (folder / "watched.py").write_text(WATCHED.format(user=user))
+    (folder / "watched.py").chmod(0o644)
+    open_to_all(folder)
+    return flow("./watched.py:Watched", **keys)
+
+
+@needs_root
+def test_a_scheme_in_python_sends_as_an_ordinary_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = experiment(tmp_path, flows=watched(tmp_path, monkeypatch) + flow("own:cubic", start="1400ms"))
+    emu.check(planned.scenario)
+    outcome = run(planned)
+    assert first_flow(outcome)["received_bytes"] * 8 / 1.5 > 0.8 * RATE_MBPS * 1e6
+    windows = outcome.tables["telemetry"].filter((pl.col("name") == "cwnd") & (pl.col("flow") == 1))
+    assert windows["value"].n_unique() > 1
+
+
+@needs_root
+def test_a_scheme_in_python_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flows = watched(tmp_path, monkeypatch) + "parameters = { failing = true }\n"
+    planned = experiment(tmp_path, flows=flows)
+    with pytest.raises(RunStopped, match=r"^flow 1: .*watched\.py:13: Watched\.on_ack: ValueError: enough$"):
+        run(planned)
+
+
 def test_without_root_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(RunFailed, match=r"which takes root: run it with sudo .*, or use --world sim$"):

@@ -9,7 +9,7 @@ use crate::hop::{HopConfig, Link, LinkConfig};
 use crate::packet::FlowId;
 use crate::queue::Place;
 use crate::random::RandomStream;
-use crate::scheme::{self, ParameterError, Parameters, Setup, Value};
+use crate::scheme::{self, ParameterError, Parameters, Scheme, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
 use crate::transport::stream::{AckMode, EcnMode, Ect, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
@@ -201,6 +201,22 @@ impl Scenario {
 
     /// The two ends of the flow with this index, whose scheme is the one called `scheme`.
     pub fn ends(&self, flow: usize, scheme: &str) -> Result<(Sender, Receiver), ScenarioError> {
+        self.ends_with(flow, scheme, |setup| self.scheme(flow, scheme, setup))
+    }
+
+    /// The scheme called `scheme`, with the parameters of the flow with this index.
+    pub fn scheme(&self, flow: usize, scheme: &str, setup: Setup) -> Result<Box<dyn Scheme>, ScenarioError> {
+        scheme::build(scheme, &self.flows[flow].parameters, setup)
+            .map_err(|error| ScenarioError::Scheme { flow: flow + 1, error })
+    }
+
+    /// The two ends of the flow with this index, whose scheme, called `scheme`, somebody makes.
+    pub fn ends_with<E: From<ScenarioError>>(
+        &self,
+        flow: usize,
+        scheme: &str,
+        make: impl FnOnce(Setup) -> Result<Box<dyn Scheme>, E>,
+    ) -> Result<(Sender, Receiver), E> {
         let config = &self.flows[flow];
         let random = |part: &str| RandomStream::new(self.seed, &format!("flow{}.{part}", flow + 1));
         let (ecn, ect) = config.ecn_with(scheme).map_err(|problem| invalid(format!("flow {}", flow + 1), problem))?;
@@ -212,8 +228,7 @@ impl Scenario {
             random: random("scheme"),
             parameters: Parameters::default(),
         };
-        let scheme = scheme::build(scheme, &config.parameters, setup)
-            .map_err(|error| ScenarioError::Scheme { flow: flow + 1, error })?;
+        let scheme = make(setup)?;
         let stream = StreamConfig { feedback: scheme.feedback(), ..stream };
         let source = Source::new(&config.traffic, start, random("traffic"));
         let sender = Sender::new(id, stream, scheme, source, start, random("send"));

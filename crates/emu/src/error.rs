@@ -1,5 +1,7 @@
 //! Why a run ended early.
 
+use bakeoff_core::scenario::ScenarioError;
+
 use crate::job::JobError;
 use crate::netlink::NetlinkError;
 
@@ -45,6 +47,9 @@ pub enum RunError {
         /// The largest packet of the path, in bytes.
         largest: u64,
     },
+    /// The run began before its senders were ready.
+    #[error("the senders were not ready when the run began: this machine was too busy to start them in time")]
+    NotReady,
     /// The flow's scheme cannot be had.
     #[error("flow {flow}: {problem}")]
     Scheme {
@@ -53,6 +58,12 @@ pub enum RunError {
         /// What is wrong and what would be right.
         problem: String,
     },
+}
+
+impl From<ScenarioError> for RunError {
+    fn from(error: ScenarioError) -> Self {
+        Self::Job(error.into())
+    }
 }
 
 /// Says what a call to the system was for.

@@ -17,11 +17,14 @@
 //!
 //! Read first: [`Scenario`], [`run`] and [`Recording`].
 
+pub mod agent;
 mod payload;
 mod topology;
 mod world;
 
 use bakeoff_core::record::Table;
+use bakeoff_core::scheme::{Scheme, Setup};
+use bakeoff_core::units::Instant;
 
 pub use bakeoff_core::scenario::{Scenario, ScenarioError};
 
@@ -43,9 +46,46 @@ pub struct Recording {
     pub tables: Vec<Table>,
 }
 
+/// Makes the scheme of the flow with this index.
+pub type MakeScheme<'a> = dyn FnMut(usize, Setup) -> Result<Box<dyn Scheme>, ScenarioError> + 'a;
+
+/// A run under way, which goes on as far as it is asked to.
+pub struct Simulation(world::World);
+
+impl Simulation {
+    /// A run at its beginning.
+    pub fn new(scenario: &Scenario) -> Result<Self, Error> {
+        Self::with_schemes(scenario, &mut |flow, setup| scenario.scheme(flow, &scenario.flows[flow].scheme, setup))
+    }
+
+    /// A run at its beginning, whose schemes somebody makes.
+    pub fn with_schemes(scenario: &Scenario, make: &mut MakeScheme<'_>) -> Result<Self, Error> {
+        world::World::new(scenario, make).map(Self)
+    }
+
+    /// Runs up to a time, what happens at it not included, or to the end. The pieces make no difference to the whole.
+    pub fn run_until(&mut self, until: Instant) {
+        self.0.run_until(until);
+    }
+
+    /// How far it has run.
+    pub fn now(&self) -> Instant {
+        self.0.times().0
+    }
+
+    /// When it ends.
+    pub fn end(&self) -> Instant {
+        self.0.times().1
+    }
+
+    /// Checks that every packet is accounted for and hands over the tables of a run that is at its end.
+    pub fn finish(mut self) -> Result<Recording, Error> {
+        self.0.run_until(Instant::FAR_FUTURE);
+        self.0.finish()
+    }
+}
+
 /// Runs a scenario to its end.
 pub fn run(scenario: &Scenario) -> Result<Recording, Error> {
-    let mut world = world::World::new(scenario)?;
-    world.run();
-    world.finish()
+    Simulation::new(scenario)?.finish()
 }

@@ -2,11 +2,12 @@
 
 use bakeoff_core::path::Path;
 use bakeoff_core::record::FlowAccount;
-use bakeoff_core::scenario::{FlowConfig, Scenario, ScenarioError};
+use bakeoff_core::scenario::{Scenario, ScenarioError};
 use bakeoff_core::transport::probe::{Answerer, Asker};
 use bakeoff_core::transport::stream::{Receiver, Sender};
 use bakeoff_core::units::Instant;
 
+use crate::MakeScheme;
 use crate::payload::Payload;
 
 /// A sender and a receiver.
@@ -91,8 +92,8 @@ pub(crate) struct Topology {
 
 impl Topology {
     /// Builds the path, and the flows and probes over it.
-    pub(crate) fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
-        let flows = scenario.flows.iter().enumerate().map(|(index, config)| build_flow(scenario, index, config));
+    pub(crate) fn of(scenario: &Scenario, make: &mut MakeScheme<'_>) -> Result<Self, ScenarioError> {
+        let flows = (0..scenario.flows.len()).map(|index| build_flow(scenario, index, make));
         let probe = |index| {
             let (asker, answerer) = scenario.probe_ends(index);
             Probe { asker, answerer }
@@ -110,8 +111,8 @@ impl Topology {
     }
 }
 
-fn build_flow(scenario: &Scenario, index: usize, config: &FlowConfig) -> Result<Flow, ScenarioError> {
-    let (sender, receiver) = scenario.ends(index, &config.scheme)?;
+fn build_flow(scenario: &Scenario, index: usize, make: &mut MakeScheme<'_>) -> Result<Flow, ScenarioError> {
+    let (sender, receiver) = scenario.ends_with(index, &scenario.flows[index].scheme, |setup| make(index, setup))?;
     Ok(Flow { sender, receiver, start: scenario.start_of(index), stop: scenario.stop_of(index) })
 }
 

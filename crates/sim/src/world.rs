@@ -12,7 +12,7 @@ use bakeoff_core::units::{Duration, Instant};
 
 use crate::payload::Payload;
 use crate::topology::{Flow, Numbering, Participant, Probe, Topology};
-use crate::{Error, Recording};
+use crate::{Error, MakeScheme, Recording};
 
 /// A run under way.
 pub(crate) struct World {
@@ -30,8 +30,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(scenario: &Scenario) -> Result<Self, Error> {
-        let topology = Topology::of(scenario)?;
+    pub(crate) fn new(scenario: &Scenario, make: &mut MakeScheme<'_>) -> Result<Self, Error> {
+        let topology = Topology::of(scenario, make)?;
         let numbering = topology.numbering();
         let Topology { path, flows, probes } = topology;
         let mut agenda = Agenda::new(numbering.count());
@@ -59,10 +59,16 @@ impl World {
         })
     }
 
-    /// Runs to the end.
-    pub(crate) fn run(&mut self) {
+    /// The time, and that of the end.
+    pub(crate) fn times(&self) -> (Instant, Instant) {
+        (self.now, self.end)
+    }
+
+    /// Runs up to a time, what happens at it not included, or to the end.
+    pub(crate) fn run_until(&mut self, until: Instant) {
+        let until = until.min(self.end).max(self.now);
         while let Some((time, number)) = self.agenda.next() {
-            if time > self.end {
+            if time > until || (time == until && until < self.end) {
                 break;
             }
             // The sampler still takes the interval that ends with the run, whoever else would be due then.
@@ -82,7 +88,7 @@ impl World {
             debug_assert!(next.is_none_or(|next| next > time), "{:?}", self.numbering.participant(number));
             self.agenda.set(number, next.map(|next| next.max(time + Duration::from_nanos(1))));
         }
-        self.now = self.end;
+        self.now = until;
     }
 
     /// Checks that every packet is accounted for and hands over the tables.

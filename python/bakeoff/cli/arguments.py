@@ -40,7 +40,11 @@ def change_options(function: _F) -> _F:
             "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Override a key: rate=2Mbit/s; repeatable."
         ),
         click.option(
-            "--scheme", "schemes", multiple=True, metavar="NAMES", help="Run these schemes only, separated by commas."
+            "--scheme",
+            "schemes",
+            multiple=True,
+            metavar="NAMES",
+            help="Run these schemes only, separated by commas; FILE.py:CLASS is one of your own.",
         ),
     ):
         function = option(function)

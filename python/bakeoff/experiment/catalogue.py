@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.errors import UserError
 from bakeoff.experiment.base import nearest
 from bakeoff.experiment.units import shown
+from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,7 +28,9 @@ PROGRAM = "program:"
 
 def plain(scheme: str) -> str:
     """The name of a scheme without the word that says whose it is."""
-    return scheme.removeprefix(OWN).removeprefix(KERNEL).removeprefix(PROGRAM)
+    for prefix in (OWN, KERNEL, PROGRAM, reference.PREFIX):
+        scheme = scheme.removeprefix(prefix)
+    return scheme
 
 
 KERNEL_CONTROLLERS = (
@@ -132,13 +135,19 @@ class Catalogue:
         controllers = (*KERNEL_CONTROLLERS, *controllers)
         return replace(self, programs=tuple(programs), controllers=controllers, variants=tuple(variants))
 
-    def check_scheme(self, name: str) -> None:
+    def check_scheme(self, name: str, folder: Path) -> None:
         """Checks the name of a scheme.
+
+        Args:
+            name: of the core, with a prefix, or a class in a file.
+            folder: what the path of a file is relative to.
 
         Raises:
             UserError: it is unknown; the message lacks the place.
         """
-        if name.startswith(KERNEL):
+        if (named := reference.parse(name)) is not None:
+            reference.find(named, folder)
+        elif name.startswith(KERNEL):
             plain, known = name.removeprefix(KERNEL), self.controllers
             if plain not in known:
                 raise UserError(f"{shown(name)} is not a controller of the kernel; {nearest(plain, known)}")
@@ -156,6 +165,9 @@ class Catalogue:
         Raises:
             UserError: the scheme has no such parameter, or not with this value; the message lacks the place.
         """
+        if reference.parse(scheme) is not None:
+            # Only the class knows, and its file is not run here.
+            return
         if scheme.startswith((KERNEL, PROGRAM)):
             raise UserError(f"{scheme} takes no parameters; remove it")
         known = {parameter.name: parameter for parameter in self.schemes[scheme.removeprefix(OWN)].parameters}
@@ -166,7 +178,7 @@ class Catalogue:
 
     def files_of(self, scheme: str) -> tuple[Parameter, ...]:
         """The parameters of a scheme that exists which have to name a file."""
-        if scheme.startswith((KERNEL, PROGRAM)):
+        if scheme.startswith((KERNEL, PROGRAM)) or reference.parse(scheme) is not None:
             return ()
         return tuple(known for known in self.schemes[scheme.removeprefix(OWN)].parameters if known.kind == "file")
 

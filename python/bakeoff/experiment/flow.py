@@ -59,7 +59,10 @@ Traffic = Annotated[
 class Flow(Model):
     """One sender and receiver, or several alike."""
 
-    scheme: str | None = Field(None, description="congestion control; without it the axis matrix.scheme decides")
+    scheme: str | None = Field(
+        None,
+        description="congestion control, or ./FILE.py:CLASS of your own; without it the axis matrix.scheme decides",
+    )
     parameters: dict[str, Parameter] = Field({}, description="parameters of the scheme; `bakeoff show SCHEME`")
     traffic: Traffic = Field(default_factory=lambda: Bulk(kind="bulk"), description="what the application sends")
     start: Time = default(0, "0s", "when it starts, before start_jitter")

@@ -168,7 +168,7 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
     axes = matrix.parse(raw.pop("matrix", None), found.name)
     catalogue = catalogue.declared(*(_names(raw.get(table)) for table in ("program", "controller", "variant")))
-    _check_values(axes, catalogue, found.name)
+    _check_values(axes, catalogue, found)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
     first = _first(stripped, settings, axes, catalogue)
     _check_claims(first.model.claim, _labels([*written, *axes]), found.name)
@@ -235,7 +235,7 @@ def _names(table: Any) -> list[str]:
     return [str(key) for key in table] if isinstance(table, dict) else []
 
 
-def _check_values(axes: Sequence[Axis], catalogue: Catalogue, name: str) -> None:
+def _check_values(axes: Sequence[Axis], catalogue: Catalogue, found: Source) -> None:
     """Finds a misspelt scheme in any place of the axis, not only the first."""
     for axis in axes:
         for choice in axis.choices if axis.name == "scheme" else ():
@@ -244,9 +244,9 @@ def _check_values(axes: Sequence[Axis], catalogue: Catalogue, name: str) -> None
                     if setting.value in catalogue.variants:
                         continue
                     try:
-                        catalogue.check_scheme(setting.value)
+                        catalogue.check_scheme(setting.value, found.folder)
                     except UserError as error:
-                        raise UserError(f"{name}: matrix.scheme: {error}") from error
+                        raise UserError(f"{found.name}: matrix.scheme: {error}") from error
 
 
 def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:

@@ -35,6 +35,7 @@ from bakeoff.experiment.path import (
 from bakeoff.experiment.queues import FileWanted, KeyProblem
 from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
+from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +89,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     Raises:
         KeyProblem: the cell cannot be run.
     """
-    flows = _flows(experiment, catalogue)
+    flows = _flows(experiment, folder, catalogue)
     forward = experiment.path.forward
     reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
     delay_ns = sum(hop.delay for hop in [*forward, *reverse])
@@ -110,7 +111,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
         "flows": flows,
     }
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
-    optional = {"probes": probes, **_emulated(experiment, folder)}
+    optional = {"probes": probes, **_emulated(experiment, folder), "python": _classes(experiment, folder)}
     return resolved | {name: value for name, value in optional.items() if value}
 
 
@@ -127,6 +128,21 @@ def _emulated(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
         "controllers": {name: file for name, file in files.items() if f"{KERNEL}{name}" in used},
         "emulation": {"merge": True} if experiment.emulation.merge else {},
     }
+
+
+def _classes(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
+    """The files of schemes in Python, by name of the class; their digests tell two versions of one apart."""
+    classes: dict[str, Any] = {}
+    for number, flow in enumerate(experiment.flow, 1):
+        named = reference.parse(flow.scheme or "")
+        if named is None:
+            continue
+        found = reference.find(named, folder)
+        entry = {"file": found.file, "sha256": found.sha256}
+        if classes.setdefault(named.name, entry) != entry:
+            sentence = f"{named.name} is also a class of {classes[named.name]['file']}; rename one of the two"
+            raise KeyProblem(f"flow.{number}.scheme", sentence)
+    return classes
 
 
 def _program(program: Program, folder: Path) -> dict[str, Any]:
@@ -225,22 +241,24 @@ def _make_trace(source: list[int] | ConstantTrace | PoissonTrace) -> mahimahi.Tr
     return mahimahi.Trace(tuple(times), "poisson")
 
 
-def _flows(experiment: ExperimentFile, catalogue: Catalogue) -> list[dict[str, Any]]:
+def _flows(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> list[dict[str, Any]]:
     total = sum(flow.count for flow in experiment.flow)
     if total > MAX_FLOWS:
         raise KeyProblem("flow", f"{total} flows in one run; the most is {MAX_FLOWS}: lower flow.N.count")
     return [
-        _flow(flow, f"flow.{number}", copy, experiment, catalogue)
+        _flow(flow, scheme, f"flow.{number}", copy, experiment)
         for number, flow in enumerate(experiment.flow, 1)
+        for scheme in [_scheme(flow, f"flow.{number}", experiment, folder, catalogue)]
         for copy in range(flow.count)
     ]
 
 
-def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue: Catalogue) -> dict[str, Any]:
+def _flow(
+    flow: Flow, scheme: tuple[str, dict[str, Any]], key: str, copy: int, experiment: ExperimentFile
+) -> dict[str, Any]:
     duration_ns = experiment.duration
     start_ns = flow.start + copy * flow.interval
     _check_times(flow, key, start_ns, experiment)
-    scheme, parameters = _scheme(flow, key, experiment, catalogue)
     if not MIN_MSS_BYTES <= flow.mss <= MAX_MSS_BYTES:
         raise KeyProblem(f"{key}.mss", f"{flow.mss} bytes: must be from {MIN_MSS_BYTES}B to {MAX_MSS_BYTES}B")
     if flow.receive_window is not None and flow.receive_window < 2 * flow.mss:
@@ -248,8 +266,8 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
         raise KeyProblem(f"{key}.receive_window", sentence)
     dscp = {"dscp": flow.dscp} if flow.dscp else {}
     return dscp | {
-        "scheme": scheme,
-        "parameters": parameters,
+        "scheme": scheme[0],
+        "parameters": scheme[1],
         "traffic": _traffic(flow.traffic),
         "start_ns": start_ns,
         "stop_ns": duration_ns if flow.stop is None else flow.stop,
@@ -267,9 +285,9 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
 
 
 def _scheme(
-    flow: Flow, key: str, experiment: ExperimentFile, catalogue: Catalogue
-) -> tuple[str, dict[str, bool | int | float | str]]:
-    """The scheme of a flow and its parameters: its own, and those of the variant that it names."""
+    flow: Flow, key: str, experiment: ExperimentFile, folder: Path, catalogue: Catalogue
+) -> tuple[str, dict[str, Any]]:
+    """The scheme of a flow as scenarios name it, and its parameters: its own, and those of a variant that it names."""
     if flow.scheme is None:
         raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
     scheme, places = flow.scheme, dict.fromkeys(flow.parameters, key)
@@ -278,7 +296,7 @@ def _scheme(
         key = f"variant.{scheme}"
         scheme, parameters = variant.scheme, {**variant.parameters, **parameters}
     try:
-        catalogue.check_scheme(scheme)
+        catalogue.check_scheme(scheme, folder)
     except UserError as error:
         raise KeyProblem(f"{key}.scheme", str(error)) from error
     files = {parameter.name: parameter for parameter in catalogue.files_of(scheme)}
@@ -293,7 +311,8 @@ def _scheme(
     for name, parameter in files.items():
         if name not in parameters:
             raise KeyProblem(f"{key}.parameters.{name}", f"missing; {scheme} needs {parameter.values}")
-    return scheme, parameters
+    named = reference.parse(scheme)
+    return f"{reference.PREFIX}{named.name}" if named else scheme, parameters
 
 
 def _probe(probe: Probe, key: str, experiment: ExperimentFile) -> dict[str, Any]:

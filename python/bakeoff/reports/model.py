@@ -308,7 +308,7 @@ def _words(source: str, settings: Sequence[str]) -> list[str]:
     return ["bakeoff", "run", source, *(word for setting in settings for word in setting.split(" ", 1))]
 
 
-def cell_command(experiment: dict[str, Any], cell: dict[str, str]) -> str:
+def cell_command(experiment: dict[str, Any], cell: dict[str, str], scenario: Mapping[str, Any]) -> str:
     """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix.
 
     Axes that are tables of named variants cannot be narrowed, and stay whole.
@@ -319,5 +319,7 @@ def cell_command(experiment: dict[str, Any], cell: dict[str, str]) -> str:
         for setting in experiment["settings"]
         if not any(setting.startswith((f"--set matrix.{axis}=", f"--set {axis}=")) for axis in narrowed)
     ]
+    classes = {name: f"{entry['file']}:{name}" for name, entry in scenario.get("python", {}).items()}
+    narrowed = {axis: classes.get(value, value) for axis, value in narrowed.items()}
     own = [f"--scheme {value}" if axis == SCHEME_AXIS else f"--set {axis}={value}" for axis, value in narrowed.items()]
     return shlex.join(_words(experiment["source"], settings + own))

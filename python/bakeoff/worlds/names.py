@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
 from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM
+from bakeoff.scheme.reference import PREFIX as PYTHON
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-# What only the emulated world understands; it takes these from a scenario before it comes here.
-_EMULATED = frozenset({"programs", "controllers", "emulation"})
+# What the worlds take from a scenario themselves, before the core reads it.
+_OF_WORLDS = frozenset({"programs", "controllers", "emulation", "python"})
 _OFFERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -51,7 +52,7 @@ def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(scenario: Mapping[str, Any], rename: Callable[[int, Mapping[str, Any]], str]) -> dict[str, Any]:
-    common = {name: value for name, value in scenario.items() if name not in _EMULATED}
+    common = {name: value for name, value in scenario.items() if name not in _OF_WORLDS}
     flows = [{**flow, "scheme": rename(number, flow)} for number, flow in enumerate(scenario.get("flows", ()), 1)]
     return {**common, "flows": flows} if "flows" in scenario else common
 
@@ -74,6 +75,9 @@ def _simulated(number: int, flow: Mapping[str, Any]) -> str:
 def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) -> str:
     name = str(flow["scheme"])
     _check_no_program(number, name, "linux")
+    if name.startswith(PYTHON):
+        plain = name.removeprefix(PYTHON)
+        raise RunStopped(f"flow {number}: {plain} is written in Python, which the guest lacks; use --world sim or emu")
     if name.removeprefix(KERNEL) in loaded:
         raise RunStopped(f"flow {number}: {name} is loaded into a running kernel, which only emu has; add --world emu")
     return _with_prefix(number, flow, KERNEL_CONTROLLERS)
@@ -81,7 +85,7 @@ def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) ->
 
 def _on_host(number: int, flow: Mapping[str, Any], offered: Collection[str]) -> str:
     name = str(flow["scheme"])
-    if name.startswith(PROGRAM):
+    if name.startswith((PROGRAM, PYTHON)):
         return name
     plain = name.removeprefix(KERNEL)
     if name.startswith(KERNEL) and plain not in offered:

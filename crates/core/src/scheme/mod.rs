@@ -13,6 +13,7 @@ mod cubic;
 mod dctcp;
 mod dctcp_sce;
 mod event;
+pub mod external;
 mod fillp;
 pub mod hystart;
 pub mod hystart_plus_plus;

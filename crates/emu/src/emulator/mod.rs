@@ -45,6 +45,8 @@ use crate::udp::Clock;
 pub const JOB_FILE: &str = "job.json";
 /// The run starts this long after everything is ready, so that all its processes are.
 const LEAD: Duration = Duration::from_millis(200);
+/// A program that computes a scheme starts one after the other, and may take this long.
+const OUTSIDE_MILLIS: u64 = 1_000;
 /// Above every ordinary program, below the kernel's own threads.
 const PRIORITY: i32 = 50;
 /// Senders that have not ended this long after the run are no use any more.
@@ -56,10 +58,11 @@ pub fn run(folder: &Path, identity: Identity) -> Result<(), RunError> {
     let job = EmulatorJob::from_json(&json)?;
     let (hosts, devices) = EmulatedHosts::build(&job.scenario)?;
     let hosts = Arc::new(hosts);
-    let lead = if job.programs.is_empty() { LEAD } else { LEAD + programs::HEAD_START };
+    let head_start = if job.programs.is_empty() { Duration::ZERO } else { programs::HEAD_START };
+    let lead = LEAD + head_start + Duration::from_millis(OUTSIDE_MILLIS * job.outside.len() as u64);
     let run_start = sys::monotonic().context(|| "reading the clock".to_owned())? + lead;
     let clock = Clock::new(run_start);
-    let mut children = vec![start(|| senders::run(&job.scenario, &*hosts, run_start, folder, identity))?];
+    let mut children = vec![start(|| senders::run(&job.scenario, &job.outside, &*hosts, run_start, folder, identity))?];
     if !job.programs.is_empty() {
         let place = Place::create(folder, identity)?;
         children.push(start(|| programs::run(&job.programs, &job.scenario, &hosts, clock, &place))?);

@@ -10,7 +10,7 @@ use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::{Context, RunError};
 use crate::log::{SAMPLES_FILE, SampleRecord};
-use crate::senders::{Hosts, Stage, Watch, open_flows, open_probes};
+use crate::senders::{Hosts, OutsideScheme, Stage, Watch, open_flows, open_probes};
 use crate::sys::{self, Identity};
 use crate::udp::Clock;
 
@@ -20,6 +20,7 @@ const LAST_NEWS: Duration = Duration::from_millis(100);
 /// Runs the senders and receivers of a scenario until its end.
 pub(super) fn run(
     scenario: &Scenario,
+    outside: &[OutsideScheme],
     hosts: &dyn Hosts,
     run_start: Duration,
     folder: &Path,
@@ -29,9 +30,12 @@ pub(super) fn run(
     let (tell, news) = mpsc::channel();
     let writing = || format!("writing {SAMPLES_FILE}");
     let mut log = BufWriter::new(File::create(folder.join(SAMPLES_FILE)).context(writing)?);
-    let stage = Stage { scenario, hosts, run_start, news: &tell };
+    let stage = Stage { scenario, hosts, outside, run_start, news: &tell };
     let mut senders = Watch::new(scenario, open_flows(stage)?);
     open_probes(stage)?;
+    if sys::monotonic().context(|| "reading the clock".to_owned())? > run_start {
+        return Err(RunError::NotReady);
+    }
     sys::become_ordinary(identity).context(|| "giving up the rights of root".to_owned())?;
 
     let mut write = |samples: Vec<SampleRecord>| {

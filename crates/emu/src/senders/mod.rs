@@ -4,6 +4,7 @@
 
 mod flows;
 mod kernel_flow;
+mod outside;
 mod own_flow;
 mod probes;
 pub mod settings;
@@ -19,6 +20,7 @@ use crate::layout::{left_address, right_address};
 use crate::log::SampleRecord;
 
 pub use flows::{RunningFlow, open as open_flows};
+pub use outside::OutsideScheme;
 pub use probes::open as open_probes;
 pub use watch::Watch;
 
@@ -60,6 +62,8 @@ pub struct Stage<'a> {
     pub scenario: &'a Scenario,
     /// The hosts.
     pub hosts: &'a dyn Hosts,
+    /// The schemes that programs beside us compute.
+    pub outside: &'a [OutsideScheme],
     /// When the run starts, on the monotonic clock.
     pub run_start: Duration,
     /// Where threads report.
