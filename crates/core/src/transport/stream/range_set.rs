@@ -22,15 +22,35 @@ impl RangeSet {
         self.ranges.back().map_or(0, |range| range.end)
     }
 
+    /// Index of the first range that ends at `end` or later: at the front, or looked for from the back in steps that double.
+    fn first_reaching(&self, end: u64) -> usize {
+        if self.ranges.front().is_none_or(|first| first.end >= end) {
+            return 0;
+        }
+        let (mut low, mut high, mut step) = (0, self.ranges.len(), 1);
+        while let Some(index) = high.checked_sub(step) {
+            if self.ranges[index].end < end {
+                low = index + 1;
+                break;
+            }
+            high = index;
+            step *= 2;
+        }
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.ranges[middle].end < end { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
     /// The range that holds `sequence`.
     pub(super) fn find(&self, sequence: u64) -> Option<Range> {
-        let index = self.ranges.partition_point(|range| range.end <= sequence);
-        self.ranges.get(index).copied().filter(|range| range.contains(sequence))
+        self.ranges.get(self.first_reaching(sequence + 1)).copied().filter(|range| range.contains(sequence))
     }
 
     /// Adds `added` and calls `is_new` with each part that was not in the set yet.
     pub(super) fn insert(&mut self, added: Range, mut is_new: impl FnMut(Range)) {
-        let first = self.ranges.partition_point(|range| range.end < added.start);
+        let first = self.first_reaching(added.start);
         let mut merged = added;
         let mut cursor = added.start;
         let mut last = first;

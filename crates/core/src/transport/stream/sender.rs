@@ -329,12 +329,11 @@ impl Sender {
         }
     }
 
-    /// True if a paced sender only waits for its pacer.
+    /// True if a paced sender that has room in its window only waits for its pacer.
     fn is_waiting_for_pacer(&self) -> bool {
-        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
         let has_new = !self.source.is_finished() && self.source.next_wakeup().is_none();
         let may_send_new = has_new && self.scoreboard.next() < self.window_end();
-        has_room && (may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted())
+        may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted()
     }
 }
 
@@ -371,10 +370,13 @@ impl Endpoint<Segment> for Sender {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
         }
-        let timer = self.timer.map(|(_, due)| due);
-        let pacer = (self.pacer.next() > self.last_sent && self.is_waiting_for_pacer()).then(|| self.pacer.next());
-        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
-        let source = self.source.next_wakeup().filter(|_| has_room).map(|wakeup| wakeup.max(self.pacer.next()));
-        [timer, pacer, self.scheme.next_timer(), source].into_iter().flatten().min()
+        let mut next = self.timer.map(|(_, due)| due).into_iter().chain(self.scheme.next_timer()).min();
+        if self.scoreboard.in_flight() < self.scheme.cwnd() {
+            let paced = self.pacer.next();
+            let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
+            let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
+            next = next.into_iter().chain(pacer).chain(source).min();
+        }
+        next
     }
 }
