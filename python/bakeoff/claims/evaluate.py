@@ -6,6 +6,7 @@ none of it does, and is undecided otherwise. A single run has no interval: then 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,8 +16,10 @@ from bakeoff.claims.tokens import ClaimSyntaxError
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from bakeoff.claims.telemetry import Telemetry
+    from bakeoff.claims.tree import Measure
     from bakeoff.metrics.statistics import Estimate
 
 Verdict = Literal["holds", "fails", "undecided"]
@@ -55,30 +58,38 @@ class ClaimResult:
     reason: str | None
 
 
-def check(measure: str, expect: str) -> None:
-    """Checks that a claim can be understood, before anything runs.
+def check(measure: str, expect: str) -> Measure:
+    """Checks that a claim can be understood, before anything runs; the measure as it was understood.
 
     Raises:
         ClaimSyntaxError: the measure or the expectation cannot.
     """
-    parse_measure(measure)
     parse_expectation(expect)
+    return parse_measure(measure)
 
 
-def evaluate(claims: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
+def evaluate(
+    claims: Sequence[Mapping[str, Any]],
+    runs: Sequence[Mapping[str, Any]],
+    telemetry_of: Callable[[str], Telemetry | None] = lambda _: None,
+) -> list[ClaimResult]:
     """The verdict on each claim.
 
     Args:
         claims: with `id`, `says`, `measure`, `expect`, and optionally `source` and `where`.
         runs: the runs of the experiment, as in the JSON contract.
+        telemetry_of: the telemetry of a run by its id; None where it recorded none.
 
     Raises:
         UserError: a claim cannot be understood.
     """
-    return [_evaluate(claim, runs) for claim in claims]
+    telemetry_of = functools.lru_cache(maxsize=64)(telemetry_of)
+    return [_evaluate(claim, runs, telemetry_of) for claim in claims]
 
 
-def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> ClaimResult:
+def _evaluate(
+    claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], telemetry_of: Callable[[str], Telemetry | None]
+) -> ClaimResult:
     from bakeoff.metrics.statistics import estimate  # noqa: PLC0415 - brings what checking a claim does not need
 
     try:
@@ -88,6 +99,8 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
     where = dict(claim.get("where") or {})
     matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
     complete = [run for run in matching if run["status"] == "complete"]
+    if measure.needs_telemetry:
+        complete = [{**run, "telemetry": telemetry_of(run["id"])} for run in complete]
     values = [measure.evaluate(run) for run in complete]
     known = [value for value in values if value is not None]
     found = estimate(known)

@@ -156,7 +156,7 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     _check_values(axes, catalogue, found.name)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
     first = _cell(stripped, settings, axes, next(matrix.cells(axes)), catalogue)
-    _check_claims(first.model.claim, _labels([*written, *axes]), found.name)
+    _check_claims(first.model, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
     return Experiment(stripped, tuple(changes), settings, axes, first, catalogue)
 
@@ -226,9 +226,9 @@ def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
     return labels
 
 
-def _check_claims(claims: Sequence[Claim], known: dict[str, list[str]], name: str) -> None:
+def _check_claims(model: ExperimentFile, known: dict[str, list[str]], name: str) -> None:
     seen: set[str] = set()
-    for index, claim in enumerate(claims):
+    for index, claim in enumerate(model.claim):
         where = f"{name}: claim.{index}"
         if claim.id in seen:
             raise UserError(f"{where}.id: {shown(claim.id)} is the id of an earlier claim; give it another")
@@ -240,9 +240,11 @@ def _check_claims(claims: Sequence[Claim], known: dict[str, list[str]], name: st
                 hint = nearest(label, known[axis])
                 raise UserError(f"{where}.where.{axis}: {shown(label)} is not a value of that axis; {hint}")
         try:
-            check(claim.measure, claim.expect)
+            measure = check(claim.measure, claim.expect)
         except ClaimSyntaxError as error:
             raise UserError(f"{where}: {error}") from error
+        if measure.needs_telemetry and model.record.level == "summary":
+            raise UserError(f'{where}.measure: needs telemetry, and record.level is "summary"; set it to "series"')
 
 
 def _check_reference(reference: str | None, name: str) -> None:

@@ -7,7 +7,7 @@ import statistics
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.claims import ClaimResult, evaluate
+from bakeoff.claims import ClaimResult, Telemetry, evaluate
 from bakeoff.experiment.catalogue import plain
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
@@ -167,7 +167,8 @@ def load(folder: ResultFolder) -> Report:
     experiment = folder.experiment
     reference = find(experiment.get("reference"))
     contract = to_json(experiment["name"], experiment["world"], [run.summary for run in runs])
-    claims = tuple(evaluate(experiment["claims"], contract["runs"]))
+    recordings = {run.summary.id: run.recording for run in runs}
+    claims = tuple(evaluate(experiment["claims"], contract["runs"], lambda run: _telemetry(recordings[run])))
     contract["claims"] = [asdict(claim) for claim in claims]
     return Report(
         experiment=experiment,
@@ -180,6 +181,10 @@ def load(folder: ResultFolder) -> Report:
         path=str(folder.path),
         _json=contract,
     )
+
+
+def _telemetry(recording: RunRecording) -> Telemetry | None:
+    return Telemetry(recording.table("telemetry")) if recording.has("telemetry") else None
 
 
 def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
