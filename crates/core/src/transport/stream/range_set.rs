@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use super::segment::Range;
 
+/// Ranges at the back that are tried one by one: an ack repeats as many.
+const NEAR_BACK: usize = 3;
+
 /// Disjoint, non-touching ranges in order. Changes near either end are cheap, which is where a stream's holes open and
 /// close.
 #[derive(Clone, Debug, Default)]
@@ -22,25 +25,15 @@ impl RangeSet {
         self.ranges.back().map_or(0, |range| range.end)
     }
 
-    /// Index of the first range that ends at `end` or later: at the front, or looked for from the back in steps that double.
+    /// Index of the first range that ends at `end` or later, looked for first where holes close and open.
     fn first_reaching(&self, end: u64) -> usize {
         if self.ranges.front().is_none_or(|first| first.end >= end) {
             return 0;
         }
-        let (mut low, mut high, mut step) = (0, self.ranges.len(), 1);
-        while let Some(index) = high.checked_sub(step) {
-            if self.ranges[index].end < end {
-                low = index + 1;
-                break;
-            }
-            high = index;
-            step *= 2;
+        match self.ranges.iter().rev().take(NEAR_BACK).position(|range| range.end < end) {
+            Some(behind) => self.ranges.len() - behind,
+            None => self.ranges.partition_point(|range| range.end < end),
         }
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if self.ranges[middle].end < end { low = middle + 1 } else { high = middle }
-        }
-        low
     }
 
     /// The range that holds `sequence`.
@@ -48,8 +41,8 @@ impl RangeSet {
         self.ranges.get(self.first_reaching(sequence + 1)).copied().filter(|range| range.contains(sequence))
     }
 
-    /// Adds `added` and calls `is_new` with each part that was not in the set yet.
-    pub(super) fn insert(&mut self, added: Range, mut is_new: impl FnMut(Range)) {
+    /// Adds `added`, calls `is_new` with each part that was not in the set yet, and returns the range that holds it now.
+    pub(super) fn insert(&mut self, added: Range, mut is_new: impl FnMut(Range)) -> Range {
         let first = self.first_reaching(added.start);
         let mut merged = added;
         let mut cursor = added.start;
@@ -73,6 +66,7 @@ impl RangeSet {
                 self.ranges.drain(first + 1..last);
             }
         }
+        merged
     }
 
     /// Removes everything below `sequence`.
@@ -106,7 +100,9 @@ mod tests {
                     model.retain(|sequence| *sequence >= start);
                 } else {
                     let mut new = Vec::new();
-                    ranges.insert(Range { start, end: start + length }, |part| new.extend(part.start..part.end));
+                    let added = Range { start, end: start + length };
+                    let merged = ranges.insert(added, |part| new.extend(part.start..part.end));
+                    prop_assert_eq!(ranges.find(start), Some(merged));
                     let expected: Vec<_> = (start..start + length).filter(|sequence| model.insert(*sequence)).collect();
                     prop_assert_eq!(new, expected);
                 }

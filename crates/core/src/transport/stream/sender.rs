@@ -172,8 +172,10 @@ impl Sender {
     ) -> Packet<Segment> {
         let number = self.next_packet;
         self.next_packet += 1;
-        let packet = Packet::new(self.flow, true, number, size, now, payload);
-        Packet { is_retransmission, ecn, ..packet }
+        let mut packet = Packet::new(self.flow, true, number, size, now, payload);
+        packet.is_retransmission = is_retransmission;
+        packet.ecn = ecn;
+        packet
     }
 
     /// The next SYN, when its time has come.
@@ -337,6 +339,14 @@ impl Sender {
     }
 }
 
+/// The earlier of two times that may not be.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
+    }
+}
+
 impl Endpoint<Segment> for Sender {
     fn accept(&mut self, packet: Packet<Segment>, now: Instant) {
         match packet.payload {
@@ -363,20 +373,25 @@ impl Endpoint<Segment> for Sender {
         while self.scheme.next_timer().is_some_and(|timer| timer <= now) {
             self.scheme.on_timer(now);
         }
-        self.poll_forced(now).or_else(|| self.poll_window(now))
+        if self.forced.is_some()
+            && let Some(packet) = self.poll_forced(now)
+        {
+            return Some(packet);
+        }
+        self.poll_window(now)
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
         }
-        let mut next = self.timer.map(|(_, due)| due).into_iter().chain(self.scheme.next_timer()).min();
-        if self.scoreboard.in_flight() < self.scheme.cwnd() {
-            let paced = self.pacer.next();
-            let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
-            let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
-            next = next.into_iter().chain(pacer).chain(source).min();
+        let next = earlier(self.timer.map(|(_, due)| due), self.scheme.next_timer());
+        if self.scoreboard.in_flight() >= self.scheme.cwnd() {
+            return next;
         }
-        next
+        let paced = self.pacer.next();
+        let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
+        let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
+        earlier(next, earlier(pacer, source))
     }
 }
