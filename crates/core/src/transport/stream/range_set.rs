@@ -30,10 +30,13 @@ impl RangeSet {
         if self.ranges.front().is_none_or(|first| first.end >= end) {
             return 0;
         }
-        match self.ranges.iter().rev().take(NEAR_BACK).position(|range| range.end < end) {
-            Some(behind) => self.ranges.len() - behind,
-            None => self.ranges.partition_point(|range| range.end < end),
+        let count = self.ranges.len();
+        for index in (count.saturating_sub(NEAR_BACK)..count).rev() {
+            if self.ranges[index].end < end {
+                return index + 1;
+            }
         }
+        self.ranges.partition_point(|range| range.end < end)
     }
 
     /// The range that holds `sequence`.
