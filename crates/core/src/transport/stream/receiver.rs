@@ -108,7 +108,9 @@ impl Receiver {
         self.one_way_delay = now.since(packet.sent);
         self.stats.ce_marks += u64::from(packet.ecn == Ecn::Ce);
         let waiting = self.waiting;
-        let held_back = self.policy.holds_back().then(|| self.ack());
+        // What follows the latest segment is no block of its own.
+        let may_be_scattered = sequence > self.next && self.recent[0] != Some(sequence - 1);
+        let held_back = (may_be_scattered && self.policy.holds_back()).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
         let is_read = self.config.ecn == EcnMode::Classic && arrival != Arrival::Duplicate;
         let is_alarm = is_read && self.read_codepoint(packet.ecn);
@@ -230,14 +232,10 @@ impl Receiver {
         let mut ack = AckSegment::new(self.next, self.timestamp_echo, self.one_way_delay);
         ack.duplicate = self.duplicate.take();
         ack.is_ecn_echo = self.is_echoing_mark && self.config.ecn == EcnMode::Classic;
-        if !self.out_of_order.is_empty() {
-            let mut reported = [Range::default(); RECENT];
-            for (slot, sequence) in self.recent.into_iter().flatten().enumerate() {
-                let Some(block) = self.out_of_order.find(sequence) else { continue };
-                if !reported.contains(&block) {
-                    ack.add_block(block);
-                    reported[slot] = block;
-                }
+        for sequence in self.recent.into_iter().flatten() {
+            let is_reported = ack.blocks().iter().any(|block| block.contains(sequence));
+            if !is_reported && let Some(block) = self.out_of_order.find(sequence) {
+                ack.add_block(block);
             }
         }
         ack
