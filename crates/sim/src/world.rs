@@ -199,9 +199,12 @@ impl World {
     }
 
     fn note_drops(&mut self, hop: usize) {
-        if self.drops.is_empty() {
-            return;
+        if !self.drops.is_empty() {
+            self.record_drops(hop);
         }
+    }
+
+    fn record_drops(&mut self, hop: usize) {
         for (packet, reason) in self.drops.drain() {
             self.recorder.is_dropped(hop, &packet, reason);
         }

@@ -8,17 +8,20 @@ decides.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bakeoff.claims.expect import Expectation, parse_expectation
-from bakeoff.claims.measure import Measure, parse_measure
+from bakeoff.claims.measure import parse_measure
 from bakeoff.claims.tokens import ClaimSyntaxError
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from bakeoff.claims.telemetry import Telemetry
+    from bakeoff.claims.tree import Measure
     from bakeoff.metrics.statistics import Estimate
 
 Verdict = Literal["holds", "fails", "undecided"]
@@ -61,30 +64,38 @@ class ClaimResult:
     note: str | None = None
 
 
-def check(measure: str, expect: str) -> None:
-    """Checks that a claim can be understood, before anything runs.
+def check(measure: str, expect: str) -> Measure:
+    """Checks that a claim can be understood, before anything runs; the measure as it was understood.
 
     Raises:
         ClaimSyntaxError: the measure or the expectation cannot.
     """
-    parse_measure(measure)
     parse_expectation(expect)
+    return parse_measure(measure)
 
 
-def evaluate(claims: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
+def evaluate(
+    claims: Sequence[Mapping[str, Any]],
+    runs: Sequence[Mapping[str, Any]],
+    telemetry_of: Callable[[str], Telemetry | None] = lambda _: None,
+) -> list[ClaimResult]:
     """The verdict on each claim.
 
     Args:
         claims: with `id`, `says`, `measure`, `expect`, and optionally `source`, `where`, `against` and `note`.
         runs: the runs of the experiment, as in the JSON contract; `published` may hold the published totals beside one.
+        telemetry_of: the telemetry of a run by its id; None where it recorded none.
 
     Raises:
         UserError: a claim cannot be understood.
     """
-    return [_evaluate(claim, runs) for claim in claims]
+    telemetry_of = functools.lru_cache(maxsize=64)(telemetry_of)
+    return [_evaluate(claim, runs, telemetry_of) for claim in claims]
 
 
-def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> ClaimResult:
+def _evaluate(
+    claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], telemetry_of: Callable[[str], Telemetry | None]
+) -> ClaimResult:
     from bakeoff.metrics.statistics import estimate  # noqa: PLC0415 - brings what checking a claim does not need
 
     try:
@@ -94,12 +105,13 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
     where, against = dict(claim.get("where") or {}), dict(claim.get("against") or {})
     matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
     complete = [run for run in matching if run["status"] == "complete"]
+    value_of = functools.partial(_value, measure, telemetry_of)
     if measure.beside is not None:
         values, missing = [measure.over_cells(complete)], len(matching) - len(complete)
     else:
-        values = [_value(measure, run) for run in matching]
+        values = [value_of(run) for run in matching]
         if against:
-            others = {_place(run["cell"], run): _value(measure, run) for run in runs}
+            others = {_place(run["cell"], run): value_of(run) for run in runs}
             values = [
                 _ratio(value, others.get(_place({**run["cell"], **against}, run)))
                 for value, run in zip(values, matching, strict=True)
@@ -128,8 +140,10 @@ def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Cl
     )
 
 
-def _value(measure: Measure, run: Mapping[str, Any]) -> float | None:
-    return measure.evaluate(run) if run["status"] == "complete" else None
+def _value(measure: Measure, telemetry_of: Callable[[str], Telemetry | None], run: Mapping[str, Any]) -> float | None:
+    if run["status"] != "complete":
+        return None
+    return measure.evaluate({**run, "telemetry": telemetry_of(run["id"])} if measure.needs_telemetry else run)
 
 
 def _place(cell: Mapping[str, str], run: Mapping[str, Any]) -> tuple[Any, ...]:

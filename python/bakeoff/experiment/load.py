@@ -171,7 +171,7 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     _check_values(axes, catalogue, found)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
     first = _first(stripped, settings, axes, catalogue)
-    _check_claims(first.model.claim, _labels([*written, *axes]), found.name)
+    _check_claims(first.model, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
     return Experiment(stripped, tuple(changes), settings, axes, first, catalogue)
 
@@ -257,9 +257,9 @@ def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
     return labels
 
 
-def _check_claims(claims: Sequence[Claim], known: dict[str, list[str]], name: str) -> None:
+def _check_claims(model: ExperimentFile, known: dict[str, list[str]], name: str) -> None:
     seen: set[str] = set()
-    for index, claim in enumerate(claims):
+    for index, claim in enumerate(model.claim):
         where = f"{name}: claim.{index}"
         if claim.id in seen:
             raise UserError(f"{where}.id: {shown(claim.id)} is the id of an earlier claim; give it another")
@@ -267,9 +267,11 @@ def _check_claims(claims: Sequence[Claim], known: dict[str, list[str]], name: st
         _check_cells(claim.where, known, f"{where}.where")
         _check_cells(claim.against, known, f"{where}.against")
         try:
-            check(claim.measure, claim.expect)
+            measure = check(claim.measure, claim.expect)
         except ClaimSyntaxError as error:
             raise UserError(f"{where}: {error}") from error
+        if measure.needs_telemetry and model.record.level == "summary":
+            raise UserError(f'{where}.measure: needs telemetry, and record.level is "summary"; set it to "series"')
 
 
 def _check_cells(cells: Mapping[str, str], known: dict[str, list[str]], where: str) -> None:

@@ -7,7 +7,7 @@ import statistics
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.claims import ClaimResult, evaluate
+from bakeoff.claims import ClaimResult, Telemetry, evaluate
 from bakeoff.experiment.catalogue import plain
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
@@ -181,7 +181,9 @@ def load(folder: ResultFolder) -> Report:
     table = _Table(reference, experiment.get("variants", {}), experiment.get("unmet", []))
     cells = _grouped(runs)
     groups = table.groups(cells)
-    claims = tuple(evaluate(experiment["claims"], _beside_published(contract["runs"], groups)))
+    recordings = {run.summary.id: run.recording for run in runs}
+    beside = _beside_published(contract["runs"], groups)
+    claims = tuple(evaluate(experiment["claims"], beside, lambda run: _telemetry(recordings[run])))
     contract["claims"] = [asdict(claim) for claim in claims]
     return Report(
         experiment=experiment,
@@ -194,6 +196,10 @@ def load(folder: ResultFolder) -> Report:
         path=str(folder.path),
         _json=contract,
     )
+
+
+def _telemetry(recording: RunRecording) -> Telemetry | None:
+    return Telemetry(recording.table("telemetry")) if recording.has("telemetry") else None
 
 
 def _grouped(runs: Sequence[Run]) -> list[list[Run]]:

@@ -190,7 +190,9 @@ impl<P: Clone + Send + 'static> Hop<P> {
 
     /// A packet that has come out at the far end by `now`; call until there is none.
     pub fn poll(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
-        self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        if self.wire.next_delivery().is_none_or(|due| due > now) {
+            self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        }
         let packet = self.wire.pop(now)?;
         self.delivered.add(packet.size);
         Some(packet)

@@ -1,5 +1,7 @@
 //! The receiving end of a stream.
 
+use std::cmp::Ordering;
+
 use super::ack_policy::{AckPolicy, Arrival};
 use super::ecn::{Echo, News};
 use super::range_set::RangeSet;
@@ -107,7 +109,9 @@ impl Receiver {
         self.one_way_delay = now.since(packet.sent);
         self.stats.ce_marks += u64::from(packet.ecn == Ecn::Ce);
         let waiting = self.waiting;
-        let held_back = self.policy.holds_back().then(|| self.ack());
+        // What follows the latest segment is no block of its own.
+        let may_be_scattered = sequence > self.next && self.recent[0] != Some(sequence - 1);
+        let held_back = (may_be_scattered && self.policy.holds_back()).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
         let news = self.echo.read(packet.ecn, length, arrival == Arrival::Duplicate);
         let quick = if let News::Quick(count) = news { count } else { 0 };
@@ -146,21 +150,20 @@ impl Receiver {
 
     /// Puts a segment where it belongs.
     fn place(&mut self, sequence: u64, length: Bytes) -> Arrival {
-        let this = Range { start: sequence, end: sequence + 1 };
-        if sequence < self.next || self.out_of_order.find(sequence).is_some() {
-            self.stats.duplicates += 1;
-            self.duplicate = Some(this);
-            return Arrival::Duplicate;
+        match sequence.cmp(&self.next) {
+            Ordering::Less => self.note_duplicate(sequence),
+            Ordering::Equal => self.take_next(length),
+            Ordering::Greater => self.keep(sequence, length),
         }
-        if sequence > self.next {
-            self.out_of_order.insert(this, |_| {});
-            self.waiting += 1;
-            let is_scattered = self.remember(sequence) >= EXPECTED_BLOCKS;
-            if length < self.config.mss {
-                self.short.push((sequence, self.config.mss - length));
-            }
-            return if is_scattered { Arrival::Scattered } else { Arrival::OutOfOrder };
-        }
+    }
+
+    fn note_duplicate(&mut self, sequence: u64) -> Arrival {
+        self.stats.duplicates += 1;
+        self.duplicate = Some(Range { start: sequence, end: sequence + 1 });
+        Arrival::Duplicate
+    }
+
+    fn take_next(&mut self, length: Bytes) -> Arrival {
         self.next += 1;
         self.stats.goodput += length;
         let had_holes = !self.out_of_order.is_empty();
@@ -170,6 +173,20 @@ impl Receiver {
             (true, true) => Arrival::Closes,
             (true, false) => Arrival::BeforeHole,
         }
+    }
+
+    /// A segment behind a hole.
+    fn keep(&mut self, sequence: u64, length: Bytes) -> Arrival {
+        let mut is_new = false;
+        let block = self.out_of_order.insert(Range { start: sequence, end: sequence + 1 }, |_| is_new = true);
+        if !is_new {
+            return self.note_duplicate(sequence);
+        }
+        self.waiting += 1;
+        if length < self.config.mss {
+            self.short.push((sequence, self.config.mss - length));
+        }
+        if self.remember(sequence, block) >= EXPECTED_BLOCKS { Arrival::Scattered } else { Arrival::OutOfOrder }
     }
 
     /// Hands over what has waited for the segment that has just arrived.
@@ -196,10 +213,9 @@ impl Receiver {
         self.recent = kept;
     }
 
-    /// Puts the block of `sequence` first among those reported (RFC 2018, section 4) and returns how many stood before
-    /// it.
-    fn remember(&mut self, sequence: u64) -> usize {
-        let Some(block) = self.out_of_order.find(sequence) else { return 0 };
+    /// Puts `block`, which `sequence` has joined, first among those reported (RFC 2018, section 4) and returns how many
+    /// stood before it.
+    fn remember(&mut self, sequence: u64, block: Range) -> usize {
         let is_this = |recent: &Option<u64>| recent.is_some_and(|recent| block.contains(recent));
         let before = self.recent.iter().position(|recent| recent.is_none() || is_this(recent)).unwrap_or(RECENT);
         self.recent.copy_within(0..before.min(RECENT - 1), 1);
@@ -211,14 +227,10 @@ impl Receiver {
         let mut ack = AckSegment::new(self.next, self.timestamp_echo, self.one_way_delay);
         ack.duplicate = self.duplicate.take();
         self.echo.write(&mut ack);
-        if !self.out_of_order.is_empty() {
-            let mut reported = [Range::default(); RECENT];
-            for (slot, sequence) in self.recent.into_iter().flatten().enumerate() {
-                let Some(block) = self.out_of_order.find(sequence) else { continue };
-                if !reported.contains(&block) {
-                    ack.add_block(block);
-                    reported[slot] = block;
-                }
+        for sequence in self.recent.into_iter().flatten() {
+            let is_reported = ack.blocks().iter().any(|block| block.contains(sequence));
+            if !is_reported && let Some(block) = self.out_of_order.find(sequence) {
+                ack.add_block(block);
             }
         }
         ack

@@ -182,8 +182,10 @@ impl Sender {
     ) -> Packet<Segment> {
         let number = self.next_packet;
         self.next_packet += 1;
-        let packet = Packet::new(self.flow, true, number, size, now, payload);
-        Packet { is_retransmission, ecn, ..packet }
+        let mut packet = Packet::new(self.flow, true, number, size, now, payload);
+        packet.is_retransmission = is_retransmission;
+        packet.ecn = ecn;
+        packet
     }
 
     /// The next SYN, when its time has come.
@@ -341,12 +343,19 @@ impl Sender {
         }
     }
 
-    /// True if a paced sender only waits for its pacer.
+    /// True if a paced sender that has room in its window only waits for its pacer.
     fn is_waiting_for_pacer(&self) -> bool {
-        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
         let has_new = !self.source.is_finished() && self.source.next_wakeup().is_none();
         let may_send_new = has_new && self.scoreboard.next() < self.window_end();
-        has_room && (may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted())
+        may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted()
+    }
+}
+
+/// The earlier of two times that may not be.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
     }
 }
 
@@ -376,17 +385,25 @@ impl Endpoint<Segment> for Sender {
         while self.scheme.next_timer().is_some_and(|timer| timer <= now) {
             self.scheme.on_timer(now);
         }
-        self.poll_forced(now).or_else(|| self.poll_window(now))
+        if self.forced.is_some()
+            && let Some(packet) = self.poll_forced(now)
+        {
+            return Some(packet);
+        }
+        self.poll_window(now)
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
         }
-        let timer = self.timer.map(|(_, due)| due);
-        let pacer = (self.pacer.next() > self.last_sent && self.is_waiting_for_pacer()).then(|| self.pacer.next());
-        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
-        let source = self.source.next_wakeup().filter(|_| has_room).map(|wakeup| wakeup.max(self.pacer.next()));
-        [timer, pacer, self.scheme.next_timer(), source].into_iter().flatten().min()
+        let next = earlier(self.timer.map(|(_, due)| due), self.scheme.next_timer());
+        if self.scoreboard.in_flight() >= self.scheme.cwnd() {
+            return next;
+        }
+        let paced = self.pacer.next();
+        let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
+        let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
+        earlier(next, earlier(pacer, source))
     }
 }
