@@ -13,7 +13,7 @@ use crate::network::Rules;
 
 /// All rules are improved at most so often before one is split, ...
 const GENERATIONS: u32 = 5;
-/// ... and no more once that gains less.
+/// ... and no more once that gains less in all.
 const WORTH_WHILE: f64 = 0.01;
 /// Share of the time with which all candidates are tried (`ActionImprover::improve`).
 const FIRST_PASS: f64 = 0.1;
@@ -24,7 +24,7 @@ const FINALISTS: usize = 20;
 /// Less of a gain is none.
 const GAIN: f64 = 0.001;
 /// A rule used less often than this is left as it is.
-const RARE: f64 = 0.002;
+const RARE: f64 = 0.003;
 /// Axes along which rules are split: all.
 const SPLIT: [bool; AXES] = [true; AXES];
 
@@ -54,8 +54,10 @@ pub struct Training {
     pub rules: Rules,
     /// How often each rule was improved.
     pub generations: Vec<u32>,
-    /// The tree before that, in case it was better.
-    pub before: Tree,
+    /// The tree with all improvements that were confirmed.
+    pub confirmed: Tree,
+    /// What they gained in this generation.
+    pub gained: f64,
     /// The rules of which generation are being improved.
     pub generation: u32,
     /// The rule that is being improved.
@@ -78,24 +80,22 @@ pub enum Step {
         /// The score before.
         score: f64,
     },
-    /// Improved that rule.
+    /// Found a better action for that rule.
     Improved {
         /// The score now.
         score: f64,
         /// What it does now.
         action: Action,
     },
-    /// Found nothing better for it.
+    /// Found no more; what was found is kept if another evaluation, with ten times the links, confirms it.
     Left {
-        /// The rule.
-        rule: usize,
+        /// The gain there, if anything was found.
+        gain: Option<f64>,
     },
-    /// All rules have been improved once more; the better tree stays.
+    /// All rules have been improved once more.
     Generation {
-        /// The careful score before.
-        before: f64,
-        /// The careful score after.
-        after: f64,
+        /// The sum of the gains.
+        gained: f64,
     },
     /// Split a rule.
     Split {
@@ -119,7 +119,8 @@ impl Training {
             packets: 0,
             rules: Rules::new(tree.clone()),
             generations: vec![0],
-            before: tree,
+            confirmed: tree,
+            gained: 0.0,
             generation: 0,
             search: None,
             tried: Tried::new(),
@@ -196,29 +197,39 @@ impl Training {
         let Some((score, action)) = best else {
             (self.search, self.tried) = (None, Tried::new());
             self.generations[rule] = self.generation + 1;
-            return Step::Left { rule };
+            return Step::Left { gain: self.confirm(rule) };
         };
         self.rules.tree_mut().actions_mut()[rule] = action;
         self.search = Some(Search { score, ..search });
         Step::Improved { score, action }
     }
 
-    /// Keeps what was done to the rules of this generation if it was for the better.
-    fn finish_generation(&mut self) -> Step {
+    /// Keeps the new action of a rule if links that it was not chosen for are for it; returns the gain. Of hundreds of
+    /// candidates, the best on few links owes much of its gain to chance.
+    fn confirm(&mut self, rule: usize) -> Option<f64> {
+        if self.rules.tree().actions()[rule] == self.confirmed.actions()[rule] {
+            return None;
+        }
         self.evaluations += 1;
         let evaluation = Evaluation::careful(&self.range, self.seed, self.evaluations);
-        let all = evaluation.all();
-        let [before, after] = [Rules::new(self.before.clone()), self.rules.clone()]
-            .map(|rules| self.evaluate(&evaluation, &rules, 1.0, &all))
+        let [before, after] = [Rules::new(self.confirmed.clone()), self.rules.clone()]
+            .map(|rules| self.evaluate(&evaluation, &rules, 1.0, &evaluation.all()))
             .map(|utilities| utilities.score(&utilities));
         if after > before {
-            self.before = self.rules.tree().clone();
+            self.confirmed = self.rules.tree().clone();
+            self.gained += after - before;
         } else {
-            self.rules = Rules::new(self.before.clone());
+            self.rules = Rules::new(self.confirmed.clone());
         }
-        self.generation = if after > before + WORTH_WHILE { self.generation + 1 } else { GENERATIONS };
+        Some(after - before)
+    }
+
+    /// Goes on with the next generation, or with a split.
+    fn finish_generation(&mut self) -> Step {
+        let gained = std::mem::take(&mut self.gained);
+        self.generation = if gained > WORTH_WHILE { self.generation + 1 } else { GENERATIONS };
         self.generations.fill(self.generation);
-        Step::Generation { before, after }
+        Step::Generation { gained }
     }
 
     /// Splits the rule that is used most at the medians of its memories.
@@ -235,7 +246,7 @@ impl Training {
             is_whole[rule] = true;
         }
         let count = self.rules.tree().actions().len();
-        self.before = self.rules.tree().clone();
+        self.confirmed = self.rules.tree().clone();
         (self.generation, self.generations) = (0, vec![0; count]);
         Step::Split { rules: count }
     }

@@ -162,8 +162,9 @@ impl Utilities {
 impl Configuration {
     /// Mean utility of the senders, and packets sent.
     fn utility(&self, rules: &Rules, seed: u64, share: f64, watch: &mut impl Watch) -> (f64, u64) {
-        let Network { rate, rtt_ms, .. } = self.network;
-        let outcome = self.network.run(rules, seed, self.duration_ms * share, watch);
+        let network = self.network;
+        let Network { rate, rtt_ms, .. } = network;
+        let outcome = network.run(rules, seed, self.duration_ms * share, network.bound(), watch);
         let utility = outcome.senders.map_or(FLOODED, |senders| {
             senders.iter().map(|tally| tally.utility(rate, rtt_ms)).sum::<f64>() / senders.len() as f64
         });

@@ -184,16 +184,16 @@ impl Sender {
 /// What came of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What each sender achieved; nothing if the queue grew beyond all bounds.
+    /// What each sender achieved; nothing if there were too many packets on their way.
     pub senders: Option<Vec<Tally>>,
     /// Packets sent.
     pub packets: u64,
 }
 
 impl Network {
-    /// Packets on their way at which a simulation ends: ten times what the path holds, and first windows on top of that.
-    /// The published tree stays below three times.
-    fn most_packets(&self) -> usize {
+    /// Packets on their way that are beyond all bounds for a training: ten times what the path holds, and first windows on
+    /// top of that. The published tree stays below three times.
+    pub fn bound(&self) -> usize {
         (10.0 * self.rate * self.rtt_ms) as usize + 300
     }
 
@@ -210,9 +210,8 @@ impl Network {
         periods
     }
 
-    /// Simulates for so long. The same seed has the same senders on at the same times, whatever the rules are.
-    pub fn run(&self, rules: &Rules, seed: u64, duration_ms: f64, watch: &mut impl Watch) -> Outcome {
-        let most_packets = self.most_packets();
+    /// Simulates for so long, or until more packets are on their way than `bound`. The same seed has the same senders on at the same times, whatever the rules are.
+    pub fn run(&self, rules: &Rules, seed: u64, duration_ms: f64, bound: usize, watch: &mut impl Watch) -> Outcome {
         let mut senders: Vec<_> =
             (0..self.senders).map(|index| Sender::new(rules, Switch::new(self, seed, index))).collect();
         let mut on_the_way: VecDeque<Packet> = VecDeque::with_capacity(1 << 10);
@@ -249,7 +248,7 @@ impl Network {
                 on_the_way.push_back(Packet { sent_ms: now_ms, acked_ms, sender: index as u32, flow: sender.flow });
                 (sender.in_flight, sender.last_send_ms) = (sender.in_flight + 1.0, now_ms);
                 packets += 1;
-                if on_the_way.len() > most_packets {
+                if on_the_way.len() > bound {
                     return Outcome { senders: None, packets };
                 }
             }
@@ -283,7 +282,7 @@ mod tests {
     }
 
     fn achieved(network: &Network, rules: &Rules) -> (f64, f64) {
-        let tally = network.run(rules, 1, 100_000.0, &mut ()).senders.expect("no flood")[0];
+        let tally = network.run(rules, 1, 100_000.0, network.bound(), &mut ()).senders.expect("no flood")[0];
         (tally.packets / tally.on_ms, tally.delay_ms / tally.packets)
     }
 
@@ -313,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_queue_beyond_all_bounds_ends_the_simulation() {
-        let outcome = alone(1.0).run(&rule(1.0, 1.0, 0.0), 1, 1e6, &mut ());
+        let outcome = alone(1.0).run(&rule(1.0, 1.0, 0.0), 1, 1e6, 1_800, &mut ());
         assert_eq!(outcome.senders, None);
         assert!(outcome.packets < 200_000, "{}", outcome.packets);
     }
@@ -321,7 +320,7 @@ mod tests {
     #[test]
     fn senders_are_on_half_of_the_time_and_when_they_say() {
         let network = Network { senders: 2, on_ms: 1_000.0, off_ms: 1_000.0, ..alone(1.0) };
-        let senders = network.run(&rule(1.0, 0.0, 20.0), 3, 1e6, &mut ()).senders.expect("no flood");
+        let senders = network.run(&rule(1.0, 0.0, 20.0), 3, 1e6, network.bound(), &mut ()).senders.expect("no flood");
         for (sender, tally) in senders.iter().enumerate() {
             let on_ms: f64 = network.periods(3, sender, 1e6).iter().map(|(from_ms, to_ms)| to_ms - from_ms).sum();
             assert!((tally.on_ms - on_ms).abs() < 1e-3, "{} {on_ms}", tally.on_ms);
@@ -342,7 +341,7 @@ mod tests {
             }
         }
         let mut first = First(Vec::new());
-        alone(1.0).run(&rule(1.0, 1.0, 8.0), 1, 1_000.0, &mut first);
+        alone(1.0).run(&rule(5.0, 1.0, 8.0), 1, 1_000.0, 1_800, &mut first);
         // The start and the first ack know nothing; the second packet left 8 ms after the first.
         let known = Memory([1.0, 1.0, 1.0, 8.0 / 256.0]);
         assert_eq!(first.0[..2], [Memory::default(); 2]);

@@ -12,6 +12,8 @@ const SEED: u64 = 1_000_003;
 /// For fast links, fewer packets are as good.
 const MOST_PACKETS: f64 = 4e6;
 const LONGEST_MS: f64 = 1e6;
+/// Packets on their way that end a test.
+const MOST_WAITING: usize = 1_000_000;
 
 /// The mean utility over 100 links of a range, with the random numbers that are the same for all trees.
 pub fn over(range: &Range, rules: &Rules) -> f64 {
@@ -81,7 +83,7 @@ impl Regression {
     pub fn run(&self, rules: &Rules) -> Option<Achieved> {
         let network = self.network();
         let duration_ms = (MOST_PACKETS / network.rate).min(LONGEST_MS);
-        let senders = network.run(rules, SEED, duration_ms, &mut ()).senders?;
+        let senders = network.run(rules, SEED, duration_ms, MOST_WAITING, &mut ()).senders?;
         let mean = |of: &dyn Fn(&Tally) -> f64| senders.iter().map(of).sum::<f64>() / senders.len() as f64;
         Some(Achieved {
             // An on period finds the other sender on for half of its time: an equal share is three quarters of the link.

@@ -15,7 +15,7 @@ fn both_simulators_find_the_same_throughput_and_delay() {
         let network = Network { rate, rtt_ms: 150.0, senders: 2, on_ms: 1_000.0, off_ms: 1_000.0 };
         let duration_ms = (PACKETS / rate).max(20_000.0);
         for seed in 1..=2 {
-            let own = network.run(&rules, seed, duration_ms, &mut ()).senders.expect("no flood");
+            let own = network.run(&rules, seed, duration_ms, network.bound(), &mut ()).senders.expect("no flood");
             let parameters = json!({"profile": "remy"});
             let other = beside::run(&network, "remycc", &parameters, seed, duration_ms).expect("a run");
             for (own, other) in own.iter().zip(&other) {

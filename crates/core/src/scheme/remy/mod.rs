@@ -1,16 +1,18 @@
-//! RemyCC, "TaoVA" in the Pantheon: a table of rules that a computer found.
+//! RemyCC: a table of rules that a computer found. With a tree of our own, and as "TaoVA" of the Pantheon with that of a file.
 //!
 //! **What it is.** With every ack four averages are brought up to date, and a tree says for them by how much to change
-//! the window and how far apart packets are to leave. The tree comes from a file, as Remy's training writes it; the one
-//! that the Pantheon calls TaoVA-100x is `RemyCC-2014-100x.dna`, which is not part of this project.
+//! the window and how far apart packets are to leave. `remycc` follows a tree that `crates/train` made by Remy's method,
+//! called `own-100x`; `taova` follows the tree of a file, as Remy's training writes it. The one that the Pantheon calls TaoVA-100x is
+//! `RemyCC-2014-100x.dna`, which is not part of this project; no result of `remycc` is one of that tree.
 //!
 //! **Source.** Winstein and Balakrishnan, "TCP ex Machina", SIGCOMM 2013; Sivaraman et al., "An Experimental Study of
 //! the Learnability of Congestion Control", SIGCOMM 2014; `tcpexmachina/remy` (`rat.cc`, `memory.cc`,
 //! `whiskertree.cc`); `venkatarun95/genericCC` (`remycc.cc`, `rat.cc`, `memory-default.cc`).
 //!
-//! **Parameters.** `tree`: a file, or nothing for the one rule that training begins with. `profile`: "pantheon" (default;
-//! genericCC: the first window is two packets, averages rest while packets are missing) or "remy" (Remy's simulator: the
-//! first window is that of the rule for an empty memory, every ack counts, and a sender that was idle begins anew).
+//! **Parameters.** `tree` (of `taova`): a file, or nothing for the one rule that training begins with. `profile`: "pantheon" (default
+//! of `taova`; genericCC: the first window is two packets, averages rest while packets are missing) or "remy" (default of
+//! `remycc`, whose tree was trained so; Remy's simulator: the first window is that of the rule for an empty memory, every ack counts,
+//! and a sender that was idle begins anew).
 //!
 //! **Deviations.**
 //! - The originals send datagrams once, and count as in flight what was sent after the latest packet acknowledged; here
@@ -21,6 +23,10 @@
 //!
 //! **How it is validated.** Averages and actions here, files and look-up beside the tree, pacing and windows in the
 //! simulator's behaviour tests. With the published tree the rates of Remy's own regression test are met.
+//!
+//! TABLE
+//!
+//! Outside of that range `own-100x` has not been trained.
 
 mod json;
 mod tree;
@@ -37,12 +43,14 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 
 const SOURCE: &str = "Winstein and Balakrishnan, SIGCOMM 2013; tcpexmachina/remy; venkatarun95/genericCC remycc.cc";
 
-const PROFILE: Parameter = Parameter {
-    name: "profile",
-    kind: Kind::Choice { options: &["pantheon", "remy"], default: "pantheon" },
-    unit: "",
-    doc: "the program that Pantheon ran, or Remy's simulator",
-};
+const fn profile(default: &'static str) -> Parameter {
+    Parameter {
+        name: "profile",
+        kind: Kind::Choice { options: &["pantheon", "remy"], default },
+        unit: "",
+        doc: "the program that Pantheon ran, or Remy's simulator",
+    }
+}
 
 const TELEMETRY: &[Quantity] = &[
     Quantity { name: "rule", unit: "", doc: "index of the rule in use" },
@@ -55,7 +63,7 @@ const TELEMETRY: &[Quantity] = &[
 
 /// Name, parameters and source of the sender with the shipped tree.
 pub(super) const REMYCC: Info =
-    Info { name: "remycc", title: "RemyCC (own tree)", source: SOURCE, parameters: &[PROFILE], telemetry: TELEMETRY };
+    Info { name: "remycc", title: "RemyCC (own tree)", source: SOURCE, parameters: &[profile("remy")], telemetry: TELEMETRY };
 
 /// Name, parameters and source of the sender with a tree from a file.
 pub(super) const TAOVA: Info = Info {
@@ -73,7 +81,7 @@ pub(super) const TAOVA: Info = Info {
             unit: "",
             doc: "the tree of rules, as Remy or bakeoff-train writes it; none for the rule that training begins with",
         },
-        PROFILE,
+        profile("pantheon"),
     ],
     telemetry: TELEMETRY,
 };
