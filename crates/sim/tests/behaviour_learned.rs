@@ -26,7 +26,8 @@ fn a_sender_without_a_tree_sends_every_three_milliseconds() {
 fn the_shipped_tree_fills_its_links_and_queues_little() {
     for (mbps, utilisation, queued_ms) in [(5, 0.8, 300.0), (20, 0.8, 150.0), (60, 0.7, 150.0), (200, 0.6, 100.0)] {
         for seed in SEEDS {
-            let path = Dumbbell { seed, rate_bps: mbps * 1_000_000, one_way_ms: 75.0, seconds: 20.0, ..Dumbbell::new(&[]) };
+            let path =
+                Dumbbell { seed, rate_bps: mbps * 1_000_000, one_way_ms: 75.0, seconds: 20.0, ..Dumbbell::new(&[]) };
             let queue_packets = (4.0 * path.bdp_packets()) as u64;
             let path = Dumbbell { queue_packets, flows: vec![bulk("remycc", 0.0), bulk("remycc", 2.0)], ..path };
             let run = path.run();

@@ -13,7 +13,7 @@ use crate::network::Rules;
 
 /// All rules are improved at most so often before one is split, ...
 const GENERATIONS: u32 = 5;
-/// ... and no more once that gains less in all.
+/// ... and no more once that gains less.
 const WORTH_WHILE: f64 = 0.01;
 /// Share of the time with which all candidates are tried (`ActionImprover::improve`).
 const FIRST_PASS: f64 = 0.1;
@@ -24,12 +24,12 @@ const FINALISTS: usize = 20;
 /// Less of a gain is none.
 const GAIN: f64 = 0.001;
 /// A rule used less often than this is left as it is.
-const RARE: f64 = 0.003;
+const RARE: f64 = 0.002;
 /// Axes along which rules are split: all.
 const SPLIT: [bool; AXES] = [true; AXES];
 
 /// A rule that is being improved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Search {
     /// The rule.
     pub rule: usize,
@@ -54,10 +54,8 @@ pub struct Training {
     pub rules: Rules,
     /// How often each rule was improved.
     pub generations: Vec<u32>,
-    /// The tree with all improvements that were confirmed.
-    pub confirmed: Tree,
-    /// What they gained in this generation.
-    pub gained: f64,
+    /// The tree before that, in case it was better.
+    pub before: Tree,
     /// The rules of which generation are being improved.
     pub generation: u32,
     /// The rule that is being improved.
@@ -80,22 +78,24 @@ pub enum Step {
         /// The score before.
         score: f64,
     },
-    /// Found a better action for that rule.
+    /// Improved that rule.
     Improved {
         /// The score now.
         score: f64,
         /// What it does now.
         action: Action,
     },
-    /// Found no more; what was found is kept if another evaluation, with ten times the links, confirms it.
+    /// Found nothing better for it.
     Left {
-        /// The gain there, if anything was found.
-        gain: Option<f64>,
+        /// The rule.
+        rule: usize,
     },
-    /// All rules have been improved once more.
+    /// All rules have been improved once more; the better tree stays.
     Generation {
-        /// The sum of the gains.
-        gained: f64,
+        /// The careful score before.
+        before: f64,
+        /// The careful score after.
+        after: f64,
     },
     /// Split a rule.
     Split {
@@ -119,8 +119,7 @@ impl Training {
             packets: 0,
             rules: Rules::new(tree.clone()),
             generations: vec![0],
-            confirmed: tree,
-            gained: 0.0,
+            before: tree,
             generation: 0,
             search: None,
             tried: Tried::new(),
@@ -129,7 +128,7 @@ impl Training {
 
     /// Does the next step.
     pub fn step(&mut self) -> Step {
-        if let Some(search) = self.search.clone() {
+        if let Some(search) = self.search {
             self.improve(search)
         } else if self.generation < GENERATIONS {
             self.choose().unwrap_or_else(|| self.finish_generation())
@@ -197,39 +196,29 @@ impl Training {
         let Some((score, action)) = best else {
             (self.search, self.tried) = (None, Tried::new());
             self.generations[rule] = self.generation + 1;
-            return Step::Left { gain: self.confirm(rule) };
+            return Step::Left { rule };
         };
         self.rules.tree_mut().actions_mut()[rule] = action;
         self.search = Some(Search { score, ..search });
         Step::Improved { score, action }
     }
 
-    /// Keeps the new action of a rule if links that it was not chosen for are for it; returns the gain. Of hundreds of
-    /// candidates, the best on few links owes much of its gain to chance.
-    fn confirm(&mut self, rule: usize) -> Option<f64> {
-        if self.rules.tree().actions()[rule] == self.confirmed.actions()[rule] {
-            return None;
-        }
+    /// Keeps what was done to the rules of this generation if it was for the better.
+    fn finish_generation(&mut self) -> Step {
         self.evaluations += 1;
         let evaluation = Evaluation::careful(&self.range, self.seed, self.evaluations);
-        let [before, after] = [Rules::new(self.confirmed.clone()), self.rules.clone()]
-            .map(|rules| self.evaluate(&evaluation, &rules, 1.0, &evaluation.all()))
+        let all = evaluation.all();
+        let [before, after] = [Rules::new(self.before.clone()), self.rules.clone()]
+            .map(|rules| self.evaluate(&evaluation, &rules, 1.0, &all))
             .map(|utilities| utilities.score(&utilities));
         if after > before {
-            self.confirmed = self.rules.tree().clone();
-            self.gained += after - before;
+            self.before = self.rules.tree().clone();
         } else {
-            self.rules = Rules::new(self.confirmed.clone());
+            self.rules = Rules::new(self.before.clone());
         }
-        Some(after - before)
-    }
-
-    /// Goes on with the next generation, or with a split.
-    fn finish_generation(&mut self) -> Step {
-        let gained = std::mem::take(&mut self.gained);
-        self.generation = if gained > WORTH_WHILE { self.generation + 1 } else { GENERATIONS };
+        self.generation = if after > before + WORTH_WHILE { self.generation + 1 } else { GENERATIONS };
         self.generations.fill(self.generation);
-        Step::Generation { gained }
+        Step::Generation { before, after }
     }
 
     /// Splits the rule that is used most at the medians of its memories.
@@ -246,7 +235,7 @@ impl Training {
             is_whole[rule] = true;
         }
         let count = self.rules.tree().actions().len();
-        self.confirmed = self.rules.tree().clone();
+        self.before = self.rules.tree().clone();
         (self.generation, self.generations) = (0, vec![0; count]);
         Step::Split { rules: count }
     }
@@ -348,7 +337,9 @@ mod tests {
         let mut tried: Tried =
             actions.iter().enumerate().map(|(n, action)| (key(*action), (score(n), n == 0))).collect();
         assert_eq!(finalists(&actions, &tried), actions[1..10]);
-        tried.values_mut().for_each(|(score, _)| *score = -1.0);
+        for (score, _) in tried.values_mut() {
+            *score = -1.0;
+        }
         assert_eq!(finalists(&actions, &tried).len(), FINALISTS - 1);
     }
 }

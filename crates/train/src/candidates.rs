@@ -64,6 +64,7 @@ pub fn candidates(action: Action, random: &mut RandomStream) -> Vec<Action> {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "what does not change stays the same")]
 mod tests {
     use super::*;
 

@@ -14,7 +14,7 @@ const NAME: &str = "own-100x";
 /// Why a file is not a training that can go on.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The tree, or the one that is confirmed.
+    /// The tree or the one before.
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// The state.
@@ -32,8 +32,7 @@ struct State {
     generation: u32,
     generations: Vec<u32>,
     search: Option<Search>,
-    confirmed: Value,
-    gained: f64,
+    before: Value,
 }
 
 #[derive(Deserialize)]
@@ -44,23 +43,14 @@ struct File {
 impl Training {
     /// What the file holds.
     pub fn to_json(&self) -> Value {
-        let Self { seed, evaluations, packets, generation, gained, .. } = *self;
-        let (range, generations, search) = (self.range.clone(), self.generations.clone(), self.search.clone());
-        let state = State {
-            range,
-            seed,
-            evaluations,
-            packets,
-            generation,
-            generations,
-            search,
-            confirmed: self.confirmed.to_json(),
-            gained,
-        };
+        let Self { seed, evaluations, packets, generation, search, .. } = *self;
+        let (range, generations) = (self.range.clone(), self.generations.clone());
+        let state =
+            State { range, seed, evaluations, packets, generation, generations, search, before: self.before.to_json() };
         json!({"name": NAME, "state": state, "tree": self.rules.tree().to_json()})
     }
 
-    /// The tree with all that was confirmed, and how it came to be.
+    /// The tree after the last generation that made it better, and how it came to be.
     pub fn shipped(&self, score: f64) -> Value {
         let Self { seed, evaluations, packets, .. } = *self;
         let training = json!({
@@ -72,17 +62,17 @@ impl Training {
             "packets": packets,
             "score": score,
         });
-        json!({"name": NAME, "training": training, "tree": self.confirmed.to_json()})
+        json!({"name": NAME, "training": training, "tree": self.before.to_json()})
     }
 
     /// A training that goes on where another one stopped, as if nothing had come between.
     pub fn from_json(bytes: &[u8]) -> Result<Self, FileError> {
         let rules = Rules::new(Tree::from_json(bytes)?);
-        let State { range, seed, evaluations, packets, generation, generations, search, confirmed, gained } =
+        let State { range, seed, evaluations, packets, generation, generations, search, before } =
             serde_json::from_slice::<File>(bytes)?.state;
-        let confirmed = Tree::from_json(json!({"tree": confirmed}).to_string().as_bytes())?;
+        let before = Tree::from_json(json!({"tree": before}).to_string().as_bytes())?;
         let begun = Self::new(range, seed);
-        Ok(Self { evaluations, packets, rules, generations, confirmed, gained, generation, search, ..begun })
+        Ok(Self { evaluations, packets, rules, generations, before, generation, search, ..begun })
     }
 }
 

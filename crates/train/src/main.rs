@@ -67,10 +67,8 @@ fn describe(step: &Step) -> String {
         Step::Improved { score, action } => {
             format!("  {score:.4} with window x {} + {}, {} ms", action.multiple, action.increment, action.intersend_ms)
         }
-        Step::Left { gain: None } => "  nothing better".to_owned(),
-        Step::Left { gain: Some(gain) } if *gain > 0.0 => format!("  confirmed: {gain:+.4}"),
-        Step::Left { gain: Some(gain) } => format!("  undone: {gain:+.4}"),
-        Step::Generation { gained } => format!("GENERATION, gained {gained:.4}"),
+        Step::Left { rule } => format!("  nothing better for rule {rule}"),
+        Step::Generation { before, after } => format!("GENERATION, from {before:.4} to {after:.4}"),
         Step::Split { rules } => format!("SPLIT, {rules} rules"),
     }
 }
@@ -113,6 +111,6 @@ fn print_beside(scheme: &str) -> Result<(), Box<dyn Error>> {
 
 fn ship(state: &Path, tree: &Path) -> Result<(), Box<dyn Error>> {
     let training = read(state)?;
-    let score = score::over(&training.range, &Rules::new(training.confirmed.clone()));
+    let score = score::over(&training.range, &Rules::new(training.before.clone()));
     write(tree, &training.shipped(score))
 }

@@ -8,6 +8,11 @@ use serde_json::json;
 /// Packets for each run.
 const PACKETS: f64 = 40_000.0;
 
+/// A connection's first packet has to pass the queue that the other sender made, so there each period begins somewhat later and
+/// with fewer packets in the queue: where queues are longest, 3 % and 6 % less.
+const THROUGHPUT_TOLERANCE: f64 = 0.04;
+const DELAY_TOLERANCE: f64 = 0.08;
+
 #[test]
 fn both_simulators_find_the_same_throughput_and_delay() {
     let rules = Rules::new(Tree::clone(Tree::own()));
@@ -23,8 +28,11 @@ fn both_simulators_find_the_same_throughput_and_delay() {
                     [own, other].map(|tally| (tally.packets / tally.share_ms, tally.delay_ms / tally.packets));
                 println!("{rate} seed {seed}: {one:.4?} {two:.4?}");
                 assert!((own.on_ms - other.on_ms).abs() < 1.0, "{rate} seed {seed}: {} {}", own.on_ms, other.on_ms);
-                assert!((one.0 / two.0 - 1.0).abs() < 0.04, "throughput at {rate} seed {seed}: {one:?} {two:?}");
-                assert!((one.1 / two.1 - 1.0).abs() < 0.04, "delay at {rate} seed {seed}: {one:?} {two:?}");
+                assert!(
+                    (one.0 / two.0 - 1.0).abs() < THROUGHPUT_TOLERANCE,
+                    "throughput at {rate} seed {seed}: {one:?} {two:?}"
+                );
+                assert!((one.1 / two.1 - 1.0).abs() < DELAY_TOLERANCE, "delay at {rate} seed {seed}: {one:?} {two:?}");
             }
         }
     }

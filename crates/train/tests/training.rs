@@ -34,7 +34,7 @@ fn a_training_improves_the_score_on_links_that_it_has_not_seen() {
     for _ in 0..60 {
         training.step();
     }
-    let [first, last] = [Tree::single(FIRST), training.confirmed].map(|tree| score::over(&small(), &Rules::new(tree)));
+    let [first, last] = [Tree::single(FIRST), training.before].map(|tree| score::over(&small(), &Rules::new(tree)));
     assert!(last > first + 1.5, "from {first} to {last}");
 }
 
@@ -45,7 +45,7 @@ fn the_shipped_file_is_a_tree_and_says_how_it_came_to_be() {
     assert_eq!(shipped["name"], "own-100x");
     assert_eq!(shipped["training"]["seed"], 5);
     assert_eq!(shipped["state"], serde_json::Value::Null);
-    assert_eq!(Tree::read(in_lines(&shipped).as_bytes()), Ok(training.confirmed));
+    assert_eq!(Tree::read(in_lines(&shipped).as_bytes()), Ok(training.before));
 }
 
 #[test]
