@@ -1,41 +1,56 @@
 //! The simulator of the training beside bakeoff's own, with the shipped tree and the same senders on at the same times.
+#![allow(clippy::expect_used, reason = "a broken test may panic")]
 
 use bakeoff_core::scheme::remy::Tree;
 use bakeoff_train::beside;
 use bakeoff_train::network::{Network, Rules};
+use bakeoff_train::utility::Tally;
 use serde_json::json;
 
 /// Packets for each run.
 const PACKETS: f64 = 40_000.0;
 
-/// A connection's first packet has to pass the queue that the other sender made, so there each period begins somewhat later and
-/// with fewer packets in the queue: where queues are longest, 3 % and 6 % less.
-const THROUGHPUT_TOLERANCE: f64 = 0.04;
-const DELAY_TOLERANCE: f64 = 0.08;
+/// The largest differences of throughput and delay, as ratios, among some links, over all senders of two seeds.
+fn differences(senders: usize) -> (f64, f64) {
+    let rules = Rules::new(Tree::clone(Tree::own()));
+    let parameters = json!({"profile": "remy"});
+    let mut largest = (0.0_f64, 0.0_f64);
+    for rate in [0.5, 1.0, 3.0, 10.0] {
+        let network = Network { rate, rtt_ms: 150.0, senders, on_ms: 1_000.0, off_ms: 1_000.0 };
+        let duration_ms = (PACKETS / rate).max(20_000.0);
+        let mut both: [Vec<Tally>; 2] = [Vec::new(), Vec::new()];
+        for seed in 1..=2 {
+            both[0].extend(network.run(&rules, seed, duration_ms, network.bound(), &mut ()).senders.expect("no flood"));
+            both[1].extend(beside::run(&network, "remycc", &parameters, seed, duration_ms).expect("a run"));
+        }
+        for (own, other) in both[0].iter().zip(&both[1]) {
+            assert!((own.on_ms - other.on_ms).abs() < 1.0, "{rate}: {} {}", own.on_ms, other.on_ms);
+        }
+        let [own, other] = both.map(|tallies| {
+            let sum = |of: fn(&Tally) -> f64| tallies.iter().map(of).sum::<f64>();
+            let packets = sum(|tally| tally.packets);
+            (packets / sum(|tally| tally.share_ms), sum(|tally| tally.delay_ms) / packets)
+        });
+        largest.0 = largest.0.max((own.0 / other.0 - 1.0).abs());
+        largest.1 = largest.1.max((own.1 / other.1 - 1.0).abs());
+    }
+    largest
+}
 
 #[test]
-fn both_simulators_find_the_same_throughput_and_delay() {
-    let rules = Rules::new(Tree::clone(Tree::own()));
-    for rate in [0.5, 1.0, 3.0, 10.0] {
-        let network = Network { rate, rtt_ms: 150.0, senders: 2, on_ms: 1_000.0, off_ms: 1_000.0 };
-        let duration_ms = (PACKETS / rate).max(20_000.0);
-        for seed in 1..=2 {
-            let own = network.run(&rules, seed, duration_ms, network.bound(), &mut ()).senders.expect("no flood");
-            let parameters = json!({"profile": "remy"});
-            let other = beside::run(&network, "remycc", &parameters, seed, duration_ms).expect("a run");
-            for (own, other) in own.iter().zip(&other) {
-                let [one, two] =
-                    [own, other].map(|tally| (tally.packets / tally.share_ms, tally.delay_ms / tally.packets));
-                println!("{rate} seed {seed}: {one:.4?} {two:.4?}");
-                assert!((own.on_ms - other.on_ms).abs() < 1.0, "{rate} seed {seed}: {} {}", own.on_ms, other.on_ms);
-                assert!(
-                    (one.0 / two.0 - 1.0).abs() < THROUGHPUT_TOLERANCE,
-                    "throughput at {rate} seed {seed}: {one:?} {two:?}"
-                );
-                assert!((one.1 / two.1 - 1.0).abs() < DELAY_TOLERANCE, "delay at {rate} seed {seed}: {one:?} {two:?}");
-            }
-        }
-    }
+fn both_simulators_find_the_same_for_a_sender_alone() {
+    let (throughput, delay) = differences(1);
+    assert!(throughput < 0.02, "{throughput}");
+    assert!(delay < 0.02, "{delay}");
+}
+
+/// A connection's first packet has to pass the queue of the other sender, so there a period begins later, with fewer packets in
+/// the queue.
+#[test]
+fn both_simulators_find_much_the_same_for_two_senders() {
+    let (throughput, delay) = differences(2);
+    assert!(throughput < 0.05, "{throughput}");
+    assert!(delay < 0.08, "{delay}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn a_training_that_was_interrupted_ends_as_one_that_was_not() {
 #[test]
 fn a_training_improves_the_score_on_links_that_it_has_not_seen() {
     let mut training = Training::new(small(), 1);
-    for _ in 0..60 {
+    for _ in 0..300 {
         training.step();
     }
     let [first, last] = [Tree::single(FIRST), training.before].map(|tree| score::over(&small(), &Rules::new(tree)));
