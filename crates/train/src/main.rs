@@ -1,9 +1,10 @@
 //! `bakeoff-train`: trains a tree, scores trees, writes the one that is shipped.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person")]
+#![allow(clippy::print_stderr, reason = "it talks to a person")]
 #![allow(clippy::disallowed_methods, reason = "how long to train is real time; what comes of a step is not")]
 
 use std::error::Error;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -55,7 +56,7 @@ fn train(file: &Path, minutes: &str, seed: &str) -> Result<(), Box<dyn Error>> {
     while start.elapsed() < limit {
         let step = training.step();
         let seconds = start.elapsed().as_secs();
-        println!("{seconds:6} s, {:7} million packets: {}", training.packets / 1_000_000, describe(&step));
+        say(&format!("{seconds:6} s, {:7} million packets: {}", training.packets / 1_000_000, describe(&step)))?;
         write(file, &training.to_json())?;
     }
     Ok(())
@@ -78,6 +79,11 @@ fn read(file: &Path) -> Result<Training, Box<dyn Error>> {
     Training::from_json(&bytes).map_err(|error| format!("{}: {error}", file.display()).into())
 }
 
+/// Prints a line; whoever reads may have gone.
+fn say(line: &str) -> Result<(), Box<dyn Error>> {
+    writeln!(std::io::stdout(), "{line}").map_err(Into::into)
+}
+
 /// A file is complete or as it was.
 fn write(file: &Path, json: &serde_json::Value) -> Result<(), Box<dyn Error>> {
     let part = file.with_extension("part");
@@ -89,24 +95,24 @@ fn print_score(file: &Path) -> Result<(), Box<dyn Error>> {
     let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let tree = Tree::read(&bytes).map_err(|error| format!("{}: {error}", file.display()))?;
     let rules = Rules::new(tree);
-    println!("{} rules, score {:.4}", rules.tree().actions().len(), score::over(&Range::HUNDREDFOLD, &rules));
-    println!("Mbit/s  throughput  delay ms  utility   published throughput  delay");
+    say(&format!("{} rules, score {:.4}", rules.tree().actions().len(), score::over(&Range::HUNDREDFOLD, &rules)))?;
+    say("Mbit/s  throughput  delay ms  utility   published throughput  delay")?;
     for row in score::REGRESSION {
         let published = format!("{:21.1} {:6}", row.throughput_mbps, row.delay_ms);
-        match row.run(&rules) {
-            Some(own) => println!(
+        let own = match row.run(&rules) {
+            Some(own) => format!(
                 "{:6.2} {:11.2} {:9.1} {:8.3} {published}",
                 row.link_mbps, own.throughput_mbps, own.delay_ms, own.utility
             ),
-            None => println!("{:6.2} the queue grows beyond all bounds {published}", row.link_mbps),
-        }
+            None => format!("{:6.2} the queue grows beyond all bounds {published}", row.link_mbps),
+        };
+        say(&own)?;
     }
     Ok(())
 }
 
 fn print_beside(scheme: &str) -> Result<(), Box<dyn Error>> {
-    println!("{scheme}: score {:.4}", score::beside(&Range::HUNDREDFOLD, scheme, &serde_json::json!({}))?);
-    Ok(())
+    say(&format!("{scheme}: score {:.4}", score::beside(&Range::HUNDREDFOLD, scheme, &serde_json::json!({}))?))
 }
 
 fn ship(state: &Path, tree: &Path) -> Result<(), Box<dyn Error>> {

@@ -26,8 +26,8 @@
 //! training, five billion packets where Remy spent weeks of many processors. Utility is log2 of throughput over that of an equal share,
 //! less log2 of the round trip over the shortest; over links of 3 to 316 Mbit/s with 150 ms and two senders that are on and off for a
 //! second, in the simulator of the training, with a queue without end: `own-100x` -0.64, the published tree -0.60, the rule that training
-//! begins with -5.7. In bakeoff's own simulator on ten of these links: REMYCC, Copa -1.61, Cubic -1.68, BBR -1.98. Remy's
-//! regression tests, with throughput of a sender while it is on and mean round trip:
+//! begins with -5.7. In bakeoff's own simulator, on ten of these links: `remycc` -0.66, Copa -1.61, Cubic -1.68, BBR -1.98, none of
+//! which was made for a queue without end. Remy's regression tests, with throughput of a sender while it is on and mean round trip:
 //!
 //! | link, Mbit/s | own-100x | published tree, published |
 //! | --- | --- | --- |
@@ -40,7 +40,8 @@
 //! | 801.5 | 135 Mbit/s, 150 ms | 156 Mbit/s, 150 ms |
 //!
 //! It takes more throughput at the price of more delay on slow links. Below 3 Mbit/s it floods the queue, more than the published tree
-//! does; it has seen one round trip only, 150 ms, and no losses. Do not take its results for those of TaoVA-100x.
+//! does. It has seen one round trip only, 150 ms, no losses and no link whose rate changes: where a link of 50 Mbit/s becomes slow for
+//! long, a rule keeps it at 1.5 Mbit/s for ever after. Do not take its results for those of TaoVA-100x.
 
 mod json;
 mod tree;
