@@ -1,5 +1,7 @@
 //! What is recorded of every packet at every hop.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use super::flow_record::instant_or_none;
 use super::header::Header;
 use super::{HopAccount, Names, PassageTable};
@@ -33,18 +35,33 @@ struct Row {
     ecn: [Ecn; 2],
 }
 
+impl Row {
+    fn is_open(&self) -> bool {
+        self.left.is_none() && self.drop.is_none()
+    }
+}
+
 /// All packets at all hops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passages {
     /// By flow or probe, direction (acks, data) and number.
     origins: Vec<[Vec<Origin>; 2]>,
     rows: Vec<Row>,
+    /// Open rows before the latest one, of packets of which copies are on the path: the one that came first is first.
+    earlier: BTreeMap<Name, VecDeque<usize>>,
+}
+
+/// Flow or probe, whether it goes in the data direction, and number: what a packet and its copies share.
+type Name = (FlowId, bool, u64);
+
+fn name<P>(packet: &Packet<P>) -> Name {
+    (packet.flow, packet.is_data_direction, packet.number)
 }
 
 impl Passages {
     /// For so many flows and probes.
     pub(super) fn new(flows: usize) -> Self {
-        Self { origins: vec![[const { Vec::new() }; 2]; flows], rows: Vec::new() }
+        Self { origins: vec![[const { Vec::new() }; 2]; flows], rows: Vec::new(), earlier: BTreeMap::new() }
     }
 
     fn origin<P>(&mut self, packet: &Packet<P>) -> Option<&mut Origin> {
@@ -52,8 +69,14 @@ impl Passages {
         of_flow[usize::from(packet.is_data_direction)].get_mut(packet.number as usize)
     }
 
-    fn row<P>(&mut self, packet: &Packet<P>) -> Option<&mut Row> {
-        let row = self.origin(packet)?.row;
+    /// The row of a packet that is in a hop; `None` for a copy that the hop's wire has made, since the row is closed.
+    fn open_row<P>(&mut self, hop: usize, packet: &Packet<P>) -> Option<&mut Row> {
+        let latest = self.origin(packet)?.row;
+        let rows = &self.rows;
+        let is_there = |row: &usize| rows.get(*row).is_some_and(|row| row.hop == hop && row.is_open());
+        let earlier = self.earlier.get_mut(&name(packet));
+        let found = earlier.and_then(|earlier| earlier.remove(earlier.iter().position(is_there)?));
+        let row = found.or(Some(latest).filter(is_there))?;
         self.rows.get_mut(row)
     }
 
@@ -61,22 +84,26 @@ impl Passages {
     pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>, header: Option<Header>) {
         let Some(of_flow) = self.origins.get_mut(packet.flow.0 as usize) else { return };
         let sent = &mut of_flow[usize::from(packet.is_data_direction)];
-        // Answers have the numbers of their requests, of which some are lost.
-        sent.resize(packet.number as usize, Origin::default());
-        sent.push(Origin {
+        // Answers have the numbers of their requests, of which some are lost, overtaken or doubled.
+        let at = packet.number as usize;
+        sent.resize(sent.len().max(at + 1), Origin::default());
+        sent[at] = Origin {
             sent: packet.sent,
             size: packet.size.count() as u32,
             is_retransmission: packet.is_retransmission,
             header,
-            row: 0,
-        });
+            row: usize::MAX,
+        };
     }
 
     /// A packet comes to a hop at `now`.
     pub(super) fn enters_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         let row = self.rows.len();
         let Some(origin) = self.origin(packet) else { return };
-        origin.row = row;
+        let before = std::mem::replace(&mut origin.row, row);
+        if self.rows.get(before).is_some_and(Row::is_open) {
+            self.earlier.entry(name(packet)).or_default().push_back(before);
+        }
         self.rows.push(Row {
             hop,
             flow: packet.flow,
@@ -92,8 +119,8 @@ impl Passages {
     }
 
     /// A packet comes out of the hop that it is in.
-    pub(super) fn leaves_hop<P>(&mut self, packet: &Packet<P>, now: Instant) {
-        if let Some(row) = self.row(packet) {
+    pub(super) fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
+        if let Some(row) = self.open_row(hop, packet) {
             row.left = Some(now);
             row.sojourn = packet.sojourn;
             row.mark = packet.marked;
@@ -102,8 +129,8 @@ impl Passages {
     }
 
     /// The hop that a packet is in drops it.
-    pub(super) fn is_dropped<P>(&mut self, packet: &Packet<P>, reason: Reason) {
-        if let Some(row) = self.row(packet) {
+    pub(super) fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
+        if let Some(row) = self.open_row(hop, packet) {
             row.sojourn = packet.sojourn;
             row.drop = Some(reason);
         }
@@ -158,4 +185,44 @@ fn write(table: &mut PassageTable, row: &Row, origin: &Origin) {
 
 fn position(bytes: Option<u64>) -> i64 {
     bytes.map_or(-1, |bytes| bytes as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    fn packet(number: u64) -> Packet<()> {
+        Packet::new(FlowId(0), true, number, Bytes::new(100), Instant::ZERO, ())
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn what_is_sent_again_under_an_earlier_number_takes_nothing_away() {
+        let mut passages = Passages::new(1);
+        for number in [2, 0] {
+            passages.is_sent(&packet(number), None);
+        }
+        passages.enters_hop(0, &packet(2), at(1));
+        passages.leaves_hop(0, &packet(2), at(2));
+        assert_eq!(passages.rows[0].left, Some(at(2)));
+    }
+
+    #[test]
+    fn a_copy_that_a_wire_has_made_has_rows_of_its_own_from_the_next_hop_on() {
+        let mut passages = Passages::new(1);
+        passages.is_sent(&packet(0), None);
+        passages.enters_hop(0, &packet(0), at(1));
+        passages.leaves_hop(0, &packet(0), at(2));
+        passages.enters_hop(1, &packet(0), at(2));
+        passages.leaves_hop(0, &packet(0), at(3));
+        passages.enters_hop(1, &packet(0), at(3));
+        passages.leaves_hop(1, &packet(0), at(4));
+        passages.is_dropped(1, &packet(0), Reason::Overlimit);
+        let ends: Vec<_> = passages.rows.iter().map(|row| (row.hop, row.left, row.drop)).collect();
+        assert_eq!(ends, [(0, Some(at(2)), None), (1, Some(at(4)), None), (1, None, Some(Reason::Overlimit))]);
+    }
 }

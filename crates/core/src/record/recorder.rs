@@ -137,7 +137,7 @@ impl Recorder {
     pub fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         self.hops[hop].sojourn.add(packet.sojourn);
         if let Some(passages) = &mut self.passages {
-            passages.leaves_hop(packet, now);
+            passages.leaves_hop(hop, packet, now);
         }
     }
 
@@ -145,7 +145,7 @@ impl Recorder {
     pub fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
         self.hops[hop].dropped.entry(reason).or_default().add(packet.size);
         if let Some(passages) = &mut self.passages {
-            passages.is_dropped(packet, reason);
+            passages.is_dropped(hop, packet, reason);
         }
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_dropped(packet) };
         if packet.is_data_direction { flow.is_dropped(packet, reason) } else { flow.acks_dropped += 1 }
