@@ -15,7 +15,8 @@ mod _core {
     use bakeoff_emu::job::{Job, check_emulated as check_real_time};
     use bakeoff_emu::qdisc;
     use bakeoff_emu::tables::{LogError, from_events, from_log};
-    use bakeoff_sim::{Error, Scenario, run as simulate};
+    use bakeoff_sim::{Error, Scenario, check_stacks, run_with};
+    use bakeoff_stacks::STACKS;
     use pyo3::create_exception;
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
     use pyo3::prelude::*;
@@ -24,10 +25,12 @@ mod _core {
     use crate::convert::{to_dict, to_json};
 
     create_exception!(bakeoff._core, ScenarioError, PyValueError, "The scenario cannot be run as it stands.");
+    create_exception!(bakeoff._core, ConnectionLost, PyRuntimeError, "A stack gave the connection of a flow up.");
     create_exception!(bakeoff._core, ConservationError, PyRuntimeError, "The packets of a finished run do not add up.");
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("ConnectionLost", module.py().get_type::<ConnectionLost>())?;
         module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
         module.add("ConservationError", module.py().get_type::<ConservationError>())
     }
@@ -35,9 +38,10 @@ mod _core {
     /// Runs one resolved scenario in virtual time, with the interpreter lock released.
     #[pyfunction]
     fn run<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
-        let done = py.detach(|| simulate(&Scenario::from_json(scenario_json)?));
+        let done = py.detach(|| run_with(&Scenario::from_json(scenario_json)?, STACKS));
         let recording = done.map_err(|error| match error {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
+            Error::Lost { .. } => ConnectionLost::new_err(error.to_string()),
             Error::Conservation(_) => ConservationError::new_err(error.to_string()),
         })?;
         to_dict(py, recording.tables)
@@ -46,8 +50,9 @@ mod _core {
     /// Checks that the simulator can run a resolved scenario.
     #[pyfunction]
     fn check(scenario_json: &str) -> PyResult<()> {
-        Scenario::from_json(scenario_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-        Ok(())
+        Scenario::from_json(scenario_json)
+            .and_then(|scenario| check_stacks(&scenario, STACKS))
+            .map_err(|error| ScenarioError::new_err(error.to_string()))
     }
 
     /// Checks that a kernel can run a resolved scenario.
@@ -60,7 +65,7 @@ mod _core {
     /// Checks that the emulated world can run a resolved scenario.
     #[pyfunction]
     fn check_emulated(scenario_json: &str) -> PyResult<()> {
-        check_real_time(scenario_json).map_err(|error| ScenarioError::new_err(error.to_string()))
+        check_real_time(scenario_json, STACKS).map_err(|error| ScenarioError::new_err(error.to_string()))
     }
 
     /// The tables of an emulated run, from the logs that it left in a folder, with the interpreter lock released.
@@ -81,6 +86,13 @@ mod _core {
             error => ConservationError::new_err(error.to_string()),
         })?;
         to_dict(py, tables)
+    }
+
+    /// Real protocol stacks with each of their controllers, as a JSON array of the same form as the schemes.
+    #[pyfunction]
+    fn stacks() -> PyResult<String> {
+        let infos: Vec<_> = STACKS.iter().map(|entry| entry.info).collect();
+        to_json(&infos)
     }
 
     /// The congestion-control schemes, as a JSON array.

@@ -17,11 +17,14 @@
 //!
 //! Read first: [`Scenario`], [`run`] and [`Recording`].
 
+mod flow;
 mod payload;
 mod topology;
 mod world;
 
 use bakeoff_core::record::Table;
+use bakeoff_core::transport::stack::StackEntry;
+use bakeoff_core::units::Instant;
 
 pub use bakeoff_core::scenario::{Scenario, ScenarioError};
 
@@ -34,6 +37,16 @@ pub enum Error {
     /// Packets appeared or vanished: a fault of the program.
     #[error("packets do not add up: {0}")]
     Conservation(String),
+    /// A stack gave its connection up.
+    #[error("flow {flow} lost its connection {} s into the run: {why}", at.as_millis() as f64 / 1e3)]
+    Lost {
+        /// Number of the flow from 1.
+        flow: usize,
+        /// When.
+        at: Instant,
+        /// Why, in the stack's words.
+        why: String,
+    },
 }
 
 /// What a run recorded.
@@ -43,9 +56,24 @@ pub struct Recording {
     pub tables: Vec<Table>,
 }
 
-/// Runs a scenario to its end.
+/// Runs a scenario, whose flows all have schemes of ours, to its end.
 pub fn run(scenario: &Scenario) -> Result<Recording, Error> {
-    let mut world = world::World::new(scenario)?;
+    run_with(scenario, &[])
+}
+
+/// Runs a scenario, whose flows have schemes of ours or one of these stacks, to its end.
+pub fn run_with(scenario: &Scenario, stacks: &[StackEntry]) -> Result<Recording, Error> {
+    let mut world = world::World::new(scenario, stacks)?;
     world.run();
     world.finish()
+}
+
+/// Checks that the flows of a scenario that have one of these stacks can be run.
+pub fn check_stacks(scenario: &Scenario, stacks: &[StackEntry]) -> Result<(), ScenarioError> {
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        if let Some(entry) = stacks.iter().find(|entry| entry.info.name == flow.scheme) {
+            scenario.stack_ends(index, entry)?;
+        }
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use bakeoff_core::scenario::{Level, Scenario};
+use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::{Context, RunError};
@@ -21,6 +22,7 @@ const LAST_NEWS: Duration = Duration::from_millis(100);
 pub(super) fn run(
     scenario: &Scenario,
     hosts: &dyn Hosts,
+    stacks: &[StackEntry],
     run_start: Duration,
     folder: &Path,
     identity: Identity,
@@ -29,7 +31,7 @@ pub(super) fn run(
     let (tell, news) = mpsc::channel();
     let writing = || format!("writing {SAMPLES_FILE}");
     let mut log = BufWriter::new(File::create(folder.join(SAMPLES_FILE)).context(writing)?);
-    let stage = Stage { scenario, hosts, run_start, news: &tell };
+    let stage = Stage { scenario, hosts, run_start, stacks, news: &tell };
     let mut senders = Watch::new(scenario, open_flows(stage)?);
     open_probes(stage)?;
     sys::become_ordinary(identity).context(|| "giving up the rights of root".to_owned())?;
