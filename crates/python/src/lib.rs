@@ -88,17 +88,11 @@ mod _core {
         to_dict(py, tables)
     }
 
-    /// Real protocol stacks with each of their controllers, as a JSON array of the same form as the schemes.
-    #[pyfunction]
-    fn stacks() -> PyResult<String> {
-        let infos: Vec<_> = STACKS.iter().map(|entry| entry.info).collect();
-        to_json(&infos)
-    }
-
-    /// The congestion-control schemes, as a JSON array.
+    /// The congestion-control schemes, and behind them the stacks with each of their controllers, as a JSON array.
     #[pyfunction]
     fn schemes() -> PyResult<String> {
-        let infos: Vec<_> = scheme::SCHEMES.iter().map(|entry| entry.info).collect();
+        let schemes = scheme::SCHEMES.iter().map(|entry| entry.info);
+        let infos: Vec<_> = schemes.chain(STACKS.iter().map(|entry| entry.info)).collect();
         to_json(&infos)
     }
 

@@ -21,12 +21,12 @@ def execute(run: PlannedRun) -> Outcome:
     The interpreter lock is released meanwhile, so that several threads run several scenarios.
 
     Raises:
-        RunStopped: the core cannot run this scenario.
+        RunStopped: the core cannot run this scenario, or a stack lost the connection of a flow.
         RunInvalid: the packets of the run do not add up.
     """
     try:
         result = _core.run(json.dumps(names.for_simulator(run.scenario)))
-    except _core.ScenarioError as error:
+    except (_core.ScenarioError, _core.ConnectionLost) as error:
         raise RunStopped(str(error)) from error
     except _core.ConservationError as error:
         raise RunInvalid(str(error)) from error

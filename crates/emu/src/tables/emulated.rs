@@ -103,7 +103,10 @@ impl Reading {
     fn bytes_at(&self, now: Instant) -> u64 {
         match self {
             Self::OfPackets(application) => application.bytes(),
-            Self::Told(bytes) => bytes.iter().rfind(|(time, _)| *time <= now).map_or(0, |(_, bytes)| *bytes),
+            Self::Told(bytes) => {
+                let next = bytes.partition_point(|(time, _)| *time <= now);
+                next.checked_sub(1).map_or(0, |last| bytes[last].1)
+            }
         }
     }
 }
