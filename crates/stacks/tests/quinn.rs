@@ -100,25 +100,6 @@ fn two_runs_are_the_same() {
 }
 
 #[test]
-fn an_outage_of_ten_seconds_is_survived() {
-    for scheme in SCHEMES {
-        // Nothing passes from 5 s to 15 s, and little waits.
-        let mut dark = scenario(scheme, 1, 40);
-        dark["forward"][0]["queue"] = json!({"kind": "fifo", "limit_packets": 10});
-        dark["forward"][0]["link"] = json!({"kind": "schedule", "steps": [
-            {"at_ns": 0, "rate_bps": 10_000_000}, {"at_ns": 5_000_000_000_u64, "rate_bps": 0},
-            {"at_ns": 15_000_000_000_u64, "rate_bps": 10_000_000},
-        ]});
-        let recording = run(&dark).expect("it runs");
-        let Column::U64(received) = column(&recording, "series", "received_bytes") else { panic!("bytes are counted") };
-        let total = |range: std::ops::Range<usize>| received[range].iter().sum::<u64>();
-        assert_eq!(total(51..150), 0, "{scheme}");
-        // The probe timeout has grown to some seconds by then.
-        assert!(total(300..400) > 1_000_000, "{scheme}: {}", total(300..400));
-    }
-}
-
-#[test]
 fn a_connection_that_is_lost_is_an_error_with_a_sentence() {
     let mut cut = scenario("quinn:cubic", 1, 60);
     cut["forward"][0]["loss"] = json!(1.0);
