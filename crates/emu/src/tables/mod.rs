@@ -23,8 +23,8 @@ use self::segment::{Data, Headers, InOrder};
 use crate::job::{Job, JobError};
 use crate::layout::{FlowLayout, Layout, Way};
 use crate::log::{
-    ANSWERER_PORT, ASKER_PORT, OF_FLOWS, PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE,
-    SENDER_PORT, SampleRecord, TIMEOUTS, quantities,
+    ANSWERER_PORT, ASKER_PORT, OF_FLOWS, PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES,
+    SAMPLES_FILE, SENDER_PORT, SampleRecord, TIMEOUTS, quantities,
 };
 
 pub use self::emulated::from_events;

@@ -14,6 +14,7 @@
 use std::sync::Arc;
 
 use bakeoff_core::transport::stack::{IP_UDP_BYTES, StackSetup};
+use bakeoff_core::units::Bytes;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{ClientConfig, MtuDiscoveryConfig, ServerConfig, TransportConfig, ValidationTokenConfig, VarInt};
 
@@ -37,7 +38,7 @@ pub(super) fn transport(setup: &StackSetup, factory: Factory) -> Result<Transpor
             largest + IP_UDP_BYTES.count()
         ));
     }
-    let window = setup.receive_window.map_or(RECEIVE_WINDOW, |window| window.count());
+    let window = setup.receive_window.map_or(RECEIVE_WINDOW, Bytes::count);
     let window = VarInt::from_u64(window).map_err(|_| "the receive window is too large for QUIC".to_owned())?;
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(largest.min(LARGEST_DATAGRAM) as u16);

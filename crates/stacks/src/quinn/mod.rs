@@ -46,8 +46,10 @@ const fn info(name: &'static str, title: &'static str) -> Info {
 pub(crate) const BBR: StackEntry =
     StackEntry { info: info("quinn:bbr", "quinn BBR"), open: |setup| open(setup, Arc::new(BbrConfig::default())) };
 /// CUBIC, the default.
-pub(crate) const CUBIC: StackEntry =
-    StackEntry { info: info("quinn:cubic", "quinn CUBIC"), open: |setup| open(setup, Arc::new(CubicConfig::default())) };
+pub(crate) const CUBIC: StackEntry = StackEntry {
+    info: info("quinn:cubic", "quinn CUBIC"),
+    open: |setup| open(setup, Arc::new(CubicConfig::default())),
+};
 /// New Reno.
 pub(crate) const NEWRENO: StackEntry = StackEntry {
     info: info("quinn:newreno", "quinn New Reno"),
