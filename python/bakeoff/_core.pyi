@@ -30,7 +30,7 @@ __all__ = [
 class ScenarioError(ValueError):
     """The scenario cannot be run as it stands; the message is one sentence that names the key."""
 
-class ConnectionLost(RuntimeError):
+class ConnectionLost(RuntimeError):  # noqa: N818 - what happened
     """A stack gave the connection of a flow up before the flow was to stop; the message is one sentence."""
 
 class ConservationError(RuntimeError):

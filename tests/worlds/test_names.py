@@ -49,7 +49,9 @@ def test_the_simulator_has_no_kernel() -> None:
 def test_a_stack_has_one_name_in_every_world_that_has_it() -> None:
     assert scheme_of(names.for_simulator(scenario("quinn:cubic"))) == "quinn:cubic"
     assert scheme_of(names.for_host(scenario("quinn:cubic"))) == "stack:quinn:cubic"
-    with pytest.raises(RunStopped, match=r"^flow 1: quinn:cubic is a stack .* linux cannot run; add --world sim or emu$"):
+    with pytest.raises(
+        RunStopped, match=r"^flow 1: quinn:cubic is a stack .* linux cannot run; add --world sim or emu$"
+    ):
         names.for_kernel(scenario("quinn:cubic"))
 
 

@@ -1,8 +1,8 @@
 """Which implementation of a scheme a world runs.
 
 A plain name is the world's own: bakeoff's in the simulator, the kernel's controller of that name on a real kernel, and
-bakeoff's there too if the kernel has none. `kernel:NAME` and `own:NAME` say which. `STACK:CONTROLLER` is a stack that is
-neither's, the same in every world that has it.
+bakeoff's there too if the kernel has none. `kernel:NAME` and `own:NAME` say which. `STACK:CONTROLLER` is neither's: a
+stack that is the same in every world that has it.
 """
 
 from __future__ import annotations
