@@ -1,4 +1,4 @@
-"""Runs the suite quic/quinn in sim and linux, and writes the table of docs/quinn.md.
+"""Runs the suites quic/quinn, in sim and linux, and quic/ack-jitter, in sim, and writes the tables of docs/quinn.md.
 
 python scripts/quinn.py
 """
@@ -13,8 +13,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "quinn.md"
-BEGIN, END = "<!-- numbers: written by scripts/quinn.py -->", "<!-- end of numbers -->"
-SUITE = "quic/quinn"
+BEGIN, END = "<!-- {}: written by scripts/quinn.py -->", "<!-- end of {} -->"
+HEAD = ["| path | scheme | throughput | goodput | 95 % delay | loss |", "|---|---|---|---|---|---|"]
+JITTERS = ("none", "2ms", "10ms")
+JITTER_SCHEMES = ("quinn:bbr", "bbr", "quinn:cubic", "cubic")
 CASES = {
     "10M": "10 Mbit/s",
     "50M": "50 Mbit/s",
@@ -36,23 +38,39 @@ ROWS = (
 
 
 def main() -> None:
-    """Runs the suite and rewrites the page."""
-    found = {"sim": runs("sim"), "linux": runs("linux", "--scheme", "cubic,reno,bbr")}
-    lines = ["| path | scheme | throughput | goodput | 95 % delay | loss |", "|---|---|---|---|---|---|"]
-    for case, path in CASES.items():
-        for title, world, scheme in ROWS:
-            cells = [run for run in found[world] if run["cell"] == {"scheme": scheme, "case": case}]
-            lines.append(f"| {path} | {title} | {' | '.join(values(cells))} |")
+    """Runs the suites and rewrites the page."""
+    found = {
+        "sim": runs("quic/quinn", "sim"),
+        "linux": runs("quic/quinn", "linux", "--scheme", "cubic,reno,bbr"),
+        "jitter": runs("quic/ack-jitter", "sim"),
+    }
+    numbers = [
+        row(path, title, found[world], {"scheme": scheme, "case": case})
+        for case, path in CASES.items()
+        for title, world, scheme in ROWS
+    ]
+    jitter = [
+        row(f"jitter {jitter}", f"`{scheme}`", found["jitter"], {"scheme": scheme, "jitter": jitter})
+        for jitter in JITTERS
+        for scheme in JITTER_SCHEMES
+    ]
     text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    table = "\n".join(lines)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
+    for name, lines in (("numbers", numbers), ("jitter", jitter)):
+        begin, end = BEGIN.format(name), END.format(name)
+        before, rest = text.split(begin)
+        table = "\n".join([*HEAD, *lines])
+        text = f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
+    PAGE.write_text(text, encoding="utf-8")
 
 
-def runs(world: str, *more: str) -> list[dict[str, Any]]:
-    """The runs of the suite in a world."""
-    command = [str(ROOT / "bakeoff"), "run", SUITE, "--world", world, "--json", *more]
+def row(path: str, title: str, found: list[dict[str, Any]], cell: dict[str, str]) -> str:
+    """The line of a table with the means of a cell."""
+    return f"| {path} | {title} | {' | '.join(values([run for run in found if run['cell'] == cell]))} |"
+
+
+def runs(suite: str, world: str, *more: str) -> list[dict[str, Any]]:
+    """The runs of a suite in a world."""
+    command = [str(ROOT / "bakeoff"), "run", suite, "--world", world, "--json", *more]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
     found: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
     return found
