@@ -1,5 +1,7 @@
 //! Ten seconds in which everything is lost: a stack between nothing but a delay each way.
 
+#![allow(clippy::expect_used, reason = "a test may fail")]
+
 use std::collections::VecDeque;
 
 use bakeoff_core::random::RandomStream;
