@@ -6,7 +6,7 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 JOBS ?= 2
 
-.PHONY: help env test test-full lint fmt bench bench-emu bench-linux docs lock deny clean
+.PHONY: help env test test-full lint fmt bench bench-emu bench-linux bench-gym bench-schemes docs lock deny clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ bench-emu: env ## the emulated world beside a plain TUN loop (needs root)
 
 bench-linux: env ## the linux world beside ns-3 (needs a kernel: bakeoff kernel build)
 	$(PY) benches/linux.py
+
+bench-gym: env ## steps per CPU second of the Gymnasium environments
+	$(PY) benches/gym.py
+
+bench-schemes: env ## callbacks per CPU second of schemes in Python
+	$(PY) benches/schemes.py
 
 docs: env ## write docs/reference from the code
 	$(PY) scripts/reference.py

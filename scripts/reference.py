@@ -144,8 +144,8 @@ def recording() -> str:
     parts = [
         "A run is a folder with `manifest.json` and one Parquet file per table. Column names end in their unit; what",
         "does not exist is null. Which tables there are depends on `record.level`: `summary` has `flows`, `hops` and",
-        "`verdicts`; `series` adds `series`, `telemetry` and `hop_series`; `packets` adds `packets`. Runs with probes",
-        "have `probes` at every level.",
+        "`verdicts`; `series` adds `series`, `telemetry` and `hop_series`; `packets` adds `packets` and `passages`.",
+        "Runs with probes have `probes` at every level.",
         "",
     ]
     for entry in json.loads(_core.tables()):

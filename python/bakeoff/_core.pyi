@@ -1,6 +1,7 @@
 """The compiled core: the simulator behind a JSON door. Ordinary code calls `bakeoff.worlds`, not this."""
 
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,12 @@ _Column: TypeAlias = (
 )
 
 __all__ = [
+    "INTERVAL_FIELDS",
     "ConnectionLost",
     "ConservationError",
+    "Episodes",
     "ScenarioError",
+    "SchemeError",
     "check",
     "check_emulated",
     "check_for_kernel",
@@ -36,11 +40,21 @@ class ConnectionLost(RuntimeError):  # noqa: N818 - what happened
 class ConservationError(RuntimeError):
     """The packets of a finished run do not add up: a fault of ours, never of the input."""
 
-def run(scenario_json: str) -> dict[str, dict[str, dict[str, _Column]]]:
-    """Runs one resolved scenario in virtual time, with the interpreter lock released.
+class SchemeError(RuntimeError):
+    """A scheme that is computed outside has failed; the message is what it said of that."""
+
+INTERVAL_FIELDS: list[str]
+"""What `Episodes.step` tells of an interval, in its order; the unit is part of the name, bytes are payload."""
+
+def run(
+    scenario_json: str, schemes: Mapping[int, Callable[[bytes], bytes]] | None = None
+) -> dict[str, dict[str, dict[str, _Column]]]:
+    """Runs one resolved scenario in virtual time, with the interpreter lock released while no scheme needs it.
 
     Args:
         scenario_json: the scenario as a JSON object (units: ns, bit/s, bytes; ratios 0..1).
+        schemes: by index of a flow, what computes its scheme: takes a message and returns the answer; see
+            `bakeoff.scheme.messages`.
 
     Returns:
         `{"tables": {table: {column: values}}}`. The columns of a table are equally long, numbers as arrays and words as
@@ -50,7 +64,42 @@ def run(scenario_json: str) -> dict[str, dict[str, dict[str, _Column]]]:
         ScenarioError: the scenario is malformed or names something unknown.
         ConnectionLost: a stack gave the connection of a flow up.
         ConservationError: the packets of the run do not add up.
+        SchemeError: one of `schemes` has failed.
     """
+
+@final
+class Episodes:
+    """Runs in virtual time, each with a flow that is steered from decision to decision."""
+
+    def __new__(cls, count: int) -> Episodes: ...
+    def begin(self, place: int, scenario_json: str, flow: int) -> NDArray[np.float64]:
+        """Begins a run in a place, in place of what was there, and takes it to the first acknowledgement.
+
+        Args:
+            place: from 0, below the count.
+            scenario_json: as for `run`; the scheme of the steered flow means nothing.
+            flow: index of the flow that is steered, from 0.
+
+        Returns:
+            What happened so far, as `INTERVAL_FIELDS`; the smoothed round trip is not a number if there was none.
+
+        Raises:
+            ScenarioError: the scenario is malformed, or there is no such place.
+        """
+
+    def step(
+        self, cwnd: NDArray[np.uint32], rate_bps: NDArray[np.float64], until_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Takes every run to its next decision, with the interpreter lock released.
+
+        Args:
+            cwnd: window of each steered flow from now on, packets.
+            rate_bps: its pacing rate; 0 for none.
+            until_s: up to when each run goes on.
+
+        Returns:
+            A row a run of `INTERVAL_FIELDS`; what is not known is not a number.
+        """
 
 def check(scenario_json: str) -> None:
     """Checks that the simulator can run a resolved scenario.

@@ -20,6 +20,7 @@ RUN: dict[str, Any] = {
     "total": {"throughput_mbps": 8.0, "loss": 0.0, "jain": None, "pantheon": {"throughput_mbps": 9.0}},
     "hops": [{"hop": "forward.0", "queue_p95_ms": 12.5, "dropped": {"overlimit": 7}, "marked": {}, "in_packets": 10}],
     "probes": [{"probe": 1, "rtt_p95_ms": 80.0, "lost_packets": 3}],
+    "published": {"throughput_mbps": 4.0, "owd_p95_ms": None, "loss": 0.1},
 }
 
 
@@ -38,11 +39,15 @@ RUN: dict[str, Any] = {
         ("flow3.throughput_mbps", None),
         ("probe1.rtt_p95_ms / 40", 2.0),
         ("probe2.rtt_p95_ms", None),
+        ("total.throughput_mbps / published.throughput_mbps", 2.0),
+        ("published.owd_p95_ms", None),
         ("1 / total.loss", None),
         ("total.jain + 1", None),
         ("max(flow1.throughput_mbps, flow2.throughput_mbps, 1)", 6.0),
         ("min(1, total.jain)", None),
         ("abs(1 - 3)", 2.0),
+        ("default(3, 4)", 3.0),
+        ("default(1 / 0, 4)", 4.0),
         ("2 + 3 * 4 - 10 / 4 / 5", 13.5),
         ("-(1 + 2) * --3", -9.0),
         ("duration_s", 30.0),
@@ -52,6 +57,12 @@ RUN: dict[str, Any] = {
 )
 def test_measures(text: str, value: float | None) -> None:
     assert parse_measure(text).evaluate(RUN) == value
+
+
+def test_a_run_without_a_published_row_has_no_published_value() -> None:
+    run = {name: value for name, value in RUN.items() if name != "published"}
+    assert parse_measure("published.loss").evaluate(run) is None
+    assert parse_measure("published.loss").evaluate({**run, "published": None}) is None
 
 
 @pytest.mark.parametrize(
@@ -68,11 +79,16 @@ def test_measures(text: str, value: float | None) -> None:
         ("total.pantheon", 'expected "."'),
         ("hops[0].loss", "in quotes"),
         ('hops["forward.0"].dropped', r"expected \"\["),
+        ("published.jain", "not a metric"),
+        ("1 + rank_correlation(total.loss, total.jain)", "stands alone"),
+        ("rank_correlation(total.loss)", 'expected ","'),
+        ("rank_correlation(total.loss, total.jain) + 1", "one word too many"),
         ("__import__('os')", "no meaning"),
         ("total.__class__", "not a metric"),
         ("total.loss; 1", "no meaning"),
         ("1 2", "one word too many"),
         ("abs(1, 2)", "one value"),
+        ("default(1)", "two values"),
         ("(" * 60 + "1" + ")" * 60, "deep"),
         ("1" + "+1" * 400, "longer than"),
     ],

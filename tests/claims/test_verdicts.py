@@ -10,8 +10,9 @@ from bakeoff.claims import evaluate
 from bakeoff.errors import UserError
 
 
-def run(loss: float | None, scheme: str = "cubic", status: str = "complete") -> dict[str, Any]:
-    return {"cell": {"scheme": scheme}, "status": status, "flows": [], "hops": [], "total": {"loss": loss}}
+def run(loss: float | None, scheme: str = "cubic", status: str = "complete", repeat: int = 1) -> dict[str, Any]:
+    total = {"loss": loss}
+    return {"cell": {"scheme": scheme}, "repeat": repeat, "status": status, "flows": [], "hops": [], "total": total}
 
 
 def claim(expect: str, **fields: Any) -> dict[str, Any]:
@@ -48,6 +49,18 @@ def test_where_chooses_cells() -> None:
     assert (result.verdict, result.reason) == ("undecided", "no run matches")
 
 
+def test_cells_are_compared_repeat_by_repeat() -> None:
+    runs = [run(loss, scheme, repeat=repeat) for scheme, losses in (("cubic", (0.1, 0.4)), ("bbr", (0.2, 0.8)))
+            for repeat, loss in enumerate(losses, 1)]  # fmt: skip
+    where, against = {"scheme": "cubic"}, {"scheme": "bbr"}
+    (result,) = evaluate([claim("< 0.6", where=where, against=against)], runs)
+    assert (result.verdict, result.mean, result.low, result.runs) == ("holds", 0.5, 0.5, 2)
+    (result,) = evaluate([claim("< 0.6", where=where, against={"scheme": "vegas"})], runs)
+    assert (result.verdict, result.reason) == ("undecided", "runs that failed or lack the value: 2")
+    (result,) = evaluate([claim("< 0.6", where=where, against=against)], [*runs[:3], run(0.0, "bbr", repeat=2)])
+    assert result.verdict == "undecided", "no ratio to 0"
+
+
 def test_a_failed_run_leaves_a_claim_undecided() -> None:
     (result,) = evaluate([claim("<= 0.5")], [run(0.1), run(None, status="failed")])
     assert result.verdict == "undecided"
@@ -57,3 +70,33 @@ def test_a_failed_run_leaves_a_claim_undecided() -> None:
 def test_the_claim_is_named_when_it_cannot_be_understood() -> None:
     with pytest.raises(UserError, match=r'claim c: measure "total\.los"'):
         evaluate([claim("<= 1", measure="total.los")], [])
+
+
+def row(scheme: str, losses: list[float], published: float | None) -> list[dict[str, Any]]:
+    beside = None if published is None else {"throughput_mbps": None, "owd_p95_ms": None, "loss": published}
+    return [{**run(loss, scheme), "published": beside} for loss in losses]
+
+
+RANKS = "rank_correlation(total.loss, published.loss)"
+
+
+def test_a_rank_correlation_is_over_the_means_of_the_cells() -> None:
+    # Means 1, 2.5, 2.5, 4 against 10, 40, 20, 30: ranks 1, 2.5, 2.5, 4 and 1, 4, 2, 3.
+    runs = row("a", [0, 2], 10) + row("b", [2, 3], 40) + row("c", [2.5], 20) + row("d", [4], 30) + row("e", [9], None)
+    (result,) = evaluate([claim(">= 0.6", measure=RANKS)], runs)
+    assert result.mean == pytest.approx(3 / (4.5 * 5) ** 0.5)
+    assert (result.verdict, result.low, result.runs) == ("holds", None, 7)
+
+
+def test_a_rank_correlation_needs_three_cells_that_differ_and_no_failed_run() -> None:
+    two = row("a", [1], 1) + row("b", [2], 2)
+    (few,) = evaluate([claim(">= 0", measure=RANKS)], two)
+    (same,) = evaluate([claim(">= 0", measure=RANKS)], [*two, *row("c", [3], None), *row("d", [3], None)])
+    (flat,) = evaluate([claim(">= 0", measure=RANKS)], row("a", [1], 1) + row("b", [1], 2) + row("c", [1], 3))
+    for result in (few, same, flat):
+        assert (result.verdict, result.mean) == ("undecided", None)
+        assert result.reason is not None
+        assert "too few cells" in result.reason
+    three = [*two, *row("c", [3], 3)]
+    (result,) = evaluate([claim(">= 0", measure=RANKS)], [*three, run(None, "d", "failed")])
+    assert (result.verdict, result.mean) == ("undecided", 1.0)

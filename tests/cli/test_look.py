@@ -70,7 +70,8 @@ def test_a_dry_run_shows_the_plan_and_runs_nothing(bakeoff: Command, here: Path)
     shown = bakeoff("run", "pantheon/india-ppp0", "--dry-run")
     assert shown.code == 0
     assert "cubic_run3" in shown.out
-    assert "12 runs, about " in shown.err
+    assert "27 runs, about " in shown.err
+    assert "taova needs a tree file: --set variant.taova.parameters.tree=FILE" in shown.err
     assert "nothing was run" in shown.err
     assert list(here.iterdir()) == []
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bakeoff import suites
 from bakeoff.reports import words
 from bakeoff.worlds import sim
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
@@ -203,3 +204,49 @@ def test_a_report_may_show_another_world_beside(bakeoff: Command, here: Path) ->
     refused = bakeoff("report", "one", "--beside", "three")
     assert refused.code == 2
     assert refused.err == "bakeoff: --beside three: holds one-cubic; give a folder of india-ppp0\n"
+
+
+@pytest.fixture
+def family(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A family of two suites."""
+    members = ["dumbbell/rtt-fairness", "dumbbell/three-cubic"]
+    monkeypatch.setattr(suites, "families", lambda: {"dumbbell": members})
+    return members
+
+
+SHORT = ("--set", "duration=12s", "--repeats", "1")
+
+
+def test_a_family_runs_all_its_suites_and_gathers_their_claims(
+    bakeoff: Command, here: Path, world: Any, family: list[str]
+) -> None:
+    ended = bakeoff("run", "dumbbell", *SHORT)
+    assert ended.code == 0
+    root = here / "results" / "dumbbell" / "latest"
+    assert sorted(f"dumbbell/{place.name}" for place in root.iterdir() if place.is_dir()) == family
+    page = (root / "claims.html").read_text()
+    assert 'href="three-cubic/report.html"' in page
+    assert "Equal Cubic flows share equally" in page
+    assert "Equal Cubic flows share equally" in ended.out
+    assert "all claims: results/dumbbell/" in ended.err
+    done = len(world["done"])
+    assert bakeoff("run", "dumbbell", *SHORT, "--resume").code == 0
+    assert len(world["done"]) == done
+
+
+def test_a_family_is_one_json_object_and_may_fail_on_claims(bakeoff: Command, world: Any, family: list[str]) -> None:
+    ended = bakeoff("run", "dumbbell", *SHORT, "--json", "--check")
+    found = json.loads(ended.out)
+    assert found["family"] == "dumbbell"
+    assert len(found["experiments"]) == len(family)
+    broken = [c["id"] for e in found["experiments"] for c in e["claims"] if c["verdict"] == "fails"]
+    assert broken
+    assert ended.code == 1
+    assert f"failed: {broken[0]}" in ended.err
+
+
+def test_a_family_is_shown_before_it_runs(bakeoff: Command, world: Any, family: list[str]) -> None:
+    ended = bakeoff("run", "dumbbell", "--dry-run")
+    assert ended.code == 0
+    assert ended.err.count("nothing was run") == len(family)
+    assert not world["done"]

@@ -112,4 +112,5 @@ def test_a_closed_pipe_is_no_error() -> None:
 def test_completion_offers_suites_and_options(start: Callable[..., subprocess.Popen[str]]) -> None:
     process = start(COMP_WORDS="bakeoff run pantheon/ind", COMP_CWORD="2", _BAKEOFF_COMPLETE="bash_complete")
     out, _ = process.communicate(timeout=60)
-    assert out.splitlines() == ["plain,pantheon/india-aws-india", "plain,pantheon/india-ppp0"]
+    suites = ["pantheon/india-aws-india", "pantheon/india-ppp0", "pantheon/india-ppp0-one-flow"]
+    assert out.splitlines() == [f"plain,{suite}" for suite in suites]

@@ -84,7 +84,6 @@ def test_the_scenario_of_a_minimal_file(scenario: Scenario, minimal: str) -> Non
                 "receive_window_bytes": None,
                 "pacing": "auto",
                 "burst_packets": 1,
-                "ecn": "off",
                 "acks": "delayed",
                 "send_jitter_ns": 0,
             }
@@ -328,7 +327,16 @@ def test_the_resolved_experiment_tells_plans_apart(planned: Planned, minimal: st
     assert found["axes"] == {"loss": ["0", "0.5"]}
     assert found["settings"] == ["--set repeats=2"]
     assert found["claims"] == [
-        {"id": "a", "says": "b", "source": None, "where": {}, "measure": "duration_s", "expect": "> 1"}
+        {
+            "id": "a",
+            "says": "b",
+            "source": None,
+            "where": {},
+            "against": {},
+            "measure": "duration_s",
+            "expect": "> 1",
+            "note": None,
+        }
     ]
     other = planned(text.replace("20ms", "21ms"), "repeats=2").to_json()
     assert found["scenarios_sha256"] != other["scenarios_sha256"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -225,6 +226,23 @@ with socket.create_server(("::", int(sys.argv[1])), family=socket.AF_INET6, dual
         pass
 """
 
+DATAGRAMS = """
+import socket, sys, time
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
+    while True:
+        sending.sendto(bytes({bytes}), (sys.argv[1], int(sys.argv[2])))
+        {then}
+"""
+# Calls where nobody answers, again and again.
+DEAF = """
+import socket, sys, time
+while True:
+    try:
+        socket.create_connection((sys.argv[1], int(sys.argv[2]) + 1), timeout=1)
+    except OSError:
+        time.sleep(0.1)
+"""
+
 
 def interpreter() -> str:
     if PYTHON is None:
@@ -269,6 +287,11 @@ def test_programs_of_others_run_as_ordinary_users_over_both_protocols(tmp_path: 
         ),
         ("import time; time.sleep(60)", r"flow 1: the sender of program:script sent nothing"),
         ("import os; os.kill(os.getpid(), 9)", r"flow 1: its sender \(.*\) was ended early by signal 9"),
+        (
+            DATAGRAMS.format(bytes=4000, then="time.sleep(0.01)"),
+            r"flow 1: its program sent a datagram that is larger than the path's",
+        ),
+        (DEAF, r"flow 1: of \d+ packets that the sender of program:script sent, none brought data to the receiver"),
     ],
 )
 def test_a_program_that_misbehaves_is_one_sentence(tmp_path: Path, sender: str, sentence: str) -> None:
@@ -285,6 +308,32 @@ def test_a_program_may_print_without_end_and_ignore_requests_to_end(tmp_path: Pa
     )
     flows = program(tmp_path, sender=loud + SENDER) + flow("program:script")
     assert first_flow(run(experiment(tmp_path, flows=flows)))["received_packets"] > 0
+
+
+@needs_root
+def test_a_program_that_floods_is_bounded_by_the_link(tmp_path: Path) -> None:
+    flows = program(tmp_path, sender=DATAGRAMS.format(bytes=1400, then="")) + flow("program:script")
+    sent = first_flow(run(experiment(tmp_path, flows=flows)))
+    assert sent["dropped_packets"] > sent["received_packets"]
+    assert 0.8 * RATE_MBPS * 1e6 < sent["received_bytes"] * 8 / 1.5 <= RATE_MBPS * 1e6
+
+
+@needs_root
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    planned = experiment(tmp_path, flows=flow("kernel:cubic"))
+    (tmp_path / "planned.json").write_text(json.dumps({"scenario": planned.scenario, "seed": planned.seed}))
+    program = (
+        "import json, sys, types\nfrom bakeoff.worlds import emu\n"
+        "planned = json.load(open(sys.argv[1]))\nemu.execute(types.SimpleNamespace(**planned))\n"
+    )
+    words = (sys.executable, "-c", program, str(tmp_path / "planned.json"))
+    mount = f'mount -t tmpfs -o size=64k none {tmp_path}/small; TMPDIR={tmp_path}/small "$@"; ls {tmp_path}/small'
+    shell = ("unshare", "--mount", "sh", "-c", mount, "sh")
+    done = subprocess.run([*shell, *words], capture_output=True, text=True, check=False)
+    assert re.search(r"RunStopped: writing \S+: No space left on device", done.stderr)
+    assert done.stdout == ""
+    assert not _family()
 
 
 WRAPPER = """#!{python}
@@ -385,6 +434,57 @@ def test_what_the_verifier_says_is_shown(tmp_path: Path, controller: Path) -> No
     assert "aimd" not in controllers_of_the_kernel()
 
 
+WATCHED = """
+import os
+from bakeoff.scheme import Scheme
+
+class Watched(Scheme):
+    def __init__(self, setup, failing=False):
+        super().__init__(setup)
+        assert os.getresuid() == os.getresgid() == ({user},) * 3 and not os.getgroups()
+        self.failing = failing
+
+    def on_ack(self, ack):
+        if self.failing and ack.now_s > 0.5:
+            raise ValueError("enough")
+        if ack.rtt_s is not None and ack.rtt_s < 0.045:
+            self.cwnd += ack.acked_bytes
+
+    def on_loss(self, loss):
+        self.cwnd = max(self.cwnd / 2, 2 * self.mss)
+"""
+
+
+def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, **keys: str) -> str:
+    """A flow of a scheme in Python, which looks whose rights it has."""
+    # The group of no one is not everywhere that of nobody.
+    user = 65_534
+    monkeypatch.setattr(privilege, "ordinary", lambda: (user, user))
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    (folder / "watched.py").write_text(WATCHED.format(user=user))
+    (folder / "watched.py").chmod(0o644)
+    open_to_all(folder)
+    return flow("./watched.py:Watched", **keys)
+
+
+@needs_root
+def test_a_scheme_in_python_sends_as_an_ordinary_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = experiment(tmp_path, flows=watched(tmp_path, monkeypatch) + flow("own:cubic", start="1400ms"))
+    emu.check(planned.scenario)
+    outcome = run(planned)
+    assert first_flow(outcome)["received_bytes"] * 8 / 1.5 > 0.8 * RATE_MBPS * 1e6
+    windows = outcome.tables["telemetry"].filter((pl.col("name") == "cwnd") & (pl.col("flow") == 1))
+    assert windows["value"].n_unique() > 1
+
+
+@needs_root
+def test_a_scheme_in_python_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flows = watched(tmp_path, monkeypatch) + "parameters = { failing = true }\n"
+    planned = experiment(tmp_path, flows=flows)
+    with pytest.raises(RunStopped, match=r"^flow 1: .*watched\.py:13: Watched\.on_ack: ValueError: enough$"):
+        run(planned)
+
+
 def test_without_root_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(RunFailed, match=r"which takes root: run it with sudo .*, or use --world sim$"):
@@ -415,12 +515,12 @@ def _processes() -> list[int]:
 
 
 def _family() -> set[int]:
-    """Processes of emulators."""
+    """Processes of this checkout's emulator."""
     found = set()
     for process in _processes():
         with contextlib.suppress(OSError):
-            program = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
-            if program.endswith(b"/bakeoff/_emulator"):
+            program = Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")[0]
+            if program == str(ROOT / "python" / "bakeoff" / "_emulator"):
                 found.add(process)
     return found
 
@@ -474,8 +574,7 @@ def test_whoever_is_killed_nothing_is_left(lasting: subprocess.Popen[bytes], vic
     _wait_until(lambda: not _family())
     lasting.wait()
     _wait_until(lambda: not namespaces & _namespaces(_processes()))
-    scratch.sweep()
-    assert not folder.exists()
+    _wait_until(lambda: scratch.sweep() is not None and not folder.exists())  # another test may be sweeping it
 
 
 @needs_root

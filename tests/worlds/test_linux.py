@@ -189,9 +189,10 @@ def test_a_receive_window_bounds_a_flow(segments: int) -> None:
     assert received_bps(found, SECOND, 3 * SECOND) == pytest.approx(segments * 1500 * 8 / 0.0402, rel=0.02)
 
 
+@pytest.mark.parametrize("ecn", ["classic", "accurate"])
 @pytest.mark.parametrize("scheme", ["kernel:dctcp", "kernel:westwood", "vegas", "own:bbr", "ledbat"])
-def test_any_scheme_runs_with_ecn(scheme: str) -> None:
-    found = run({"scheme": scheme, "ecn": "classic"})
+def test_any_scheme_runs_with_ecn(scheme: str, ecn: str) -> None:
+    found = run({"scheme": scheme, "ecn": ecn})
     assert found["flows"]["received_packets"][1] > 1000
     assert "cwnd" in found["telemetry"]["name"].to_list()
 

@@ -1,105 +1,57 @@
 //! The agenda: who is to be woken next.
 //!
-//! One entry per participant, never one per packet. An indexed binary heap ordered by (time, participant), so that
-//! equal times have a fixed order and a run is the same every time.
+//! One entry per participant, never one per packet. The participants play a tournament for the earliest time: every match is
+//! won by the earlier of two, and by the smaller number where both are due at once, so that a run is the same every
+//! time. A new time is played from its participant up.
 
 use crate::units::Instant;
 
 /// Not on the agenda.
-const ABSENT: u32 = u32::MAX;
+const NEVER: Instant = Instant::FAR_FUTURE;
 
-/// A heap of participants, each at most once.
+/// A wake-up for each participant, or none.
 #[derive(Debug)]
 pub struct Agenda {
-    heap: Vec<(Instant, u32)>,
-    place: Vec<u32>,
+    /// The two that meet in each match, as time and participant: the winners of `2n` and `2n + 1` meet in `n`, and the second
+    /// half are the matches of the participants themselves.
+    matches: Vec<[(Instant, u32); 2]>,
+    /// Who won the last match, which is the first.
+    first: (Instant, u32),
 }
 
 impl Agenda {
     /// An empty agenda for `participants` participants.
     pub fn new(participants: usize) -> Self {
-        Self { heap: Vec::with_capacity(participants), place: vec![ABSENT; participants] }
+        let matches = vec![[(NEVER, 0); 2]; participants.max(2).next_power_of_two()];
+        Self { matches, first: (NEVER, 0) }
     }
 
     /// The next participant and its time.
     pub fn next(&self) -> Option<(Instant, usize)> {
-        self.heap.first().map(|(time, participant)| (*time, *participant as usize))
+        let (time, participant) = self.first;
+        (time != NEVER).then_some((time, participant as usize))
     }
 
     /// Wakes `participant` at `time`; `None` takes it off the agenda.
     pub fn set(&mut self, participant: usize, time: Option<Instant>) {
-        let place = self.place[participant];
-        match (place, time) {
-            (ABSENT, None) => {}
-            (ABSENT, Some(time)) => {
-                self.heap.push((time, participant as u32));
-                self.sift_up(self.heap.len() - 1);
-            }
-            (place, None) => self.remove(place as usize),
-            (place, Some(time)) => {
-                let was = std::mem::replace(&mut self.heap[place as usize].0, time);
-                if time < was {
-                    self.sift_up(place as usize);
-                } else {
-                    self.sift_down(place as usize);
-                }
-            }
+        let mut winner = (time.unwrap_or(NEVER), participant as u32);
+        let mut place = self.matches.len() + participant;
+        while place > 1 {
+            let pair = &mut self.matches[place / 2];
+            pair[place % 2] = winner;
+            winner = if pair[1].0 < pair[0].0 { pair[1] } else { pair[0] };
+            place /= 2;
         }
+        self.first = winner;
     }
 
     /// Wakes `participant` at `time` unless it is woken earlier anyway. A wake-up that has become needless costs less
     /// than moving it.
     pub fn set_by(&mut self, participant: usize, time: Option<Instant>) {
-        let Some(time) = time else { return };
-        let place = self.place[participant];
-        if place == ABSENT || time < self.heap[place as usize].0 {
-            self.set(participant, Some(time));
+        let place = self.matches.len() + participant;
+        if time.is_some_and(|time| time < self.matches[place / 2][place % 2].0) {
+            self.set(participant, time);
         }
-    }
-
-    fn remove(&mut self, index: usize) {
-        let (_, participant) = self.heap.swap_remove(index);
-        self.place[participant as usize] = ABSENT;
-        if index < self.heap.len() {
-            let moved = self.sift_up(index);
-            self.sift_down(moved);
-        }
-    }
-
-    fn sift_up(&mut self, mut index: usize) -> usize {
-        let entry = self.heap[index];
-        while index > 0 {
-            let parent = (index - 1) / 2;
-            if self.heap[parent] <= entry {
-                break;
-            }
-            self.put(index, self.heap[parent]);
-            index = parent;
-        }
-        self.put(index, entry);
-        index
-    }
-
-    fn sift_down(&mut self, mut index: usize) {
-        let entry = self.heap[index];
-        loop {
-            let left = 2 * index + 1;
-            let Some(mut child) = (left < self.heap.len()).then_some(left) else { break };
-            if left + 1 < self.heap.len() && self.heap[left + 1] < self.heap[left] {
-                child = left + 1;
-            }
-            if entry <= self.heap[child] {
-                break;
-            }
-            self.put(index, self.heap[child]);
-            index = child;
-        }
-        self.put(index, entry);
-    }
-
-    fn put(&mut self, index: usize, entry: (Instant, u32)) {
-        self.heap[index] = entry;
-        self.place[entry.1 as usize] = index as u32;
     }
 }
 

@@ -19,6 +19,7 @@ pub mod random;
 pub mod record;
 pub mod scenario;
 pub mod scheme;
+mod timer_wheel;
 pub mod traffic;
 pub mod transport;
 pub mod units;

@@ -1,5 +1,6 @@
 //! What travels along a path: a header that hops and queues look at, around a payload that only endpoints understand.
 
+use crate::queue::Reason;
 use crate::units::{Bytes, Duration, Instant};
 
 /// The number of a flow, counted from zero; probes are numbered behind the flows.
@@ -59,6 +60,8 @@ pub struct Packet<P> {
     pub is_retransmission: bool,
     /// ECN codepoint, as the last hop left it.
     pub ecn: Ecn,
+    /// Differentiated services codepoint, as the last hop left it: the first six bits of the DS field (RFC 2474).
+    pub dscp: u8,
     /// Size of the IP packet.
     pub size: Bytes,
     /// Counts the packets of this flow and direction from zero, retransmissions included; the answer to a probe has the
@@ -70,6 +73,8 @@ pub struct Packet<P> {
     pub enqueued: Instant,
     /// Time spent waiting in the last queue that it left.
     pub sojourn: Duration,
+    /// Why the hop that it is in, or came out of last, marked it.
+    pub marked: Option<Reason>,
     /// Time spent waiting in queues so far, over all hops.
     pub queued_for: Duration,
     /// Hops of its route that it has passed.
@@ -86,11 +91,13 @@ impl<P> Packet<P> {
             is_data_direction,
             is_retransmission: false,
             ecn: Ecn::NotEct,
+            dscp: 0,
             size,
             number,
             sent: now,
             enqueued: now,
             sojourn: Duration::ZERO,
+            marked: None,
             queued_for: Duration::ZERO,
             hops_passed: 0,
             payload,
@@ -104,15 +111,24 @@ impl<P> Packet<P> {
             is_data_direction: self.is_data_direction,
             is_retransmission: self.is_retransmission,
             ecn: self.ecn,
+            dscp: self.dscp,
             size: self.size,
             number: self.number,
             sent: self.sent,
             enqueued: self.enqueued,
             sojourn: self.sojourn,
+            marked: self.marked,
             queued_for: self.queued_for,
             hops_passed: self.hops_passed,
             payload: change(self.payload),
         }
+    }
+
+    /// Arrives at the queue of a hop at `now`.
+    pub fn enter_hop(&mut self, now: Instant) {
+        self.enqueued = now;
+        self.sojourn = Duration::ZERO;
+        self.marked = None;
     }
 
     /// Leaves a queue at `now`.

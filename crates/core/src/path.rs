@@ -1,10 +1,9 @@
 //! The path of a run: its hops, and the ways that packets take over them.
 
-use crate::hop::{Hop, HopConfig, LinkConfig};
+use crate::hop::{Hop, HopConfig, Site};
 use crate::packet::Packet;
-use crate::queue::{FifoConfig, QueueConfig};
 use crate::record::HopAccount;
-use crate::scenario::{Direction, FlowConfig, Scenario};
+use crate::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
 use crate::units::Instant;
 
 /// A hop with its name in recordings.
@@ -15,9 +14,18 @@ pub struct NamedHop<P> {
     pub hop: Hop<P>,
 }
 
-impl<P: Send + 'static> NamedHop<P> {
-    fn new(config: &HopConfig, scenario: &Scenario, name: String) -> Self {
-        Self { hop: Hop::new(config, scenario.largest_packet(), scenario.seed, &name), name }
+impl<P: Clone + Send + 'static> NamedHop<P> {
+    fn new(config: &HopConfig, scenario: &Scenario, name: String) -> Result<Self, ScenarioError> {
+        let site = Site {
+            largest_packet: scenario.largest_packet(),
+            flows: scenario.flows.len(),
+            seed: scenario.seed,
+            name: &name,
+        };
+        match Hop::new(config, &site) {
+            Ok(hop) => Ok(Self { name, hop }),
+            Err(problem) => Err(ScenarioError::Invalid { place: format!("path.{name}"), problem }),
+        }
     }
 
     /// What went through it until `end`.
@@ -34,6 +42,8 @@ impl<P: Send + 'static> NamedHop<P> {
 
 /// The ways between the two ends of a flow or probe, as hops in order.
 struct Routes {
+    /// The DSCP that the sender gives its packets.
+    dscp: u8,
     /// Of data and requests.
     data: Vec<usize>,
     /// Of acks and answers.
@@ -48,27 +58,27 @@ pub struct Path<P> {
     routes: Vec<Routes>,
 }
 
-impl<P: Send + 'static> Path<P> {
+impl<P: Clone + Send + 'static> Path<P> {
     /// Builds the path of a scenario.
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut path = Self { hops: Vec::new(), routes: Vec::new() };
-        let forward = path.add_direction(&scenario.forward, "forward", scenario);
-        let reverse = path.add_direction(&scenario.reverse, "reverse", scenario);
-        let routes_of = |direction| match direction {
-            Direction::Forward => Routes { data: forward.clone(), acks: reverse.clone() },
-            Direction::Reverse => Routes { data: reverse.clone(), acks: forward.clone() },
+        let forward = path.add_direction(&scenario.forward, "forward", scenario)?;
+        let reverse = path.add_direction(&scenario.reverse, "reverse", scenario)?;
+        let routes_of = |direction, dscp| match direction {
+            Direction::Forward => Routes { dscp, data: forward.clone(), acks: reverse.clone() },
+            Direction::Reverse => Routes { dscp, data: reverse.clone(), acks: forward.clone() },
         };
         for (index, config) in scenario.flows.iter().enumerate() {
-            let mut routes = routes_of(config.direction);
+            let mut routes = routes_of(config.direction, config.dscp);
             if config.extra_delay_ns > 0 {
                 // The flow's own delay lies between its sender and the shared path, in both directions.
-                routes.data.insert(0, path.add_delay(config, scenario, format!("flow{}.data", index + 1)));
-                routes.acks.push(path.add_delay(config, scenario, format!("flow{}.ack", index + 1)));
+                routes.data.insert(0, path.add_delay(config, scenario, format!("flow{}.data", index + 1))?);
+                routes.acks.push(path.add_delay(config, scenario, format!("flow{}.ack", index + 1))?);
             }
             path.routes.push(routes);
         }
-        path.routes.extend(scenario.probes.iter().map(|config| routes_of(config.direction)));
-        path
+        path.routes.extend(scenario.probes.iter().map(|config| routes_of(config.direction, 0)));
+        Ok(path)
     }
 
     /// The hop that a packet is to enter next, by number, which it is taken to have passed from then on; `None` if it
@@ -76,29 +86,31 @@ impl<P: Send + 'static> Path<P> {
     pub fn next_hop(&self, packet: &mut Packet<P>) -> Option<usize> {
         let routes = &self.routes[packet.flow.0 as usize];
         let route = if packet.is_data_direction { &routes.data } else { &routes.acks };
+        if packet.hops_passed == 0 && packet.is_data_direction {
+            packet.dscp = routes.dscp;
+        }
         let hop = *route.get(usize::from(packet.hops_passed))?;
         packet.hops_passed += 1;
         Some(hop)
     }
 
-    fn add_direction(&mut self, configs: &[HopConfig], direction: &str, scenario: &Scenario) -> Vec<usize> {
+    fn add_direction(
+        &mut self,
+        configs: &[HopConfig],
+        direction: &str,
+        scenario: &Scenario,
+    ) -> Result<Vec<usize>, ScenarioError> {
         let numbered = configs.iter().enumerate();
         numbered.map(|(index, config)| self.add(config, scenario, format!("{direction}.{index}"))).collect()
     }
 
-    fn add(&mut self, config: &HopConfig, scenario: &Scenario, name: String) -> usize {
-        self.hops.push(NamedHop::new(config, scenario, name));
-        self.hops.len() - 1
+    fn add(&mut self, config: &HopConfig, scenario: &Scenario, name: String) -> Result<usize, ScenarioError> {
+        self.hops.push(NamedHop::new(config, scenario, name)?);
+        Ok(self.hops.len() - 1)
     }
 
-    fn add_delay(&mut self, config: &FlowConfig, scenario: &Scenario, name: String) -> usize {
-        let delay = HopConfig {
-            link: LinkConfig::Unlimited,
-            queue: QueueConfig::Fifo(FifoConfig::default()),
-            delay_ns: config.extra_delay_ns,
-            loss: 0.0,
-            jitter_ns: 0,
-        };
+    fn add_delay(&mut self, config: &FlowConfig, scenario: &Scenario, name: String) -> Result<usize, ScenarioError> {
+        let delay = HopConfig::delay(config.extra_delay_ns);
         self.add(&delay, scenario, name)
     }
 }

@@ -4,15 +4,15 @@
 mod probe;
 mod stack;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hop::{HopConfig, Link, LinkConfig};
 use crate::packet::FlowId;
 use crate::queue::Place;
 use crate::random::RandomStream;
-use crate::scheme::{self, ParameterError, Parameters, Setup, Value};
+use crate::scheme::{self, ParameterError, Parameters, Scheme, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
-use crate::transport::stream::{AckMode, EcnMode, Pacing, Receiver, Sender, StreamConfig};
+use crate::transport::stream::{AckMode, EcnMode, Ect, Pacing, Receiver, Sender, StreamConfig};
 use crate::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
@@ -22,6 +22,8 @@ pub use probe::{ProbeConfig, ProbeEcn, ProbeKind};
 const MAX_FLOWS: usize = 100_000;
 /// The most hops in one direction.
 const MAX_HOPS: usize = 64;
+/// The largest differentiated services codepoint: six bits.
+const MAX_DSCP: u8 = 63;
 /// The longest run: a day.
 const MAX_DURATION_NS: u64 = 86_400 * 1_000_000_000;
 
@@ -122,12 +124,18 @@ pub struct FlowConfig {
     /// Packets that the pacer releases back to back.
     #[serde(default = "default_burst")]
     pub burst_packets: u32,
-    /// Explicit congestion notification.
+    /// Explicit congestion notification; `None` for what the scheme needs, and none if it needs none.
     #[serde(default)]
-    pub ecn: EcnMode,
+    pub ecn: Option<EcnMode>,
+    /// The codepoint of packets that may be marked; `None` for the scheme's.
+    #[serde(default)]
+    pub ect: Option<Ect>,
     /// Every packet is held back by a random time up to this.
     #[serde(default)]
     pub send_jitter_ns: u64,
+    /// Differentiated services codepoint of the packets with data; acks have none.
+    #[serde(default)]
+    pub dscp: u8,
 }
 
 fn default_mss() -> u64 {
@@ -194,9 +202,26 @@ impl Scenario {
 
     /// The two ends of the flow with this index, whose scheme is the one called `scheme`.
     pub fn ends(&self, flow: usize, scheme: &str) -> Result<(Sender, Receiver), ScenarioError> {
+        self.ends_with(flow, scheme, |setup| self.scheme(flow, scheme, setup))
+    }
+
+    /// The scheme called `scheme`, with the parameters of the flow with this index.
+    pub fn scheme(&self, flow: usize, scheme: &str, setup: Setup) -> Result<Box<dyn Scheme>, ScenarioError> {
+        scheme::build(scheme, &self.flows[flow].parameters, setup)
+            .map_err(|error| ScenarioError::Scheme { flow: flow + 1, error })
+    }
+
+    /// The two ends of the flow with this index, whose scheme, called `scheme`, somebody makes.
+    pub fn ends_with<E: From<ScenarioError>>(
+        &self,
+        flow: usize,
+        scheme: &str,
+        make: impl FnOnce(Setup) -> Result<Box<dyn Scheme>, E>,
+    ) -> Result<(Sender, Receiver), E> {
         let config = &self.flows[flow];
         let random = |part: &str| RandomStream::new(self.seed, &format!("flow{}.{part}", flow + 1));
-        let (id, stream, start) = (FlowId(flow as u32), config.stream(), self.start_of(flow));
+        let (ecn, ect) = config.ecn_with(scheme).map_err(|problem| invalid(format!("flow {}", flow + 1), problem))?;
+        let (id, stream, start) = (FlowId(flow as u32), config.stream().with_ecn(ecn, ect), self.start_of(flow));
         let setup = Setup {
             mss: stream.mss,
             packet_size: stream.packet_size(),
@@ -204,8 +229,7 @@ impl Scenario {
             random: random("scheme"),
             parameters: Parameters::default(),
         };
-        let scheme = scheme::build(scheme, &config.parameters, setup)
-            .map_err(|error| ScenarioError::Scheme { flow: flow + 1, error })?;
+        let scheme = make(setup)?;
         let stream = StreamConfig { feedback: scheme.feedback(), ..stream };
         let source = Source::new(&config.traffic, start, random("traffic"));
         let sender = Sender::new(id, stream, scheme, source, start, random("send"));
@@ -232,7 +256,7 @@ impl Scenario {
                 return Err(invalid(direction, format!("{} hops; a direction has 1 to {MAX_HOPS}", hops.len())));
             }
             for (index, hop) in hops.iter().enumerate() {
-                check_hop(&format!("{direction}.{index}"), hop)?;
+                hop.check(self.largest_packet()).map_err(|problem| invalid(format!("{direction}.{index}"), problem))?;
             }
         }
         for (index, flow) in self.flows.iter().enumerate() {
@@ -247,13 +271,37 @@ impl Scenario {
             }
         }
         self.check_queues()?;
+        self.check_dscps()?;
         self.check_probes()
+    }
+
+    /// Checks what DSCPs meet on their way: a rule for one that no packet has would do nothing.
+    fn check_dscps(&self) -> Result<(), ScenarioError> {
+        for (direction, name, hops) in
+            [(Direction::Forward, "forward", &self.forward), (Direction::Reverse, "reverse", &self.reverse)]
+        {
+            let senders = self.flows.iter().filter(|flow| flow.direction == direction);
+            let mut known: BTreeSet<_> = senders.map(|flow| flow.dscp).chain([0]).collect();
+            for (index, hop) in hops.iter().enumerate() {
+                for rule in &hop.mangle {
+                    if let Some(dscp) = rule.matching.dscp.filter(|dscp| !known.contains(dscp)) {
+                        let problem = format!("mangle: no packet has DSCP {dscp} here; give a flow dscp = {dscp}");
+                        return Err(invalid(format!("path.{name}.{index}"), problem));
+                    }
+                    known.extend(rule.set.dscp);
+                }
+                if let Some(problem) = hop.queue.problem_with_dscps().filter(|_| known.len() > 1) {
+                    return Err(invalid(format!("path.{name}.{index}.queue"), problem));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_queues(&self) -> Result<(), ScenarioError> {
         for (direction, hops) in [("forward", &self.forward), ("reverse", &self.reverse)] {
             for (index, hop) in hops.iter().enumerate() {
-                let mean_rate = Link::<()>::new(&hop.link, self.seed, direction).mean_rate();
+                let mean_rate = Link::<()>::new(&hop.link, self.largest_packet(), self.seed, direction).mean_rate();
                 let name = format!("{direction}.{index}");
                 let place = Place { mean_rate, largest_packet: self.largest_packet(), seed: self.seed, hop: &name };
                 hop.queue.check(&place).map_err(|problem| invalid(format!("path.{name}.queue"), problem))?;
@@ -263,31 +311,6 @@ impl Scenario {
     }
 }
 
-fn check_hop(place: &str, hop: &HopConfig) -> Result<(), ScenarioError> {
-    if !(0.0..=1.0).contains(&hop.loss) {
-        return Err(invalid(place, format!("loss {} is not a probability; give 0 to 1", hop.loss)));
-    }
-    let problem = match &hop.link {
-        LinkConfig::Unlimited => None,
-        LinkConfig::Constant { rate_bps } | LinkConfig::Poisson { rate_bps } => {
-            (*rate_bps == 0).then_some("rate must be more than zero")
-        }
-        LinkConfig::Schedule { steps, period_ns } => {
-            let is_ordered = steps.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns);
-            let starts_at_zero = steps.first().is_some_and(|step| step.at_ns == 0);
-            let fits = period_ns.is_none_or(|period| period > 0 && steps.iter().all(|step| step.at_ns < period));
-            (!(is_ordered && starts_at_zero && fits))
-                .then_some("schedule must begin at 0, go up in time and end before its period")
-        }
-        LinkConfig::Trace { opportunities_ms } => {
-            let is_ordered = opportunities_ms.windows(2).all(|pair| pair[0] <= pair[1]);
-            let ends_late = opportunities_ms.last().is_some_and(|last| *last > 0);
-            (!(is_ordered && ends_late)).then_some("trace must not be empty, never go back in time and end after 0")
-        }
-    };
-    problem.map_or(Ok(()), |problem| Err(invalid(place, problem)))
-}
-
 fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), ScenarioError> {
     let problem = if flow.start_ns >= flow.stop_ns || flow.start_ns >= duration_ns {
         "must start before it stops and before the run ends"
@@ -295,6 +318,8 @@ fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), Sc
         "needs an MSS of 1 to 65000 bytes and headers of at most 500 bytes"
     } else if flow.burst_packets == 0 {
         "needs a burst of at least one packet"
+    } else if flow.dscp > MAX_DSCP {
+        "needs a DSCP of 0 to 63"
     } else if flow.receive_window_bytes.is_some_and(|window| window < flow.mss_bytes) {
         "needs a receive window of at least one MSS"
     } else if matches!(flow.traffic, TrafficConfig::Finite { size_bytes: 0 }) {
@@ -302,19 +327,35 @@ fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), Sc
     } else if matches!(flow.traffic, TrafficConfig::OnOff { on_ns, off_ns, .. } if on_ns == 0 || off_ns == 0) {
         "needs on and off periods of more than zero"
     } else {
-        return Ok(());
+        return flow.ecn_with(&flow.scheme).map(|_| ()).map_err(|problem| invalid(place, problem));
     };
     Err(invalid(place, problem))
 }
 
 impl FlowConfig {
-    /// What both ends of the stream agree on.
+    /// How it uses ECN if its scheme is the one called `scheme`, or what is wrong with that.
+    pub fn ecn_with(&self, scheme: &str) -> Result<(EcnMode, Ect), String> {
+        let need = scheme::needed_ecn(scheme);
+        let mode = self.ecn.or(need.map(|need| need.mode)).unwrap_or_default();
+        let ect = self.ect.or(need.map(|need| need.ect)).unwrap_or_default();
+        if let Some(need) = need.filter(|need| need.mode != mode) {
+            return Err(format!("{scheme} needs ecn = {:?}; set that, or leave ecn out", need.mode.name()));
+        }
+        if mode == EcnMode::Off && self.ect.is_some() {
+            return Err("has a codepoint but no ECN; set ecn, or leave ect out".to_owned());
+        }
+        if mode == EcnMode::Sce && ect == Ect::Ect1 {
+            return Err("cannot send ECT(1), which is a mark with ecn = \"sce\"; leave ect out".to_owned());
+        }
+        Ok((mode, ect))
+    }
+
+    /// What both ends of the stream agree on, but for ECN.
     pub fn stream(&self) -> StreamConfig {
         StreamConfig {
             mss: Bytes::new(self.mss_bytes),
             header: Bytes::new(self.header_bytes),
             receive_window: self.receive_window_bytes.map(Bytes::new),
-            ecn: self.ecn,
             pacing: self.pacing,
             acks: self.acks,
             burst_packets: self.burst_packets,

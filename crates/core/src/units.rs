@@ -6,6 +6,14 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
+/// `a * b / c`, rounded down; the product may take more than 64 bits, which costs a slower division.
+const fn mul_div(a: u64, b: u64, c: u64) -> u64 {
+    match a.checked_mul(b) {
+        Some(product) => product / c,
+        None => (a as u128 * b as u128 / c as u128) as u64,
+    }
+}
+
 /// A point in time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
@@ -120,7 +128,7 @@ impl Duration {
     /// # Panics
     /// Panics if `denominator` is zero.
     pub const fn scale(self, numerator: u64, denominator: u64) -> Self {
-        Self((self.0 as u128 * numerator as u128 / denominator as u128) as u64)
+        Self(mul_div(self.0, numerator, denominator))
     }
 }
 
@@ -140,7 +148,7 @@ impl Rate {
         if time.0 == 0 {
             return None;
         }
-        Some(Self((size.0 as u128 * 8 * NANOS_PER_SECOND as u128 / time.0 as u128) as u64))
+        Some(Self(mul_div(size.0, 8 * NANOS_PER_SECOND, time.0)))
     }
 
     /// Whole bit/s.
@@ -155,16 +163,15 @@ impl Rate {
 
     /// The amount of data that passes in `time`, rounded down.
     pub const fn amount_in(self, time: Duration) -> Bytes {
-        Bytes((self.0 as u128 * time.0 as u128 / (8 * NANOS_PER_SECOND as u128)) as u64)
+        Bytes(mul_div(self.0, time.0, 8 * NANOS_PER_SECOND))
     }
 
     /// The time `size` takes at this rate, rounded down; the longest duration if the rate is zero.
     pub const fn time_for(self, size: Bytes) -> Duration {
-        match (size.0 * 8).checked_mul(NANOS_PER_SECOND) {
-            _ if self.0 == 0 => Duration::MAX,
-            Some(bit_nanos) => Duration(bit_nanos / self.0),
-            None => Duration((size.0 as u128 * 8 * NANOS_PER_SECOND as u128 / self.0 as u128) as u64),
+        if self.0 == 0 {
+            return Duration::MAX;
         }
+        Duration(mul_div(size.0, 8 * NANOS_PER_SECOND, self.0))
     }
 
     /// `self * numerator / denominator`, rounded down.
@@ -172,7 +179,7 @@ impl Rate {
     /// # Panics
     /// Panics if `denominator` is zero.
     pub const fn scale(self, numerator: u64, denominator: u64) -> Self {
-        Self((self.0 as u128 * numerator as u128 / denominator as u128) as u64)
+        Self(mul_div(self.0, numerator, denominator))
     }
 }
 

@@ -15,6 +15,11 @@ const LARGEST: u64 = 1_500;
 const CONFIGS: &[&str] = &[
     r#"{"kind": "fifo", "limit_packets": 20, "limit_bytes": null, "limit_time_ns": null, "drop": "tail"}"#,
     r#"{"kind": "fifo", "limit_packets": null, "limit_bytes": 9000, "limit_time_ns": null, "drop": "head"}"#,
+    r#"{"kind": "pfifo_fast", "limit_packets": 20}"#,
+    r#"{"kind": "fq", "limit_packets": 40, "flow_limit_packets": 15, "ce_threshold_ns": 9000000}"#,
+    r#"{"kind": "cobalt", "limit_packets": 60, "sce_interval_ns": 25000000}"#,
+    r#"{"kind": "cnq", "limit_packets": 60, "target_ns": 2000000}"#,
+    r#"{"kind": "lfq", "limit_packets": 40, "target_ns": 2000000, "sce_interval_ns": 25000000}"#,
     r#"{"kind": "codel", "ecn": true, "limit_packets": 60, "ce_threshold_ns": 20000000}"#,
     r#"{"kind": "codel"}"#,
     r#"{"kind": "fq_codel", "flows": 4, "limit_packets": 50, "drop_batch_packets": 5, "quantum_bytes": 300}"#,
@@ -49,7 +54,7 @@ fn build(json: &str, seed: u64) -> Box<dyn Queue<()>> {
     let rate = Rate::from_bits_per_second(8_000_000);
     let place = Place { mean_rate: Some(rate), largest_packet: Bytes::new(LARGEST), seed, hop: "forward.0" };
     config.check(&place).expect("a possible queue");
-    config.build(&place)
+    config.build(&place).expect("a possible queue")
 }
 
 /// Lets a link of 8 Mbit/s serve the queue while packets arrive, and then until it is empty.
@@ -82,6 +87,7 @@ fn pass(json: &str, seed: u64, offers: &[Offer]) -> Outcome {
         if offer.size > 0 {
             let mut packet = Packet::new(FlowId(offer.flow), true, number, Bytes::new(offer.size), now, ());
             (packet.ecn, packet.enqueued) = (ecn_of(offer.flow), now);
+            packet.dscp = (2 * offer.flow) as u8;
             inside = (inside.0 + 1, inside.1 + offer.size);
             queue.enqueue(packet, now, &mut drops);
             note(&mut drops, &mut inside);

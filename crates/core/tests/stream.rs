@@ -7,7 +7,7 @@ use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::random::RandomStream;
 use bakeoff_core::scheme::{self, Parameters, Scheme, Setup};
 use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::{EcnMode, Receiver, Segment, Sender, StreamConfig};
+use bakeoff_core::transport::stream::{EcnMode, Ect, Receiver, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Duration, Instant};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
@@ -36,7 +36,17 @@ enum Fate {
 fn exchange(
     config: StreamConfig,
     millis: u64,
+    fate: impl FnMut(&Packet<Segment>) -> Fate,
+) -> (Sender, Receiver, Vec<(u64, f64)>) {
+    exchange_with_thin_acks(config, millis, fate, 1)
+}
+
+/// The same, but of so many acks one arrives.
+fn exchange_with_thin_acks(
+    config: StreamConfig,
+    millis: u64,
     mut fate: impl FnMut(&Packet<Segment>) -> Fate,
+    acks: u64,
 ) -> (Sender, Receiver, Vec<(u64, f64)>) {
     let source = Source::new(&TrafficConfig::Bulk, Instant::ZERO, random());
     let mut sender = Sender::new(FlowId(0), config, reno(), source, Instant::ZERO, random());
@@ -57,7 +67,9 @@ fn exchange(
         }
         while back.front().is_some_and(|(due, _)| *due <= now) {
             let Some((_, packet)) = back.pop_front() else { break };
-            sender.accept(packet, now);
+            if packet.number % acks == 0 {
+                sender.accept(packet, now);
+            }
         }
         while let Some(mut packet) = sender.poll(now) {
             link_free = link_free.max(now) + SPACING;
@@ -99,6 +111,42 @@ fn a_mark_halves_the_window_once_and_is_echoed_until_the_answer() {
     assert_eq!((receiver.stats.ce_marks, sender.stats.retransmissions), (3, 0));
     let (first, last) = (falls[0].0, falls[falls.len() - 1].0);
     assert!(last - first < 500, "the window falls within one round trip of the queue: {first} to {last} ms");
+}
+
+#[test]
+fn accurate_ecn_tells_of_every_mark() {
+    let config = StreamConfig::DEFAULT.with_ecn(EcnMode::Accurate, Ect::Ect1);
+    // Now and then, in bursts, or always; with and without losses, and with most acks lost too.
+    for (period, marks, losses) in [(97, 1, 0), (7, 3, 0), (50, 30, 0), (1, 1, 0), (20, 6, 1)] {
+        for acks in [1, 2, 5] {
+            let fate = |packet: &Packet<Segment>| match packet.number % period {
+                _ if sequence(packet).is_none() || packet.sent.as_millis() > 3_700 => Fate::Pass,
+                place if place < losses => Fate::Drop,
+                place if place < losses + marks => Fate::Mark,
+                _ => {
+                    assert_eq!((packet.ecn, packet.size.count()), (Ecn::Ect1, 1_500));
+                    Fate::Pass
+                }
+            };
+            let (sender, receiver, _) = exchange_with_thin_acks(config, 4_000, fate, acks);
+            let (told, arrived) = (sender.stats.marked, receiver.stats.ce_marks);
+            // What only lost acks told at the end stays untold.
+            let untold = if acks == 1 { 0 } else { 6 };
+            let is_told = told <= arrived && arrived - told <= untold;
+            assert!(arrived > 5 && is_told, "{marks} of {period}, acks 1/{acks}: {told} of {arrived} told");
+        }
+    }
+}
+
+#[test]
+fn a_scheme_that_answers_once_per_window_does_so_with_accurate_ecn_too() {
+    let falls = |ecn| {
+        let config = StreamConfig::DEFAULT.with_ecn(ecn, Ect::Ect0);
+        let is_marked = |packet: &Packet<_>| sequence(packet).is_some_and(|n| (300..303).contains(&n));
+        let (.., falls) = exchange(config, 1_000, |packet| if is_marked(packet) { Fate::Mark } else { Fate::Pass });
+        (falls[0].0, falls[falls.len() - 1].1)
+    };
+    assert_eq!(falls(EcnMode::Accurate), falls(EcnMode::Classic));
 }
 
 #[test]

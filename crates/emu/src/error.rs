@@ -1,5 +1,7 @@
 //! Why a run ended early.
 
+use bakeoff_core::scenario::ScenarioError;
+
 use crate::job::JobError;
 use crate::netlink::NetlinkError;
 
@@ -34,6 +36,20 @@ pub enum RunError {
     /// The senders' process ended early; it has said why.
     #[error("the senders ended early")]
     Senders,
+    /// A program's datagram does not fit into a packet of the path.
+    #[error(
+        "flow {flow}: its program sent a datagram that is larger than the path's packets of {largest} bytes, so that the \
+         kernel cut it up: let it send smaller ones, or give the flow a larger `mss`"
+    )]
+    Fragment {
+        /// Number of the flow from 1.
+        flow: u32,
+        /// The largest packet of the path, in bytes.
+        largest: u64,
+    },
+    /// The run began before its senders were ready.
+    #[error("the senders were not ready when the run began: this machine was too busy to start them in time")]
+    NotReady,
     /// The flow's scheme cannot be had.
     #[error("flow {flow}: {problem}")]
     Scheme {
@@ -42,6 +58,12 @@ pub enum RunError {
         /// What is wrong and what would be right.
         problem: String,
     },
+}
+
+impl From<ScenarioError> for RunError {
+    fn from(error: ScenarioError) -> Self {
+        Self::Job(error.into())
+    }
 }
 
 /// Says what a call to the system was for.

@@ -52,6 +52,8 @@ pub enum Event {
         sojourn: Duration,
         /// Its codepoint from here on.
         ecn: Ecn,
+        /// Why the hop marked it.
+        marked: Option<Reason>,
         /// Whether it was the last hop, so that the packet is at its host.
         is_last: bool,
     },
@@ -92,6 +94,7 @@ struct Fields {
     /// Codepoint or reason.
     detail: u8,
     hop: u16,
+    /// Size, or one more than the reason of a mark.
     size: u16,
     value: u64,
 }
@@ -113,9 +116,10 @@ impl Event {
             Self::Sent { packet, ecn, size } => {
                 Fields { kind: SENT, packet, detail: ecn.bits(), size, ..Fields::default() }
             }
-            Self::LeftHop { packet, hop, sojourn, ecn, is_last } => {
+            Self::LeftHop { packet, hop, sojourn, ecn, marked, is_last } => {
                 let kind = if is_last { ARRIVED } else { LEFT_HOP };
-                Fields { kind, packet, detail: ecn.bits(), hop, value: sojourn.as_nanos(), ..Fields::default() }
+                let size = marked.map_or(0, |reason| 1 + u16::from(code(reason)));
+                Fields { kind, packet, detail: ecn.bits(), hop, size, value: sojourn.as_nanos() }
             }
             Self::Dropped { packet, hop, reason, sojourn } => {
                 let detail = code(reason);
@@ -136,7 +140,14 @@ impl Event {
         let reason = || Reason::ALL.get(usize::from(detail)).copied();
         Some(match kind {
             SENT => Self::Sent { packet, ecn, size },
-            LEFT_HOP | ARRIVED => Self::LeftHop { packet, hop, sojourn, ecn, is_last: kind == ARRIVED },
+            LEFT_HOP | ARRIVED => {
+                let marked = size.checked_sub(1).map(|code| Reason::ALL.get(usize::from(code)).copied());
+                let marked = match marked {
+                    Some(reason) => Some(reason?),
+                    None => None,
+                };
+                Self::LeftHop { packet, hop, sojourn, ecn, marked, is_last: kind == ARRIVED }
+            }
             DROPPED => Self::Dropped { packet, hop, reason: reason()?, sojourn },
             MARKED => Self::Marked { hop, reason: reason()?, size },
             BACKLOG => Self::Backlog { hop, backlog: Count { packets: value >> 40, bytes: value & ((1 << 40) - 1) } },
@@ -204,6 +215,7 @@ pub fn logged_size(size: Bytes) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::option;
     use proptest::prelude::*;
 
     use super::*;
@@ -225,8 +237,16 @@ mod tests {
         let reason = (0..Reason::ALL.len()).prop_map(|index| Reason::ALL[index]);
         prop_oneof![
             (packet(), ecn(), any::<u16>()).prop_map(|(packet, ecn, size)| Event::Sent { packet, ecn, size }),
-            (packet(), any::<u16>(), duration(), ecn(), any::<bool>())
-                .prop_map(|(packet, hop, sojourn, ecn, is_last)| Event::LeftHop { packet, hop, sojourn, ecn, is_last }),
+            (packet(), any::<u16>(), duration(), ecn(), option::of(reason.clone()), any::<bool>()).prop_map(
+                |(packet, hop, sojourn, ecn, marked, is_last)| Event::LeftHop {
+                    packet,
+                    hop,
+                    sojourn,
+                    ecn,
+                    marked,
+                    is_last
+                }
+            ),
             (any::<u16>(), reason.clone(), any::<u16>()).prop_map(|(hop, reason, size)| Event::Marked {
                 hop,
                 reason,

@@ -1,9 +1,9 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
-use bakeoff_core::hop::{HopConfig, Link, LinkConfig};
+use bakeoff_core::hop::{Change, HopConfig, Link, LinkConfig};
 use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
 use bakeoff_core::transport::stack::StackEntry;
-use bakeoff_core::transport::stream::AckMode;
+use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect};
 use serde_json::{Map, Value};
 
 use crate::layout::Way;
@@ -69,10 +69,9 @@ impl Job {
             Way::Reverse => (&self.reverse_queues, "reverse"),
         };
         let hops = if way == Way::Forward { &self.scenario.forward } else { &self.scenario.reverse };
-        let link = qdisc::Link {
-            mean_rate: Link::<()>::new(&hops[index].link, 0, name).mean_rate(),
-            largest_packet: self.scenario.largest_packet(),
-        };
+        let largest_packet = self.scenario.largest_packet();
+        let mean_rate = Link::<()>::new(&hops[index].link, largest_packet, 0, name).mean_rate();
+        let link = qdisc::Link { mean_rate, largest_packet };
         Qdisc::from_queue(&queues[index], &link).map_err(|error| JobError::Unmappable {
             place: format!("path.{name}.{index}.queue"),
             problem: error.to_string(),
@@ -107,6 +106,12 @@ impl Job {
 /// Checks that the emulated world, whose path is the simulator's, can run a scenario.
 pub fn check_emulated(json: &str, stacks: &[StackEntry]) -> Result<(), JobError> {
     let scenario = Scenario::from_json(json)?;
+    for (direction, hops) in [("forward", &scenario.forward), ("reverse", &scenario.reverse)] {
+        if let Some(index) = hops.iter().position(|hop| hop.duplicate > 0.0) {
+            let problem = "the log cannot tell two copies apart; leave duplicate out".to_owned();
+            return Err(JobError::Unmappable { place: format!("path.{direction}.{index}"), problem });
+        }
+    }
     for (index, flow) in scenario.flows.iter().enumerate() {
         check_flow(index, flow)?;
         if let Some(scheme) = flow.scheme.strip_prefix(OWN_PREFIX) {
@@ -130,8 +135,37 @@ pub(crate) fn find_stack<'a>(stacks: &'a [StackEntry], flow: usize, name: &str) 
 }
 
 fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
-    let Some((key, problem)) = flow_problem(flow) else { return Ok(()) };
-    Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem: problem.to_owned() })
+    let unmappable =
+        |key: &str, problem: String| Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem });
+    if let Some((key, problem)) = flow_problem(flow) {
+        return unmappable(key, problem.to_owned());
+    }
+    match (ecn_of(flow), flow.scheme.starts_with(KERNEL_PREFIX)) {
+        (Err(problem), _) => unmappable("ecn", problem),
+        (Ok((EcnMode::Sce, _)), true) => unmappable(
+            "ecn",
+            "the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own".to_owned(),
+        ),
+        (Ok((_, Ect::Ect1)), true) => {
+            unmappable("ect", "no controller of this kernel sends ECT(1); leave it out".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How a flow uses ECN. The kernel's DCTCP, other than ours, makes do with the classic echo.
+fn ecn_of(flow: &FlowConfig) -> Result<(EcnMode, Ect), String> {
+    match flow.scheme.strip_prefix(KERNEL_PREFIX) {
+        Some(_) if flow.ecn == Some(EcnMode::Classic) => flow.ecn_with(&flow.scheme),
+        Some(controller) => flow.ecn_with(controller),
+        None => flow.ecn_with(flow.scheme.strip_prefix(OWN_PREFIX).unwrap_or(&flow.scheme)),
+    }
+}
+
+/// The ECN that the hosts' TCP has to use for a flow; our own schemes need none of it.
+pub fn host_ecn(flow: &FlowConfig) -> EcnMode {
+    let (mode, _) = ecn_of(flow).unwrap_or_default();
+    if flow.scheme.starts_with(OWN_PREFIX) { mode.min(EcnMode::Classic) } else { mode }
 }
 
 /// Takes the queues of a direction out, and leaves one that every scenario may have.
@@ -154,7 +188,20 @@ fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
             Some("the kernel's shaper cannot stop altogether; give every step a rate above zero")
         }
         _ if hop.jitter_ns > 0 => Some("the kernel's jitter reorders packets, ours never does; leave jitter out"),
-        _ => None,
+        _ if !hop.mangle.is_empty() => Some("the guest has no rules for the DS field; leave mangle out"),
+        _ if hop.policer.is_some() => {
+            Some("the kernel's policer counts Ethernet headers too; leave policer out, or give the hop a token bucket")
+        }
+        _ if hop.duplicate > 0.0 => Some("the guest's log cannot tell two copies apart; leave duplicate out"),
+        _ => hop.reorder.and_then(|reorder| match reorder.change {
+            Change::Ahead { .. } if hop.link == LinkConfig::Unlimited => None,
+            Change::Ahead { .. } => {
+                Some("in netem packets skip their transmission too; give reorder to a hop of its own, without a rate")
+            }
+            Change::Late { .. } | Change::Behind { .. } => {
+                Some("netem cannot hold single packets back; let packets go ahead, with gap")
+            }
+        }),
     }
 }
 
@@ -166,6 +213,8 @@ fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
         Some(("burst", "the kernel paces in bursts of its own; leave it out"))
     } else if flow.acks != AckMode::Delayed && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("acks", "the kernel decides when it acknowledges; leave it out"))
+    } else if flow.dscp > 0 && !flow.scheme.starts_with(KERNEL_PREFIX) {
+        Some(("dscp", "only the kernel's senders set it; leave it out"))
     } else {
         None
     }
@@ -205,6 +254,28 @@ mod tests {
         let error = Job::from_json(&with_acks).unwrap_err();
         assert_eq!(error.to_string(), "flow.1.acks: the kernel decides when it acknowledges; leave it out");
         assert!(Job::from_json(&with_acks.replace("kernel:reno", "own:reno")).is_ok());
+    }
+
+    #[test]
+    fn ecn_is_what_the_scheme_needs_and_the_kernel_has() {
+        let hop = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "fifo"}"#);
+        let with = |scheme: &str, ecn: &str| {
+            let named = hop.replace("kernel:reno", scheme);
+            let json = named.replace(r#""start_ns": 0"#, &format!(r#""start_ns": 0{ecn}"#));
+            Job::from_json(&json).map(|job| host_ecn(&job.scenario.flows[0])).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("kernel:cubic", ""), Ok(EcnMode::Off));
+        assert_eq!(with("kernel:dctcp", ""), Ok(EcnMode::Accurate));
+        assert_eq!(with("kernel:dctcp", r#", "ecn": "classic""#), Ok(EcnMode::Classic));
+        assert_eq!(with("own:prague", ""), Ok(EcnMode::Classic), "what our packets need of the host");
+        let refused = |scheme: &str, ecn: &str| with(scheme, ecn).unwrap_err();
+        let sentence = "flow.1.ecn: dctcp needs ecn = \"accurate\"; set that, or leave ecn out";
+        assert_eq!(refused("kernel:dctcp", r#", "ecn": "off""#), sentence);
+        let sentence =
+            "flow.1.ecn: the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own";
+        assert_eq!(refused("kernel:cubic", r#", "ecn": "sce""#), sentence);
+        let sentence = "flow.1.ect: no controller of this kernel sends ECT(1); leave it out";
+        assert_eq!(refused("kernel:cubic", r#", "ecn": "classic", "ect": "ect1""#), sentence);
     }
 
     #[test]

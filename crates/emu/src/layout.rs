@@ -15,6 +15,8 @@ use bakeoff_core::hop::{HopConfig, LinkConfig};
 use bakeoff_core::scenario::{Direction, FlowConfig, Scenario};
 use bakeoff_core::transport::stream::EcnMode;
 
+use crate::job::host_ecn;
+
 /// A namespace, by number.
 pub type Node = usize;
 
@@ -103,7 +105,7 @@ pub struct HostPair {
     pub left: (Node, DeviceId),
     /// The right host and its device.
     pub right: (Node, DeviceId),
-    /// Whether both use ECN.
+    /// The ECN of both.
     pub ecn: EcnMode,
 }
 
@@ -182,18 +184,18 @@ struct PairKey {
     extra_delay_ns: u64,
     /// The side of the sender, where there is an extra delay.
     is_sender_right: bool,
-    has_ecn: bool,
+    ecn: EcnMode,
 }
 
 impl PairKey {
     /// Hosts for probes only.
-    const NEAR: Self = Self { extra_delay_ns: 0, is_sender_right: false, has_ecn: false };
+    const NEAR: Self = Self { extra_delay_ns: 0, is_sender_right: false, ecn: EcnMode::Off };
 
     fn of(flow: &FlowConfig) -> Self {
         Self {
             extra_delay_ns: flow.extra_delay_ns,
             is_sender_right: flow.extra_delay_ns > 0 && flow.direction == Direction::Reverse,
-            has_ecn: flow.ecn != EcnMode::Off,
+            ecn: host_ecn(flow),
         }
     }
 }
@@ -286,7 +288,7 @@ impl<'a> Builder<'a> {
 
     fn wire(&self, way: Way, stage: usize) -> Duty {
         match self.hop_at(way, stage) {
-            Some((index, hop)) if hop.link != LinkConfig::Unlimited || hop.delay_ns > 0 || hop.loss > 0.0 => {
+            Some((index, hop)) if hop.link != LinkConfig::Unlimited || hop.delay_ns > 0 || !hop.loss.is_none() => {
                 Duty::Wire(way, index)
             }
             _ => Duty::Plain,
@@ -377,8 +379,11 @@ impl<'a> Builder<'a> {
         self.route(right_host, right_device.cable, true, LEFT_NET, PREFIX);
         let taps = (self.tap(left_cable, true), self.tap(right_cable, false), own_tap);
         self.pair_taps.push(taps);
-        let ecn = if key.has_ecn { EcnMode::Classic } else { EcnMode::Off };
-        self.layout.pairs.push(HostPair { left: (left_host, left_device), right: (right_host, right_device), ecn });
+        self.layout.pairs.push(HostPair {
+            left: (left_host, left_device),
+            right: (right_host, right_device),
+            ecn: key.ecn,
+        });
     }
 
     fn add_flow(&mut self, index: usize, flow: &FlowConfig, pair: usize) {

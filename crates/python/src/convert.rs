@@ -1,6 +1,6 @@
 //! Recordings as Python sees them: numbers as numpy arrays that own the simulator's memory, words as lists.
 
-use bakeoff_core::record::{Column, Table};
+use bakeoff_core::record::{Column, Names, Table};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -34,6 +34,10 @@ fn to_values(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
             // One string object per word, however many rows name it.
             let words: Vec<_> = names.iter().map(|name| PyString::new(py, name)).collect();
             PyList::new(py, codes.iter().map(|code| &words[usize::from(*code)]))?.into_any()
+        }
+        Column::Names(Names { codes, names }) => {
+            let words: Vec<_> = names.iter().map(|name| PyString::new(py, name)).collect();
+            PyList::new(py, codes.iter().map(|code| &words[*code as usize]))?.into_any()
         }
     })
 }

@@ -3,6 +3,8 @@
 //! Scenarios and descriptions pass as JSON, recordings as numpy arrays. Nothing is decided here.
 
 mod convert;
+mod episodes;
+mod schemes;
 
 use pyo3::prelude::*;
 
@@ -15,36 +17,105 @@ mod _core {
     use bakeoff_emu::job::{Job, check_emulated as check_real_time};
     use bakeoff_emu::qdisc;
     use bakeoff_emu::tables::{LogError, from_events, from_log};
-    use bakeoff_sim::{Error, Scenario, check_stacks, run_with};
+    use bakeoff_sim::agent::FIELDS;
+    use bakeoff_sim::{Error, Scenario, check_stacks};
     use bakeoff_stacks::STACKS;
+    use numpy::ndarray::Array2;
+    use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
     use crate::convert::{to_dict, to_json};
+    use crate::episodes::{self, Decision};
+    use crate::schemes::{self as callables, Callables, Failure};
 
     create_exception!(bakeoff._core, ScenarioError, PyValueError, "The scenario cannot be run as it stands.");
     create_exception!(bakeoff._core, ConnectionLost, PyRuntimeError, "A stack gave the connection of a flow up.");
     create_exception!(bakeoff._core, ConservationError, PyRuntimeError, "The packets of a finished run do not add up.");
+    create_exception!(bakeoff._core, SchemeError, PyRuntimeError, "A scheme that is computed outside has failed.");
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("ConnectionLost", module.py().get_type::<ConnectionLost>())?;
         module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+        module.add("SchemeError", module.py().get_type::<SchemeError>())?;
+        module.add("INTERVAL_FIELDS", FIELDS.to_vec())?;
         module.add("ConservationError", module.py().get_type::<ConservationError>())
     }
 
-    /// Runs one resolved scenario in virtual time, with the interpreter lock released.
+    /// Runs one resolved scenario in virtual time, with the interpreter lock released while no scheme needs it.
     #[pyfunction]
-    fn run<'py>(py: Python<'py>, scenario_json: &str) -> PyResult<Bound<'py, PyDict>> {
-        let done = py.detach(|| run_with(&Scenario::from_json(scenario_json)?, STACKS));
-        let recording = done.map_err(|error| match error {
+    #[pyo3(signature = (scenario_json, schemes=None))]
+    fn run<'py>(py: Python<'py>, scenario_json: &str, schemes: Option<Callables>) -> PyResult<Bound<'py, PyDict>> {
+        let schemes = schemes.unwrap_or_default();
+        let done = py.detach(|| {
+            let scenario = Scenario::from_json(scenario_json).map_err(Error::from)?;
+            callables::run(&scenario, &schemes)
+        });
+        let recording = done.map_err(|failure| match failure {
+            Failure::Run(error) => to_exception(&error),
+            Failure::Scheme(sentence) => SchemeError::new_err(sentence),
+        })?;
+        to_dict(py, recording.tables)
+    }
+
+    fn to_exception(error: &Error) -> PyErr {
+        match error {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
             Error::Lost { .. } => ConnectionLost::new_err(error.to_string()),
             Error::Conservation(_) => ConservationError::new_err(error.to_string()),
-        })?;
-        to_dict(py, recording.tables)
+        }
+    }
+
+    /// Runs in virtual time, each with a flow that is steered from decision to decision.
+    #[pyclass(frozen)]
+    struct Episodes(episodes::Episodes);
+
+    #[pymethods]
+    impl Episodes {
+        #[new]
+        fn new(count: usize) -> Self {
+            Self(episodes::Episodes::new(count))
+        }
+
+        /// Begins a run in a place, and takes it to the first acknowledgement of its flow with the index `flow`.
+        fn begin<'py>(
+            &self,
+            py: Python<'py>,
+            place: usize,
+            scenario_json: &str,
+            flow: usize,
+        ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+            let row = py.detach(|| self.0.begin(place, scenario_json, flow));
+            Ok(row.map_err(|error| to_exception(&error))?.to_vec().into_pyarray(py))
+        }
+
+        /// Takes every run to its next decision, with the interpreter lock released.
+        #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+        fn step<'py>(
+            &self,
+            py: Python<'py>,
+            cwnd: PyReadonlyArray1<'py, u32>,
+            rate_bps: PyReadonlyArray1<'py, f64>,
+            until_s: PyReadonlyArray1<'py, f64>,
+        ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+            let (cwnd, rate_bps, until_s) = (cwnd.as_array(), rate_bps.as_array(), until_s.as_array());
+            let count = self.0.count();
+            if [cwnd.len(), rate_bps.len(), until_s.len()] != [count; 3] {
+                return Err(PyValueError::new_err(format!("every array must have {count} numbers, one a run")));
+            }
+            let decisions: Vec<_> = cwnd
+                .iter()
+                .zip(rate_bps)
+                .zip(until_s)
+                .map(|((&cwnd, &rate_bps), &until_s)| Decision { cwnd, rate_bps, until_s })
+                .collect();
+            let rows = py.detach(|| self.0.step(&decisions));
+            let rows = Array2::from_shape_vec((count, FIELDS.len()), rows);
+            Ok(rows.map_err(|error| PyRuntimeError::new_err(error.to_string()))?.into_pyarray(py))
+        }
     }
 
     /// Checks that the simulator can run a resolved scenario.

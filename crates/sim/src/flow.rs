@@ -2,20 +2,43 @@
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
-use bakeoff_core::record::FlowAccount;
+use bakeoff_core::record::{FlowAccount, Header};
 use bakeoff_core::scenario::{Scenario, ScenarioError};
+use bakeoff_core::scheme::{Scheme, Setup};
 use bakeoff_core::transport::stack::{StackEnd, StackEntry};
-use bakeoff_core::transport::stream::{Receiver, Sender};
+use bakeoff_core::transport::stream::{Positions, Receiver, Sender};
 use bakeoff_core::units::{Bytes, Instant};
 
 use crate::Error;
 use crate::payload::Payload;
 
+/// Makes a scheme, from what our transport tells of the flow.
+pub type MakeScheme<'a> = dyn FnOnce(Setup) -> Result<Box<dyn Scheme>, ScenarioError> + 'a;
+
+/// What carries a flow, and who decides for it.
+pub enum Transport<'a> {
+    /// Our own, with a scheme that is made when the flow is: one of ours, or one that somebody else computes.
+    Stream(Box<MakeScheme<'a>>),
+    /// A stack that is not ours, with a controller of its own.
+    Stack(&'a StackEntry),
+}
+
+impl<'a> Transport<'a> {
+    /// What the flow with this index names: one of these stacks, or a scheme of ours.
+    pub fn named(scenario: &'a Scenario, flow: usize, stacks: &'a [StackEntry]) -> Self {
+        let name = &scenario.flows[flow].scheme;
+        match stacks.iter().find(|entry| entry.info.name == name) {
+            Some(entry) => Self::Stack(entry),
+            None => Self::Stream(Box::new(move |setup| scenario.scheme(flow, name, setup))),
+        }
+    }
+}
+
 /// The two ends.
 #[expect(clippy::large_enum_variant, reason = "nearly all flows are the large one, and none moves")]
 enum Ends {
     /// Of our own transport.
-    Stream { sender: Sender, receiver: Receiver },
+    Stream { sender: Sender, receiver: Receiver, positions: Positions },
     /// Of a stack that is not ours.
     Stack { sender: StackEnd, receiver: StackEnd },
 }
@@ -28,15 +51,17 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// The flow with this index; a scheme that has the name of a stack is that stack.
-    pub(crate) fn of(scenario: &Scenario, index: usize, stacks: &[StackEntry]) -> Result<Self, ScenarioError> {
-        let scheme = &scenario.flows[index].scheme;
-        let ends = if let Some(entry) = stacks.iter().find(|entry| entry.info.name == scheme) {
-            let [sender, receiver] = scenario.stack_ends(index, entry)?;
-            Ends::Stack { sender, receiver }
-        } else {
-            let (sender, receiver) = scenario.ends(index, scheme)?;
-            Ends::Stream { sender, receiver }
+    /// The flow with this index.
+    pub(crate) fn of(scenario: &Scenario, index: usize, transport: Transport<'_>) -> Result<Self, ScenarioError> {
+        let ends = match transport {
+            Transport::Stream(make) => {
+                let (sender, receiver) = scenario.ends_with(index, &scenario.flows[index].scheme, make)?;
+                Ends::Stream { sender, receiver, positions: Positions::default() }
+            }
+            Transport::Stack(entry) => {
+                let [sender, receiver] = scenario.stack_ends(index, entry)?;
+                Ends::Stack { sender, receiver }
+            }
         };
         Ok(Self { ends, start: scenario.start_of(index), stop: scenario.stop_of(index) })
     }
@@ -45,7 +70,7 @@ impl Flow {
     pub(crate) fn accept(&mut self, mut packet: Packet<Payload>, now: Instant) {
         let is_data_direction = packet.is_data_direction;
         match (&mut packet.payload, &mut self.ends) {
-            (Payload::Segment(segment), Ends::Stream { sender, receiver }) => {
+            (Payload::Segment(segment), Ends::Stream { sender, receiver, .. }) => {
                 let segment = *segment;
                 let packet = packet.map(|_| segment);
                 if is_data_direction { receiver.accept(packet, now) } else { sender.accept(packet, now) }
@@ -71,6 +96,15 @@ impl Flow {
         match &mut self.ends {
             Ends::Stream { receiver, .. } => Some(receiver.poll(now)?.map(Payload::Segment)),
             Ends::Stack { receiver, .. } => Some(receiver.poll(now)?.map(Payload::Datagram)),
+        }
+    }
+
+    /// The header of a packet that leaves one of the ends, as far as those who look at packets can read it; call for
+    /// every one, in order.
+    pub(crate) fn header(&mut self, payload: &Payload) -> Option<Header> {
+        match (payload, &mut self.ends) {
+            (Payload::Segment(segment), Ends::Stream { positions, .. }) => Some(positions.header(segment)),
+            _ => None,
         }
     }
 

@@ -17,6 +17,7 @@
 //!
 //! Read first: [`Scenario`], [`run`] and [`Recording`].
 
+pub mod agent;
 mod flow;
 mod payload;
 mod topology;
@@ -27,6 +28,7 @@ use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::Instant;
 
 pub use bakeoff_core::scenario::{Scenario, ScenarioError};
+pub use flow::{MakeScheme, Transport};
 
 /// Why a run gave no recording.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -56,23 +58,52 @@ pub struct Recording {
     pub tables: Vec<Table>,
 }
 
-/// Runs a scenario, whose flows all have schemes of ours, to its end.
-pub fn run(scenario: &Scenario) -> Result<Recording, Error> {
-    run_with(scenario, &[])
+/// A run under way, which goes on as far as it is asked to.
+pub struct Simulation(world::World);
+
+impl Simulation {
+    /// A run at its beginning, whose flows all have schemes of ours.
+    pub fn new(scenario: &Scenario) -> Result<Self, Error> {
+        Self::with_transports(scenario, |flow| Transport::named(scenario, flow, &[]))
+    }
+
+    /// A run at its beginning, in which somebody chooses what carries the flow with each index.
+    pub fn with_transports<'a>(scenario: &Scenario, choose: impl FnMut(usize) -> Transport<'a>) -> Result<Self, Error> {
+        world::World::new(scenario, choose).map(Self)
+    }
+
+    /// Runs up to a time, what happens at it not included, or to the end. The pieces make no difference to the whole.
+    pub fn run_until(&mut self, until: Instant) {
+        self.0.run_until(until);
+    }
+
+    /// How far it has run.
+    pub fn now(&self) -> Instant {
+        self.0.times().0
+    }
+
+    /// When it ends.
+    pub fn end(&self) -> Instant {
+        self.0.times().1
+    }
+
+    /// Checks that every packet is accounted for and hands over the tables of a run that is at its end.
+    pub fn finish(mut self) -> Result<Recording, Error> {
+        self.0.run_until(Instant::FAR_FUTURE);
+        self.0.finish()
+    }
 }
 
-/// Runs a scenario, whose flows have schemes of ours or one of these stacks, to its end.
-pub fn run_with(scenario: &Scenario, stacks: &[StackEntry]) -> Result<Recording, Error> {
-    let mut world = world::World::new(scenario, stacks)?;
-    world.run();
-    world.finish()
+/// Runs a scenario, whose flows all have schemes of ours, to its end.
+pub fn run(scenario: &Scenario) -> Result<Recording, Error> {
+    Simulation::new(scenario)?.finish()
 }
 
 /// Checks that the flows of a scenario that have one of these stacks can be run.
 pub fn check_stacks(scenario: &Scenario, stacks: &[StackEntry]) -> Result<(), ScenarioError> {
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        if let Some(entry) = stacks.iter().find(|entry| entry.info.name == flow.scheme) {
-            scenario.stack_ends(index, entry)?;
+    for flow in 0..scenario.flows.len() {
+        if let Transport::Stack(entry) = Transport::named(scenario, flow, stacks) {
+            scenario.stack_ends(flow, entry)?;
         }
     }
     Ok(())

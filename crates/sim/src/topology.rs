@@ -3,8 +3,8 @@
 use bakeoff_core::path::Path;
 use bakeoff_core::scenario::{Scenario, ScenarioError};
 use bakeoff_core::transport::probe::{Answerer, Asker};
-use bakeoff_core::transport::stack::StackEntry;
 
+use crate::Transport;
 use crate::flow::Flow;
 use crate::payload::Payload;
 
@@ -68,14 +68,18 @@ pub(crate) struct Topology {
 
 impl Topology {
     /// Builds the path, and the flows and probes over it.
-    pub(crate) fn of(scenario: &Scenario, stacks: &[StackEntry]) -> Result<Self, ScenarioError> {
-        let flows = (0..scenario.flows.len()).map(|index| Flow::of(scenario, index, stacks));
+    pub(crate) fn of<'a>(
+        scenario: &Scenario,
+        choose: impl FnMut(usize) -> Transport<'a>,
+    ) -> Result<Self, ScenarioError> {
+        let transports = (0..scenario.flows.len()).map(choose);
+        let flows = transports.enumerate().map(|(index, transport)| Flow::of(scenario, index, transport));
         let probe = |index| {
             let (asker, answerer) = scenario.probe_ends(index);
             Probe { asker, answerer }
         };
         Ok(Self {
-            path: Path::of(scenario),
+            path: Path::of(scenario)?,
             flows: flows.collect::<Result<_, _>>()?,
             probes: (0..scenario.probes.len()).map(probe).collect(),
         })

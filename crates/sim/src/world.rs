@@ -7,13 +7,12 @@ use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopSample, Recorder};
 use bakeoff_core::scenario::{Level, Scenario};
-use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::flow::Flow;
 use crate::payload::Payload;
 use crate::topology::{Numbering, Participant, Probe, Topology};
-use crate::{Error, Recording};
+use crate::{Error, Recording, Transport};
 
 /// A run under way.
 pub(crate) struct World {
@@ -29,8 +28,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(scenario: &Scenario, stacks: &[StackEntry]) -> Result<Self, Error> {
-        let topology = Topology::of(scenario, stacks)?;
+    pub(crate) fn new<'a>(scenario: &Scenario, choose: impl FnMut(usize) -> Transport<'a>) -> Result<Self, Error> {
+        let topology = Topology::of(scenario, choose)?;
         let numbering = topology.numbering();
         let Topology { path, flows, probes } = topology;
         let mut agenda = Agenda::new(numbering.count());
@@ -57,12 +56,22 @@ impl World {
         })
     }
 
-    /// Runs to the end.
-    pub(crate) fn run(&mut self) {
+    /// The time, and that of the end.
+    pub(crate) fn times(&self) -> (Instant, Instant) {
+        (self.now, self.end)
+    }
+
+    /// Runs up to a time, what happens at it not included, or to the end.
+    pub(crate) fn run_until(&mut self, until: Instant) {
+        let until = until.min(self.end).max(self.now);
         while let Some((time, number)) = self.agenda.next() {
-            // The sampler still takes the interval that ends with the run.
-            if time > self.end || (time == self.end && self.numbering.participant(number) != Participant::Sampler) {
+            if time > until || (time == until && until < self.end) {
                 break;
+            }
+            // The sampler still takes the interval that ends with the run, whoever else would be due then.
+            if time == self.end && self.numbering.participant(number) != Participant::Sampler {
+                self.agenda.set(number, None);
+                continue;
             }
             self.now = time;
             let next = match self.numbering.participant(number) {
@@ -76,7 +85,7 @@ impl World {
             debug_assert!(next.is_none_or(|next| next > time), "{:?}", self.numbering.participant(number));
             self.agenda.set(number, next.map(|next| next.max(time + Duration::from_nanos(1))));
         }
-        self.now = self.end;
+        self.now = until;
     }
 
     /// Checks that every packet is accounted for and hands over the tables.
@@ -98,7 +107,7 @@ impl World {
             let polled = self.path.hops[hop].hop.poll(self.now, &mut self.drops);
             self.note_drops(hop);
             let Some(packet) = polled else { break };
-            self.recorder.leaves_hop(hop, &packet);
+            self.recorder.leaves_hop(hop, &packet, self.now);
             self.carry_on(packet);
         }
         self.path.hops[hop].hop.next_wakeup()
@@ -110,31 +119,37 @@ impl World {
             return None;
         }
         while let Some(packet) = self.flows[index].poll_sender(self.now) {
-            self.recorder.is_sent(&packet);
-            self.carry_on(packet);
+            self.send(index, packet);
         }
         self.flows[index].sender_wakeup()
     }
 
     fn wake_receiver(&mut self, index: usize) -> Option<Instant> {
         while let Some(packet) = self.flows[index].poll_receiver(self.now) {
-            self.recorder.is_sent(&packet);
-            self.carry_on(packet);
+            self.send(index, packet);
         }
         self.flows[index].receiver_wakeup()
     }
 
     fn wake_asker(&mut self, index: usize) -> Option<Instant> {
         while let Some(packet) = self.probes[index].asker.poll(self.now) {
-            self.recorder.is_sent(&packet);
+            self.recorder.is_sent(&packet, || None);
             self.carry_on(packet.map(|()| Payload::Probe));
         }
         self.probes[index].asker.next_wakeup()
     }
 
+    /// Puts what an end of a flow sends on its way.
+    fn send(&mut self, flow: usize, packet: Packet<Payload>) {
+        let flow = &mut self.flows[flow];
+        self.recorder.is_sent(&packet, || flow.header(&packet.payload));
+        self.carry_on(packet);
+    }
+
     /// Takes a packet to the next hop of its route, or to its endpoint.
     fn carry_on(&mut self, mut packet: Packet<Payload>) {
         let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(packet) };
+        self.recorder.enters_hop(hop, &packet, self.now);
         self.path.hops[hop].hop.accept(packet, self.now, &mut self.drops);
         self.note_drops(hop);
         self.agenda.set_by(hop, self.path.hops[hop].hop.next_wakeup());
@@ -175,20 +190,26 @@ impl World {
         }
         self.probes[index].answerer.accept(packet, self.now);
         while let Some(answer) = self.probes[index].answerer.poll(self.now) {
-            self.recorder.is_sent(&answer);
+            self.recorder.is_sent(&answer, || None);
             self.carry_on(answer.map(|()| Payload::Probe));
         }
     }
 
     fn note_drops(&mut self, hop: usize) {
-        if self.drops.is_empty() {
-            return;
+        if !self.drops.is_empty() {
+            self.record_drops(hop);
         }
+    }
+
+    fn record_drops(&mut self, hop: usize) {
         for (packet, reason) in self.drops.drain() {
             self.recorder.is_dropped(hop, &packet, reason);
         }
         for (size, reason) in self.drops.drain_marked() {
             self.recorder.is_marked(hop, size, reason);
+        }
+        for copy in self.drops.drain_duplicated() {
+            self.recorder.is_duplicated(hop, copy);
         }
     }
 

@@ -38,6 +38,16 @@ fn allegro_climbs_in_seconds_and_fills_the_link() {
 }
 
 #[test]
+fn allegro_in_a_shallow_buffer_loses_less_than_the_five_percent_that_it_would_bear() {
+    for seed in SEEDS {
+        let run = Dumbbell { seed, queue_packets: 8, ..path(&[bulk("pcc", 0.0)]) }.run();
+        // Steps of a percent around the link's rate: half a percent.
+        assert!((0.001..0.05).contains(&loss_rate(&run)), "seed {seed}: {}", loss_rate(&run));
+        assert!(run.utilisation() > 0.93, "seed {seed}: {}", run.utilisation());
+    }
+}
+
+#[test]
 fn allegro_takes_random_loss_for_what_it_is_up_to_its_cliff() {
     let median = |loss| {
         let mut found: Vec<_> = SEEDS.map(|seed| utilisation_at_loss("pcc", seed, loss)).collect();
@@ -68,6 +78,16 @@ fn vivace_climbs_and_keeps_the_queue_empty() {
         assert!(rate >= 0.9, "seed {seed}: {rate}");
         let queue = mean_after(5.0, &run.queue()) / path.bdp_packets();
         assert!(queue < 0.1, "seed {seed}: {queue} BDP");
+    }
+}
+
+#[test]
+fn two_vivace_flows_share_equally_within_tens_of_seconds() {
+    for seed in SEEDS {
+        let run = Dumbbell { seed, ..path(&[bulk("vivace", 0.0), bulk("vivace", 20.0)]) }.run();
+        let [first, second] = [1, 2].map(|flow| run.received(flow, 40.0, 60.0));
+        let jain = (first + second).powi(2) / (2.0 * (first * first + second * second));
+        assert!(jain > 0.9, "seed {seed}: {first} and {second} bytes");
     }
 }
 

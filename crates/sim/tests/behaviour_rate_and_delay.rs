@@ -241,6 +241,22 @@ fn a_late_ledbat_flow_takes_the_queue_of_the_first_for_its_base() {
 }
 
 #[test]
+fn the_last_of_three_ledbat_flows_takes_nearly_all() {
+    for seed in SEEDS {
+        let flows = [0.0, 10.0, 20.0].map(|start| ledbat("libutp", start));
+        let path = Dumbbell { seed, rate_bps: 3_000_000, one_way_ms: 50.0, seconds: 60.0, ..deep(&flows) };
+        let run = path.run();
+        // 1/15/84 % and about 230 ms in an independent implementation; later the second starves too.
+        let bytes: Vec<_> = (1..=3).map(|flow| run.received(flow, 40.0, f64::INFINITY)).collect();
+        let shares: Vec<_> = bytes.iter().map(|own| own / bytes.iter().sum::<f64>()).collect();
+        let is_near = |share: f64, expected: f64| (share - expected).abs() < 0.1;
+        assert!(shares[0] < 0.03 && is_near(shares[1], 0.15) && is_near(shares[2], 0.84), "seed {seed}: {shares:?}");
+        let queue = queue_ms(&run, &path, 40.0);
+        assert!((210.0..=250.0).contains(&queue), "seed {seed}: {queue} ms");
+    }
+}
+
+#[test]
 fn ledbat_yields_to_cubic() {
     for (profile, seed) in ["libutp", "rfc6817"].into_iter().zip(SEEDS) {
         let flows = [ledbat(profile, 0.0), bulk("cubic", 20.0)];

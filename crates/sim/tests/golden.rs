@@ -10,43 +10,146 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use bakeoff_core::scheme::SCHEMES;
-use common::{Dumbbell, bulk};
+use common::{Dumbbell, Run, bulk, run};
+use serde_json::{Value, json};
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/dumbbell.txt");
 const HEADER: &str = "\
-# 10 Mbit/s, 40 ms of round trip, 30 s, seed 1. One flow, and three that start at 0, 5 and 10 s.
-# buffer: BDP (33.3 packets). loss: percent. received: packets, flow by flow. queue_p95: microseconds, of all packets.
-scheme           buffer loss flows           received dropped retransmits timeouts queue_p95
+# 10 Mbit/s, 40 ms of round trip, one BDP of buffer (33.3 packets), 30 s, seed 1, but for what the situation says:
+# alone and three: one flow, or three that start at 0, 5 and 10 s; buffer in BDP, and 1 % of random loss where it says so.
+# case-a: three flows on 2 Mbit/s, 60 ms, 10 packets. case-b: three on 50 Mbit/s, 80 ms, 333 packets, 10 s.
+# step-up, step-down: from 2 to 10 Mbit/s at 10 s, and from 10 to 2. cubic: a flow of the scheme, and of cubic at 5 s.
+# received: packets, flow by flow. queue_p95: microseconds, of all packets. After the last start or step, jain: Jain's
+# index in thousandths, and settled: milliseconds to the first two seconds in which 80 % of the link is used, and shared at
+# an index of 900 or more.
+scheme           situation       received dropped retransmits timeouts queue_p95 jain settled
 ";
+const BINS_PER_SECOND: usize = 10;
 
-fn row(scheme: &str, buffer_bdp: f64, loss: f64, starts: &[f64]) -> String {
-    let flows: Vec<_> = starts.iter().map(|start| bulk(scheme, *start)).collect();
-    let dumbbell = Dumbbell { seconds: 30.0, loss, level: "summary", ..Dumbbell::new(&flows) };
-    let queue_packets = (buffer_bdp * dumbbell.bdp_packets()).round() as u64;
-    let run = Dumbbell { queue_packets, ..dumbbell }.run();
-    let received: Vec<_> = (1..=starts.len()).map(|flow| run.flow(flow, "received_packets").to_string()).collect();
-    let total = |column| run.flow(0, column);
-    format!(
-        "{scheme:16} {buffer_bdp:6} {:4} {:5} {:>18} {:7} {:11} {:8} {:9}",
-        loss * 100.0,
-        starts.len(),
-        received.join("+"),
-        total("dropped_packets"),
-        total("retransmits"),
-        total("timeouts"),
-        (total("queue_p95_ns") / 1e3).round(),
-    )
+/// A path with flows, and what happens on it.
+struct Situation {
+    name: String,
+    path: Dumbbell,
+    /// The rates before and after ten seconds, where they differ.
+    step_bps: Option<[u64; 2]>,
+    /// Of the last start or step, s.
+    last_change_s: f64,
+}
+
+impl Situation {
+    fn new(name: impl Into<String>, path: Dumbbell, last_change_s: f64) -> Self {
+        Self { name: name.into(), path: Dumbbell { level: "series", ..path }, step_bps: None, last_change_s }
+    }
+
+    fn run(&self) -> Run {
+        let mut scenario = self.path.json();
+        scenario["record"]["interval_ns"] = json!(1_000_000_000 / BINS_PER_SECOND);
+        if let Some([before, after]) = self.step_bps {
+            let steps = json!([{"at_ns": 0, "rate_bps": before}, {"at_ns": 10_000_000_000_u64, "rate_bps": after}]);
+            scenario["forward"][0]["link"] = json!({"kind": "schedule", "steps": steps, "period_ns": null});
+        }
+        run(&scenario)
+    }
+
+    fn row(&self, scheme: &str) -> String {
+        let run = self.run();
+        let received: Vec<_> =
+            (1..=self.path.flows.len()).map(|flow| run.flow(flow, "received_packets").to_string()).collect();
+        let total = |column| run.flow(0, column);
+        let shares = Shares::after(self, &run);
+        format!(
+            "{scheme:16} {:15} {:>18} {:7} {:11} {:8} {:9} {:4} {:>7}",
+            self.name,
+            received.join("+"),
+            total("dropped_packets"),
+            total("retransmits"),
+            total("timeouts"),
+            (total("queue_p95_ns") / 1e3).round(),
+            (1e3 * shares.jain(0, usize::MAX)).round(),
+            shares.settled_ms().map_or_else(|| "-".to_owned(), |millis| millis.to_string()),
+        )
+    }
+}
+
+/// What each flow received in each bin after the last change, bytes.
+struct Shares {
+    flows: Vec<Vec<f64>>,
+    /// What the link carries in a bin, less its random loss.
+    capacity: f64,
+}
+
+impl Shares {
+    fn after(situation: &Situation, run: &Run) -> Self {
+        let path = &situation.path;
+        let from = (situation.last_change_s * BINS_PER_SECOND as f64) as usize;
+        let length = (path.seconds * BINS_PER_SECOND as f64) as usize - from;
+        let mut flows = vec![vec![0.0; length]; path.flows.len()];
+        let (times, numbers) = (run.column("series", "t_ns"), run.column("series", "flow"));
+        let bytes = run.column("series", "received_bytes");
+        for ((time, number), bytes) in times.iter().zip(numbers).zip(bytes) {
+            let bin = (time / 1e9 * BINS_PER_SECOND as f64).round() as usize;
+            let flow = flows.get_mut((number as usize).wrapping_sub(1));
+            if let Some(received) = flow.and_then(|flow| flow.get_mut(bin.wrapping_sub(from))) {
+                *received += bytes;
+            }
+        }
+        let rate_bps = situation.step_bps.map_or(path.rate_bps, |[_, after]| after);
+        Self { flows, capacity: rate_bps as f64 * (1.0 - path.loss) / 8.0 / BINS_PER_SECOND as f64 }
+    }
+
+    fn received(&self, from: usize, to: usize) -> impl Iterator<Item = f64> + '_ {
+        self.flows.iter().map(move |flow| flow[from..to.min(flow.len())].iter().sum())
+    }
+
+    fn jain(&self, from: usize, to: usize) -> f64 {
+        let (sum, squares) =
+            self.received(from, to).fold((0.0, 0.0), |(sum, squares), x: f64| (sum + x, squares + x * x));
+        if squares == 0.0 { 0.0 } else { sum * sum / squares / self.flows.len() as f64 }
+    }
+
+    fn settled_ms(&self) -> Option<usize> {
+        let span = 2 * BINS_PER_SECOND;
+        let is_settled = |from: &usize| {
+            let sum: f64 = self.received(*from, from + span).sum();
+            sum >= 0.8 * self.capacity * span as f64 && self.jain(*from, from + span) >= 0.9
+        };
+        (0..=self.flows[0].len().checked_sub(span)?).find(is_settled).map(|bin| bin * 1_000 / BINS_PER_SECOND)
+    }
+}
+
+fn situations(scheme: &str) -> Vec<Situation> {
+    let flows = |starts: &[f64]| -> Vec<Value> { starts.iter().map(|start| bulk(scheme, *start)).collect() };
+    let dumbbell = |flows: &[Value]| Dumbbell { seconds: 30.0, ..Dumbbell::new(flows) };
+    let mut all = Vec::new();
+    for (loss, suffix) in [(0.0, ""), (0.01, "/1%")] {
+        for buffer_bdp in [0.3, 1.0, 4.0] {
+            for (name, starts) in [("alone", &[0.0][..]), ("three", &[0.0, 5.0, 10.0])] {
+                let path = dumbbell(&flows(starts));
+                let queue_packets = (buffer_bdp * path.bdp_packets()).round() as u64;
+                let name = format!("{name}/{buffer_bdp}{suffix}");
+                let last_start_s = starts[starts.len() - 1];
+                all.push(Situation::new(name, Dumbbell { queue_packets, loss, ..path }, last_start_s));
+            }
+        }
+    }
+    let three = dumbbell(&flows(&[0.0; 3]));
+    let slow = Dumbbell { rate_bps: 2_000_000, one_way_ms: 30.0, queue_packets: 10, ..three.clone() };
+    all.push(Situation::new("case-a", slow, 0.0));
+    let fast = Dumbbell { rate_bps: 50_000_000, one_way_ms: 40.0, queue_packets: 333, seconds: 10.0, ..three };
+    all.push(Situation::new("case-b", fast, 0.0));
+    for (name, rates) in [("step-up", [2_000_000, 10_000_000]), ("step-down", [10_000_000, 2_000_000])] {
+        let still = Situation::new(name, dumbbell(&flows(&[0.0])), 10.0);
+        all.push(Situation { step_bps: Some(rates), ..still });
+    }
+    all.push(Situation::new("cubic", dumbbell(&[bulk(scheme, 0.0), bulk("cubic", 5.0)]), 5.0));
+    all
 }
 
 fn table() -> String {
     let mut table = HEADER.to_owned();
     for entry in SCHEMES {
-        for loss in [0.0, 0.01] {
-            for buffer_bdp in [0.3, 1.0, 4.0] {
-                for starts in [&[0.0][..], &[0.0, 5.0, 10.0]] {
-                    let _ = writeln!(table, "{}", row(entry.info.name, buffer_bdp, loss, starts));
-                }
-            }
+        for situation in situations(entry.info.name) {
+            let _ = writeln!(table, "{}", situation.row(entry.info.name));
         }
     }
     table

@@ -5,7 +5,7 @@
 mod common;
 
 use bakeoff_core::scheme::SCHEMES;
-use common::{Dumbbell, bulk, run};
+use common::{Dumbbell, bulk, run, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -117,6 +117,9 @@ fn any_link() -> impl Strategy<Value = Value> {
     prop_oneof![
         (100_000_u64..20_000_000).prop_map(|rate_bps| json!({"kind": "constant", "rate_bps": rate_bps})),
         (100_000_u64..20_000_000).prop_map(|rate_bps| json!({"kind": "poisson", "rate_bps": rate_bps})),
+        (100_000_u64..20_000_000).prop_map(|rate_bps| {
+            json!({"kind": "token-bucket", "rate_bps": rate_bps, "burst_bytes": 9_000, "peak_bps": 2 * rate_bps})
+        }),
         Just(json!({"kind": "trace", "opportunities_ms": [1, 1, 2, 40, 300]})),
         (1_u64..8_000_000).prop_map(|rate_bps| json!({
             "kind": "schedule", "period_ns": 700_000_000,
@@ -125,19 +128,41 @@ fn any_link() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// What else a hop may do to packets.
+fn any_elements() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        3 => Just(json!({})),
+        1 => (0.0..0.4).prop_map(|duplicate| json!({"duplicate": duplicate})),
+        1 => Just(json!({"loss": {"to_bad": 0.02, "to_good": 0.3}, "duplicate": 0.05})),
+        1 => Just(json!({"reorder": {"probability": 0.1, "change": {"kind": "ahead", "gap": 3}}})),
+        1 => Just(json!({"reorder": {"probability": 0.1, "change": {"kind": "late", "late_ns": 9_000_000}}})),
+        1 => (1_u64..5).prop_map(|packets| {
+            let change = json!({"kind": "behind", "packets": packets, "within_ns": 50_000_000});
+            json!({"reorder": {"probability": 0.1, "change": change}})
+        }),
+        1 => (500_000_u64..9_000_000).prop_map(|rate_bps| {
+            json!({"policer": {"rate_bps": rate_bps, "burst_bytes": 9_000}})
+        }),
+        1 => Just(json!({"mangle": [{"set": {"ecn": "ect1", "dscp": 4}}]})),
+    ]
+}
+
 fn any_hop() -> impl Strategy<Value = Value> {
     (
         any_link(),
+        any_elements(),
         1_u64..60,
         any::<bool>(),
         0_u64..80_000_000,
         prop_oneof![Just(0.0), 0.0..0.4],
         prop_oneof![Just(0), 0_u64..20_000_000],
     )
-        .prop_map(|(link, limit, is_head, delay_ns, loss, jitter_ns)| {
+        .prop_map(|(link, elements, limit, is_head, delay_ns, loss, jitter_ns)| {
             let drop = if is_head { "head" } else { "tail" };
             let queue = json!({"kind": "fifo", "limit_packets": limit, "drop": drop});
-            json!({"link": link, "queue": queue, "delay_ns": delay_ns, "loss": loss, "jitter_ns": jitter_ns})
+            let delay_ns = delay_ns + 1;
+            let hop = json!({"link": link, "queue": queue, "delay_ns": delay_ns, "loss": loss, "jitter_ns": jitter_ns});
+            with(&hop, &elements)
         })
 }
 
@@ -190,7 +215,9 @@ proptest! {
         }));
         for flow in 1..=flows.len() {
             let (sent, received) = (run.flow(flow, "sent_packets"), run.flow(flow, "received_packets"));
-            prop_assert_eq!(sent, received + run.flow(flow, "dropped_packets") + run.flow(flow, "inside_packets"));
+            let copies = run.flow(flow, "duplicated_packets");
+            let ended = received + run.flow(flow, "dropped_packets") + run.flow(flow, "inside_packets");
+            prop_assert_eq!(sent + copies, ended);
             prop_assert!(run.flow(flow, "goodput_bytes") <= run.flow(flow, "received_bytes"));
         }
         let rows = run.column("packets", "flow").len() as f64;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_core::record::{Column, Table};
-use bakeoff_sim::{Error, Recording, Scenario, run_with};
+use bakeoff_sim::{Error, Recording, Scenario, Simulation, Transport};
 use bakeoff_stacks::STACKS;
 use serde_json::{Value, json};
 
@@ -26,7 +26,8 @@ fn scenario(scheme: &str, seed: u64, seconds: u64) -> Value {
 }
 
 fn run(scenario: &Value) -> Result<Recording, Error> {
-    run_with(&Scenario::from_json(&scenario.to_string())?, STACKS)
+    let scenario = Scenario::from_json(&scenario.to_string())?;
+    Simulation::with_transports(&scenario, |flow| Transport::named(&scenario, flow, STACKS))?.finish()
 }
 
 fn table<'a>(recording: &'a Recording, name: &str) -> &'a Table {
@@ -128,6 +129,10 @@ fn what_a_stack_cannot_do_is_refused() {
         "flow 1: quinn:bbr: QUIC needs packets of at least 1228 bytes, and these have 1052; give the flow a larger mss"
     );
     assert_eq!(refusal("parameters", json!({"gain": 2.0})), "flow 1: quinn:bbr takes no parameters; leave them out");
+    assert_eq!(
+        refusal("ecn", json!("accurate")),
+        "flow 1: quinn:bbr echoes marks as its stack does; write ecn = \"classic\" to let them through, or leave ecn out"
+    );
     let mut unknown = scenario("quinn:vegas", 1, 1);
     unknown["flows"][0]["scheme"] = json!("quinn:vegas");
     assert_eq!(

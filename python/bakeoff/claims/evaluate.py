@@ -1,11 +1,14 @@
 """Verdicts: each claim over all runs that it is about.
 
-With several runs, a claim holds if the whole 95 % interval of the mean lies in the expected range, fails if
-none of it does, and is undecided otherwise. A single run has no interval: then its value alone decides.
+A claim that compares cells is about the ratio of the measure in them, each repeat against its own: repeats with the
+same number meet the same chance. With several runs, a claim holds if the whole 95 % interval of the mean lies in the
+expected range, fails if none of it does, and is undecided otherwise. A single run has no interval: then its value alone
+decides.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,8 +18,10 @@ from bakeoff.claims.tokens import ClaimSyntaxError
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from bakeoff.claims.telemetry import Telemetry
+    from bakeoff.claims.tree import Measure
     from bakeoff.metrics.statistics import Estimate
 
 Verdict = Literal["holds", "fails", "undecided"]
@@ -31,6 +36,7 @@ class ClaimResult:
         says: the claim in words.
         source: who says so; None if the experiment does.
         where: the cells it is about.
+        against: where the cells that they are compared with differ from them; empty if they are not.
         measure: what was measured, as written.
         expect: the expectation, as written.
         verdict: what came out.
@@ -39,12 +45,14 @@ class ClaimResult:
         high: upper end.
         runs: number of runs that had the measure.
         reason: why it is undecided; None otherwise.
+        note: what a reader of the verdict should know; None if there is nothing.
     """
 
     id: str
     says: str
     source: str | None
     where: Mapping[str, str] = field(default_factory=dict)
+    against: Mapping[str, str] = field(default_factory=dict)
     measure: str
     expect: str
     verdict: Verdict
@@ -53,59 +61,97 @@ class ClaimResult:
     high: float | None
     runs: int
     reason: str | None
+    note: str | None = None
 
 
-def check(measure: str, expect: str) -> None:
-    """Checks that a claim can be understood, before anything runs.
+def check(measure: str, expect: str) -> Measure:
+    """Checks that a claim can be understood, before anything runs; the measure as it was understood.
 
     Raises:
         ClaimSyntaxError: the measure or the expectation cannot.
     """
-    parse_measure(measure)
     parse_expectation(expect)
+    return parse_measure(measure)
 
 
-def evaluate(claims: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
+def evaluate(
+    claims: Sequence[Mapping[str, Any]],
+    runs: Sequence[Mapping[str, Any]],
+    telemetry_of: Callable[[str], Telemetry | None] = lambda _: None,
+) -> list[ClaimResult]:
     """The verdict on each claim.
 
     Args:
-        claims: with `id`, `says`, `measure`, `expect`, and optionally `source` and `where`.
-        runs: the runs of the experiment, as in the JSON contract.
+        claims: with `id`, `says`, `measure`, `expect`, and optionally `source`, `where`, `against` and `note`.
+        runs: the runs of the experiment, as in the JSON contract; `published` may hold the published totals beside one.
+        telemetry_of: the telemetry of a run by its id; None where it recorded none.
 
     Raises:
         UserError: a claim cannot be understood.
     """
-    return [_evaluate(claim, runs) for claim in claims]
+    telemetry_of = functools.lru_cache(maxsize=64)(telemetry_of)
+    return [_evaluate(claim, runs, telemetry_of) for claim in claims]
 
 
-def _evaluate(claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> ClaimResult:
+def _evaluate(
+    claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], telemetry_of: Callable[[str], Telemetry | None]
+) -> ClaimResult:
     from bakeoff.metrics.statistics import estimate  # noqa: PLC0415 - brings what checking a claim does not need
 
     try:
         measure, expected = parse_measure(claim["measure"]), parse_expectation(claim["expect"])
     except ClaimSyntaxError as error:
         raise UserError(f"claim {claim['id']}: {error}.") from error
-    where = dict(claim.get("where") or {})
+    where, against = dict(claim.get("where") or {}), dict(claim.get("against") or {})
     matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
     complete = [run for run in matching if run["status"] == "complete"]
-    values = [measure.evaluate(run) for run in complete]
+    value_of = functools.partial(_value, measure, telemetry_of)
+    if measure.beside is not None:
+        values, missing = [measure.over_cells(complete)], len(matching) - len(complete)
+    else:
+        values = [value_of(run) for run in matching]
+        if against:
+            others = {_place(run["cell"], run): value_of(run) for run in runs}
+            values = [
+                _ratio(value, others.get(_place({**run["cell"], **against}, run)))
+                for value, run in zip(values, matching, strict=True)
+            ]
+        missing = sum(value is None for value in values)
     known = [value for value in values if value is not None]
     found = estimate(known)
-    verdict, reason = _judge(expected, found, len(matching) - len(known))
+    verdict, reason = _judge(expected, found, missing)
+    if found is None and complete and not missing:
+        reason = "too few cells have both values, or one of them is the same everywhere"
     return ClaimResult(
         id=claim["id"],
         says=claim["says"],
         source=claim.get("source"),
         where=where,
+        against=against,
         measure=claim["measure"],
         expect=claim["expect"],
         verdict=verdict,
         mean=found.mean if found else None,
         low=found.low if found else None,
         high=found.high if found else None,
-        runs=len(known),
+        runs=len(complete) if measure.beside is not None else len(known),
         reason=reason,
+        note=claim.get("note"),
     )
+
+
+def _value(measure: Measure, telemetry_of: Callable[[str], Telemetry | None], run: Mapping[str, Any]) -> float | None:
+    if run["status"] != "complete":
+        return None
+    return measure.evaluate({**run, "telemetry": telemetry_of(run["id"])} if measure.needs_telemetry else run)
+
+
+def _place(cell: Mapping[str, str], run: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (run["repeat"], *sorted(cell.items()))
+
+
+def _ratio(value: float | None, other: float | None) -> float | None:
+    return value / other if value is not None and other else None
 
 
 def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple[Verdict, str | None]:

@@ -1,142 +1,57 @@
 """The measure language: arithmetic over the numbers of one run.
 
-    sum     = term { ("+" | "-") term }
-    term    = factor { ("*" | "/") factor }
-    factor  = "-" factor | number | value | call | "(" sum ")"
-    call    = ("min" | "max" | "abs") "(" sum { "," sum } ")"
-    value   = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric | "duration_s"
-    metric  = name | "pantheon" "." name | ("dropped" | "marked") "[" string "]"
+    sum        = term { ("+" | "-") term }
+    term       = factor { ("*" | "/") factor }
+    factor     = "-" factor | number | value | call | fold | "(" sum ")"
+    call       = ("min" | "max" | "abs" | "default") "(" sum { "," sum } ")"
+    value      = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric
+               | "duration_s" | "published" "." ( "throughput_mbps" | "owd_p95_ms" | "loss" )
+    metric     = name | "pantheon" "." name | ("dropped" | "marked" | "duplicated") "[" string "]"
+    fold       = ("first" | "last" | "least" | "most" | "mean") "(" sum [ "while" condition ] ")"
+               | ("spells" | "seconds" | "longest") "(" condition ")"
+    condition  = comparison { "and" comparison }
+    comparison = sum ("<" | "<=" | ">" | ">=" | "==" | "!=") sum
 
 Metrics are those of `bakeoff list metrics`. A value that a run does not have makes the whole measure not
-exist for that run; so does a division by zero. Packets dropped or marked for a reason that did not occur are
-0.
+exist for that run; so does a division by zero. `default(a, b)` is a, or b where a does not exist. Packets dropped or
+marked for a reason that did not occur are 0.
+
+`published` is the row of the experiment's reference beside the run: means over its runs, all flows together.
+
+A fold makes one number out of the telemetry of the run, which is sampled every `record.interval`. Within it
+`flow1.NAME` is a quantity of `bakeoff show SCHEME` or of every sender, and `time_s` the time. `spells` counts how
+often a condition begins to hold, `seconds` is for how long it holds altogether, `longest` the longest spell.
+
+A measure may also be about all runs together, one number for the claim:
+
+    measure = sum | "rank_correlation" "(" sum "," sum ")"
+
+is Spearman's, between two measures over the cells of the matrix, each the mean over its runs; equal numbers share a
+rank. Cells that lack one of the two are left out.
 
 Examples: `flow2.throughput_mbps / flow1.throughput_mbps`, `1 - total.pantheon.loss`,
-`hops["forward.0"].queue_p95_ms`, `hops["forward.0"].dropped["overlimit"]`.
+`hops["forward.0"].queue_p95_ms`, `hops["forward.0"].dropped["overlimit"]`, `most(flow1.cwnd while time_s > 5)`,
+`rank_correlation(total.pantheon.owd_p95_ms, published.owd_p95_ms)`.
 """
 
 from __future__ import annotations
 
 import difflib
 import functools
-import math
-import re
-from dataclasses import dataclass, fields
+import json
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.claims import telemetry
 from bakeoff.claims.tokens import Reader
+from bakeoff.claims.tree import COUNTERS, DEFAULT, FUNCTIONS, NUMBERED, Binary, Call, Lookup, Measure, Number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
 MAX_DEPTH = 50
-
-_FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
-    "min": min,
-    "max": max,
-    "abs": lambda values: abs(values[0]),
-}
-_NUMBERED = re.compile(r"(flow|probe)([1-9][0-9]{0,8})", re.ASCII)
-_COUNTERS = ("dropped", "marked")
-
-
-@dataclass(frozen=True)
-class Number:
-    """A literal."""
-
-    value: float
-
-    def evaluate(self, run: Mapping[str, Any]) -> float | None:  # noqa: ARG002 - same shape as the other nodes
-        """The number itself."""
-        return self.value
-
-
-@dataclass(frozen=True)
-class Lookup:
-    """A value of the run: the steps through its JSON."""
-
-    steps: tuple[str, ...]
-
-    def evaluate(self, run: Mapping[str, Any]) -> float | None:
-        """The value, or None if the run does not have it."""
-        head, *rest = self.steps
-        value: Any = run
-        if match := _NUMBERED.fullmatch(head):
-            value = _find(run[f"{match[1]}s"], match[1], int(match[2]))
-        elif head == "hops":
-            value = _find(run["hops"], "hop", rest.pop(0))
-        else:
-            value = run[head]
-        for index, step in enumerate(rest):
-            if value is None:
-                return None
-            value = value.get(step, 0) if index and rest[index - 1] in _COUNTERS else value[step]
-        return None if value is None else float(value)
-
-
-@dataclass(frozen=True)
-class Call:
-    """A function of several values."""
-
-    function: str
-    arguments: tuple[Any, ...]
-
-    def evaluate(self, run: Mapping[str, Any]) -> float | None:
-        """The function's value, or None if an argument does not exist."""
-        values = [argument.evaluate(run) for argument in self.arguments]
-        known = [value for value in values if value is not None]
-        return _FUNCTIONS[self.function](known) if len(known) == len(values) else None
-
-
-@dataclass(frozen=True)
-class Binary:
-    """Two values and an operator."""
-
-    operator: str
-    left: Any
-    right: Any
-
-    def evaluate(self, run: Mapping[str, Any]) -> float | None:
-        """The result, or None if a side does not exist or a divisor is zero."""
-        left, right = self.left.evaluate(run), self.right.evaluate(run)
-        if left is None or right is None:
-            return None
-        if self.operator == "+":
-            return float(left + right)
-        if self.operator == "-":
-            return float(left - right)
-        if self.operator == "*":
-            return float(left * right)
-        return float(left / right) if right else None
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A parsed measure.
-
-    Attributes:
-        text: as written.
-        root: the tree.
-    """
-
-    text: str
-    root: Any
-
-    def evaluate(self, run: Mapping[str, Any]) -> float | None:
-        """The measure's value for one run.
-
-        Args:
-            run: one entry of `runs` in the JSON contract, with status `complete`.
-
-        Returns:
-            A finite number, or None if a value that it needs does not exist.
-        """
-        value: float | None = self.root.evaluate(run)
-        return value if value is not None and math.isfinite(value) else None
-
-
-def _find(entries: Sequence[Mapping[str, Any]], key: str, wanted: int | str) -> Mapping[str, Any] | None:
-    return next((entry for entry in entries if entry[key] == wanted), None)
+MAX_LISTED = 40
+_RANKS = "rank_correlation"
 
 
 def parse_measure(text: str) -> Measure:
@@ -146,116 +61,192 @@ def parse_measure(text: str) -> Measure:
         ClaimSyntaxError: it does not follow the grammar or names a metric that does not exist.
     """
     reader = Reader(text, "measure")
-    root = _sum(reader, 0)
+    parser = _Parser(reader)
+    root, beside = parser.measure()
     reader.finish()
-    return Measure(text, root)
+    return Measure(text, root, beside, parser.has_folds)
 
 
-def _sum(reader: Reader, depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise reader.error(f"nested more than {MAX_DEPTH} deep")
-    node = _term(reader, depth)
-    while operator := reader.accept("+", "-"):
-        node = Binary(operator, node, _term(reader, depth))
-    return node
+class _Parser:
+    """A parser by descent; within a fold the parts are arrays over time."""
 
+    def __init__(self, reader: Reader) -> None:
+        self.has_folds = False
+        self._reader = reader
+        self._depth = 0
+        self._is_in_fold = False
 
-def _term(reader: Reader, depth: int) -> Any:
-    node = _factor(reader, depth)
-    while operator := reader.accept("*", "/"):
-        node = Binary(operator, node, _factor(reader, depth))
-    return node
+    def measure(self) -> tuple[Any, Any]:
+        """A measure of single runs, or the two of a rank correlation."""
+        if not self._reader.accept_word(_RANKS):
+            return self.sum(), None
+        self._reader.expect("(")
+        root = self.sum()
+        self._reader.expect(",")
+        beside = self.sum()
+        self._reader.expect(")")
+        return root, beside
 
-
-def _factor(reader: Reader, depth: int) -> Any:
-    negative = False
-    while reader.accept("-"):
-        negative = not negative
-    node = _primary(reader, depth)
-    return Binary("-", Number(0.0), node) if negative else node
-
-
-def _primary(reader: Reader, depth: int) -> Any:
-    if reader.accept("("):
-        node = _sum(reader, depth + 1)
-        reader.expect(")")
+    def sum(self) -> Any:
+        node = self._term()
+        while operator := self._reader.accept("+", "-"):
+            node = self._binary(operator, node, self._term())
         return node
-    token = reader.take()
-    if token.kind == "number":
-        return Number(float(token.text))
-    if token.kind == "name":
-        return _call(reader, token.text, depth) if token.text in _FUNCTIONS else _lookup(reader, token.text)
-    raise reader.error(f"expected a number or a value such as total.loss and found {token}")
 
+    def _term(self) -> Any:
+        node = self._factor()
+        while operator := self._reader.accept("*", "/"):
+            node = self._binary(operator, node, self._factor())
+        return node
 
-def _call(reader: Reader, function: str, depth: int) -> Call:
-    reader.expect("(")
-    arguments = [_sum(reader, depth + 1)]
-    while reader.accept(","):
-        arguments.append(_sum(reader, depth + 1))
-    reader.expect(")")
-    if function == "abs" and len(arguments) != 1:
-        raise reader.error("abs takes one value")
-    return Call(function, tuple(arguments))
+    def _binary(self, operator: str, left: Any, right: Any) -> Any:
+        return (telemetry.Arithmetic if self._is_in_fold else Binary)(operator, left, right)
 
+    def _number(self, node: Any) -> Any:
+        """A part that is one number, where an array may be wanted."""
+        return telemetry.Constant(node) if self._is_in_fold else node
 
-def _lookup(reader: Reader, head: str) -> Lookup:
-    if head == "duration_s":
-        return Lookup((head,))
-    steps = [head]
-    if head == "hops":
-        reader.expect("[")
-        steps.append(_string(reader, 'a hop such as "forward.0"'))
-        reader.expect("]")
-        known = _names()["hop"]
-    elif head == "total":
-        known = _names()["total"]
-    elif match := _NUMBERED.fullmatch(head):
-        known = _names()[match[1]]
-    else:
-        forms = 'flow1.METRIC, total.METRIC, hops["forward.0"].METRIC or probe1.METRIC'
-        raise reader.error(f'"{head}" is not a value; write {forms}')
-    reader.expect(".")
-    steps.append(_metric(reader, known))
-    if steps[-1] == "pantheon":
-        reader.expect(".")
-        steps.append(_metric(reader, _names()["pantheon"]))
-    elif steps[-1] in _COUNTERS:
-        reader.expect("[")
-        steps.append(_string(reader, 'a reason such as "overlimit"'))
-        reader.expect("]")
-    return Lookup(tuple(steps))
+    def _factor(self) -> Any:
+        negative = False
+        while self._reader.accept("-"):
+            negative = not negative
+        node = self._primary()
+        return self._binary("-", self._number(Number(0.0)), node) if negative else node
 
+    def _primary(self) -> Any:
+        if self._reader.accept("("):
+            return self._nested(self.sum)
+        token = self._reader.take()
+        if token.kind == "number":
+            return self._number(Number(float(token.text)))
+        if token.kind != "name":
+            raise self._reader.error(f"expected a number or a value such as total.loss and found {token}")
+        if token.text in (*telemetry.FOLDS, *telemetry.SPELLS):
+            return self._number(self._fold(token.text))
+        if self._is_in_fold:
+            return self._quantity(token.text)
+        return self._call(token.text) if token.text in (*FUNCTIONS, DEFAULT) else self._lookup(token.text)
 
-def _string(reader: Reader, what: str) -> str:
-    token = reader.take()
-    if token.kind != "string":
-        raise reader.error(f"expected {what} in quotes and found {token}")
-    return token.text
+    def _nested(self, part: Any) -> Any:
+        """What is between an opening bracket, which was read, and its closing one."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._reader.error(f"nested more than {MAX_DEPTH} deep")
+        node = part()
+        self._depth -= 1
+        self._reader.expect(")")
+        return node
 
+    def _call(self, function: str) -> Call:
+        self._reader.expect("(")
+        arguments = self._nested(self._arguments)
+        if function == "abs" and len(arguments) != 1:
+            raise self._reader.error("abs takes one value")
+        if function == DEFAULT and len(arguments) != 2:
+            raise self._reader.error(f"{function} takes two values")
+        return Call(function, arguments)
 
-def _metric(reader: Reader, known: Sequence[str]) -> str:
-    token = reader.take()
-    if token.kind != "name" or token.text not in known:
-        near = difflib.get_close_matches(token.text, known, 1)
-        hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}"
-        raise reader.error(f"{token} is not a metric; {hint}")
-    return token.text
+    def _arguments(self) -> tuple[Any, ...]:
+        arguments = [self.sum()]
+        while self._reader.accept(","):
+            arguments.append(self.sum())
+        return tuple(arguments)
+
+    def _fold(self, kind: str) -> Any:
+        self.has_folds = True
+        was_in_fold, self._is_in_fold = self._is_in_fold, True
+        self._reader.expect("(")
+        node = self._nested(functools.partial(self._spells if kind in telemetry.SPELLS else self._folded, kind))
+        self._is_in_fold = was_in_fold
+        return node
+
+    def _folded(self, kind: str) -> telemetry.Fold:
+        array = self.sum()
+        return telemetry.Fold(kind, array, self._condition() if self._reader.accept_word("while") else None)
+
+    def _spells(self, kind: str) -> telemetry.Spells:
+        return telemetry.Spells(kind, self._condition())
+
+    def _condition(self) -> telemetry.Condition:
+        comparisons = [self._comparison()]
+        while self._reader.accept_word("and"):
+            comparisons.append(self._comparison())
+        return telemetry.Condition(tuple(comparisons))
+
+    def _comparison(self) -> tuple[str, Any, Any]:
+        left = self.sum()
+        sign = self._reader.accept(*telemetry.COMPARISONS)
+        if sign is None:
+            raise self._reader.error(f"expected a comparison such as < or == and found {self._reader.next}")
+        return sign, left, self.sum()
+
+    def _quantity(self, head: str) -> Any:
+        if head == "time_s":
+            return telemetry.Time()
+        match = NUMBERED.fullmatch(head)
+        if match is None or match[1] != "flow":
+            raise self._reader.error(f'"{head}" does not change with time; write flow1.QUANTITY or time_s')
+        self._reader.expect(".")
+        return telemetry.Quantity(int(match[2]), self._known(_quantities(), "telemetry of a sender"))
+
+    def _lookup(self, head: str) -> Lookup:
+        if head == "duration_s":
+            return Lookup((head,))
+        steps = [head]
+        if head == "hops":
+            steps.append(self._string('a hop such as "forward.0"'))
+            known = _metrics()["hop"]
+        elif head in {"total", "published"}:
+            known = _metrics()[head]
+        elif head == _RANKS:
+            raise self._reader.error(f"{_RANKS} stands alone: it is one number for all runs")
+        elif match := NUMBERED.fullmatch(head):
+            known = _metrics()[match[1]]
+        else:
+            forms = 'flow1.METRIC, total.METRIC, published.METRIC, hops["forward.0"].METRIC or probe1.METRIC'
+            raise self._reader.error(f'"{head}" is not a value; write {forms}')
+        self._reader.expect(".")
+        steps.append(self._known(known, "a metric"))
+        if steps[-1] == "pantheon":
+            self._reader.expect(".")
+            steps.append(self._known(_metrics()["pantheon"], "a metric"))
+        elif steps[-1] in COUNTERS:
+            steps.append(self._string('a reason such as "overlimit"'))
+        return Lookup(tuple(steps))
+
+    def _string(self, what: str) -> str:
+        self._reader.expect("[")
+        token = self._reader.take()
+        if token.kind != "string":
+            raise self._reader.error(f"expected {what} in quotes and found {token}")
+        self._reader.expect("]")
+        return token.text
+
+    def _known(self, known: Sequence[str], what: str) -> str:
+        token = self._reader.take()
+        if token.kind != "name" or token.text not in known:
+            near = difflib.get_close_matches(token.text, known, 1)
+            names = ", ".join(known) if len(known) <= MAX_LISTED else "what `bakeoff show SCHEME` lists"
+            hint = f'did you mean "{near[0]}"?' if near else f"known are {names}"
+            raise self._reader.error(f"{token} is not {what}; {hint}")
+        return token.text
 
 
 @functools.cache
-def _names() -> dict[str, tuple[str, ...]]:
+def _metrics() -> dict[str, tuple[str, ...]]:
     """The metrics of each kind of object: its numeric fields."""
     # Imported late: it brings numpy, which `bakeoff --help` must not wait for.
     from bakeoff.metrics.pantheon import PantheonMetrics  # noqa: PLC0415
     from bakeoff.metrics.probes import ProbeSummary  # noqa: PLC0415
     from bakeoff.metrics.summary import FlowSummary, HopSummary, TotalSummary  # noqa: PLC0415
+    from bakeoff.references import Published  # noqa: PLC0415
 
     texts = {"scheme", "hop", "bottleneck", "pantheon_discarded", "flow", "probe"}
     kinds = {
         "flow": FlowSummary,
         "probe": ProbeSummary,
         "total": TotalSummary,
+        "published": Published,
         "hop": HopSummary,
         "pantheon": PantheonMetrics,
     }
@@ -263,3 +254,13 @@ def _names() -> dict[str, tuple[str, ...]]:
         kind: tuple(entry.name for entry in fields(summary) if entry.name not in texts)
         for kind, summary in kinds.items()
     }
+
+
+@functools.cache
+def _quantities() -> tuple[str, ...]:
+    """The telemetry of the transport and of all schemes."""
+    from bakeoff import _core  # noqa: PLC0415 - loaded when a measure wants it
+
+    found = json.loads(_core.telemetry())
+    found += [entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"]]
+    return tuple(dict.fromkeys(entry["name"] for entry in found))

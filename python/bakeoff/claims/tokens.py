@@ -15,7 +15,7 @@ _TOKEN = re.compile(
         (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<string>"[^"\n]*")
-      | (?P<symbol>\+-|±|>=|<=|[-+*/()\[\].,<>%])
+      | (?P<symbol>\+-|±|>=|<=|==|!=|[-+*/()\[\].,<>%])
     )""",
     re.VERBOSE | re.ASCII,
 )
@@ -87,6 +87,13 @@ class Reader:
         if self.next.kind == "symbol" and self.next.text in symbols:
             return self.take().text
         return None
+
+    def accept_word(self, word: str) -> bool:
+        """Whether this word is under the cursor, which moves on then."""
+        if (self.next.kind, self.next.text) != ("name", word):
+            return False
+        self.take()
+        return True
 
     def expect(self, symbol: str) -> None:
         """Steps over a symbol that must be there."""

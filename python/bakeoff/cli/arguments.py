@@ -20,7 +20,8 @@ def complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
     from bakeoff import suites  # noqa: PLC0415 - only while completing
 
-    found = [CompletionItem(name) for name in suites.names() if name.startswith(incomplete)]
+    names = [*suites.families(), *suites.names()]
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]
 
 
@@ -39,7 +40,11 @@ def change_options(function: _F) -> _F:
             "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Override a key: rate=2Mbit/s; repeatable."
         ),
         click.option(
-            "--scheme", "schemes", multiple=True, metavar="NAMES", help="Run these schemes only, separated by commas."
+            "--scheme",
+            "schemes",
+            multiple=True,
+            metavar="NAMES",
+            help="Run these schemes only, separated by commas; FILE.py:CLASS is one of your own.",
         ),
     ):
         function = option(function)

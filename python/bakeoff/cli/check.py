@@ -21,5 +21,6 @@ def command(experiment: str, changes: tuple[str, ...], schemes: tuple[str, ...],
         amount(len(plan.runs), "run"),
         *([f"axes {axes}"] if axes else []),
         *([amount(len(plan.experiment.claims), "claim")] if plan.experiment.claims else []),
+        *([f"{amount(len(plan.unmet), 'cell')} without a file of the user's"] if plan.unmet else []),
     ]
     click.echo(f"{experiment}: sound; {', '.join(parts)}")

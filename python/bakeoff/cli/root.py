@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-COMMANDS = ("run", "report", "compare", "agree", "list", "show", "check", "doctor", "kernel")
+COMMANDS = ("run", "report", "compare", "export", "agree", "conformance", "list", "show", "check", "doctor", "kernel")
 
 _PACKAGE = Path(__file__).parents[1]
 _EPILOG = """\b

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from bakeoff.cli import arguments
+from bakeoff.cli import arguments, preview
 from bakeoff.cli.execution import execute, place
-from bakeoff.cli.output import amount, amount_of_bytes, amount_of_time, print_json, print_table, say
+from bakeoff.cli.output import amount, print_json, say
 from bakeoff.worlds import registry
 
 if TYPE_CHECKING:
@@ -17,8 +18,20 @@ if TYPE_CHECKING:
 
     from bakeoff.experiment import Plan
     from bakeoff.recording import ResultFolder
+    from bakeoff.reports.model import Report
 
-_RIGHT = ("repeat", "packets", "CPU", "disk")
+
+@dataclass(frozen=True)
+class _Options:
+    """How to run: the command line without the experiment and what changes it."""
+
+    words: list[str]
+    jobs: int | None
+    out: Path | None
+    resume: bool
+    check: bool
+    quiet: bool
+    as_json: bool
 
 
 @click.command("run")
@@ -48,80 +61,76 @@ def command(  # noqa: PLR0913 - one argument per option
 ) -> int:
     """Run an experiment and write its report.
 
-    The experiment is a suite (bakeoff list suites) or a TOML file. Results go to results/NAME/TIME, and
-    results/NAME/latest points there.
+    The experiment is a suite (bakeoff list suites), a family of suites such as sce-l4s, or a TOML file. Results go to
+    results/NAME/TIME, and results/NAME/latest points there.
     """
-    from bakeoff.experiment import expand, load  # noqa: PLC0415 - loaded when the command runs
-    from bakeoff.recording import ResultFolder  # noqa: PLC0415
+    from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment import expand, load  # noqa: PLC0415
 
-    plan = expand(load(experiment, arguments.all_changes(changes, schemes, repeats)), world)
-    world_of_plan = registry.world(plan.world)
-    world_of_plan.check_plan(plan)
+    settings = arguments.all_changes(changes, schemes, repeats)
+    members = suites.families().get(experiment)
+    plans = [expand(load(name, settings), world) for name in members or [experiment]]
+    for plan in plans:
+        registry.world(plan.world).check_plan(plan)
     if dry_run:
-        _show_plan(plan, world_of_plan, as_json=as_json)
+        preview.show(plans, as_json=as_json)
         return 0
-    world_of_plan.prepare()
-    folder = ResultFolder.create(place(plan.experiment.name, out, resume=resume), plan, resume=resume)
-    execute(plan, folder, jobs, words, quiet=quiet)
-    return _report(folder, check=check, as_json=as_json)
+    for name in dict.fromkeys(plan.world for plan in plans):
+        registry.world(name).prepare()
+    options = _Options(words, jobs, out, resume, check, quiet, as_json)
+    return _family(experiment, plans, options) if members else _single(plans[0], options)
 
 
-def _report(folder: ResultFolder, *, check: bool, as_json: bool) -> int:
-    from bakeoff.reports import html, model, terminal  # noqa: PLC0415
+def _single(plan: Plan, options: _Options) -> int:
+    from bakeoff.reports import terminal  # noqa: PLC0415 - loaded when the command runs
 
-    report = model.load(folder)
-    page = folder.write_report(html.render(report, datetime.now(tz=UTC)))
-    if as_json:
+    root = place(plan.experiment.name, options.out, resume=options.resume)
+    report = _run(plan, root, options)
+    if options.as_json:
         print_json(report.to_json())
     else:
         terminal.show(report, terminal.make_console())
+    return _status([report], options)
+
+
+def _family(name: str, plans: list[Plan], options: _Options) -> int:
+    """Runs all suites of a family, each into a folder of its own, and writes a page about all their claims."""
+    from bakeoff.recording.atomic import write_file  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.reports import family, terminal  # noqa: PLC0415
+
+    root = place(name, options.out, resume=options.resume)
+    reports = []
+    for plan in plans:
+        say(f"{plan.experiment.source.name}: {plan.experiment.title}")
+        reports.append(_run(plan, root / plan.experiment.source.name.rpartition("/")[2], options))
+    page = family.render(name, reports, datetime.now(tz=UTC))
+    write_file(root / family.PAGE, page.encode(), writing="the page of the family")
+    if options.as_json:
+        print_json({"family": name, "experiments": [report.to_json() for report in reports]})
+    else:
+        terminal.show_claims(reports, terminal.make_console())
+    say(f"all claims: {root / family.PAGE}")
+    return _status(reports, options)
+
+
+def _run(plan: Plan, root: Path, options: _Options) -> Report:
+    """Runs what the folder lacks of a plan, and writes the report."""
+    from bakeoff.recording import ResultFolder  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.reports import html, model  # noqa: PLC0415
+
+    folder: ResultFolder = ResultFolder.create(root, plan, resume=options.resume)
+    execute(plan, folder, options.jobs, options.words, quiet=options.quiet)
+    report = model.load(folder)
+    page = folder.write_report(html.render(report, datetime.now(tz=UTC)))
     say(f"report: {page}")
-    failed = [run for run in report.runs if run.summary.status != "complete"]
-    broken = [claim for claim in report.claims if claim.verdict == "fails"] if check else []
+    return report
+
+
+def _status(reports: list[Report], options: _Options) -> int:
+    """The exit status, after a sentence about claims that fail if they were asked for."""
+    failed = any(run.summary.status != "complete" for report in reports for run in report.runs)
+    claims = [claim for report in reports for claim in report.claims]
+    broken = [claim.id for claim in claims if claim.verdict == "fails"] if options.check else []
     if broken:
-        say(f"{amount(len(broken), 'claim')} failed: {', '.join(claim.id for claim in broken)}")
+        say(f"{amount(len(broken), 'claim')} failed: {', '.join(broken)}")
     return 1 if failed or broken else 0
-
-
-def _show_plan(plan: Plan, world: registry.World, *, as_json: bool) -> None:
-    from bakeoff.experiment import estimate  # noqa: PLC0415
-
-    costs = [world.cost(run.scenario) for run in plan.runs]
-    whole = estimate.total(costs)
-    if as_json:
-        runs = [
-            {
-                "id": run.id,
-                "cell": run.cell,
-                "repeat": run.repeat,
-                "seed": run.seed,
-                "packets": cost.packets,
-                "cpu_s": round(cost.cpu_s, 3),
-                "disk_bytes": cost.disk_bytes,
-                "scenario": run.scenario,
-            }
-            for run, cost in zip(plan.runs, costs, strict=True)
-        ]
-        total = {"cpu_s": round(whole.cpu_s, 3), "disk_bytes": whole.disk_bytes}
-        print_json({"experiment": plan.to_json(), **total, "runs": runs})
-        return
-    axes = [axis.name for axis in plan.experiment.axes]
-    print_table(
-        ["run", *axes, "repeat", "packets", "CPU", "disk"],
-        [
-            [
-                run.id,
-                *run.cell.values(),
-                str(run.repeat),
-                f"{cost.packets}",
-                amount_of_time(cost.cpu_s),
-                amount_of_bytes(cost.disk_bytes),
-            ]
-            for run, cost in zip(plan.runs, costs, strict=True)
-        ],
-        right=_RIGHT,
-    )
-    say(
-        f"{amount(len(plan.runs), 'run')}, about {whole.packets:.2g} packets, {amount_of_time(whole.cpu_s)} of CPU "
-        f"and {amount_of_bytes(whole.disk_bytes)}; nothing was run"
-    )

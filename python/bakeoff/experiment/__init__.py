@@ -6,7 +6,7 @@ Read first: `load` gives an `Experiment`, `plan.expand` a `Plan` of `PlannedRun`
     plan = expand(experiment)
 """
 
-from bakeoff.experiment.load import Cell, Experiment, load
+from bakeoff.experiment.load import Cell, Experiment, Unmet, load
 from bakeoff.experiment.plan import Plan, PlannedRun, expand
 
-__all__ = ["Cell", "Experiment", "Plan", "PlannedRun", "expand", "load"]
+__all__ = ["Cell", "Experiment", "Plan", "PlannedRun", "Unmet", "expand", "load"]

@@ -98,3 +98,14 @@ _RATIO_SCHEMA: dict[str, Any] = {
     ],
 }
 Ratio = Annotated[float, BeforeValidator(units.parse_ratio), WithJsonSchema(_RATIO_SCHEMA)]
+
+_PROBABILITY_SCHEMA: dict[str, Any] = {
+    "description": 'a probability, 0 <= probability <= 1, or a text such as "1%"',
+    "anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%$"},
+    ],
+}
+Probability = Annotated[float, BeforeValidator(units.parse_probability), WithJsonSchema(_PROBABILITY_SCHEMA)]
+
+Dscp = Annotated[int, Field(ge=0, le=63)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.errors import UserError
 from bakeoff.experiment.base import nearest
 from bakeoff.experiment.units import shown
+from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,12 +31,15 @@ STACK = "stack:"
 
 def is_stack(scheme: str) -> bool:
     """Whether a name is that of a stack that is not ours: `STACK:CONTROLLER`."""
-    return ":" in scheme and not scheme.startswith((OWN, KERNEL, PROGRAM))
+    of_others = scheme.startswith((OWN, KERNEL, PROGRAM, reference.PREFIX)) or reference.parse(scheme)
+    return ":" in scheme and not of_others
 
 
 def plain(scheme: str) -> str:
     """The name of a scheme without the word that says whose it is."""
-    return scheme.removeprefix(OWN).removeprefix(KERNEL).removeprefix(PROGRAM)
+    for prefix in (OWN, KERNEL, PROGRAM, reference.PREFIX):
+        scheme = scheme.removeprefix(prefix)
+    return scheme
 
 
 KERNEL_CONTROLLERS = (
@@ -126,24 +130,33 @@ class Catalogue:
         queues: of the core.
         programs: names of the file's programs.
         controllers: names of the kernel's controllers, and of those that the file brings.
+        variants: names that the file gives to schemes with parameters.
     """
 
     schemes: Mapping[str, Entry]
     queues: Mapping[str, Entry]
     programs: tuple[str, ...] = ()
     controllers: tuple[str, ...] = KERNEL_CONTROLLERS
+    variants: tuple[str, ...] = ()
 
-    def declared(self, programs: Iterable[str], controllers: Iterable[str]) -> Catalogue:
-        """With the programs and controllers of an experiment file."""
-        return replace(self, programs=tuple(programs), controllers=(*KERNEL_CONTROLLERS, *controllers))
+    def declared(self, programs: Iterable[str], controllers: Iterable[str], variants: Iterable[str] = ()) -> Catalogue:
+        """With the programs, controllers and variants of an experiment file."""
+        controllers = (*KERNEL_CONTROLLERS, *controllers)
+        return replace(self, programs=tuple(programs), controllers=controllers, variants=tuple(variants))
 
-    def check_scheme(self, name: str) -> None:
+    def check_scheme(self, name: str, folder: Path) -> None:
         """Checks the name of a scheme.
+
+        Args:
+            name: of the core, with a prefix, or a class in a file.
+            folder: what the path of a file is relative to.
 
         Raises:
             UserError: it is unknown; the message lacks the place.
         """
-        if name.startswith(KERNEL):
+        if (named := reference.parse(name)) is not None:
+            reference.find(named, folder)
+        elif name.startswith(KERNEL):
             plain, known = name.removeprefix(KERNEL), self.controllers
             if plain not in known:
                 raise UserError(f"{shown(name)} is not a controller of the kernel; {nearest(plain, known)}")
@@ -154,7 +167,8 @@ class Catalogue:
         elif name.startswith(OWN) and is_stack(stack := name.removeprefix(OWN)) and stack in self.schemes:
             raise UserError(f'{shown(name)} is not bakeoff\'s own; write "{stack}"')
         elif name.removeprefix(OWN) not in self.schemes:
-            raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), self.schemes)}")
+            known = (*self.schemes, *self.variants)
+            raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), known)}")
 
     def check_parameter(self, scheme: str, name: str, value: Any) -> None:
         """Checks a parameter of a scheme that exists.
@@ -162,6 +176,9 @@ class Catalogue:
         Raises:
             UserError: the scheme has no such parameter, or not with this value; the message lacks the place.
         """
+        if reference.parse(scheme) is not None:
+            # Only the class knows, and its file is not run here.
+            return
         if scheme.startswith((KERNEL, PROGRAM)):
             raise UserError(f"{scheme} takes no parameters; remove it")
         known = {parameter.name: parameter for parameter in self.schemes[scheme.removeprefix(OWN)].parameters}
@@ -172,7 +189,7 @@ class Catalogue:
 
     def files_of(self, scheme: str) -> tuple[Parameter, ...]:
         """The parameters of a scheme that exists which have to name a file."""
-        if scheme.startswith((KERNEL, PROGRAM)):
+        if scheme.startswith((KERNEL, PROGRAM)) or reference.parse(scheme) is not None:
             return ()
         return tuple(known for known in self.schemes[scheme.removeprefix(OWN)].parameters if known.kind == "file")
 

@@ -19,9 +19,11 @@ _PACKETS_PER_CPU_SECOND = 2.0e6
 _STACK_PACKETS_PER_CPU_SECOND = 2.0e5
 _CPU_SECONDS_PER_RUN = 0.03
 _DISK_BYTES_PER_RUN = 20_000
-_DISK_BYTES_PER_PACKET = 8
+_DISK_BYTES_PER_PACKET = 45
+_DISK_BYTES_PER_REQUEST = 8
 _DISK_BYTES_PER_BIN = 27
-_MEMORY_BYTES_PER_PACKET = 160
+_MEMORY_BYTES_PER_PACKET = 900
+_MEMORY_BYTES_PER_REQUEST = 160
 _MEMORY_BYTES_PER_BIN = 600
 
 
@@ -57,13 +59,15 @@ def cost(scenario: Mapping[str, Any]) -> Cost:
     packets = requests + sum(_packets(scenario, direction) for direction in ("forward", "reverse"))
     bins = scenario["duration_ns"] // scenario["record"]["interval_ns"] * (len(scenario["flows"]) + 1)
     level = scenario["record"]["level"]
-    rows = packets if level == "packets" else requests
+    disk, memory = requests * _DISK_BYTES_PER_REQUEST, requests * _MEMORY_BYTES_PER_REQUEST
+    if level == "packets":
+        disk, memory = packets * _DISK_BYTES_PER_PACKET, packets * _MEMORY_BYTES_PER_PACKET
     bins = 0 if level == "summary" else bins
     return Cost(
         packets,
         _CPU_SECONDS_PER_RUN + packets * _cpu_s_per_packet(scenario),
-        _DISK_BYTES_PER_RUN + rows * _DISK_BYTES_PER_PACKET + bins * _DISK_BYTES_PER_BIN,
-        rows * _MEMORY_BYTES_PER_PACKET + bins * _MEMORY_BYTES_PER_BIN,
+        _DISK_BYTES_PER_RUN + disk + bins * _DISK_BYTES_PER_BIN,
+        memory + bins * _MEMORY_BYTES_PER_BIN,
     )
 
 

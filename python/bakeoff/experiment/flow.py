@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from bakeoff.experiment.base import Model, Packets, Size, Time, default
+from bakeoff.experiment.base import Dscp, Model, Packets, Size, Time, default
 from bakeoff.experiment.limits import MAX_FLOWS
 
 Parameter = bool | int | float | str
@@ -59,7 +59,10 @@ Traffic = Annotated[
 class Flow(Model):
     """One sender and receiver, or several alike."""
 
-    scheme: str | None = Field(None, description="congestion control; without it the axis matrix.scheme decides")
+    scheme: str | None = Field(
+        None,
+        description="congestion control, or ./FILE.py:CLASS of your own; without it the axis matrix.scheme decides",
+    )
     parameters: dict[str, Parameter] = Field({}, description="parameters of the scheme; `bakeoff show SCHEME`")
     traffic: Traffic = Field(default_factory=lambda: Bulk(kind="bulk"), description="what the application sends")
     start: Time = default(0, "0s", "when it starts, before start_jitter")
@@ -77,8 +80,27 @@ class Flow(Model):
         "delayed", description="when the receiver acknowledges; delayed: as Linux does, each: every packet at once"
     )
     burst: Packets = default(1, "1pkt", "packets that the pacer releases back to back")
-    ecn: Literal["off", "classic"] = Field("off", description="explicit congestion notification")
+    ecn: Literal["off", "classic", "accurate", "sce"] | None = Field(
+        None,
+        description="explicit congestion notification; classic: RFC 3168, accurate: counters of RFC 9768, "
+        "sce: classic, and acks tell of some congestion; default: what the scheme needs, else off",
+    )
+    ect: Literal["ect0", "ect1"] | None = Field(
+        None, description="codepoint of packets that may be marked; default: ect1 for prague, else ect0"
+    )
+    dscp: Dscp = Field(0, description="differentiated services codepoint of the packets with data; acks have none")
     send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")
+
+
+class Variant(Model):
+    """A scheme with parameters under a name of its own, for flows and for the axis `scheme`."""
+
+    scheme: str = Field(description="the scheme that it is")
+    parameters: dict[str, Parameter] = Field(
+        {},
+        description='its parameters, where a flow does not give them; a file that is "" is for the user to give: until '
+        "then the report says so in place of the runs",
+    )
 
 
 Flows = Annotated[list[Flow], Field(min_length=1, max_length=MAX_FLOWS)]

@@ -14,12 +14,12 @@ from bakeoff.errors import UserError
 from bakeoff.experiment import keys, matrix, overrides, resolve, source
 from bakeoff.experiment.base import nearest
 from bakeoff.experiment.problems import first_problem
-from bakeoff.experiment.queues import KeyProblem
+from bakeoff.experiment.queues import FileWanted, KeyProblem
 from bakeoff.experiment.schema import ExperimentFile
 from bakeoff.experiment.units import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bakeoff.experiment.catalogue import Catalogue
     from bakeoff.experiment.keys import Setting
@@ -41,6 +41,21 @@ class Cell:
     labels: dict[str, str]
     model: ExperimentFile
     scenario: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """A cell of the matrix that cannot be run until the user gives a file.
+
+    Attributes:
+        labels: the value of each axis.
+        reason: what is missing.
+        remedy: the option that gives it.
+    """
+
+    labels: dict[str, str]
+    reason: str
+    remedy: str
 
 
 @dataclass(frozen=True)
@@ -110,14 +125,14 @@ class Experiment:
         return tuple(
             claim
             for claim in self.first.model.claim
-            if all(label in labels.get(axis, ()) for axis, label in claim.where.items())
+            if all(label in labels.get(axis, ()) for axis, label in (*claim.where.items(), *claim.against.items()))
         )
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[Cell | Unmet]:
         """All cells, the last axis moving fastest.
 
         Raises:
-            UserError: a cell cannot be run.
+            UserError: a cell is wrong.
         """
         for choices in matrix.cells(self.axes):
             yield _cell(self.source, self.settings, self.axes, choices, self.catalogue)
@@ -152,13 +167,25 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     written = matrix.parse(raw.get("matrix"), found.name)
     settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
     axes = matrix.parse(raw.pop("matrix", None), found.name)
-    catalogue = catalogue.declared(*(_names(raw.get(table)) for table in ("program", "controller")))
-    _check_values(axes, catalogue, found.name)
+    catalogue = catalogue.declared(*(_names(raw.get(table)) for table in ("program", "controller", "variant")))
+    _check_values(axes, catalogue, found)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
-    first = _cell(stripped, settings, axes, next(matrix.cells(axes)), catalogue)
-    _check_claims(first.model.claim, _labels([*written, *axes]), found.name)
+    first = _first(stripped, settings, axes, catalogue)
+    _check_claims(first.model, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
     return Experiment(stripped, tuple(changes), settings, axes, first, catalogue)
+
+
+def _first(found: Source, settings: Sequence[Setting], axes: Sequence[Axis], catalogue: Catalogue) -> Cell:
+    """The first cell that can be run."""
+    unmet: Unmet | None = None
+    for choices in matrix.cells(axes):
+        cell = _cell(found, settings, axes, choices, catalogue)
+        if isinstance(cell, Cell):
+            return cell
+        unmet = unmet or cell
+    missing = f"{', '.join(unmet.labels.values())} {unmet.reason}; add {unmet.remedy}" if unmet else "no cell"
+    raise UserError(f"{found.name}: nothing to run: {missing}")
 
 
 def _cell(
@@ -167,7 +194,7 @@ def _cell(
     axes: Sequence[Axis],
     choices: Sequence[Choice],
     catalogue: Catalogue,
-) -> Cell:
+) -> Cell | Unmet:
     raw = copy.deepcopy(found.raw)
     # A named path must be in place before its hops can be changed.
     ordered = sorted(
@@ -185,11 +212,13 @@ def _cell(
     except ValidationError as error:
         key, sentence = first_problem(error)
         raise UserError(f"{_blamed(key, touched, found.name)}{key}: {sentence}") from error
+    labels = {axis.name: choice.label for axis, choice in zip(axes, choices, strict=True)}
     try:
         scenario = resolve.scenario(model, found.folder, catalogue)
+    except FileWanted as error:
+        return Unmet(labels, error.sentence, f"--set {error.key}=FILE")
     except KeyProblem as error:
         raise UserError(f"{_blamed(error.key, touched, found.name)}{error}") from error
-    labels = {axis.name: choice.label for axis, choice in zip(axes, choices, strict=True)}
     return Cell(labels, model, scenario)
 
 
@@ -206,16 +235,18 @@ def _names(table: Any) -> list[str]:
     return [str(key) for key in table] if isinstance(table, dict) else []
 
 
-def _check_values(axes: Sequence[Axis], catalogue: Catalogue, name: str) -> None:
+def _check_values(axes: Sequence[Axis], catalogue: Catalogue, found: Source) -> None:
     """Finds a misspelt scheme in any place of the axis, not only the first."""
     for axis in axes:
         for choice in axis.choices if axis.name == "scheme" else ():
             for setting in choice.settings:
                 if isinstance(setting.value, str):
+                    if setting.value in catalogue.variants:
+                        continue
                     try:
-                        catalogue.check_scheme(setting.value)
+                        catalogue.check_scheme(setting.value, found.folder)
                     except UserError as error:
-                        raise UserError(f"{name}: matrix.scheme: {error}") from error
+                        raise UserError(f"{found.name}: matrix.scheme: {error}") from error
 
 
 def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
@@ -226,23 +257,30 @@ def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
     return labels
 
 
-def _check_claims(claims: Sequence[Claim], known: dict[str, list[str]], name: str) -> None:
+def _check_claims(model: ExperimentFile, known: dict[str, list[str]], name: str) -> None:
     seen: set[str] = set()
-    for index, claim in enumerate(claims):
+    for index, claim in enumerate(model.claim):
         where = f"{name}: claim.{index}"
         if claim.id in seen:
             raise UserError(f"{where}.id: {shown(claim.id)} is the id of an earlier claim; give it another")
         seen.add(claim.id)
-        for axis, label in claim.where.items():
-            if axis not in known:
-                raise UserError(f"{where}.where: {shown(axis)} is not an axis of the matrix; {nearest(axis, known)}")
-            if label not in known[axis]:
-                hint = nearest(label, known[axis])
-                raise UserError(f"{where}.where.{axis}: {shown(label)} is not a value of that axis; {hint}")
+        _check_cells(claim.where, known, f"{where}.where")
+        _check_cells(claim.against, known, f"{where}.against")
         try:
-            check(claim.measure, claim.expect)
+            measure = check(claim.measure, claim.expect)
         except ClaimSyntaxError as error:
             raise UserError(f"{where}: {error}") from error
+        if measure.needs_telemetry and model.record.level == "summary":
+            raise UserError(f'{where}.measure: needs telemetry, and record.level is "summary"; set it to "series"')
+
+
+def _check_cells(cells: Mapping[str, str], known: dict[str, list[str]], where: str) -> None:
+    for axis, label in cells.items():
+        if axis not in known:
+            raise UserError(f"{where}: {shown(axis)} is not an axis of the matrix; {nearest(axis, known)}")
+        if label not in known[axis]:
+            hint = nearest(label, known[axis])
+            raise UserError(f"{where}.{axis}: {shown(label)} is not a value of that axis; {hint}")
 
 
 def _check_reference(reference: str | None, name: str) -> None:

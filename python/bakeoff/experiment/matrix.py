@@ -27,6 +27,7 @@ from bakeoff.experiment.keys import Setting
 from bakeoff.experiment.limits import MAX_RUNS
 from bakeoff.experiment.schema import label
 from bakeoff.experiment.units import shown
+from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,8 +121,9 @@ def _value(key: str, value: Any, origin: str, where: str) -> Choice:
 
 def _label(key: str, value: Any, where: str) -> str:
     if isinstance(value, str):
-        # A trace is called by its file, so that results do not depend on where it lies.
-        name = PurePath(value).name if key.rsplit(".", maxsplit=1)[-1] == "trace" else value
+        # A trace is called by its file and a class by its name, so that results do not depend on where they lie.
+        word = key.rsplit(".", maxsplit=1)[-1]
+        name = PurePath(value).name if word == "trace" else reference.label(value) if word == "scheme" else value
         if name.strip():
             return name
     elif isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):

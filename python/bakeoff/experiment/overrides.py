@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.errors import UserError
 from bakeoff.experiment.keys import Setting, short_word
 from bakeoff.experiment.units import shown
+from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +38,23 @@ def parse(assignment: str) -> Setting:
     value: Any = _read(text)
     if key.startswith(_MATRIX) and not isinstance(value, (list, dict)):
         value = [_read(part.strip()) for part in text.split(",")]
-    if key.split(".")[-1] == "trace":
-        # What is typed in a shell is relative to where it is typed, not to the file.
-        value = [_absolute(item) for item in value] if isinstance(value, list) else _absolute(value)
+    # What is typed in a shell is relative to where it is typed, not to the file.
+    if key.split(".")[-1] in _ABSOLUTE:
+        place = _ABSOLUTE[key.split(".")[-1]]
+        value = [place(item) for item in value] if isinstance(value, list) else place(value)
     return Setting(key, value, origin)
 
 
 def _absolute(value: Any) -> Any:
     return str(Path.cwd() / os.path.expanduser(value)) if isinstance(value, str) else value  # noqa: PTH111 - never raises
+
+
+def _absolute_class(value: Any) -> Any:
+    named = reference.parse(value) if isinstance(value, str) else None
+    return f"{_absolute(named.file)}:{named.name}" if named else value
+
+
+_ABSOLUTE = {"trace": _absolute, "scheme": _absolute_class}
 
 
 def _read(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""The path of an experiment file: hops forward and back, each with a rate, a queue, a delay, loss and jitter."""
+"""The path of an experiment file: hops there and back, each with a rate, a queue, a delay and what befalls packets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from bakeoff.experiment.base import (
+    Dscp,
     Model,
     Packets,
+    Probability,
     QueueLimit,
     Rate,
     RateOrZero,
@@ -21,13 +23,24 @@ from bakeoff.experiment.base import (
 from bakeoff.experiment.units import Limit
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
 
-_RATE_FORMS = 'write a rate such as "12Mbit/s", "unlimited", or a table with one of the keys poisson, trace, schedule'
+_RATE_FORMS = (
+    'write a rate such as "12Mbit/s", "unlimited", '
+    "or a table with one of the keys poisson, trace, schedule, token_bucket"
+)
 
 
 class PoissonRate(Model):
     """Memoryless delivery: opportunities of 1500 bytes with exponential gaps, drawn anew from each run's seed."""
 
     poisson: Rate = Field(description="mean rate")
+
+
+class TokenBucketRate(Model):
+    """A token bucket, as `tc tbf`: what it has tokens for leaves at once."""
+
+    token_bucket: Rate = Field(description="long-term rate")
+    burst: Size = Field(description="what leaves at once after a pause; at least the largest packet")
+    peak: Rate | None = Field(None, description="rate within a burst; without it a burst takes no time")
 
 
 class Step(Model):
@@ -112,7 +125,7 @@ def _rate_form(value: Any) -> str | None:
         return "<constant>"
     if not isinstance(value, dict):
         return None
-    for key in ("poisson", "trace", "schedule"):
+    for key in ("poisson", "trace", "schedule", "token_bucket"):
         if key in value:
             return f"<{key}>"
     return None
@@ -123,7 +136,8 @@ LinkRate = Annotated[
     | Annotated[Rate, Tag("<constant>")]
     | Annotated[PoissonRate, Tag("<poisson>")]
     | Annotated[TraceRate, Tag("<trace>")]
-    | Annotated[ScheduledRate, Tag("<schedule>")],
+    | Annotated[ScheduledRate, Tag("<schedule>")]
+    | Annotated[TokenBucketRate, Tag("<token_bucket>")],
     Discriminator(
         _rate_form,
         custom_error_type="sentence",
@@ -143,15 +157,18 @@ class Queue(Model):
 
     kind: str = Field("fifo", description="queueing discipline; `bakeoff list queues`")
     limit: QueueLimit = default(Limit(), "infinite", "what it holds; in packets for all but fifo and red")
+    flow_limit: Packets | None = _of("fq", "the most packets of one flow")
     drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full (fifo)")
     ecn: bool | None = _of("codel, fq_codel, pie, fq_pie, red", "mark packets that can be marked")
-    target: Time | None = _of("codel, fq_codel, pie, fq_pie, cake, dualpi2", "the delay to steer to")
-    interval: Time | None = _of("codel, fq_codel", "how long the delay may stay above the target")
-    ce_threshold: Time | None = _of("codel, fq_codel", "mark every packet that waited longer")
+    target: Time | None = _of("codel, fq_codel, pie, fq_pie, cake, dualpi2, cobalt, cnq, lfq", "the delay to steer to")
+    interval: Time | None = _of("codel, fq_codel, cobalt, cnq, lfq", "how long it may be above the target")
+    ce_threshold: Time | None = _of("codel, fq_codel, fq", "mark every packet that waited longer")
     ce_threshold_selector: int | None = _of("fq_codel", "ce_threshold is for packets with this DS field")
     ce_threshold_mask: int | None = _of("fq_codel", "the bits of the DS field to look at")
     flows: int | None = _of("fq_codel, fq_pie", "the lines that flows are hashed to")
-    quantum: Size | None = _of("fq_codel, fq_pie", "what a line may send in its turn")
+    quantum: Size | None = _of("fq_codel, fq_pie, fq", "what a line may send in its turn")
+    initial_quantum: Size | None = _of("fq", "what a flow may send when it is seen first")
+    refill_delay: Time | None = _of("fq", "after a longer silence a flow has a quantum again")
     memory_limit: Size | None = _of("fq_codel, cake, dualpi2", "the most memory, as Linux counts it")
     drop_batch: Packets | None = _of("fq_codel", "the most packets to drop at once when a limit is passed")
     tupdate: Time | None = _of("pie, fq_pie, dualpi2", "how often the probability is computed")
@@ -180,17 +197,80 @@ class Queue(Model):
     flow_mode: str | None = _of("cake", "between what the link is shared fairly")
     own_shaper: bool | None = _of("cake", "the link is cake's own shaper")
     sce: str | None = _of("cake", "when to turn ECT(0) into ECT(1)")
+    sce_interval: Time | None = _of("cobalt, cnq, lfq", "turn ECT(0) into ECT(1) by a CoDel with this interval")
     sce_thresh: int | None = _of("cake", "the ramp of sce reaches 1/N at the target")
 
 
+class BurstLoss(Model):
+    """Loss in bursts by the model of Gilbert and Elliott, as netem's `loss gemodel`: the wire is good or bad."""
+
+    to_bad: Probability = Field(description="a good wire becomes bad with a packet")
+    to_good: Probability = Field(description="a bad wire becomes good with a packet")
+    in_bad: Probability = Field(1.0, description="a packet is lost while the wire is bad")
+    in_good: Probability = Field(0.0, description="a packet is lost while the wire is good")
+
+
+Loss = Annotated[
+    Annotated[Ratio, Tag("<alone>")] | Annotated[BurstLoss, Tag("<bursts>")],
+    Discriminator(lambda value: "<bursts>" if isinstance(value, (dict, BurstLoss)) else "<alone>"),
+]
+
+
+class Reorder(Model):
+    """Packets that change places on the wire; one of `gap`, `late` and `behind` says how; without any it is `gap`."""
+
+    probability: Probability = Field(description="a packet is chosen")
+    gap: int | None = Field(
+        None, ge=1, le=2**32 - 1, description="it skips the delay; only every so many-th packet may be chosen"
+    )
+    late: Time | None = Field(None, description="it takes so much longer, and is overtaken")
+    behind: Packets | None = Field(None, description="it arrives behind so many later packets")
+    within: Time | None = Field(
+        None, description="with behind: after so much more time at the latest; 100ms by default"
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Reorder:
+        if sum(form is not None for form in (self.gap, self.late, self.behind)) > 1:
+            raise problem("gap, late and behind exclude each other; keep one of them")
+        if self.within is not None and self.behind is None:
+            raise problem("is for behind; add that, or leave it out", "within")
+        return self
+
+
+class Policer(Model):
+    """Drops what arrives faster than a token bucket fills, before the queue."""
+
+    rate: Rate = Field(description="long-term rate")
+    burst: Size = Field(description="what may come at once after a pause; at least the largest packet")
+
+
+class DsField(Model):
+    """A part of the DS field of a packet."""
+
+    ecn: Literal["not-ect", "ect0", "ect1", "ce"] | None = Field(None, description="ECN codepoint")
+    dscp: Dscp | None = Field(None, description="differentiated services codepoint")
+
+
+class Mangle(Model):
+    """A rule that changes the DS field of flows' packets before the queue; their requests to connect pass unchanged."""
+
+    match: DsField = Field(default_factory=DsField, description="what a packet has to have; without it, all match")
+    set: DsField = Field(description="what it has from then on")
+
+
 class Hop(Model):
-    """One link of the path: queue, then rate, then delay, loss and jitter on the wire."""
+    """One link of the path: rules and policer, then queue, then rate, then the wire with delay, loss and the like."""
 
     rate: LinkRate = default("unlimited", "unlimited", "how fast the link sends")
     queue: Queue = Field(default_factory=Queue, description="the queue in front of the link")
     delay: Time = default(0, "0s", "propagation delay, one way")
-    loss: Ratio = Field(0.0, description="each packet is lost with this probability, independently, behind the queue")
+    loss: Loss = Field(0.0, description="behind the queue: each packet is lost with this probability, or in bursts")
     jitter: Time = default(0, "0s", "mean of an exponential extra delay that keeps the order of packets")
+    duplicate: Probability = Field(0.0, description="the wire makes two packets of one with this probability")
+    reorder: Reorder | None = Field(None, description="packets that change places on the wire")
+    policer: Policer | None = Field(None, description="what drops packets that arrive too fast")
+    mangle: list[Mangle] = Field([], max_length=64, description="rules that change ECN and DSCP, in order")
 
 
 Hops = Annotated[list[Hop], Field(min_length=1, max_length=64)]

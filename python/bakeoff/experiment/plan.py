@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import estimate, matrix
+from bakeoff.experiment.load import Unmet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,12 +47,14 @@ class Plan:
         world: what executes them.
         runs: in the order in which they are started: all cells once, then all again.
         stand_ins: schemes that run in place of others in this world, by the names of those that were asked for.
+        unmet: cells that wait for a file of the user's.
     """
 
     experiment: Experiment
     world: str
     runs: tuple[PlannedRun, ...]
     stand_ins: dict[str, str] = field(default_factory=dict)
+    unmet: tuple[Unmet, ...] = ()
 
     def where(self, run: PlannedRun) -> str:
         """The file and the cell of a run, for messages."""
@@ -75,6 +78,8 @@ class Plan:
             "seed": experiment.seed,
             "record": {"level": model.record.level, "interval_ns": model.record.interval},
             "reference": experiment.reference,
+            "variants": {name: variant.scheme for name, variant in model.variant.items()},
+            "unmet": [{"cell": one.labels, "reason": one.reason, "remedy": one.remedy} for one in self.unmet],
             "axes": {axis.name: [choice.label for choice in axis.choices] for axis in experiment.axes},
             "claims": [claim.model_dump() for claim in experiment.claims],
             "scenarios_sha256": self._digest(),
@@ -100,7 +105,9 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
         UserError: a cell cannot be run, or the whole is larger than anyone would wait for.
     """
     matrix.count(experiment.axes, experiment.repeats, experiment.source.name)
-    cells = list(experiment.cells())
+    resolved = list(experiment.cells())
+    cells = [cell for cell in resolved if not isinstance(cell, Unmet)]
+    unmet = tuple(cell for cell in resolved if isinstance(cell, Unmet))
     for cell in cells:
         estimate.check(cell.scenario, _where(experiment, cell.labels))
     names = _names([cell.labels for cell in cells])
@@ -116,7 +123,7 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
         for repeat in range(1, experiment.repeats + 1)
         for name, cell in zip(names, cells, strict=True)
     )
-    return Plan(experiment, world or experiment.world, runs)
+    return Plan(experiment, world or experiment.world, runs, unmet=unmet)
 
 
 def _where(experiment: Experiment, cell: Mapping[str, str]) -> str:

@@ -24,6 +24,10 @@ class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file 
         self.sentence = sentence
 
 
+class FileWanted(KeyProblem):
+    """A file that the user has to give."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a queue is.

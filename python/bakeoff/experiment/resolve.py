@@ -19,18 +19,23 @@ from bakeoff.experiment.limits import (
     MIN_PROBE_BYTES,
 )
 from bakeoff.experiment.path import (
+    BurstLoss,
     ConstantTrace,
     Hop,
     LinkRate,
     PoissonRate,
     PoissonTrace,
+    Policer,
+    Reorder,
     ScheduledRate,
+    TokenBucketRate,
     TraceRate,
     TraceSource,
 )
-from bakeoff.experiment.queues import KeyProblem
+from bakeoff.experiment.queues import FileWanted, KeyProblem
 from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
+from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
     from bakeoff.experiment.probe import Probe
     from bakeoff.experiment.program import Program
     from bakeoff.experiment.schema import ExperimentFile
+
+
+_HELD_NS = 100_000_000
+"""A packet that is held back for others goes on after this time, if the file does not say otherwise."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     Raises:
         KeyProblem: the cell cannot be run.
     """
-    flows = _flows(experiment, catalogue)
+    flows = _flows(experiment, folder, catalogue)
     forward = experiment.path.forward
     reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
     delay_ns = sum(hop.delay for hop in [*forward, *reverse])
@@ -102,7 +111,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
         "flows": flows,
     }
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
-    optional = {"probes": probes, **_emulated(experiment, folder)}
+    optional = {"probes": probes, **_emulated(experiment, folder), "python": _classes(experiment, folder)}
     return resolved | {name: value for name, value in optional.items() if value}
 
 
@@ -121,6 +130,21 @@ def _emulated(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
     }
 
 
+def _classes(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
+    """The files of schemes in Python, by name of the class; their digests tell two versions of one apart."""
+    classes: dict[str, Any] = {}
+    for number, flow in enumerate(experiment.flow, 1):
+        named = reference.parse(flow.scheme or "")
+        if named is None:
+            continue
+        found = reference.find(named, folder)
+        entry = {"file": found.file, "sha256": found.sha256}
+        if classes.setdefault(named.name, entry) != entry:
+            sentence = f"{named.name} is also a class of {classes[named.name]['file']}; rename one of the two"
+            raise KeyProblem(f"flow.{number}.scheme", sentence)
+    return classes
+
+
 def _program(program: Program, folder: Path) -> dict[str, Any]:
     if program.wrapper is not None:
         return {"wrapper": str(folder / program.wrapper)}
@@ -130,18 +154,42 @@ def _program(program: Program, folder: Path) -> dict[str, Any]:
 def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
     link = _link(hop.rate, f"{key}.rate", folder, scale.duration_ns)
     place = queues.Place(f"{key}.queue", link.rate_bps, scale.rtt_ns, scale.packet_bytes)
-    return {
+    resolved = {
         "link": link.scenario,
         "queue": queues.resolve(hop.queue, place, catalogue),
         "delay_ns": hop.delay,
-        "loss": hop.loss,
+        "loss": hop.loss.model_dump() if isinstance(hop.loss, BurstLoss) else hop.loss,
         "jitter_ns": hop.jitter,
     }
+    optional = {
+        "duplicate": hop.duplicate,
+        "reorder": None if hop.reorder is None else _reorder(hop.reorder),
+        "policer": None if hop.policer is None else _policer(hop.policer),
+        "mangle": [rule.model_dump() for rule in hop.mangle],
+    }
+    return resolved | {name: value for name, value in optional.items() if value}
+
+
+def _reorder(reorder: Reorder) -> dict[str, Any]:
+    change: dict[str, Any] = {"kind": "ahead", "gap": reorder.gap or 1}
+    if reorder.late is not None:
+        change = {"kind": "late", "late_ns": reorder.late}
+    elif reorder.behind is not None:
+        within_ns = _HELD_NS if reorder.within is None else reorder.within
+        change = {"kind": "behind", "packets": reorder.behind, "within_ns": within_ns}
+    return {"probability": reorder.probability, "change": change}
+
+
+def _policer(policer: Policer) -> dict[str, int]:
+    return {"rate_bps": policer.rate, "burst_bytes": policer.burst}
 
 
 def _link(rate: LinkRate, key: str, folder: Path, duration_ns: int) -> Link:
     if isinstance(rate, int):
         return Link({"kind": "constant", "rate_bps": rate}, rate)
+    if isinstance(rate, TokenBucketRate):
+        link = {"kind": "token-bucket", "rate_bps": rate.token_bucket, "burst_bytes": rate.burst}
+        return Link(link | ({} if rate.peak is None else {"peak_bps": rate.peak}), rate.token_bucket)
     if isinstance(rate, PoissonRate):
         return Link({"kind": "poisson", "rate_bps": rate.poisson}, rate.poisson)
     if isinstance(rate, ScheduledRate):
@@ -193,43 +241,33 @@ def _make_trace(source: list[int] | ConstantTrace | PoissonTrace) -> mahimahi.Tr
     return mahimahi.Trace(tuple(times), "poisson")
 
 
-def _flows(experiment: ExperimentFile, catalogue: Catalogue) -> list[dict[str, Any]]:
+def _flows(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> list[dict[str, Any]]:
     total = sum(flow.count for flow in experiment.flow)
     if total > MAX_FLOWS:
         raise KeyProblem("flow", f"{total} flows in one run; the most is {MAX_FLOWS}: lower flow.N.count")
     return [
-        _flow(flow, f"flow.{number}", copy, experiment, catalogue)
+        _flow(flow, scheme, f"flow.{number}", copy, experiment)
         for number, flow in enumerate(experiment.flow, 1)
+        for scheme in [_scheme(flow, f"flow.{number}", experiment, folder, catalogue)]
         for copy in range(flow.count)
     ]
 
 
-def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue: Catalogue) -> dict[str, Any]:
+def _flow(
+    flow: Flow, scheme: tuple[str, dict[str, Any]], key: str, copy: int, experiment: ExperimentFile
+) -> dict[str, Any]:
     duration_ns = experiment.duration
     start_ns = flow.start + copy * flow.interval
     _check_times(flow, key, start_ns, experiment)
-    if flow.scheme is None:
-        raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
-    try:
-        catalogue.check_scheme(flow.scheme)
-    except UserError as error:
-        raise KeyProblem(f"{key}.scheme", str(error)) from error
-    for name, value in flow.parameters.items():
-        try:
-            catalogue.check_parameter(flow.scheme, name, value)
-        except UserError as error:
-            raise KeyProblem(f"{key}.parameters.{name}", str(error)) from error
-    for parameter in catalogue.files_of(flow.scheme):
-        if parameter.name not in flow.parameters:
-            raise KeyProblem(f"{key}.parameters.{parameter.name}", f"missing; {flow.scheme} needs {parameter.values}")
     if not MIN_MSS_BYTES <= flow.mss <= MAX_MSS_BYTES:
         raise KeyProblem(f"{key}.mss", f"{flow.mss} bytes: must be from {MIN_MSS_BYTES}B to {MAX_MSS_BYTES}B")
     if flow.receive_window is not None and flow.receive_window < 2 * flow.mss:
         sentence = f"{flow.receive_window} bytes hold less than two segments; make it larger"
         raise KeyProblem(f"{key}.receive_window", sentence)
-    return {
-        "scheme": flow.scheme,
-        "parameters": dict(flow.parameters),
+    dscp = {"dscp": flow.dscp} if flow.dscp else {}
+    return dscp | {
+        "scheme": scheme[0],
+        "parameters": scheme[1],
         "traffic": _traffic(flow.traffic),
         "start_ns": start_ns,
         "stop_ns": duration_ns if flow.stop is None else flow.stop,
@@ -240,10 +278,41 @@ def _flow(flow: Flow, key: str, copy: int, experiment: ExperimentFile, catalogue
         "receive_window_bytes": flow.receive_window,
         "pacing": flow.pacing,
         "burst_packets": flow.burst,
-        "ecn": flow.ecn,
         "acks": flow.acks,
         "send_jitter_ns": flow.send_jitter,
+        **{name: value for name, value in (("ecn", flow.ecn), ("ect", flow.ect)) if value is not None},
     }
+
+
+def _scheme(
+    flow: Flow, key: str, experiment: ExperimentFile, folder: Path, catalogue: Catalogue
+) -> tuple[str, dict[str, Any]]:
+    """The scheme of a flow as scenarios name it, and its parameters: its own, and those of a variant that it names."""
+    if flow.scheme is None:
+        raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
+    scheme, places = flow.scheme, dict.fromkeys(flow.parameters, key)
+    parameters = dict(flow.parameters)
+    if (variant := experiment.variant.get(scheme)) is not None:
+        key = f"variant.{scheme}"
+        scheme, parameters = variant.scheme, {**variant.parameters, **parameters}
+    try:
+        catalogue.check_scheme(scheme, folder)
+    except UserError as error:
+        raise KeyProblem(f"{key}.scheme", str(error)) from error
+    files = {parameter.name: parameter for parameter in catalogue.files_of(scheme)}
+    for name, value in parameters.items():
+        place = f"{places.get(name, key)}.parameters.{name}"
+        if name in files and value == "":
+            raise FileWanted(place, f"needs a {name} file")
+        try:
+            catalogue.check_parameter(scheme, name, value)
+        except UserError as error:
+            raise KeyProblem(place, str(error)) from error
+    for name, parameter in files.items():
+        if name not in parameters:
+            raise KeyProblem(f"{key}.parameters.{name}", f"missing; {scheme} needs {parameter.values}")
+    named = reference.parse(scheme)
+    return f"{reference.PREFIX}{named.name}" if named else scheme, parameters
 
 
 def _probe(probe: Probe, key: str, experiment: ExperimentFile) -> dict[str, Any]:

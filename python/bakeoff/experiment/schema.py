@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from bakeoff.experiment.base import Model, Time, default
-from bakeoff.experiment.flow import Flows
+from bakeoff.experiment.flow import Flows, Variant
 from bakeoff.experiment.limits import MAX_REPEATS
 from bakeoff.experiment.path import Hops, Path
 from bakeoff.experiment.probe import Probes
@@ -14,6 +14,7 @@ from bakeoff.experiment.program import Controller, Emulation, Program
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}(/[a-z0-9][a-z0-9._-]{0,63})?$"
 
 ShortName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,14}$")]
+VariantName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 
 
 class Record(Model):
@@ -46,8 +47,19 @@ class Claim(Model):
     says: str = Field(min_length=1, description="the claim in words")
     source: str | None = Field(None, description="who says so")
     where: dict[str, Label] = Field({}, description="the cells it is about: one value for some axes of the matrix")
-    measure: str = Field(min_length=1, description='e.g. "flow2.throughput_mbps / flow1.throughput_mbps"')
+    against: dict[str, Label] = Field(
+        {},
+        description="how the cells to compare with differ from those of `where`: what counts is then the ratio of the "
+        "measure in the two, repeat by repeat",
+    )
+    measure: str = Field(
+        min_length=1,
+        description='e.g. "flow2.throughput_mbps / flow1.throughput_mbps", '
+        '"total.pantheon.owd_p95_ms / published.owd_p95_ms" beside a reference, or, over all cells, '
+        '"rank_correlation(total.loss, published.loss)"',
+    )
     expect: str = Field(min_length=1, description='e.g. ">= 3"')
+    note: str | None = Field(None, description="what a reader of the verdict should know")
 
 
 class ExperimentFile(Model):
@@ -71,6 +83,7 @@ class ExperimentFile(Model):
     path: Path = Field(description="hops forward and back")
     flow: Flows = Field(description="the flows")
     probe: Probes = Field([], description="requests beside the flows that measure the round trip")
+    variant: dict[VariantName, Variant] = Field({}, description="schemes with parameters, by names of their own")
     program: dict[ShortName, Program] = Field({}, description="programs of others, as `program:NAME`; only in emu")
     controller: dict[ShortName, Controller] = Field(
         {}, description="controllers for the kernel, as `kernel:NAME`; only in emu"

@@ -181,6 +181,15 @@ def parse_ratio(value: object) -> float:
     return ratio
 
 
+def parse_probability(value: object) -> float:
+    """A ratio that may be 1: 1.0 or "100%" is always.
+
+    Raises:
+        UnitError: it is not a ratio, or not in 0 <= ratio <= 1.
+    """
+    return 1.0 if value in (1, "100%", "100 %") and not isinstance(value, bool) else parse_ratio(value)
+
+
 def parse_limit(value: object) -> Limit:
     """What a queue may hold: one limit ("50pkt", "64kB", "100ms", "1bdp", "infinite") or a list of different ones.
 

@@ -22,6 +22,7 @@ def run_to_json(summary: RunSummary) -> dict[str, Any]:
     value["flows"] = list(value["flows"])
     value["hops"] = list(value["hops"])
     value["probes"] = list(value["probes"])
+    value["queueing"] = [entry | {"meant": list(entry["meant"])} for entry in value["queueing"]]
     return value
 
 

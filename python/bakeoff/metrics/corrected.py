@@ -62,6 +62,6 @@ def goodput_mbps(row: Mapping[str, Any], interval: Interval) -> float | None:
 
 
 def loss(row: Mapping[str, Any]) -> float | None:
-    """Bytes lost over bytes sent, both without those inside the path at the end; None if none is left."""
-    settled = row["sent_bytes"] - row["inside_bytes"]
+    """Bytes lost over bytes sent and duplicated, without those inside the path at the end; None if none is left."""
+    settled = row["sent_bytes"] + row.get("duplicated_bytes", 0) - row["inside_bytes"]
     return 1 - row["received_bytes"] / settled if settled > 0 else None

@@ -58,7 +58,7 @@ DEFINITIONS = (
         "loss",
         _BOTH,
         "",
-        "1 - bytes received / bytes sent, without the bytes still under way when the run ended.",
+        "1 - bytes received / bytes sent and duplicated, without the bytes still under way when the run ended.",
     ),
     Definition(
         "jain",
@@ -66,6 +66,35 @@ DEFINITIONS = (
         "",
         "Jain's fairness index of the flows' rates, over the time in which all flows were meant to send.",
         "R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984)",
+    ),
+    Definition(
+        "together_mbps, late_mbps",
+        ("flow",),
+        "Mbit/s",
+        "Payload handed to the application while all flows were meant to send, and in the second half of that time. "
+        "Not at level summary.",
+    ),
+    Definition(
+        "convergence_s",
+        ("total",),
+        "s",
+        "Time from the start of the last flow until all are even: to the end of the first 2 s in which the fastest "
+        "received at most 1.25 times the bytes of the slowest, as it did on the whole from then on. It does not exist "
+        "if they never are.",
+    ),
+    Definition(
+        "srtt_p50_ms, srtt_p95_ms",
+        ("flow",),
+        "ms",
+        "Smoothed round-trip times that the sender saw, one sample an interval: median and 95th percentile. "
+        "Not at level summary.",
+    ),
+    Definition(
+        "spike_ms, spike_s",
+        ("total",),
+        "",
+        "The largest smoothed round-trip time of any flow within 15 s of the start of the last flow, above the least "
+        "of the run (in ms); and for how long one was more than 10 ms above that (in s).",
     ),
     Definition(
         "utilisation",
@@ -109,13 +138,13 @@ DEFINITIONS = (
         "",
         "Packets that entered, left, and were inside at the end.",
     ),
-    Definition("dropped, marked", ("hop",), "", "Packets dropped or marked, by reason."),
+    Definition("dropped, marked, duplicated", ("hop",), "", "Packets dropped, marked or duplicated, by reason."),
     Definition(
-        "rtt_p50_ms, rtt_p95_ms, rtt_p99_ms",
+        "rtt_p50_ms, rtt_p95_ms, rtt_p99_ms, rtt_max_ms",
         ("probe",),
         "ms",
         "Time from a request to its answer, of the requests that were answered by the end: median, 95th and 99th "
-        "percentile, nearest rank.",
+        "percentile, nearest rank, and the longest.",
     ),
     Definition(
         "lost_packets",

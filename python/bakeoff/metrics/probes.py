@@ -25,6 +25,7 @@ class ProbeSummary:
         rtt_p50_ms: median time from a request to its answer.
         rtt_p95_ms: 95th percentile of it.
         rtt_p99_ms: 99th percentile of it.
+        rtt_max_ms: the longest.
     """
 
     probe: int
@@ -33,6 +34,7 @@ class ProbeSummary:
     rtt_p50_ms: float | None
     rtt_p95_ms: float | None
     rtt_p99_ms: float | None
+    rtt_max_ms: float | None
 
 
 def summarise(table: pl.DataFrame, count: int) -> tuple[ProbeSummary, ...]:
@@ -48,5 +50,6 @@ def summarise(table: pl.DataFrame, count: int) -> tuple[ProbeSummary, ...]:
 def _summary(number: int, rows: pl.DataFrame) -> ProbeSummary:
     round_trips = rows["rtt_ns"].drop_nulls().to_numpy()
     times = {f"rtt_p{percent}_ms": ms(nearest(round_trips, percent)) for percent in _PERCENTILES}
+    times["rtt_max_ms"] = ms(nearest(round_trips, 100))
     lost = int((rows["fate"] == "dropped").sum())
     return ProbeSummary(probe=number, sent_packets=rows.height, lost_packets=lost, **times)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics import corrected, pantheon, probes, utilisation
+from bakeoff.metrics import corrected, dynamics, pantheon, probes, queueing, utilisation
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bakeoff.metrics.corrected import Interval
+    from bakeoff.metrics.dynamics import FlowDynamics
     from bakeoff.metrics.probes import ProbeSummary
+    from bakeoff.metrics.queueing import Queueing
     from bakeoff.metrics.utilisation import Bottleneck
     from bakeoff.recording import RunRecording
 
@@ -47,6 +49,10 @@ class FlowSummary:
         queue_p50_ms: median time in queues.
         queue_p95_ms: 95th percentile of it.
         loss: ratio of bytes lost, without those still under way at the end.
+        together_mbps: payload to the application while all flows were meant to send; None for a flow alone.
+        late_mbps: the same over the second half of that time.
+        srtt_p50_ms: median of the smoothed round-trip times that its sender saw.
+        srtt_p95_ms: 95th percentile of them.
         ce_marks: packets marked with congestion experienced.
         retransmits: packets sent again.
         timeouts: retransmission timeouts.
@@ -67,6 +73,10 @@ class FlowSummary:
     queue_p50_ms: float | None
     queue_p95_ms: float | None
     loss: float | None
+    together_mbps: float | None
+    late_mbps: float | None
+    srtt_p50_ms: float | None
+    srtt_p95_ms: float | None
     ce_marks: int
     retransmits: int
     timeouts: int
@@ -85,6 +95,9 @@ class TotalSummary:
         queue_p95_ms: 95th percentile of the time in queues.
         loss: ratio of bytes lost, without those still under way at the end.
         jain: Jain's index of the rates while all flows were meant to send.
+        convergence_s: how long after the start of the last flow all are even; None if they never are.
+        spike_ms: how far round-trip times rose within 15 s of the start of the last flow.
+        spike_s: for how long they were more than 10 ms up.
         utilisation: what the bottleneck carried, as a ratio of what it could have.
         capacity_mbps: capacity of the bottleneck.
         bottleneck: its name.
@@ -99,6 +112,9 @@ class TotalSummary:
     queue_p95_ms: float | None
     loss: float | None
     jain: float | None
+    convergence_s: float | None
+    spike_ms: float | None
+    spike_s: float | None
     utilisation: float | None
     capacity_mbps: float | None
     bottleneck: str | None
@@ -116,6 +132,7 @@ class HopSummary:
         out_packets: packets that left.
         dropped: packets dropped, by reason.
         marked: packets marked, by reason.
+        duplicated: second copies that the wire made, by reason.
         inside_packets: packets inside at the end.
         queue_p50_ms: median time in its queue.
         queue_p95_ms: 95th percentile of it.
@@ -126,6 +143,7 @@ class HopSummary:
     out_packets: int
     dropped: dict[str, int]
     marked: dict[str, int]
+    duplicated: dict[str, int]
     inside_packets: int
     queue_p50_ms: float | None
     queue_p95_ms: float | None
@@ -148,6 +166,7 @@ class RunSummary:
         total: all flows together; None if the run is not complete.
         hops: along the path.
         probes: by number.
+        queueing: where queues built up, by direction that carries data.
     """
 
     id: str
@@ -162,6 +181,7 @@ class RunSummary:
     total: TotalSummary | None = None
     hops: tuple[HopSummary, ...] = field(default=())
     probes: tuple[ProbeSummary, ...] = ()
+    queueing: tuple[Queueing, ...] = ()
 
 
 def summarise(recording: RunRecording) -> RunSummary:
@@ -201,13 +221,21 @@ def summarise(recording: RunRecording) -> RunSummary:
         judged = pantheon.from_flows(flows, duration_ns)
     intervals = {n: corrected.scheduled(row, duration_ns) for n, row in rows.items() if n > 0}
     series = recording.table("series") if packets is None and recording.has("series") else None
+    moved = dynamics.of_run(recording, intervals)
     shares = _shares(packets, series, rows, intervals)
+    sharing = {
+        "jain": None if shares is None else jain(shares),
+        "convergence_s": moved.convergence_s,
+        "spike_ms": moved.spike_ms,
+        "spike_s": moved.spike_s,
+    }
     return RunSummary(
         **identity,
-        flows=tuple(_flow(rows[n], scenario, intervals[n], judged) for n in sorted(intervals)),
-        total=_total(rows[0], utilisation.bottleneck(hops, scenario), intervals, shares, judged),
+        flows=tuple(_flow(rows[n], scenario, intervals[n], moved.flows[n], judged) for n in sorted(intervals)),
+        total=_total(rows[0], utilisation.bottleneck(hops, scenario), intervals, sharing, judged),
         hops=_hops(hops, recording.table("verdicts")),
         probes=probes.summarise(recording.table("probes"), len(scenario["probes"])) if recording.has("probes") else (),
+        queueing=queueing.check(hops, scenario),
     )
 
 
@@ -223,7 +251,11 @@ def _percentiles(packets: pl.DataFrame, flow: int) -> dict[str, int | None]:
 
 
 def _flow(
-    row: Mapping[str, Any], scenario: Mapping[str, Any], interval: Interval, judged: PantheonRun | Discarded
+    row: Mapping[str, Any],
+    scenario: Mapping[str, Any],
+    interval: Interval,
+    moved: FlowDynamics,
+    judged: PantheonRun | Discarded,
 ) -> FlowSummary:
     number = int(row["flow"])
     return FlowSummary(
@@ -241,6 +273,7 @@ def _flow(
         queue_p50_ms=ms(row["queue_p50_ns"]),
         queue_p95_ms=ms(row["queue_p95_ns"]),
         loss=corrected.loss(row),
+        **asdict(moved),
         ce_marks=row["ce_marks"],
         retransmits=row["retransmits"],
         timeouts=row["timeouts"],
@@ -252,7 +285,7 @@ def _total(
     row: Mapping[str, Any],
     used: Bottleneck | None,
     intervals: Mapping[int, Interval],
-    shares: Sequence[float] | None,
+    sharing: Mapping[str, float | None],
     judged: PantheonRun | Discarded,
 ) -> TotalSummary:
     hull = corrected.hull(list(intervals.values()))
@@ -263,7 +296,7 @@ def _total(
         owd_p95_ms=ms(row["owd_p95_ns"]),
         queue_p95_ms=ms(row["queue_p95_ns"]),
         loss=corrected.loss(row),
-        jain=None if shares is None else jain(shares),
+        **sharing,
         utilisation=used.utilisation if used else None,
         capacity_mbps=used.capacity_mbps if used else None,
         bottleneck=used.hop if used else None,
@@ -302,6 +335,7 @@ def _hops(hops: pl.DataFrame, verdicts: pl.DataFrame) -> tuple[HopSummary, ...]:
             out_packets=row["out_packets"],
             dropped=reasons.get((row["hop"], "drop"), {}),
             marked=reasons.get((row["hop"], "mark"), {}),
+            duplicated=reasons.get((row["hop"], "duplicate"), {}),
             inside_packets=row["inside_packets"],
             queue_p50_ms=ms(row["queue_p50_ns"]),
             queue_p95_ms=ms(row["queue_p95_ns"]),

@@ -82,6 +82,7 @@ METRICS = (
     Metric(scope="flow", name="owd_p95_ms", unit="ms", tolerance=_QUEUEING, resolution=_DELAY),
     Metric(scope="flow", name="loss", tolerance=_LOSS, resolution=_RATIO),
     Metric(scope="flow", name="retransmits", tolerance=Band(relative=0.15, absolute=10), resolution=_COUNT),
+    Metric(scope="flow", name="ce_marks", tolerance=Band(relative=0.2, absolute=10), resolution=_COUNT),
     Metric(scope="total", name="throughput_mbps", unit="Mbit/s", tolerance=_THROUGHPUT, resolution=_RATE),
     Metric(scope="total", name="utilisation", tolerance=_THROUGHPUT, resolution=_RATIO),
     Metric(scope="total", name="jain", tolerance=Band(relative=0.05), resolution=_RATIO),

@@ -11,7 +11,7 @@ import errno
 import os
 import shutil
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from bakeoff.errors import RunFailed, UserError
 
@@ -83,6 +83,27 @@ def write_file(path: Path, content: bytes, *, writing: str) -> None:
         temporary = _temporary_name(path)
         try:
             _write_synced(temporary, content)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
+
+
+@contextlib.contextmanager
+def stream_file(path: Path, *, writing: str) -> Iterator[BinaryIO]:
+    """A file to be written piece by piece; it is there once all of it is, and replaces what was.
+
+    Raises:
+        RunFailed, UserError: the file cannot be written; nothing half-written is left.
+    """
+    with explained(path, writing=writing):
+        temporary = _temporary_name(path)
+        try:
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)

@@ -67,3 +67,7 @@ class RunRecording:
             UserError: the file is missing or damaged.
         """
         return tables.decode(self.folder / f"{name}.parquet", self.manifest.tables[name], columns)
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A table to be read in parts, for those that may be larger than memory; otherwise as `table`."""
+        return tables.scan(self.folder / f"{name}.parquet", self.manifest.tables[name])

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SENTINEL = -1
-# Counts are never negative, so only times and capacities can be absent.
+# Counts are never negative, so only times, capacities and what headers say can be absent.
 _NULLABLE_SUFFIX = "_ns"
-_NULLABLE = frozenset({"capacity_bytes"})
+_NULLABLE = frozenset(
+    {"capacity_bytes", "flags", "payload_bytes", "sequence_bytes", "acknowledged_bytes"}
+    | {f"sack_{number}_{edge}_bytes" for number in (1, 2, 3) for edge in ("start", "end")}
+)
 
 
 def for_keeping(table: pl.DataFrame) -> pl.DataFrame:
@@ -80,4 +83,25 @@ def decode(path: Path, entry: TableEntry, columns: Sequence[str] | None = None) 
         problem = f"cannot be read ({reason(error)})"
     except PolarsError as error:
         problem = f"is not a readable Parquet file ({error})"
+    raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run.")
+
+
+def scan(path: Path, entry: TableEntry) -> pl.LazyFrame:
+    """A table to be read in parts, after a check that it is what was written.
+
+    Args:
+        path: the Parquet file.
+        entry: its entry in the manifest.
+
+    Raises:
+        UserError: the file is missing, cut short or altered.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest == entry.sha256:
+            return pl.scan_parquet(path)
+        problem = "was cut short or altered after it was written"
+    except OSError as error:
+        problem = f"cannot be read ({reason(error)})"
     raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run.")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from bakeoff import _core
 from bakeoff.references.pantheon import SCHEME_KEYS
+from bakeoff.scheme.reference import PREFIX as PYTHON
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def implemented() -> dict[str, str]:
 def title(key: str) -> str:
     """The name of a scheme for people: Pantheon's if it has one, then the core's."""
     published = next((name for name, known in SCHEME_KEYS.items() if known == key), None)
-    return published or implemented().get(key, key)
+    return published or implemented().get(key, key.removeprefix(PYTHON))
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import statistics
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.claims import ClaimResult, evaluate
+from bakeoff.claims import ClaimResult, Telemetry, evaluate
 from bakeoff.experiment.catalogue import plain
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
@@ -15,7 +15,7 @@ from bakeoff.references import Published, PublishedScheme, Reference, find
 from bakeoff.reports import looks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.recording import ResultFolder, RunRecording
@@ -92,17 +92,21 @@ class Group:
 
 @dataclass(frozen=True)
 class Absent:
-    """A published row that this folder has no runs for.
+    """A row that this folder has no runs for.
 
     Attributes:
-        published: the row.
+        name: the scheme, or the cell of the matrix.
+        published: the published row, if there is one.
         look: colour and marker.
-        reason: `not implemented` or `not in this run`.
+        reason: why there is none: `not implemented yet`, `not in this run`, or what the user has to give.
+        remedy: the option that gives it, or empty.
     """
 
-    published: PublishedScheme
+    name: str
+    published: PublishedScheme | None
     look: looks.Look
     reason: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,12 @@ class Report:
         return self._json
 
 
+def queues(report: Report) -> dict[str, int]:
+    """Where queues built up, and in how many runs; `no hop` stands for runs without a queue."""
+    places = [found.hop or "no hop" for run in report.runs for found in run.summary.queueing]
+    return {place: places.count(place) for place in sorted(set(places))}
+
+
 def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | None:
     if flow is None:
         return summary.total.pantheon if summary.total else None
@@ -167,11 +177,17 @@ def load(folder: ResultFolder) -> Report:
     experiment = folder.experiment
     reference = find(experiment.get("reference"))
     contract = to_json(experiment["name"], experiment["world"], [run.summary for run in runs])
-    claims = tuple(evaluate(experiment["claims"], contract["runs"]))
+    # Folders of earlier versions have neither.
+    table = _Table(reference, experiment.get("variants", {}), experiment.get("unmet", []))
+    cells = _grouped(runs)
+    groups = table.groups(cells)
+    recordings = {run.summary.id: run.recording for run in runs}
+    beside = _beside_published(contract["runs"], groups)
+    claims = tuple(evaluate(experiment["claims"], beside, lambda run: _telemetry(recordings[run])))
     contract["claims"] = [asdict(claim) for claim in claims]
     return Report(
         experiment=experiment,
-        rows=tuple(_rows(_grouped(runs), reference)),
+        rows=tuple(table.rows(groups)),
         reference=reference,
         claims=claims,
         planned=len(folder.plan),
@@ -182,6 +198,10 @@ def load(folder: ResultFolder) -> Report:
     )
 
 
+def _telemetry(recording: RunRecording) -> Telemetry | None:
+    return Telemetry(recording.table("telemetry")) if recording.has("telemetry") else None
+
+
 def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
     cells: dict[tuple[tuple[str, str], ...], list[Run]] = {}
     for run in runs:
@@ -189,34 +209,94 @@ def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
     return list(cells.values())
 
 
-def _rows(cells: Sequence[Sequence[Run]], reference: Reference | None) -> list[Group | Absent]:
-    """Groups in the order of the reference, absent rows where they stand there, and the rest behind."""
-    groups = [_group(runs, look, reference) for runs, look in zip(cells, _looks(cells), strict=True)]
-    if reference is None:
-        return list(groups)
-    rows: list[Group | Absent] = []
-    for index, published in enumerate(reference.schemes):
-        ours = [group for group in groups if group.published is published]
-        rows += ours or [_absent(published, index)]
-    return rows + [group for group in groups if group.published is None]
+def _beside_published(runs: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """The runs of the JSON contract, each with the published numbers of its row, for the claims."""
+    totals = {tuple(group.cell.items()): group.published.total for group in groups if group.published is not None}
+    found = ((run, totals.get(tuple(run["cell"].items()))) for run in runs)
+    return [{**run, "published": asdict(total) if total is not None else None} for run, total in found]
 
 
-def _looks(cells: Sequence[Sequence[Run]]) -> list[looks.Look]:
-    """The look of each cell: its scheme's, and a marker for the rest of the cell if there is more than the scheme."""
-    keys = [_key(runs[0]) for runs in cells]
-    rests = [tuple(item for item in runs[0].summary.cell.items() if item[0] != SCHEME_AXIS) for runs in cells]
-    places = {rest: place for place, rest in enumerate(dict.fromkeys(rests))}
-    found = []
-    for index, (key, rest) in enumerate(zip(keys, rests, strict=True)):
-        look = looks.of_scheme(key, index)
-        found.append(look if len(places) == 1 or not key else looks.with_marker(look, places[rest]))
-    return found
+@dataclass(frozen=True)
+class _Table:
+    """Makes the rows of the tables.
+
+    Attributes:
+        reference: the published report, if there is one.
+        variants: names that the experiment gives to schemes with parameters, and their schemes.
+        unmet: cells that were not run, and why.
+    """
+
+    reference: Reference | None
+    variants: Mapping[str, str]
+    unmet: Sequence[Mapping[str, Any]]
+
+    def groups(self, cells: Sequence[Sequence[Run]]) -> list[Group]:
+        """A group of each cell."""
+        return [self._group(runs, look) for runs, look in zip(cells, self._looks(cells), strict=True)]
+
+    def rows(self, groups: Sequence[Group]) -> list[Group | Absent]:
+        """Groups in the order of the reference, absent rows where they stand there, and the rest behind."""
+        here: list[Group | Absent] = [*groups, *(self._waiting(unmet, index) for index, unmet in enumerate(self.unmet))]
+        rows: list[Group | Absent] = []
+        for index, published in enumerate(self.reference.schemes if self.reference else ()):
+            rows += [row for row in here if row.published is published] or [self._absent(published, index)]
+        return rows + [row for row in here if row.published is None]
+
+    def _waiting(self, unmet: Mapping[str, Any], index: int) -> Absent:
+        """The row of a cell that waits for a file."""
+        cell = unmet["cell"]
+        key = cell.get(SCHEME_AXIS, "")
+        published, look = self._published(key, cell), self._look(key, index)
+        return Absent(_label(key, cell), published, look, unmet["reason"], unmet["remedy"])
+
+    def _published(self, key: str, cell: Mapping[str, str]) -> PublishedScheme | None:
+        return self.reference.scheme(plain(key), cell) if self.reference else None
+
+    def _absent(self, published: PublishedScheme, index: int) -> Absent:
+        known = published.key in looks.implemented() or published.key in self.variants
+        reason = "not in this run" if known else "not implemented yet"
+        return Absent(published.name, published, self._look(published.key, index), reason)
+
+    def _look(self, key: str, index: int) -> looks.Look:
+        own = looks.SCHEMES.get(key)
+        return own or looks.of_scheme(self.variants.get(key, key), index)
+
+    def _looks(self, cells: Sequence[Sequence[Run]]) -> list[looks.Look]:
+        """The look of each cell: its scheme's, and a marker for the rest of the cell if there is more than that."""
+        keys = [self._key(runs[0]) for runs in cells]
+        rests = [tuple(item for item in runs[0].summary.cell.items() if item[0] != SCHEME_AXIS) for runs in cells]
+        places = {rest: place for place, rest in enumerate(dict.fromkeys(rests))}
+        found = []
+        for index, (key, rest) in enumerate(zip(keys, rests, strict=True)):
+            look = self._look(key, index)
+            found.append(look if len(places) == 1 or not key else looks.with_marker(look, places[rest]))
+        return found
+
+    def _key(self, run: Run) -> str:
+        """The scheme of all flows of a run, or the variant of it; nothing if they differ."""
+        used = {flow["scheme"] for flow in run.recording.scenario["flows"]}
+        variant = run.summary.cell.get(SCHEME_AXIS, "")
+        if len(used) != 1:
+            return ""
+        return variant if variant in self.variants else used.pop()
+
+    def _group(self, runs: Sequence[Run], look: looks.Look) -> Group:
+        first = runs[0]
+        key = self._key(first)
+        return Group(
+            label=_label(key, first.summary.cell),
+            key=key,
+            cell=first.summary.cell,
+            look=look,
+            runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
+            published=self._published(key, first.summary.cell),
+        )
 
 
-def _key(run: Run) -> str:
-    """The scheme of all flows of a run, or nothing if they differ."""
-    used = {flow["scheme"] for flow in run.recording.scenario["flows"]}
-    return used.pop() if len(used) == 1 else ""
+def _label(key: str, cell: Mapping[str, str]) -> str:
+    parts = [looks.title(key)] if key and (SCHEME_AXIS in cell or not cell) else []
+    parts += [axis_value(axis, value) for axis, value in cell.items() if axis != SCHEME_AXIS or not key]
+    return ", ".join(parts) or "all runs"
 
 
 def axis_value(axis: str, value: str) -> str:
@@ -224,29 +304,6 @@ def axis_value(axis: str, value: str) -> str:
     if axis == SCHEME_AXIS:
         return looks.title(value)
     return f"{axis.rpartition('.')[2]} {value}" if value[:1].isdigit() else value
-
-
-def _group(runs: Sequence[Run], look: looks.Look, reference: Reference | None) -> Group:
-    first = runs[0]
-    cell = first.summary.cell
-    key = _key(first)
-    name = looks.title(key) if key else ""
-    parts = [name] if key and (SCHEME_AXIS in cell or not cell) else []
-    parts += [axis_value(axis, value) for axis, value in cell.items() if axis != SCHEME_AXIS or not key]
-    return Group(
-        label=", ".join(parts) or "all runs",
-        key=key,
-        cell=cell,
-        look=look,
-        runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
-        published=reference.scheme(plain(key), cell) if reference else None,
-    )
-
-
-def _absent(published: PublishedScheme, index: int) -> Absent:
-    known = published.key in looks.implemented()
-    look = looks.of_scheme(published.key, index)
-    return Absent(published, look, "not in this run" if known else "not implemented")
 
 
 def _command(experiment: dict[str, Any]) -> str:
@@ -257,7 +314,7 @@ def _words(source: str, settings: Sequence[str]) -> list[str]:
     return ["bakeoff", "run", source, *(word for setting in settings for word in setting.split(" ", 1))]
 
 
-def cell_command(experiment: dict[str, Any], cell: dict[str, str]) -> str:
+def cell_command(experiment: dict[str, Any], cell: dict[str, str], scenario: Mapping[str, Any]) -> str:
     """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix.
 
     Axes that are tables of named variants cannot be narrowed, and stay whole.
@@ -268,5 +325,7 @@ def cell_command(experiment: dict[str, Any], cell: dict[str, str]) -> str:
         for setting in experiment["settings"]
         if not any(setting.startswith((f"--set matrix.{axis}=", f"--set {axis}=")) for axis in narrowed)
     ]
+    classes = {name: f"{entry['file']}:{name}" for name, entry in scenario.get("python", {}).items()}
+    narrowed = {axis: classes.get(value, value) for axis, value in narrowed.items()}
     own = [f"--scheme {value}" if axis == SCHEME_AXIS else f"--set {axis}={value}" for axis, value in narrowed.items()]
     return shlex.join(_words(experiment["source"], settings + own))

@@ -20,6 +20,7 @@ from bakeoff.reports.model import Absent, Group, Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bakeoff.claims import ClaimResult
     from bakeoff.recording import ResultFolder
     from bakeoff.references import Published
 
@@ -95,8 +96,10 @@ def show(report: Report, console: Console) -> None:
         console.print(f"Below each number: published ({report.reference.title}) and ratio of ours to it.")
     console.print()
     _tables(report, console)
+    _remedies(report, console)
     _probes(report, console)
-    _claims(report, console)
+    _queues(report, console)
+    _claims(report.claims, console)
     _failures(report, console)
 
 
@@ -124,7 +127,7 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
         if isinstance(row, Group):
             table.add_row(row.label, str(len(row.valid)), *cells)
         else:
-            table.add_row(f"{row.published.name} ({row.reason})", "", *cells, style="dim")
+            table.add_row(f"{row.name} ({row.reason})", "", *cells, style="dim")
     return table
 
 
@@ -148,7 +151,7 @@ def _lines(report: Report, console: Console) -> None:
     """A heading a scheme and a line a number."""
     for row in report.rows:
         if isinstance(row, Absent):
-            console.print(Text(f"{row.published.name}: {row.reason}", style="dim"))
+            console.print(Text(f"{row.name}: {row.reason}", style="dim"))
             continue
         console.print(Text(f"{row.label} ({words.count(len(row.valid), 'run')})", style="bold"))
         for metric in METRICS:
@@ -156,6 +159,15 @@ def _lines(report: Report, console: Console) -> None:
             for heading, flow in columns(report):
                 lines = _cell(metric, row, flow).plain.split("\n")
                 console.print(f"    {heading}: {', published '.join(lines)}")
+
+
+def _remedies(report: Report, console: Console) -> None:
+    """How to get the rows that wait for a file."""
+    waiting = [row for row in report.rows if isinstance(row, Absent) and row.remedy]
+    if waiting:
+        console.print()
+    for row in waiting:
+        console.print(Text(f"{row.name} {row.reason}: {row.remedy}"))
 
 
 def _probes(report: Report, console: Console) -> None:
@@ -178,19 +190,40 @@ def _probe_numbers(group: Group) -> list[int]:
     return sorted({probe.probe for run in group.summaries for probe in run.probes})
 
 
+def _queues(report: Report, console: Console) -> None:
+    """A line that says where queues built up, and one a run where that was not meant."""
+    counted = model.queues(report)
+    if not counted:
+        return
+    console.print()
+    places = [f"{place} in {words.count(runs, 'run')}" for place, runs in counted.items()]
+    console.print(Text(f"The queue built up at: {', '.join(places)}", style="dim"))
+    for run in report.runs:
+        for found in run.summary.queueing:
+            if found.warning:
+                console.print(Text(f"{run.summary.id}: {found.warning}", style="yellow"))
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None
 
 
-def _claims(report: Report, console: Console) -> None:
-    if not report.claims:
+def show_claims(reports: Sequence[Report], console: Console) -> None:
+    """Prints the claims of several reports as one table."""
+    _claims([claim for report in reports for claim in report.claims], console)
+    for report in reports:
+        _failures(report, console)
+
+
+def _claims(claims: Sequence[ClaimResult], console: Console) -> None:
+    if not claims:
         return
     console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("claim", "verdict", "measured", "expected"):
         table.add_column(heading)
-    for claim in report.claims:
+    for claim in claims:
         measured = words.significant(claim.mean)
         if claim.low is not None:
             measured += f" [{words.significant(claim.low)}, {words.significant(claim.high)}]"

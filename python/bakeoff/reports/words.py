@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bakeoff.metrics.queueing import Queueing
 
 MISSING = "\N{EN DASH}"
 NUMBER_WORDS = ("zero", "once", "twice")
@@ -63,6 +67,20 @@ def time(time_ns: float) -> str:
 def size(size_bytes: float) -> str:
     """A size in bytes with a decimal prefix that suits it."""
     return _scaled(size_bytes, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B")))
+
+
+def sentence(text: str) -> str:
+    """A text that stands alone: a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def queue(found: Queueing) -> str:
+    """Where the queue of a direction built up, as a sentence."""
+    if found.hop is None:
+        return f"No queue built up on the {found.direction} path."
+    lowest = ", which has the lowest rate" if found.hop in found.meant else ""
+    wait = significant(found.queue_p95_ms)
+    return f"The queue built up at {found.hop}{lowest}: {wait} ms in the 95th percentile."
 
 
 def count(amount: int, noun: str) -> str:

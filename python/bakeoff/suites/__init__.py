@@ -1,7 +1,7 @@
 """The collection: experiments (suites) and named paths that come with bakeoff, each a TOML file.
 
-A suite `pantheon/india-ppp0` is `pantheon/india-ppp0.toml`, and its text `pantheon/india-ppp0.md`. A path is
-`paths/NAME.toml`.
+A suite `pantheon/india-ppp0` is `pantheon/india-ppp0.toml`, and its text `pantheon/india-ppp0.md`. The suites of a
+folder are a family, `pantheon`, whose text, if it has one, is `pantheon/family.md`. A path is `paths/NAME.toml`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,20 @@ def file(name: str) -> Path:
 def doc(name: str) -> str:
     """What a suite is and why its numbers are what they are, in Markdown; the name is one of `names()`."""
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def families() -> dict[str, list[str]]:
+    """Names of all families, and of the suites in each, sorted."""
+    found: dict[str, list[str]] = {}
+    for name in names():
+        found.setdefault(name.partition("/")[0], []).append(name)
+    return found
+
+
+def family_doc(family: str) -> str:
+    """What the suites of a family have in common, in Markdown; empty if there is no such text."""
+    text = _FOLDER / family / "family.md"
+    return text.read_text(encoding="utf-8") if text.is_file() else ""
 
 
 def path_names() -> list[str]:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 from bakeoff import _core
 from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
-from bakeoff.worlds import capacity, controllers, frames, names, privilege, processes, programs, scratch, trust
+from bakeoff.worlds import (
+    capacity,
+    controllers,
+    frames,
+    names,
+    privilege,
+    processes,
+    programs,
+    python_schemes,
+    scratch,
+    trust,
+)
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -45,6 +56,7 @@ def execute(run: PlannedRun) -> Outcome:
     """
     scenario = names.for_host(run.scenario)
     job = {"scenario": scenario, "merge": _merges(run.scenario), "programs": programs.of(run.scenario)}
+    job["schemes"] = python_schemes.servers(run.scenario, privilege.ordinary())
     with processes.folder() as place, controllers.loaded(run.scenario.get("controllers", {})):
         (place / _JOB).write_text(json.dumps(job), encoding="utf-8")
         command = [str(_EMULATOR), str(place)]
@@ -80,6 +92,7 @@ def check(scenario: Mapping[str, Any]) -> None:
         _core.check_emulated(json.dumps(names.for_host(scenario)))
     except _core.ScenarioError as error:
         raise RunStopped(str(error)) from error
+    python_schemes.check(scenario, privilege.ordinary())
 
 
 def prepare() -> None:

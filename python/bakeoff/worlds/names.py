@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
 from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM, STACK, is_stack
+from bakeoff.scheme.reference import PREFIX as PYTHON
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-# What only the emulated world understands; it takes these from a scenario before it comes here.
-_EMULATED = frozenset({"programs", "controllers", "emulation"})
+# What the worlds take from a scenario themselves, before the core reads it.
+_OF_WORLDS = frozenset({"programs", "controllers", "emulation", "python"})
 _OFFERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -53,7 +54,7 @@ def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(scenario: Mapping[str, Any], rename: Callable[[int, Mapping[str, Any]], str]) -> dict[str, Any]:
-    common = {name: value for name, value in scenario.items() if name not in _EMULATED}
+    common = {name: value for name, value in scenario.items() if name not in _OF_WORLDS}
     flows = [{**flow, "scheme": rename(number, flow)} for number, flow in enumerate(scenario.get("flows", ()), 1)]
     return {**common, "flows": flows} if "flows" in scenario else common
 
@@ -76,6 +77,9 @@ def _simulated(number: int, flow: Mapping[str, Any]) -> str:
 def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) -> str:
     name = str(flow["scheme"])
     _check_no_program(number, name, "linux")
+    if name.startswith(PYTHON):
+        plain = name.removeprefix(PYTHON)
+        raise RunStopped(f"flow {number}: {plain} is written in Python, which the guest lacks; use --world sim or emu")
     if is_stack(name):
         raise RunStopped(f"flow {number}: {name} is a stack of its own, which linux cannot run; add --world sim or emu")
     if name.removeprefix(KERNEL) in loaded:
@@ -85,7 +89,7 @@ def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) ->
 
 def _on_host(number: int, flow: Mapping[str, Any], offered: Collection[str]) -> str:
     name = str(flow["scheme"])
-    if name.startswith(PROGRAM):
+    if name.startswith((PROGRAM, PYTHON)):
         return name
     if is_stack(name):
         return STACK + name

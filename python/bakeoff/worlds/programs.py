@@ -50,11 +50,17 @@ def check(scenario: Mapping[str, Any]) -> None:
 
 
 def silent(scenario: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> str | None:
-    """One sentence about the first program whose sender has sent nothing; None if all have."""
-    sent = dict(tables["flows"].select("flow", "sent_packets").iter_rows())
+    """One sentence about the first program whose sender got no data across; None if all have."""
+    flows = {row[0]: row[1:] for row in tables["flows"].select("flow", "sent_packets", "goodput_bytes").iter_rows()}
     for number, name in _flows(scenario):
-        if sent.get(number) == 0:
+        sent, goodput = flows[number]
+        if sent == 0:
             return f"flow {number}: the sender of {PROGRAM}{name} sent nothing; run its command by hand to see why"
+        if goodput == 0:
+            return (
+                f"flow {number}: of {sent} packets that the sender of {PROGRAM}{name} sent, none brought data to the "
+                "receiver: it never connected, or the path loses everything"
+            )
     return None
 
 

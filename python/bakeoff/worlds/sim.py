@@ -6,13 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
-from bakeoff.worlds import frames, names
+from bakeoff.experiment import estimate
+from bakeoff.worlds import frames, names, processes, python_schemes
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bakeoff.experiment import PlannedRun
+    from bakeoff.experiment.estimate import Cost
 
 
 def execute(run: PlannedRun) -> Outcome:
@@ -20,17 +22,32 @@ def execute(run: PlannedRun) -> Outcome:
 
     The interpreter lock is released meanwhile, so that several threads run several scenarios.
 
+    A scenario with schemes in Python has a process of its own.
+
     Raises:
-        RunStopped: the core cannot run this scenario, or a stack lost the connection of a flow.
+        RunStopped: the core cannot run this scenario, a scheme in Python failed, or a stack lost its connection.
         RunInvalid: the packets of the run do not add up.
     """
+    scenario = names.for_simulator(run.scenario)
+    if python_schemes.has_any(run.scenario):
+        return python_schemes.execute(run.scenario, scenario)
     try:
-        result = _core.run(json.dumps(names.for_simulator(run.scenario)))
+        result = _core.run(json.dumps(scenario))
     except (_core.ScenarioError, _core.ConnectionLost) as error:
         raise RunStopped(str(error)) from error
     except _core.ConservationError as error:
         raise RunInvalid(str(error)) from error
     return Outcome(frames.of_core(result["tables"]))
+
+
+def cost(scenario: Mapping[str, Any]) -> Cost:
+    """What one run costs."""
+    return python_schemes.cost(scenario) if python_schemes.has_any(scenario) else estimate.cost(scenario)
+
+
+def stop() -> None:
+    """Ends the processes of schemes in Python."""
+    processes.stop()
 
 
 def check(scenario: Mapping[str, Any]) -> None:
@@ -43,3 +60,4 @@ def check(scenario: Mapping[str, Any]) -> None:
         _core.check(json.dumps(names.for_simulator(scenario)))
     except _core.ScenarioError as error:
         raise RunStopped(str(error)) from error
+    python_schemes.check(scenario)

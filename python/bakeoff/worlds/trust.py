@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.metrics.path import base_rtt_ns
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,12 +22,6 @@ def problem(scenario: Mapping[str, Any], report: Mapping[str, Any]) -> str | Non
         report: what the emulator said of its own work.
     """
     return _lateness(scenario, report) or _accounting(report)
-
-
-def base_rtt_ns(scenario: Mapping[str, Any]) -> int:
-    """Round-trip time of the path without queues, in nanoseconds."""
-    delays = sum(int(hop["delay_ns"]) for hop in (*scenario["forward"], *scenario["reverse"]))
-    return delays + 2 * min((int(flow["extra_delay_ns"]) for flow in scenario["flows"]), default=0)
 
 
 def _lateness(scenario: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:

@@ -4,6 +4,9 @@ use serde::Deserialize;
 
 use super::Wire;
 use super::opportunities::Opportunities;
+use super::policer::check_bucket;
+use super::token_bucket::TokenBucket;
+use crate::packet::Packet;
 use crate::queue::{Drops, Queue};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -47,6 +50,46 @@ pub enum LinkConfig {
         /// The mean rate.
         rate_bps: u64,
     },
+    /// Sends at once what a token bucket has tokens for.
+    TokenBucket {
+        /// The long-term rate.
+        rate_bps: u64,
+        /// What may leave at once, after a pause.
+        burst_bytes: u64,
+        /// The rate within a burst; `None`: it takes no time.
+        peak_bps: Option<u64>,
+    },
+}
+
+impl LinkConfig {
+    /// Checks it for packets up to this size.
+    pub(super) fn check(&self, largest: Bytes) -> Result<(), String> {
+        let problem = match self {
+            Self::Unlimited => None,
+            Self::Constant { rate_bps } | Self::Poisson { rate_bps } => {
+                (*rate_bps == 0).then_some("rate must be more than zero")
+            }
+            Self::Schedule { steps, period_ns } => {
+                let is_ordered = steps.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns);
+                let starts_at_zero = steps.first().is_some_and(|step| step.at_ns == 0);
+                let fits = period_ns.is_none_or(|period| period > 0 && steps.iter().all(|step| step.at_ns < period));
+                (!(is_ordered && starts_at_zero && fits))
+                    .then_some("schedule must begin at 0, go up in time and end before its period")
+            }
+            Self::Trace { opportunities_ms } => {
+                let is_ordered = opportunities_ms.windows(2).all(|pair| pair[0] <= pair[1]);
+                let ends_late = opportunities_ms.last().is_some_and(|last| *last > 0);
+                (!(is_ordered && ends_late)).then_some("trace must not be empty, never go back in time and end after 0")
+            }
+            Self::TokenBucket { rate_bps, burst_bytes, peak_bps } => {
+                check_bucket(*rate_bps, *burst_bytes, largest).map_err(|problem| format!("rate.{problem}"))?;
+                peak_bps
+                    .is_some_and(|peak| peak <= *rate_bps)
+                    .then_some("rate.peak must be more than the rate; make it faster, or leave it out")
+            }
+        };
+        problem.map_or(Ok(()), |problem| Err(problem.to_owned()))
+    }
 }
 
 /// A link at work.
@@ -58,11 +101,14 @@ pub enum Link<P> {
     Fluid(Fluid),
     /// Sends when an opportunity comes.
     Opportunities(Box<Opportunities<P>>),
+    /// Sends when there are tokens.
+    TokenBucket(Box<TokenBucket<P>>),
 }
 
 impl<P> Link<P> {
-    /// Builds the link called `name`, which together with `seed` fixes its random numbers.
-    pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
+    /// Builds the link called `name`, which together with `seed` fixes its random numbers, for packets up to this size.
+    pub fn new(config: &LinkConfig, largest: Bytes, seed: u64, name: &str) -> Self {
+        let rate = Rate::from_bits_per_second;
         match config {
             LinkConfig::Unlimited => Self::Unlimited,
             LinkConfig::Constant { rate_bps } => {
@@ -73,7 +119,11 @@ impl<P> Link<P> {
                 Self::Opportunities(Box::new(Opportunities::trace(opportunities_ms.clone())))
             }
             LinkConfig::Poisson { rate_bps } => {
-                Self::Opportunities(Box::new(Opportunities::poisson(Rate::from_bits_per_second(*rate_bps), seed, name)))
+                Self::Opportunities(Box::new(Opportunities::poisson(rate(*rate_bps), seed, name)))
+            }
+            LinkConfig::TokenBucket { rate_bps, burst_bytes, peak_bps } => {
+                let burst = Bytes::new(*burst_bytes);
+                Self::TokenBucket(Box::new(TokenBucket::new(rate(*rate_bps), burst, peak_bps.map(rate), largest)))
             }
         }
     }
@@ -84,26 +134,7 @@ impl<P> Link<P> {
             Self::Unlimited => None,
             Self::Fluid(fluid) => Some(fluid.mean_rate()),
             Self::Opportunities(opportunities) => Some(opportunities.mean_rate()),
-        }
-    }
-
-    /// Sends what can be sent by `now`.
-    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
-        match self {
-            Self::Unlimited => {}
-            Self::Fluid(fluid) => fluid.serve(now, queue, wire, drops),
-            Self::Opportunities(opportunities) => opportunities.serve(now, queue, wire, drops),
-        }
-    }
-
-    /// Begins to send a packet that has just found the link idle.
-    pub fn start_if_idle(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
-        if let Self::Fluid(fluid) = self
-            && fluid.free_at <= now
-        {
-            fluid.free_at = now;
-            fluid.carry = 0;
-            fluid.serve(now, queue, wire, drops);
+            Self::TokenBucket(bucket) => Some(bucket.rate()),
         }
     }
 
@@ -113,6 +144,7 @@ impl<P> Link<P> {
             Self::Unlimited => None,
             Self::Fluid(fluid) => has_backlog.then_some(fluid.free_at),
             Self::Opportunities(opportunities) => opportunities.next_service(has_backlog),
+            Self::TokenBucket(bucket) => bucket.next_service(),
         }
     }
 
@@ -120,6 +152,7 @@ impl<P> Link<P> {
     pub fn in_service(&self) -> Option<Bytes> {
         match self {
             Self::Opportunities(opportunities) => opportunities.in_service(),
+            Self::TokenBucket(bucket) => bucket.in_service(),
             Self::Unlimited | Self::Fluid(_) => None,
         }
     }
@@ -130,8 +163,44 @@ impl<P> Link<P> {
             Self::Unlimited => None,
             Self::Fluid(fluid) => Some(fluid.capacity(from, to)),
             Self::Opportunities(opportunities) => Some(opportunities.capacity(from, to)),
+            Self::TokenBucket(bucket) => Some(bucket.rate().amount_in(to.since(from))),
         }
     }
+}
+
+impl<P: Clone> Link<P> {
+    /// Sends what can be sent by `now`.
+    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+        match self {
+            Self::Unlimited => {}
+            Self::Fluid(fluid) => fluid.serve(now, queue, wire, drops),
+            Self::Opportunities(opportunities) => opportunities.serve(now, queue, wire, drops),
+            Self::TokenBucket(bucket) => bucket.serve(now, queue, wire, drops),
+        }
+    }
+
+    /// Begins to send a packet that has just found the link idle.
+    pub fn start_if_idle(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+        match self {
+            Self::Fluid(fluid) if fluid.free_at <= now => {
+                fluid.free_at = now;
+                fluid.carry = 0;
+                fluid.serve(now, queue, wire, drops);
+            }
+            Self::TokenBucket(bucket) => bucket.start_if_idle(now, queue, wire, drops),
+            Self::Unlimited | Self::Fluid(_) | Self::Opportunities(_) => {}
+        }
+    }
+}
+
+/// The packet that leaves a queue at `now` to be sent.
+pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    let known = drops.len();
+    let taken = queue.dequeue(now, drops);
+    drops.leave_queue(known, now);
+    let mut packet = taken?;
+    packet.leave_queue(now);
+    Some(packet)
 }
 
 /// A link whose rate is constant between the steps of a schedule.
@@ -150,11 +219,10 @@ impl Fluid {
         Self { steps, period: period_ns.map(Duration::from_nanos), free_at: Instant::ZERO, carry: 0 }
     }
 
-    fn serve<P>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+    fn serve<P: Clone>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         while self.free_at <= now && queue.packets() > 0 {
             let start = self.free_at;
-            let Some(mut packet) = queue.dequeue(start, drops) else { break };
-            packet.leave_queue(start);
+            let Some(packet) = take(queue, start, drops) else { break };
             self.free_at = self.finish(start, packet.size);
             wire.push(packet, self.free_at, drops);
         }

@@ -1,69 +1,184 @@
-//! Random loss, each packet on its own.
+//! Random loss: each packet on its own, or in bursts (Gilbert-Elliott).
 //!
-//! The generator is that of Linux' netem, with its seed. So the simulator and a real kernel lose the same packets of a
-//! run with the same seed, and what differs between them is not chance.
+//! **What it is.** The wire is good or bad. Before each packet it may change from one to the other; the packet is lost with the
+//! probability of the state that it found. Where the wire is always good, each packet is lost on its own.
 //!
-//! **Source.** Linux `net/sched/sch_netem.c` (`loss_event`), `lib/random32.c` (`prandom_u32_state`), `include/linux/prandom.h`
-//! (`prandom_seed_state`); the generator is L'Ecuyer's taus113 (Mathematics of Computation 68, 1999).
+//! **Source.** Linux 7.3 `net/sched/sch_netem.c` (`loss_event`, `loss_gilb_ell`), whose model of four parameters it is: `loss
+//! gemodel p r 1-h 1-k`; Elliott, "Estimates of error rates for codes on burst-noise channels", BSTJ 42 (1963).
+//!
+//! **Parameters.** `to_bad` (p) and `to_good` (r), the probabilities of changing the state with a packet; `in_bad` (1-h) and
+//! `in_good` (1-k), the probabilities of loss. As in `tc`, `in_bad` is 1 and `in_good` 0 unless stated. In the long run p / (p + r)
+//! of the packets find the wire bad; with the defaults that is the loss, and losses come in bursts of 1 / r on average.
+//!
+//! **Deviations.** None: the numbers drawn are netem's.
+//!
+//! **How it is validated.** Unit tests here, against the closed form; `tests/worlds/test_elements_against_kernel.py`, against netem.
 
-use crate::random::RandomStream;
+use serde::Deserialize;
 
-/// The seed of the losses on the wire of the hop called `hop`, in the run with this `seed`.
-pub fn loss_seed(seed: u64, hop: &str) -> u64 {
-    RandomStream::new(seed, &format!("{hop}.loss")).below(u64::MAX)
+use super::generator::{Generator, wire_probability};
+
+/// How the wire loses packets.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum LossConfig {
+    /// Each on its own, with this probability.
+    Alone(f64),
+    /// In bursts.
+    Bursts(GilbertElliott),
+}
+
+/// The probabilities of the model by Gilbert and Elliott.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Of becoming bad.
+    pub to_bad: f64,
+    /// Of becoming good again.
+    pub to_good: f64,
+    /// Of a loss while bad.
+    #[serde(default = "certain")]
+    pub in_bad: f64,
+    /// Of a loss while good.
+    #[serde(default)]
+    pub in_good: f64,
+}
+
+fn certain() -> f64 {
+    1.0
+}
+
+impl Default for LossConfig {
+    fn default() -> Self {
+        Self::Alone(0.0)
+    }
+}
+
+impl LossConfig {
+    /// True if nothing is ever lost.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Alone(probability) => check_probability("loss", *probability),
+            Self::Bursts(GilbertElliott { to_bad, to_good, in_bad, in_good }) => {
+                for (name, probability) in
+                    [("to_bad", to_bad), ("to_good", to_good), ("in_bad", in_bad), ("in_good", in_good)]
+                {
+                    check_probability(&format!("loss.{name}"), *probability)?;
+                }
+                if *to_bad == 0.0 && *in_good == 0.0 {
+                    return Err("loss loses nothing: the wire never becomes bad; give to_bad above 0".to_owned());
+                }
+                if *to_good == 0.0 && *in_bad >= 1.0 {
+                    return Err("loss loses everything for ever once the wire is bad; give to_good above 0".to_owned());
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Checks that a number is a probability.
+pub(super) fn check_probability(name: &str, value: f64) -> Result<(), String> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("{name} {value} is not a probability; give 0 to 1"))
 }
 
 /// Decides which packets are lost.
-#[derive(Clone, Debug)]
-pub(super) struct Loss {
-    /// Probability as a fraction of the largest 32-bit number.
-    threshold: u32,
-    state: [u32; 4],
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Loss {
+    /// With a probability.
+    Alone(u32),
+    /// By the state of the wire.
+    Bursts { is_bad: bool, to_bad: u32, to_good: u32, stays_in_bad: u32, in_good: u32 },
 }
 
 impl Loss {
-    pub(super) fn new(probability: f64, seed: u64) -> Self {
-        let folded = ((seed >> 32) ^ (seed << 10) ^ seed) as u32;
-        let start = |least: u32| if folded < least { folded + least } else { folded };
-        Self { threshold: loss_threshold(probability), state: [2, 8, 16, 128].map(start) }
+    pub(super) fn new(config: &LossConfig) -> Self {
+        match *config {
+            LossConfig::Alone(probability) => Self::Alone(wire_probability(probability)),
+            LossConfig::Bursts(GilbertElliott { to_bad, to_good, in_bad, in_good }) => Self::Bursts {
+                is_bad: false,
+                to_bad: wire_probability(to_bad),
+                to_good: wire_probability(to_good),
+                stays_in_bad: wire_probability(1.0 - in_bad),
+                in_good: wire_probability(in_good),
+            },
+        }
     }
 
     /// Whether the next packet is lost.
-    pub(super) fn next(&mut self) -> bool {
-        let step = |s: u32, a, b, mask, d| ((s & mask) << d) ^ (((s << a) ^ s) >> b);
-        let [first, second, third, fourth] = self.state;
-        self.state = [
-            step(first, 6, 13, 0xffff_fffe, 18),
-            step(second, 2, 27, 0xffff_fff8, 2),
-            step(third, 13, 21, 0xffff_fff0, 7),
-            step(fourth, 3, 12, 0xffff_ff80, 13),
-        ];
-        self.threshold >= self.state.iter().fold(0, |sum, part| sum ^ part)
+    pub(super) fn next(&mut self, generator: &mut Generator) -> bool {
+        match self {
+            Self::Alone(threshold) => generator.happens(*threshold),
+            Self::Bursts { is_bad, to_bad, to_good, stays_in_bad, in_good } => {
+                let was_bad = *is_bad;
+                let change = generator.next();
+                *is_bad = if was_bad { change >= *to_good } else { change < *to_bad };
+                let draw = generator.next();
+                if was_bad { draw > *stays_in_bad } else { draw < *in_good }
+            }
+        }
     }
-}
-
-/// A probability as netem takes it: a fraction of the largest 32-bit number.
-pub fn loss_threshold(probability: f64) -> u32 {
-    (probability * f64::from(u32::MAX)).round() as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const DRAWS: usize = 2_000_000;
+
+    fn losses(config: GilbertElliott, seed: u64) -> Vec<bool> {
+        let (mut loss, mut generator) = (Loss::new(&LossConfig::Bursts(config)), Generator::new(seed));
+        (0..DRAWS).map(|_| loss.next(&mut generator)).collect()
+    }
+
+    fn share(losses: &[bool]) -> f64 {
+        losses.iter().filter(|lost| **lost).count() as f64 / losses.len() as f64
+    }
+
     #[test]
-    fn the_share_of_losses_is_the_probability() {
-        for probability in [0.001, 0.01, 0.5] {
-            let mut loss = Loss::new(probability, loss_seed(1, "forward.0"));
-            let lost = (0..1_000_000).filter(|_| loss.next()).count() as f64 / 1e6;
-            let deviation = (probability * (1.0 - probability) / 1e6).sqrt();
-            assert!((lost - probability).abs() < 4.0 * deviation, "{lost} for {probability}");
+    fn the_long_run_is_the_closed_form() {
+        for (to_bad, to_good, in_bad, in_good) in
+            [(0.01, 0.3, 1.0, 0.0), (0.001, 0.05, 0.6, 0.0), (0.02, 0.1, 0.8, 0.005), (0.3, 0.3, 0.5, 0.5)]
+        {
+            let config = GilbertElliott { to_bad, to_good, in_bad, in_good };
+            let bad = to_bad / (to_bad + to_good);
+            let expected = bad * in_bad + (1.0 - bad) * in_good;
+            for seed in 1..4 {
+                let found = share(&losses(config, seed));
+                // Losses come together, so that fewer of them count: by the mean length of a bad time and its spread.
+                let deviation = (expected * (2.0 / to_good) / DRAWS as f64).sqrt();
+                assert!((found - expected).abs() < 4.0 * deviation, "{config:?}: {found}, expected {expected}");
+            }
         }
     }
 
     #[test]
-    fn certain_loss_loses_everything() {
-        let mut loss = Loss::new(1.0, 1);
-        assert!((0..1_000).all(|_| loss.next()));
+    fn bursts_are_as_long_as_the_wire_stays_bad() {
+        let config = GilbertElliott { to_bad: 0.01, to_good: 0.25, in_bad: 1.0, in_good: 0.0 };
+        let losses = losses(config, 5);
+        let bursts: Vec<usize> = losses.chunk_by(|a, b| a == b).filter(|run| run[0]).map(<[bool]>::len).collect();
+        let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
+        assert!((mean - 4.0).abs() < 0.1, "geometric with mean 1 / r: {mean}");
+        let single = bursts.iter().filter(|length| **length == 1).count() as f64 / bursts.len() as f64;
+        assert!((single - 0.25).abs() < 0.02, "a quarter are of one packet: {single}");
+    }
+
+    #[test]
+    fn what_is_no_model_is_refused() {
+        let bursts = |to_bad, to_good, in_bad, in_good| {
+            LossConfig::Bursts(GilbertElliott { to_bad, to_good, in_bad, in_good }).check().err().unwrap_or_default()
+        };
+        assert_eq!(LossConfig::Alone(1.5).check(), Err("loss 1.5 is not a probability; give 0 to 1".to_owned()));
+        assert!(bursts(1.5, 0.1, 1.0, 0.0).contains("loss.to_bad 1.5 is not a probability"));
+        assert!(bursts(0.0, 0.1, 1.0, 0.0).contains("loses nothing"));
+        assert!(bursts(0.1, 0.0, 1.0, 0.0).contains("loses everything"));
+        assert_eq!(bursts(0.1, 0.2, 1.0, 0.0), "");
     }
 }

@@ -1,23 +1,37 @@
-//! A hop: a queue, a link that serves it, and the wire behind the link.
+//! A hop: a door, a queue, a link that serves it, and the wire behind the link.
 //!
-//! A packet waits in the queue, is sent by the link, may be lost on the wire, and comes out after the propagation
-//! delay. Queue and wire are two things: a packet that propagates takes no room in the buffer. Packets in flight sit in
-//! the hop's own ring, in order, so that a world needs one timer per hop and not one per packet.
+//! At the door rules may change a packet's DS field and a policer may drop it. It waits in the queue, is sent by the link, may
+//! be lost, duplicated or reordered on the wire, and comes out after the propagation delay. Queue and wire are two things:
+//! a packet that propagates takes no room in the buffer. Packets in flight sit in the hop's own ring, in order, so that a
+//! world needs one timer per hop and not one per packet.
 
+mod bucket;
+mod generator;
 mod link;
 mod loss;
+mod mangle;
 mod opportunities;
+mod policer;
+mod reorder;
+mod token_bucket;
 mod wire;
 
 use serde::Deserialize;
 
+pub use generator::{wire_probability, wire_seed};
 pub use link::{Link, LinkConfig, Step};
-pub use loss::{loss_seed, loss_threshold};
+pub use loss::{GilbertElliott, LossConfig};
+pub use mangle::{Codepoint, Field, MangleConfig};
+pub use policer::PolicerConfig;
+pub use reorder::{Change, ReorderConfig};
 pub use wire::Wire;
 
+use self::loss::check_probability;
+use self::mangle::mangle;
+use self::policer::Policer;
 use crate::packet::Packet;
-use crate::queue::{Drops, Place, Queue, QueueConfig};
-use crate::units::{Bytes, Duration, Instant};
+use crate::queue::{Drops, FifoConfig, Place, Queue, QueueConfig, Reason};
+use crate::units::{Bytes, Instant};
 
 /// A hop as an experiment describes it.
 #[derive(Clone, Debug, Deserialize)]
@@ -29,15 +43,67 @@ pub struct HopConfig {
     pub queue: QueueConfig,
     /// Propagation delay.
     pub delay_ns: u64,
-    /// Probability that the wire loses a packet, each on its own.
+    /// How the wire loses packets.
     #[serde(default)]
-    pub loss: f64,
+    pub loss: LossConfig,
     /// Mean of an exponentially distributed extra delay per packet; packets never overtake each other.
     #[serde(default)]
     pub jitter_ns: u64,
+    /// Probability that the wire makes two packets of one.
+    #[serde(default)]
+    pub duplicate: f64,
+    /// Which packets overtake others or fall behind.
+    #[serde(default)]
+    pub reorder: Option<ReorderConfig>,
+    /// What may pass the door.
+    #[serde(default)]
+    pub policer: Option<PolicerConfig>,
+    /// Rules at the door, before the policer.
+    #[serde(default)]
+    pub mangle: Vec<MangleConfig>,
 }
 
-/// What went through a hop. Always: in = out + dropped + inside.
+impl HopConfig {
+    /// A hop that only delays.
+    pub fn delay(delay_ns: u64) -> Self {
+        Self {
+            link: LinkConfig::Unlimited,
+            queue: QueueConfig::Fifo(FifoConfig::default()),
+            delay_ns,
+            loss: LossConfig::default(),
+            jitter_ns: 0,
+            duplicate: 0.0,
+            reorder: None,
+            policer: None,
+            mangle: Vec::new(),
+        }
+    }
+
+    /// Checks all but the queue, for packets up to this size; else says what is wrong, and what would be right.
+    pub fn check(&self, largest: Bytes) -> Result<(), String> {
+        self.link.check(largest)?;
+        self.loss.check()?;
+        check_probability("duplicate", self.duplicate)?;
+        self.reorder.map_or(Ok(()), |reorder| reorder.check(self.delay_ns))?;
+        self.policer.map_or(Ok(()), |policer| policer.check(largest))?;
+        self.mangle.iter().copied().try_for_each(MangleConfig::check)
+    }
+}
+
+/// Where a hop stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The largest IP packet that comes by.
+    pub largest_packet: Bytes,
+    /// Probes are numbered from here; rules leave them alone.
+    pub flows: usize,
+    /// Seed of the run; together with the name it fixes all random numbers.
+    pub seed: u64,
+    /// Name of the hop.
+    pub name: &'a str,
+}
+
+/// What went through a hop. Always: in + duplicated = out + dropped + inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Number of packets.
@@ -54,8 +120,32 @@ impl Count {
     }
 }
 
-/// A queue, its link and the wire behind it.
+/// What packets pass before the queue.
+struct Door {
+    mangle: Vec<MangleConfig>,
+    /// Packets of so many flows pass the rules; those of probes, which are numbered behind, do not.
+    flows: usize,
+    policer: Option<Policer>,
+}
+
+impl Door {
+    fn of(config: &HopConfig, flows: usize) -> Option<Box<Self>> {
+        let is_open = config.mangle.is_empty() && config.policer.is_none();
+        let policer = config.policer.as_ref().map(Policer::new);
+        (!is_open).then(|| Box::new(Self { mangle: config.mangle.clone(), flows, policer }))
+    }
+
+    fn admits<P>(&mut self, packet: &mut Packet<P>, now: Instant, drops: &mut Drops<P>) -> bool {
+        if (packet.flow.0 as usize) < self.flows {
+            mangle(&self.mangle, packet, drops);
+        }
+        self.policer.as_mut().is_none_or(|policer| policer.admits(packet.size, now))
+    }
+}
+
+/// A door, a queue, its link and the wire behind it.
 pub struct Hop<P> {
+    door: Option<Box<Door>>,
     queue: Box<dyn Queue<P>>,
     link: Link<P>,
     wire: Wire<P>,
@@ -65,41 +155,44 @@ pub struct Hop<P> {
     pub delivered: Count,
 }
 
-impl<P: Send + 'static> Hop<P> {
-    /// Builds the hop called `name`, which together with `seed` fixes its random numbers, for packets up to this size.
-    pub fn new(config: &HopConfig, largest_packet: Bytes, seed: u64, name: &str) -> Self {
-        let link = Link::new(&config.link, seed, &format!("{name}.link"));
-        Self {
-            queue: config.queue.build(&Place { mean_rate: link.mean_rate(), largest_packet, seed, hop: name }),
+impl<P: Clone + Send + 'static> Hop<P> {
+    /// Builds a hop, or says what is wrong with its queue.
+    pub fn new(config: &HopConfig, site: &Site<'_>) -> Result<Self, String> {
+        let Site { largest_packet, flows, seed, name } = *site;
+        let link = Link::new(&config.link, largest_packet, seed, &format!("{name}.link"));
+        Ok(Self {
+            door: Door::of(config, flows),
+            queue: config.queue.build(&Place { mean_rate: link.mean_rate(), largest_packet, seed, hop: name })?,
             link,
-            wire: Wire::new(
-                Duration::from_nanos(config.delay_ns),
-                config.loss,
-                Duration::from_nanos(config.jitter_ns),
-                seed,
-                name,
-            ),
+            wire: Wire::new(config, seed, name),
             accepted: Count::default(),
             delivered: Count::default(),
-        }
+        })
     }
 
     /// Takes a packet that arrives at `now`.
     pub fn accept(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
         self.accepted.add(packet.size);
-        packet.enqueued = now;
+        packet.enter_hop(now);
+        if self.door.as_mut().is_some_and(|door| !door.admits(&mut packet, now, drops)) {
+            return drops.push(packet, Reason::Police);
+        }
         if matches!(self.link, Link::Unlimited) {
             self.wire.push(packet, now, drops);
             return;
         }
         self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        let known = drops.len();
         self.queue.enqueue(packet, now, drops);
+        drops.leave_queue(known, now);
         self.link.start_if_idle(now, &mut *self.queue, &mut self.wire, drops);
     }
 
     /// A packet that has come out at the far end by `now`; call until there is none.
     pub fn poll(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
-        self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        if self.wire.next_delivery().is_none_or(|due| due > now) {
+            self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        }
         let packet = self.wire.pop(now)?;
         self.delivered.add(packet.size);
         Some(packet)
@@ -107,9 +200,13 @@ impl<P: Send + 'static> Hop<P> {
 
     /// When [`Hop::poll`] may next have something to say.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        // A packet still to be sent comes out after everything on the wire, so the wire alone decides while it is not
-        // empty.
-        self.wire.next_delivery().or_else(|| self.link.next_service(self.queue.packets() > 0))
+        // Unless the wire reorders, a packet still to be sent comes out after everything on it, so that the wire alone decides
+        // while it is not empty.
+        let (delivery, service) = (self.wire.next_delivery(), || self.link.next_service(self.queue.packets() > 0));
+        if self.wire.may_overtake() {
+            return delivery.into_iter().chain(service()).min();
+        }
+        delivery.or_else(service)
     }
 
     /// Packets and bytes waiting in the queue at `now`.

@@ -6,6 +6,7 @@
 //! `src/frontend/link_queue.cc`).
 
 use super::Wire;
+use super::link::take;
 use crate::packet::Packet;
 use crate::queue::{Drops, Queue};
 use crate::random::RandomStream;
@@ -44,38 +45,6 @@ impl<P> Opportunities<P> {
         Self { counted: times.clone(), first: times.clone(), times, in_service: None }
     }
 
-    /// Sends what can be sent by `now`.
-    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
-        while self.times.next() <= now {
-            let at = self.times.next();
-            self.times.advance();
-            if self.in_service.is_none() && queue.packets() == 0 {
-                continue;
-            }
-            self.use_opportunity(at, queue, wire, drops);
-        }
-    }
-
-    fn use_opportunity(&mut self, at: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
-        let mut credit = OPPORTUNITY;
-        while credit > 0 {
-            let Some((packet, needed)) = self.in_service.take().or_else(|| {
-                let mut packet = (queue.packets() > 0).then(|| queue.dequeue(at, drops)).flatten()?;
-                packet.leave_queue(at);
-                let needed = packet.size.count() + FRAME_HEADER;
-                Some((packet, needed))
-            }) else {
-                break;
-            };
-            if needed > credit {
-                self.in_service = Some((packet, needed - credit));
-                break;
-            }
-            credit -= needed;
-            wire.push(packet, at, drops);
-        }
-    }
-
     /// The next opportunity, if something waits for it.
     pub fn next_service(&self, has_backlog: bool) -> Option<Instant> {
         (has_backlog || self.in_service.is_some()).then(|| self.times.next())
@@ -104,6 +73,39 @@ impl<P> Opportunities<P> {
     /// The long-term mean rate.
     pub fn mean_rate(&self) -> Rate {
         self.times.mean_rate()
+    }
+}
+
+impl<P: Clone> Opportunities<P> {
+    /// Sends what can be sent by `now`.
+    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+        while self.times.next() <= now {
+            let at = self.times.next();
+            self.times.advance();
+            if self.in_service.is_none() && queue.packets() == 0 {
+                continue;
+            }
+            self.use_opportunity(at, queue, wire, drops);
+        }
+    }
+
+    fn use_opportunity(&mut self, at: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+        let mut credit = OPPORTUNITY;
+        while credit > 0 {
+            let Some((packet, needed)) = self.in_service.take().or_else(|| {
+                let packet = (queue.packets() > 0).then(|| take(queue, at, drops)).flatten()?;
+                let needed = packet.size.count() + FRAME_HEADER;
+                Some((packet, needed))
+            }) else {
+                break;
+            };
+            if needed > credit {
+                self.in_service = Some((packet, needed - credit));
+                break;
+            }
+            credit -= needed;
+            wire.push(packet, at, drops);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where queues and wires leave what they drop and mark, each with the reason.
 
-use crate::packet::{Ecn, Packet};
-use crate::units::Bytes;
+use crate::packet::{Ecn, FlowId, Packet};
+use crate::units::{Bytes, Instant};
 
 /// Why a packet was dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,14 +18,30 @@ pub enum Reason {
     Blue,
     /// Some congestion experienced: ECT(0) became ECT(1).
     Sce,
+    /// A policer's bucket held too few tokens.
+    Police,
+    /// A rule of the hop changed the DS field.
+    Mangle,
+    /// The wire made two packets of one.
+    Duplicate,
     /// A queueing discipline of the kernel, which does not say why.
     Qdisc,
 }
 
 impl Reason {
     /// Every reason there is, in the order of their declaration.
-    pub const ALL: [Self; 1 + Self::Qdisc as usize] =
-        [Self::Overlimit, Self::Loss, Self::Congestion, Self::Threshold, Self::Blue, Self::Sce, Self::Qdisc];
+    pub const ALL: [Self; 1 + Self::Qdisc as usize] = [
+        Self::Overlimit,
+        Self::Loss,
+        Self::Congestion,
+        Self::Threshold,
+        Self::Blue,
+        Self::Sce,
+        Self::Police,
+        Self::Mangle,
+        Self::Duplicate,
+        Self::Qdisc,
+    ];
 
     /// The word that stands in recordings.
     pub const fn name(self) -> &'static str {
@@ -36,21 +52,36 @@ impl Reason {
             Self::Threshold => "threshold",
             Self::Blue => "blue",
             Self::Sce => "sce",
+            Self::Police => "police",
+            Self::Mangle => "mangle",
+            Self::Duplicate => "duplicate",
             Self::Qdisc => "qdisc",
         }
     }
 }
 
-/// What was dropped and marked since it was last asked for.
+/// A second copy of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The flow of both.
+    pub flow: FlowId,
+    /// True for data and requests, false for acks and answers.
+    pub is_data_direction: bool,
+    /// Size of the copy.
+    pub size: Bytes,
+}
+
+/// What was dropped, marked and duplicated since it was last asked for.
 #[derive(Debug)]
 pub struct Drops<P> {
     dropped: Vec<(Packet<P>, Reason)>,
     marked: Vec<(Bytes, Reason)>,
+    duplicated: Vec<Duplicate>,
 }
 
 impl<P> Default for Drops<P> {
     fn default() -> Self {
-        Self { dropped: Vec::new(), marked: Vec::new() }
+        Self { dropped: Vec::new(), marked: Vec::new(), duplicated: Vec::new() }
     }
 }
 
@@ -67,23 +98,51 @@ impl<P> Drops<P> {
             Ecn::Ce => {}
             Ecn::Ect0 | Ecn::Ect1 => {
                 packet.ecn = Ecn::Ce;
+                packet.marked = Some(reason);
                 self.marked.push((packet.size, reason));
             }
         }
         true
     }
 
-    /// Turns ECT(0) into ECT(1), which says "some congestion experienced"; leaves other codepoints alone.
-    pub fn mark_sce(&mut self, packet: &mut Packet<P>) {
-        if packet.ecn == Ecn::Ect0 {
+    /// Turns ECT(0) into ECT(1), which says "some congestion experienced"; leaves other codepoints alone, and says whether it
+    /// did (`INET_ECN_set_ect1`).
+    pub fn mark_sce(&mut self, packet: &mut Packet<P>) -> bool {
+        let is_ect0 = packet.ecn == Ecn::Ect0;
+        if is_ect0 {
             packet.ecn = Ecn::Ect1;
+            packet.marked = Some(Reason::Sce);
             self.marked.push((packet.size, Reason::Sce));
+        }
+        is_ect0
+    }
+
+    /// Records that a packet which goes on has been changed.
+    pub fn note_change(&mut self, packet: &Packet<P>, reason: Reason) {
+        self.marked.push((packet.size, reason));
+    }
+
+    /// Records that there is a second copy of `packet` from now on.
+    pub fn note_duplicate(&mut self, packet: &Packet<P>) {
+        let Packet { flow, is_data_direction, size, .. } = *packet;
+        self.duplicated.push(Duplicate { flow, is_data_direction, size });
+    }
+
+    /// Packets dropped since it was last drained.
+    pub fn len(&self) -> usize {
+        self.dropped.len()
+    }
+
+    /// Every packet behind the first `known` left its queue at `now`, to be dropped.
+    pub fn leave_queue(&mut self, known: usize, now: Instant) {
+        for (packet, _) in &mut self.dropped[known..] {
+            packet.leave_queue(now);
         }
     }
 
-    /// True if nothing was dropped or marked since it was last drained.
+    /// True if nothing was dropped, marked or duplicated since it was last drained.
     pub fn is_empty(&self) -> bool {
-        self.dropped.is_empty() && self.marked.is_empty()
+        self.dropped.is_empty() && self.marked.is_empty() && self.duplicated.is_empty()
     }
 
     /// Hands over what was dropped, in order.
@@ -94,5 +153,10 @@ impl<P> Drops<P> {
     /// Hands over the sizes of what was marked, in order.
     pub fn drain_marked(&mut self) -> impl Iterator<Item = (Bytes, Reason)> + '_ {
         self.marked.drain(..)
+    }
+
+    /// Hands over the copies that were made, in order.
+    pub fn drain_duplicated(&mut self) -> impl Iterator<Item = Duplicate> + '_ {
+        self.duplicated.drain(..)
     }
 }

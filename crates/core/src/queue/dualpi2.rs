@@ -10,7 +10,7 @@
 //! **Parameters.** The defaults are the kernel's. `gain_scale` is 0.5 for the code of 2019, which divided the change of the
 //! probability by 127 where today's divides by 64; with it, `min_qlen_step` is 2.
 //!
-//! **Deviations.** The controller runs from the start of the run. As under Linux' htb, the link never asks an empty queue for a
+//! **Deviations.** The controller has run for a second when the run starts. As under Linux' htb, the link never asks an empty queue for a
 //! packet. The memory of a packet is its size and 804 bytes, about what it is in Linux.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::line::Line;
-use super::place::{Place, Problem, limit_within, memory_of, time_within, within};
+use super::place::{AGE, Place, Problem, limit_within, memory_of, time_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -216,7 +216,7 @@ impl Controller {
             alpha: scaled(config.alpha_hz),
             beta: scaled(config.beta_hz),
             largest: if config.drop_overload { CERTAIN } else { CERTAIN / config.coupling },
-            due: Instant::from_nanos(config.tupdate_ns),
+            due: Instant::from_nanos(config.tupdate_ns - AGE.as_nanos() % config.tupdate_ns),
             last_delay_ns: 0,
             probability: 0,
         }

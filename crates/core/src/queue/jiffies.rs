@@ -1,16 +1,8 @@
-//! A timer of the kernel: it runs in ticks of a millisecond, and fires a little late.
-//!
-//! **Source.** Linux 7.3 `kernel/time/timer.c`, `calc_index`: the wheel rounds every expiry up to the next bucket, so that a
-//! timer of up to 62 ticks fires one tick late, a longer one up to eight, and so on. HZ is 1000.
+//! A timer of the kernel that repeats: it runs in ticks of a millisecond on the timer wheel, and fires a little late.
 
+use super::place::AGE;
+use crate::timer_wheel;
 use crate::units::Instant;
-
-/// A queue is a second older than the run, as in the linux world, where runs start a second after the machine.
-const AGE: u64 = 1_000;
-/// `LVL_SIZE` - 1: a level of the wheel is for delays of less than so many of its buckets.
-const LEVEL_BUCKETS: u64 = 63;
-/// `LVL_CLK_SHIFT`: a bucket of each level is eight times as long as one of the level before.
-const LEVEL_SHIFT: u32 = 3;
 
 /// A timer that arms itself anew whenever it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +19,7 @@ impl JiffyTimer {
 
     /// True if it has fired by `now`; call until it has not.
     pub(super) fn has_fired(&mut self, now: Instant) -> bool {
-        if self.due > now.as_millis() + AGE {
+        if self.due > now.as_millis() + AGE.as_millis() {
             return false;
         }
         self.due = fires(self.due, self.period);
@@ -35,11 +27,10 @@ impl JiffyTimer {
     }
 }
 
-/// The tick in which a timer fires that was armed for `delay` ticks after `now`.
+/// The tick in which a timer fires that was armed for `delay` ticks after `now` by its own handler, at which time the wheel's
+/// clock is one tick on.
 fn fires(now: u64, delay: u64) -> u64 {
-    let level = (0..8).find(|level| delay <= LEVEL_BUCKETS << (LEVEL_SHIFT * level)).unwrap_or(8);
-    let shift = LEVEL_SHIFT * level;
-    (((now + delay) >> shift) + 1) << shift
+    timer_wheel::fires(now + delay, delay.saturating_sub(1))
 }
 
 #[cfg(test)]

@@ -1,15 +1,21 @@
 //! Queueing disciplines: one file each, behind one small trait.
 
+mod bands;
 mod cake;
+mod cnq;
+mod cobalt;
 mod codel;
 mod drops;
 mod dualpi2;
 mod fifo;
+mod fq;
 mod fq_codel;
 mod fq_pie;
 mod hash;
 mod jiffies;
+mod lfq;
 mod line;
+mod pfifo_fast;
 mod pie;
 mod place;
 pub mod red;
@@ -20,12 +26,17 @@ mod tests;
 use serde::Deserialize;
 
 pub use cake::{Cake, CakeConfig};
+pub use cnq::Cnq;
+pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Codel, CodelConfig};
-pub use drops::{Drops, Reason};
+pub use drops::{Drops, Duplicate, Reason};
 pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fifo::{DropFrom, Fifo, FifoConfig};
+pub use fq::{Fq, FqConfig};
 pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use fq_pie::{FqPie, FqPieConfig};
+pub use lfq::Lfq;
+pub use pfifo_fast::{PfifoFast, PfifoFastConfig};
 pub use pie::{Pie, PieConfig};
 pub use place::Place;
 pub use red::{Red, RedConfig};
@@ -55,8 +66,12 @@ pub trait Queue<P>: Send {
 pub enum QueueConfig {
     /// First in, first out; see [`Fifo`].
     Fifo(FifoConfig),
+    /// Three lines by priority; see [`PfifoFast`].
+    PfifoFast(PfifoFastConfig),
     /// Controlled delay; see [`Codel`].
     Codel(CodelConfig),
+    /// Lines that take turns, without a control; see [`Fq`].
+    Fq(FqConfig),
     /// Controlled delay in many lines; see [`FqCodel`].
     FqCodel(FqCodelConfig),
     /// A proportional integral controller; see [`Pie`].
@@ -68,8 +83,14 @@ pub enum QueueConfig {
     /// Two coupled lines; see [`DualPi2`].
     #[serde(rename = "dualpi2")]
     DualPi2(DualPi2Config),
+    /// CoDel and BLUE together; see [`Cobalt`].
+    Cobalt(CobaltConfig),
     /// COBALT in many lines; see [`Cake`].
     Cake(CakeConfig),
+    /// COBALT behind a sparse line; see [`Cnq`].
+    Cnq(CobaltConfig),
+    /// COBALT in one line that is scanned; see [`Lfq`].
+    Lfq(CobaltConfig),
 }
 
 impl QueueConfig {
@@ -77,32 +98,66 @@ impl QueueConfig {
     pub fn check(&self, place: &Place<'_>) -> Result<(), String> {
         let (info, checked) = match self {
             Self::Fifo(_) => return Ok(()),
+            Self::PfifoFast(config) => (pfifo_fast::INFO, config.check()),
             Self::Codel(config) => (codel::INFO, config.check()),
+            Self::Fq(config) => (fq::INFO, config.check()),
             Self::FqCodel(config) => (fq_codel::INFO, config.check()),
             Self::Pie(config) => (pie::INFO, config.check()),
             Self::FqPie(config) => (fq_pie::INFO, config.check()),
             Self::Red(config) => (red::INFO, config.check(place)),
             Self::DualPi2(config) => (dualpi2::INFO, config.check()),
+            Self::Cobalt(config) => (cobalt::INFO, config.check()),
             Self::Cake(config) => (cake::INFO, config.check(place)),
+            Self::Cnq(config) => (cnq::INFO, config.check()),
+            Self::Lfq(config) => (lfq::INFO, config.check()),
         };
         checked.map_err(|problem| format!("queue {}: {problem}", info.name))
     }
 
-    /// Builds the queue for payloads of type `P`.
-    pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Box<dyn Queue<P>> {
-        match self {
+    /// What is wrong with the queue on a path whose packets have DSCPs, if anything is.
+    pub fn problem_with_dscps(&self) -> Option<&'static str> {
+        let Self::Cake(config) = self else { return None };
+        config.sorts_by_dscp().then_some(
+            "queue cake: packets have DSCPs, and tins for them do not exist here; give it diffserv = \"besteffort\"",
+        )
+    }
+
+    /// Builds the queue for payloads of type `P`; says what is wrong if it cannot be, which [`QueueConfig::check`] finds before.
+    pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Result<Box<dyn Queue<P>>, String> {
+        Ok(match self {
             Self::Fifo(config) => Box::new(Fifo::new(config, place.mean_rate)),
+            Self::PfifoFast(config) => Box::new(PfifoFast::new(config)),
             Self::Codel(config) => Box::new(Codel::new(config, place)),
+            Self::Fq(config) => Box::new(Fq::new(config, place)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config, place)),
             Self::Pie(config) => Box::new(Pie::new(config, place)),
             Self::FqPie(config) => Box::new(FqPie::new(config, place)),
-            Self::Red(config) => Box::new(Red::new(config, place)),
+            Self::Red(config) => {
+                let problem = |problem| format!("queue {}: {problem}", red::INFO.name);
+                Box::new(Red::new(config, place).map_err(problem)?)
+            }
             Self::DualPi2(config) => Box::new(DualPi2::new(config, place)),
+            Self::Cobalt(config) => Box::new(Cobalt::new(config, place)),
             Self::Cake(config) => Box::new(Cake::new(config, place)),
-        }
+            Self::Cnq(config) => Box::new(Cnq::new(config, place)),
+            Self::Lfq(config) => Box::new(Lfq::new(config, place)),
+        })
     }
 }
 
 /// Every queueing discipline there is, for listings and documentation.
-pub const QUEUES: &[Info] =
-    &[fifo::INFO, codel::INFO, fq_codel::INFO, pie::INFO, fq_pie::INFO, red::INFO, dualpi2::INFO, cake::INFO];
+pub const QUEUES: &[Info] = &[
+    fifo::INFO,
+    pfifo_fast::INFO,
+    fq::INFO,
+    codel::INFO,
+    fq_codel::INFO,
+    pie::INFO,
+    fq_pie::INFO,
+    red::INFO,
+    dualpi2::INFO,
+    cobalt::INFO,
+    cake::INFO,
+    cnq::INFO,
+    lfq::INFO,
+];

@@ -47,6 +47,8 @@ pub(super) struct Bench {
     pub(super) ecn: Ecn,
     /// The flow they belong to.
     pub(super) flow: u32,
+    /// And their DSCP.
+    pub(super) dscp: u8,
     pub(super) dropped: Vec<Dropped>,
     pub(super) marked: Vec<(Instant, Reason)>,
     /// Flow, number and codepoint.
@@ -60,11 +62,12 @@ impl Bench {
         let config: QueueConfig = serde_json::from_str(json).expect("a queue");
         config.check(&place()).expect("a possible queue");
         Self {
-            queue: config.build(&place()),
+            queue: config.build(&place()).expect("a possible queue"),
             now: Instant::ZERO,
             gap_ms: 1,
             ecn: Ecn::NotEct,
             flow: 0,
+            dscp: 0,
             dropped: Vec::new(),
             marked: Vec::new(),
             sent: Vec::new(),
@@ -78,7 +81,7 @@ impl Bench {
         for _ in 0..packets {
             let mut packet = packet_of(self.flow, self.next, SIZE);
             self.next += 1;
-            (packet.ecn, packet.enqueued) = (self.ecn, self.now);
+            (packet.ecn, packet.dscp, packet.enqueued) = (self.ecn, self.dscp, self.now);
             self.queue.enqueue(packet, self.now, &mut self.drops);
             self.note();
         }

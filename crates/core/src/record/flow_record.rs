@@ -67,9 +67,11 @@ pub(super) struct FlowRecord {
     pub(super) sent: Count,
     pub(super) received: Count,
     pub(super) dropped: Count,
+    pub(super) duplicated: Count,
     pub(super) acks_sent: u64,
     pub(super) acks_received: u64,
     pub(super) acks_dropped: u64,
+    pub(super) acks_duplicated: u64,
     pub(super) ce_marks: u64,
     pub(super) first_sent: Option<Instant>,
     pub(super) first_received: Option<Instant>,
@@ -126,7 +128,8 @@ impl FlowRecord {
             bin.delay_sum += delay;
             bin.delay_max = bin.delay_max.max(delay);
         }
-        if let Some(row) = self.row(packet.number) {
+        // Of two copies the first that arrives counts.
+        if let Some(row) = self.row(packet.number).filter(|row| row.received.is_none()) {
             row.received = Some(now);
             row.queued_for = packet.queued_for;
             row.has_ce = packet.ecn == Ecn::Ce;
@@ -158,16 +161,19 @@ impl FlowRecord {
     /// Data packets on the path.
     pub(super) fn inside(&self) -> Count {
         Count {
-            packets: self.sent.packets - self.received.packets - self.dropped.packets,
-            bytes: self.sent.bytes - self.received.bytes - self.dropped.bytes,
+            packets: self.sent.packets + self.duplicated.packets - self.received.packets - self.dropped.packets,
+            bytes: self.sent.bytes + self.duplicated.bytes - self.received.bytes - self.dropped.bytes,
         }
     }
 
     /// Adds the totals of another flow.
     pub(super) fn absorb(&mut self, other: &Self) {
-        for (total, more) in
-            [(&mut self.sent, other.sent), (&mut self.received, other.received), (&mut self.dropped, other.dropped)]
-        {
+        for (total, more) in [
+            (&mut self.sent, other.sent),
+            (&mut self.received, other.received),
+            (&mut self.dropped, other.dropped),
+            (&mut self.duplicated, other.duplicated),
+        ] {
             total.packets += more.packets;
             total.bytes += more.bytes;
         }
@@ -181,7 +187,7 @@ impl FlowRecord {
 
     /// Acks on the path.
     pub(super) fn acks_inside(&self) -> u64 {
-        self.acks_sent - self.acks_received - self.acks_dropped
+        self.acks_sent + self.acks_duplicated - self.acks_received - self.acks_dropped
     }
 
     /// Adds the intervals as rows of the flow with this number.

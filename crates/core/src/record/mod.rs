@@ -2,12 +2,15 @@
 //! their documentation.
 
 mod flow_record;
+mod header;
 mod histogram;
+mod passages;
 mod probe_record;
 mod recorder;
 
 use serde::Serialize;
 
+pub use header::Header;
 pub use histogram::Histogram;
 pub use recorder::{FlowAccount, HopAccount, HopSample, Recorder};
 
@@ -35,6 +38,8 @@ pub enum Column {
         /// The words.
         names: Vec<&'static str>,
     },
+    /// Names of things of the run: an index into `names` per row.
+    Names(Names),
 }
 
 /// Words from a short list, stored as one byte per row.
@@ -58,6 +63,37 @@ impl Category {
             self.names.len() - 1
         }) as u8
     }
+}
+
+/// Names of things of the run, stored as their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The index of each row.
+    pub codes: Vec<u32>,
+    /// The names.
+    pub names: Vec<String>,
+}
+
+impl Names {
+    /// A column without rows over these names.
+    pub fn of(names: Vec<String>) -> Self {
+        Self { codes: Vec::new(), names }
+    }
+
+    /// Adds a row that has the name with this index.
+    pub fn push(&mut self, index: usize) {
+        self.codes.push(index as u32);
+    }
+}
+
+impl From<Names> for Column {
+    fn from(names: Names) -> Self {
+        Self::Names(names)
+    }
+}
+
+impl ColumnType for Names {
+    const NAME: &'static str = "text";
 }
 
 impl From<Category> for Column {
@@ -189,6 +225,10 @@ tables! {
         timeouts: Vec<u64>,
         /// Packets that a queue or a wire dropped.
         dropped_packets: Vec<u64>,
+        /// Second copies that wires made of packets.
+        duplicated_packets: Vec<u64>,
+        /// IP bytes of those copies.
+        duplicated_bytes: Vec<u64>,
         /// Packets still on the path at the end of the run.
         inside_packets: Vec<u64>,
         /// IP bytes still on the path at the end of the run.
@@ -215,7 +255,7 @@ tables! {
         completed_ns: Vec<i64>,
     }
 
-    /// One row per hop. Always: in = out + dropped + inside.
+    /// One row per hop. Always: in + duplicated = out + dropped + inside.
     "hops" Hops {
         /// Name of the hop: its direction and place on the path, or the flow whose extra delay it is.
         hop: Vec<String>,
@@ -229,8 +269,10 @@ tables! {
         out_bytes: Vec<u64>,
         /// Packets dropped.
         dropped_packets: Vec<u64>,
-        /// Packets marked.
+        /// Packets marked, and changed by a rule.
         marked_packets: Vec<u64>,
+        /// Second copies that the wire made of packets.
+        duplicated_packets: Vec<u64>,
         /// Packets inside at the end of the run.
         inside_packets: Vec<u64>,
         /// IP bytes inside at the end of the run.
@@ -247,7 +289,7 @@ tables! {
     "verdicts" Verdicts {
         /// Name of the hop.
         hop: Vec<String>,
-        /// Drop or mark.
+        /// Drop, mark or duplicate.
         verdict: Category,
         /// Why.
         reason: Category,
@@ -325,6 +367,62 @@ tables! {
         retransmit: Vec<bool>,
         /// It arrived with a CE mark.
         ce: Vec<bool>,
+    }
+
+    /// One row per packet and hop that it came to, of all flows and probes and both directions, by hop and in order of time.
+    /// With it stands what its transport's header says, in the terms of TCP; positions are bytes from the start of the
+    /// stream.
+    "passages" PassageTable {
+        /// Name of the hop.
+        hop: Names,
+        /// When it arrived at the queue.
+        in_ns: Vec<u64>,
+        /// When it came out at the far end.
+        out_ns: Vec<i64>,
+        /// Time it spent in the queue; of a packet that was dropped, until then.
+        queue_ns: Vec<u64>,
+        /// Passed, dropped, or inside the hop at the end of the run.
+        fate: Category,
+        /// Why it was dropped; empty otherwise.
+        reason: Category,
+        /// Why the queue marked it; empty if it did not.
+        mark: Category,
+        /// ECN codepoint with which it arrived, as the two bits of the IP header.
+        ecn_in: Vec<u32>,
+        /// ECN codepoint with which it came out.
+        ecn_out: Vec<u32>,
+        /// Number of the flow from 1; probes are numbered behind the flows.
+        flow: Vec<u32>,
+        /// Data, and requests of probes; or acks, and answers.
+        direction: Category,
+        /// Number of the packet within its flow and direction from 0; of an answer, that of its request.
+        number: Vec<u64>,
+        /// When its endpoint sent it.
+        sent_ns: Vec<u64>,
+        /// IP size.
+        size_bytes: Vec<u32>,
+        /// It repeats data sent before.
+        retransmit: Vec<bool>,
+        /// Flags of TCP; null if the transport has no such header.
+        flags: Vec<i64>,
+        /// Position of the first byte that it carries, or would carry.
+        sequence_bytes: Vec<i64>,
+        /// Payload; null if the transport has no such header.
+        payload_bytes: Vec<i64>,
+        /// Position up to which everything has arrived.
+        acknowledged_bytes: Vec<i64>,
+        /// First position of the first SACK block.
+        sack_1_start_bytes: Vec<i64>,
+        /// One past its last position.
+        sack_1_end_bytes: Vec<i64>,
+        /// First position of the second SACK block.
+        sack_2_start_bytes: Vec<i64>,
+        /// One past its last position.
+        sack_2_end_bytes: Vec<i64>,
+        /// First position of the third SACK block.
+        sack_3_start_bytes: Vec<i64>,
+        /// One past its last position.
+        sack_3_end_bytes: Vec<i64>,
     }
 
     /// One row per request of a probe; only in runs with probes.

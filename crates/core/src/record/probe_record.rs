@@ -48,8 +48,10 @@ impl ProbeRecords {
     pub(super) fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
         self.inside -= 1;
         let Some(request) = self.requests(packet).get_mut(packet.number as usize) else { return };
-        let time = Some(now.since(request.sent));
-        if packet.is_data_direction { request.there = time } else { request.round_trip = time }
+        let time = now.since(request.sent);
+        // Of two copies the first that arrives counts.
+        let of = if packet.is_data_direction { &mut request.there } else { &mut request.round_trip };
+        of.get_or_insert(time);
     }
 
     /// A request or an answer is dropped.

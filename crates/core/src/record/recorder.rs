@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::flow_record::{FlowRecord, duration_or_none, instant_or_none};
+use super::header::Header;
 use super::histogram::Histogram;
+use super::passages::Passages;
 use super::probe_record::ProbeRecords;
 use super::{Flows, HopSeries, Hops, Packets, Series, Table, Telemetry, Verdicts};
 use crate::hop::Count;
 use crate::packet::Packet;
-use crate::queue::Reason;
+use crate::queue::{Duplicate, Reason};
 use crate::scenario::{Level, RecordConfig};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -59,6 +61,7 @@ struct HopRecord {
     sojourn: Histogram,
     dropped: BTreeMap<Reason, Count>,
     marked: BTreeMap<Reason, Count>,
+    duplicated: Count,
 }
 
 impl HopRecord {
@@ -78,6 +81,8 @@ pub struct Recorder {
     flows: Vec<FlowRecord>,
     hops: Vec<HopRecord>,
     probes: ProbeRecords,
+    /// Only at the level of packets.
+    passages: Option<Passages>,
     telemetry: Telemetry,
     hop_series: HopSeries,
 }
@@ -93,6 +98,7 @@ impl Recorder {
             flows: (0..flows).map(|_| FlowRecord::new(bins, config.level >= Level::Packets)).collect(),
             hops: vec![HopRecord::default(); hops],
             probes: ProbeRecords::new(flows, probes),
+            passages: (config.level >= Level::Packets).then(|| Passages::new(flows + probes)),
             telemetry: Telemetry::default(),
             hop_series: HopSeries::default(),
         }
@@ -103,8 +109,11 @@ impl Recorder {
         self.interval
     }
 
-    /// A packet leaves an endpoint.
-    pub fn is_sent<P>(&mut self, packet: &Packet<P>) {
+    /// A packet leaves an endpoint; what its header says is asked for only if that is recorded.
+    pub fn is_sent<P>(&mut self, packet: &Packet<P>, header: impl FnOnce() -> Option<Header>) {
+        if let Some(passages) = &mut self.passages {
+            passages.is_sent(packet, header());
+        }
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_sent(packet) };
         if packet.is_data_direction { flow.is_sent(packet) } else { flow.acks_sent += 1 }
     }
@@ -117,14 +126,27 @@ impl Recorder {
         if packet.is_data_direction { flow.is_received(packet, now) } else { flow.acks_received += 1 }
     }
 
-    /// A packet comes out of a hop.
-    pub fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>) {
+    /// A packet comes to a hop at `now`.
+    pub fn enters_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
+        if let Some(passages) = &mut self.passages {
+            passages.enters_hop(hop, packet, now);
+        }
+    }
+
+    /// A packet comes out of a hop at `now`.
+    pub fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         self.hops[hop].sojourn.add(packet.sojourn);
+        if let Some(passages) = &mut self.passages {
+            passages.leaves_hop(packet, now);
+        }
     }
 
     /// A hop drops a packet.
     pub fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
         self.hops[hop].dropped.entry(reason).or_default().add(packet.size);
+        if let Some(passages) = &mut self.passages {
+            passages.is_dropped(packet, reason);
+        }
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_dropped(packet) };
         if packet.is_data_direction { flow.is_dropped(packet, reason) } else { flow.acks_dropped += 1 }
     }
@@ -132,6 +154,13 @@ impl Recorder {
     /// A hop marks a packet of this size.
     pub fn is_marked(&mut self, hop: usize, size: Bytes, reason: Reason) {
         self.hops[hop].marked.entry(reason).or_default().add(size);
+    }
+
+    /// A hop makes two packets of one.
+    pub fn is_duplicated(&mut self, hop: usize, copy: Duplicate) {
+        self.hops[hop].duplicated.add(copy.size);
+        let Some(flow) = self.flows.get_mut(copy.flow.0 as usize) else { return self.probes.inside += 1 };
+        if copy.is_data_direction { flow.duplicated.add(copy.size) } else { flow.acks_duplicated += 1 }
     }
 
     /// An interval ends at `now` for a hop.
@@ -165,9 +194,13 @@ impl Recorder {
                 packets: hop.delivered.packets + hop.inside.packets + lost.packets,
                 bytes: hop.delivered.bytes + hop.inside.bytes + lost.bytes,
             };
-            if hop.accepted != sum {
-                let HopAccount { name, accepted, .. } = hop;
-                return Err(format!("hop {name}: in {accepted:?} but out, dropped and inside make {sum:?}"));
+            let come = Count {
+                packets: hop.accepted.packets + record.duplicated.packets,
+                bytes: hop.accepted.bytes + record.duplicated.bytes,
+            };
+            if come != sum {
+                let name = &hop.name;
+                return Err(format!("hop {name}: in and duplicated {come:?} but out, dropped and inside make {sum:?}"));
             }
             inside += hop.inside.packets;
         }
@@ -197,6 +230,7 @@ impl Recorder {
             }
             tables.push(packets.into());
         }
+        tables.extend(self.passages.map(|passages| Table::from(passages.table(hops))));
         tables.extend(self.probes.table().map(Table::from));
         tables
     }
@@ -210,6 +244,7 @@ impl Recorder {
             table.out_packets.push(hop.delivered.packets);
             table.out_bytes.push(hop.delivered.bytes);
             table.dropped_packets.push(record.dropped().packets);
+            table.duplicated_packets.push(record.duplicated.packets);
             table.marked_packets.push(record.marked.values().map(|count| count.packets).sum());
             table.inside_packets.push(hop.inside.packets);
             table.inside_bytes.push(hop.inside.bytes);
@@ -218,7 +253,9 @@ impl Recorder {
             table.capacity_bytes.push(bytes_or_none(hop.capacity));
             let drops = record.dropped.iter().map(|(reason, count)| ("drop", reason, count));
             let marks = record.marked.iter().map(|(reason, count)| ("mark", reason, count));
-            for (verdict, reason, count) in drops.chain(marks) {
+            let copies =
+                (record.duplicated.packets > 0).then_some(("duplicate", &Reason::Duplicate, &record.duplicated));
+            for (verdict, reason, count) in drops.chain(marks).chain(copies) {
                 verdicts.hop.push(hop.name.clone());
                 verdicts.verdict.push(verdict);
                 verdicts.reason.push(reason.name());
@@ -275,6 +312,8 @@ fn write_flow(table: &mut Flows, number: u32, record: &FlowRecord, account: &Flo
     table.retransmits.push(account.retransmissions);
     table.timeouts.push(account.timeouts);
     table.dropped_packets.push(record.dropped.packets);
+    table.duplicated_packets.push(record.duplicated.packets);
+    table.duplicated_bytes.push(record.duplicated.bytes);
     table.inside_packets.push(inside.packets);
     table.inside_bytes.push(inside.bytes);
     table.ce_marks.push(record.ce_marks);

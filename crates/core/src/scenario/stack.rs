@@ -30,7 +30,7 @@ impl Scenario {
         };
         let StackPair { sender, receiver } =
             (entry.open)(setup).map_err(|problem| refused(format!("{name}: {problem}")))?;
-        let has_ecn = config.ecn != EcnMode::Off;
+        let has_ecn = config.ecn == Some(EcnMode::Classic);
         let end = |is_sender, stack| StackEnd::new(FlowId(flow as u32), is_sender, has_ecn, stack);
         Ok([end(true, sender), end(false, receiver)])
     }
@@ -50,6 +50,10 @@ fn problem(flow: &FlowConfig) -> Option<&'static str> {
         Some("paces in bursts of its stack's own; leave burst out")
     } else if flow.send_jitter_ns > 0 {
         Some("sends when its stack does; leave send_jitter out")
+    } else if !matches!(flow.ecn, None | Some(EcnMode::Off | EcnMode::Classic)) {
+        Some("echoes marks as its stack does; write ecn = \"classic\" to let them through, or leave ecn out")
+    } else if flow.ect.is_some() {
+        Some("chooses its codepoint itself; leave ect out")
     } else {
         None
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{ParameterError, Parameters, Scheme, Setup, Value};
 use super::{
-    bbr, bbr3, copa, cubic, fillp, illinois, indigo, koho, ledbat, pcc, quic_bbr, quic_cubic, remy, reno, sprout,
-    vegas, verus, westwood,
+    bbr, bbr3, copa, cubic, dctcp, dctcp_sce, fillp, illinois, indigo, koho, ledbat, pcc, prague, quic_bbr, quic_cubic,
+    remy, reno, reno_sce, sprout, vegas, verus, westwood,
 };
 use crate::info::Info;
+use crate::transport::stream::{EcnMode, Ect};
 
 /// A scheme: what it says of itself, and how to make one.
 #[derive(Clone, Copy)]
@@ -25,6 +26,9 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: koho::CALIBRATED_KOHO, new: koho::new_calibrated_koho },
     SchemeEntry { info: copa::INFO, new: copa::new },
     SchemeEntry { info: cubic::INFO, new: cubic::new },
+    SchemeEntry { info: cubic::sce::INFO, new: cubic::sce::new },
+    SchemeEntry { info: dctcp::INFO, new: dctcp::new },
+    SchemeEntry { info: dctcp_sce::INFO, new: dctcp_sce::new },
     SchemeEntry { info: fillp::FILLP, new: fillp::new_fillp },
     SchemeEntry { info: fillp::FILLP_SHEEP, new: fillp::new_fillp_sheep },
     SchemeEntry { info: illinois::INFO, new: illinois::new },
@@ -34,9 +38,11 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: ledbat::plus_plus::INFO, new: ledbat::plus_plus::new },
     SchemeEntry { info: pcc::allegro::INFO, new: pcc::allegro::new },
     SchemeEntry { info: pcc::experimental::INFO, new: pcc::experimental::new },
+    SchemeEntry { info: prague::INFO, new: prague::new },
     SchemeEntry { info: quic_bbr::INFO, new: quic_bbr::new },
     SchemeEntry { info: quic_cubic::INFO, new: quic_cubic::new },
     SchemeEntry { info: reno::INFO, new: reno::new },
+    SchemeEntry { info: reno_sce::INFO, new: reno_sce::new },
     SchemeEntry { info: pcc::vivace::INFO, new: pcc::vivace::new },
     SchemeEntry { info: sprout::SPROUT, new: sprout::new_sprout },
     SchemeEntry { info: sprout::SPROUT_EWMA, new: sprout::new_sprout_ewma },
@@ -45,6 +51,29 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: verus::INFO, new: verus::new },
     SchemeEntry { info: westwood::INFO, new: westwood::new },
 ];
+
+/// The ECN that a scheme cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcnNeed {
+    /// What its receiver has to echo.
+    pub mode: EcnMode,
+    /// How its packets are marked unless a flow says otherwise.
+    pub ect: Ect,
+}
+
+/// The schemes that are nothing without ECN; all others do with what they get.
+const ECN_NEEDS: &[(&str, EcnNeed)] = &[
+    (cubic::sce::INFO.name, EcnNeed { mode: EcnMode::Sce, ect: Ect::Ect0 }),
+    (dctcp::INFO.name, EcnNeed { mode: EcnMode::Accurate, ect: Ect::Ect0 }),
+    (dctcp_sce::INFO.name, EcnNeed { mode: EcnMode::Sce, ect: Ect::Ect0 }),
+    (prague::INFO.name, EcnNeed { mode: EcnMode::Accurate, ect: Ect::Ect1 }),
+    (reno_sce::INFO.name, EcnNeed { mode: EcnMode::Sce, ect: Ect::Ect0 }),
+];
+
+/// The ECN that the scheme called `name` cannot do without, if there is one.
+pub fn needed_ecn(name: &str) -> Option<EcnNeed> {
+    ECN_NEEDS.iter().find(|(needy, _)| *needy == name).map(|(_, need)| *need)
+}
 
 /// Makes the scheme called `name` with the parameters that an experiment gives; those of `setup` are replaced.
 pub fn build(name: &str, given: &BTreeMap<String, Value>, setup: Setup) -> Result<Box<dyn Scheme>, ParameterError> {

@@ -124,6 +124,30 @@ pub struct Ack<'a> {
     pub packets: &'a [u64],
 }
 
+/// What an acknowledgement tells of marks, to a stream that uses ECN.
+#[derive(Clone, Copy, Debug)]
+pub struct EcnFeedback {
+    /// Now.
+    pub now: Instant,
+    /// Packets that this ack newly reports as delivered.
+    pub newly_delivered: u32,
+    /// Packets newly reported as marked with CE; with classic ECN all that an ack with an echo delivers. An ack may report
+    /// more of them than it delivers.
+    pub newly_marked: u32,
+    /// Packets delivered so far.
+    pub delivered: u64,
+    /// Packets reported as marked so far.
+    pub marked: u64,
+    /// True if the ack echoes that some congestion was experienced (ESCE).
+    pub is_sce_echo: bool,
+    /// True while the window is being reduced, or a timeout repaired.
+    pub is_reducing: bool,
+    /// Sequence number of the first packet not acknowledged, in packets.
+    pub first_unacked: u64,
+    /// Sequence number of the next new packet, in packets.
+    pub next_sequence: u64,
+}
+
 /// Why the window is to be reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {

@@ -10,7 +10,10 @@ mod bbr3;
 mod catalogue;
 mod copa;
 mod cubic;
+mod dctcp;
+mod dctcp_sce;
 mod event;
+pub mod external;
 mod fillp;
 pub mod hystart;
 pub mod hystart_plus_plus;
@@ -20,20 +23,23 @@ mod koho;
 mod ledbat;
 mod parameters;
 mod pcc;
+mod prague;
 pub mod prr;
 mod quic;
 mod quic_bbr;
 mod quic_cubic;
 pub mod remy;
 mod reno;
+mod reno_sce;
+mod sce;
 mod sprout;
 mod vegas;
 mod verus;
 mod westwood;
 pub mod window;
 
-pub use catalogue::{SCHEMES, SchemeEntry, build};
-pub use event::{Ack, Cause, Congestion, Feedback, Lost, RateSample, Sent, State, Timeout};
+pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, build, needed_ecn};
+pub use event::{Ack, Cause, Congestion, EcnFeedback, Feedback, Lost, RateSample, Sent, State, Timeout};
 pub use parameters::{ParameterError, Parameters, Value};
 
 use crate::random::RandomStream;
@@ -41,6 +47,20 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// The initial window (RFC 6928), packets.
 pub const INITIAL_WINDOW: u32 = 10;
+
+/// How much leaves per smoothed round trip, in percent of the window (Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacingRatios {
+    /// While the window is far below the slow-start threshold.
+    pub slow_start: u64,
+    /// Afterwards.
+    pub avoidance: u64,
+}
+
+impl PacingRatios {
+    /// The kernel's defaults.
+    pub const LINUX: Self = Self { slow_start: 200, avoidance: 120 };
+}
 
 /// What a scheme is told when a flow starts.
 #[derive(Debug)]
@@ -67,6 +87,11 @@ pub trait Scheme: Send {
         None
     }
 
+    /// How the transport is to pace a scheme that has no rate of its own, whatever a flow asks for; it is asked once.
+    fn pacing_ratios(&self) -> Option<PacingRatios> {
+        None
+    }
+
     /// Slow-start threshold in packets, if the scheme has one.
     fn ssthresh(&self) -> Option<u32> {
         None
@@ -76,6 +101,10 @@ pub trait Scheme: Send {
     fn on_sent(&mut self, _sent: &Sent) -> u64 {
         0
     }
+
+    /// What an acknowledgement tells of marks. Called before [`Scheme::on_congestion`] and [`Scheme::on_ack`] of the same
+    /// ack, and only if the stream uses ECN.
+    fn on_ecn_feedback(&mut self, _feedback: &EcnFeedback) {}
 
     /// An acknowledgement was processed: the one place where windows grow. Called after [`Scheme::on_congestion`] of
     /// the same ack.

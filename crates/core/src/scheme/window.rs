@@ -7,9 +7,9 @@
 mod tests;
 
 #[cfg(test)]
-pub(super) use self::tests::ack;
+pub(super) use self::tests::{ack, window_of};
 use super::prr::Prr;
-use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Scheme, Sent, State, Timeout};
+use super::{Ack, Cause, Congestion, EcnFeedback, INITIAL_WINDOW, PacingRatios, Scheme, Sent, State, Timeout};
 use crate::units::{Duration, Instant};
 
 /// No slow-start threshold yet (Linux `TCP_INFINITE_SSTHRESH`).
@@ -96,6 +96,11 @@ pub trait WindowAlgorithm: Send {
     /// The threshold after a congestion event at this window; at least 2.
     fn ssthresh_after_loss(&mut self, window: &Window, now: Instant) -> u32;
 
+    /// The threshold after an ECN echo at this window; at least 2.
+    fn ssthresh_after_mark(&mut self, window: &Window, now: Instant) -> u32 {
+        self.ssthresh_after_loss(window, now)
+    }
+
     /// The threshold after the first timeout of a window; at least 2 (`ssthresh`, then the event `CA_EVENT_LOSS`).
     fn ssthresh_after_timeout(&mut self, window: &Window, now: Instant) -> u32 {
         self.ssthresh_after_loss(window, now)
@@ -103,6 +108,14 @@ pub trait WindowAlgorithm: Send {
 
     /// Grows the window; called for acks outside recovery that may raise it.
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>);
+
+    /// What an ack tells of marks, before any conclusion is drawn from it (`in_ack_event`).
+    fn on_ecn_feedback(&mut self, _window: &mut Window, _feedback: &EcnFeedback) {}
+
+    /// See [`Scheme::pacing_ratios`].
+    fn pacing_ratios(&self) -> Option<PacingRatios> {
+        None
+    }
 
     /// Any ack, before the window is touched (`pkts_acked`).
     fn on_ack(&mut self, _window: &mut Window, _ack: &Ack<'_>) {}
@@ -169,6 +182,14 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         0
     }
 
+    fn pacing_ratios(&self) -> Option<PacingRatios> {
+        self.algorithm.pacing_ratios()
+    }
+
+    fn on_ecn_feedback(&mut self, feedback: &EcnFeedback) {
+        self.algorithm.on_ecn_feedback(&mut self.window, feedback);
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.algorithm.on_ack(&mut self.window, ack);
         match &mut self.reduction {
@@ -188,7 +209,10 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         self.before = (congestion.cause != Cause::Ecn).then(|| (self.window.cwnd, self.current_ssthresh()));
         // A timer that finds a loss counts as one delivery (`tcp_rack_reo_timeout`).
         self.reduction = Some(Prr::new(self.window.cwnd, u32::from(congestion.is_timer)));
-        self.window.ssthresh = self.algorithm.ssthresh_after_loss(&self.window, congestion.now);
+        self.window.ssthresh = match congestion.cause {
+            Cause::Ecn => self.algorithm.ssthresh_after_mark(&self.window, congestion.now),
+            Cause::Loss | Cause::TailLoss => self.algorithm.ssthresh_after_loss(&self.window, congestion.now),
+        };
         self.window.credit = 0;
         if congestion.cause == Cause::Loss {
             self.window.cwnd = congestion.in_flight + 1;

@@ -46,7 +46,7 @@ fn read(text: &str) -> Vec<Recorded> {
 fn replay(json: &str, recorded: &[Recorded]) -> Vec<Option<(Duration, bool)>> {
     let config: QueueConfig = serde_json::from_str(json).expect("a queue");
     let place = Place { mean_rate: Some(RATE), largest_packet: Bytes::new(1_500), seed: 1, hop: "forward.0" };
-    let mut queue: Box<dyn Queue<usize>> = config.build(&place);
+    let mut queue: Box<dyn Queue<usize>> = config.build(&place).expect("a possible queue");
     let (mut fates, mut drops) = (vec![None; recorded.len()], Drops::default());
     let mut free = Instant::ZERO;
     let mut serve = |queue: &mut dyn Queue<usize>, free: &mut Instant, until: Instant| {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use bakeoff_core::scheme::{Ack, Cause, Congestion, Lost, RateSample, Sent, State, Timeout};
+use bakeoff_core::scheme::{Ack, Cause, Congestion, EcnFeedback, Lost, RateSample, Sent, State, Timeout};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::step::{AckStep, Step};
@@ -66,6 +66,7 @@ pub(crate) struct Sender {
     delivered_at: Instant,
     first_sent: Instant,
     lost: u64,
+    marked: u64,
     last_sent: Instant,
     srtt: Duration,
     min_rtt: Duration,
@@ -94,6 +95,7 @@ impl Sender {
             delivered_at: now,
             first_sent: now,
             lost: 0,
+            marked: 0,
             last_sent: now,
             srtt: rtt,
             min_rtt: rtt,
@@ -257,6 +259,7 @@ impl Sender {
         if let Some((sent, ..)) = delivery.newest {
             self.now = self.now.max(sent + SHORTEST_RTT);
         }
+        self.tell_marks(step, &delivery);
         let rtt = delivery
             .newest
             .filter(|(_, _, was_retransmitted)| !was_retransmitted && step.has_rtt)
@@ -284,6 +287,22 @@ impl Sender {
             self.state = State::Disorder;
         }
         self.tell_ack(step, &delivery, rtt, prior_in_flight, (self.lost - prior_lost) as u32);
+    }
+
+    fn tell_marks(&mut self, step: &AckStep, delivery: &Delivery) {
+        let newly_marked = if step.is_ecn_echo { step.marked } else { 0 };
+        self.marked += u64::from(newly_marked);
+        self.scheme.on_ecn_feedback(&EcnFeedback {
+            now: self.now,
+            newly_delivered: delivery.packets.len() as u32,
+            newly_marked,
+            delivered: self.delivered,
+            marked: self.marked,
+            is_sce_echo: step.is_sce_echo,
+            is_reducing: self.state >= State::Cwr,
+            first_unacked: self.first,
+            next_sequence: self.next(),
+        });
     }
 
     fn tell_ack(

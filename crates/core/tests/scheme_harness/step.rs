@@ -46,6 +46,9 @@ pub(crate) struct AckStep {
     pub(crate) has_rate: bool,
     pub(crate) has_one_way_delay: bool,
     pub(crate) is_ecn_echo: bool,
+    /// Packets that an ECN echo reports, perhaps more than are delivered.
+    pub(crate) marked: u32,
+    pub(crate) is_sce_echo: bool,
     pub(crate) is_delayed: bool,
     pub(crate) is_reordering_common: bool,
     /// The end of the episode shows that it was spurious.
@@ -75,8 +78,10 @@ fn ack() -> impl Strategy<Value = AckStep> {
     let numbers = (time(0.0..11.0), count(), count(), count(), prop_oneof![4 => Just(0), 1 => count()]);
     let rarely = || prop::bool::weighted(0.1);
     let measured = (prop::bool::weighted(0.9), prop::bool::weighted(0.9), prop::bool::weighted(0.9));
-    (numbers, measured, (rarely(), rarely(), rarely(), rarely(), rarely())).prop_map(
-        |((after, cumulative, skip, selective, lose), (has_rtt, has_rate, has_one_way_delay), flags)| {
+    let told = (numbers, measured, (rarely(), rarely(), rarely(), rarely(), rarely()));
+    let marks = (0_u32..2_000, prop::bool::weighted(0.3));
+    (told, marks).prop_map(
+        |(((after, cumulative, skip, selective, lose), (has_rtt, has_rate, has_one_way_delay), flags), marks)| {
             let (is_ecn_echo, is_delayed, is_reordering_common, is_spurious, is_probe_answer) = flags;
             AckStep {
                 after,
@@ -88,6 +93,8 @@ fn ack() -> impl Strategy<Value = AckStep> {
                 has_rate,
                 has_one_way_delay,
                 is_ecn_echo,
+                marked: marks.0,
+                is_sce_echo: marks.1,
                 is_delayed,
                 is_reordering_common,
                 is_spurious,

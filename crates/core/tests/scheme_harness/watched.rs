@@ -1,7 +1,7 @@
 //! A scheme under watch: whatever it is told, what it answers must make sense.
 
 use bakeoff_core::info::Info;
-use bakeoff_core::scheme::{Ack, Congestion, Lost, Scheme, Sent, Timeout};
+use bakeoff_core::scheme::{Ack, Congestion, EcnFeedback, Lost, Scheme, Sent, Timeout};
 use bakeoff_core::units::{Duration, Instant, Rate};
 
 /// Far more than any path holds; a window beyond it has run away.
@@ -45,6 +45,11 @@ impl Watched {
         let state = self.scheme.on_sent(sent);
         self.check();
         state
+    }
+
+    pub(crate) fn on_ecn_feedback(&mut self, feedback: &EcnFeedback) {
+        self.scheme.on_ecn_feedback(feedback);
+        self.check();
     }
 
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>) {

@@ -19,6 +19,7 @@ use super::ownership::Owner;
 use super::super_packet::{Piece, SuperPacket};
 use crate::error::RunError;
 use crate::events::{Event, PacketId, logged_size};
+use crate::job::JobError;
 use crate::log::{Protocol, TRANSPORT_BYTES, TransportHeader};
 
 /// A packet that is due at a host.
@@ -45,13 +46,13 @@ fn id(packet: &Packet<Piece>) -> PacketId {
 }
 
 impl Engine {
-    pub(super) fn new(scenario: &Scenario, journal: Journal) -> Self {
-        let path = Path::of(scenario);
+    pub(super) fn new(scenario: &Scenario, journal: Journal) -> Result<Self, RunError> {
+        let path = Path::of(scenario).map_err(JobError::from)?;
         let mut agenda = Agenda::new(path.hops.len() + 1);
         let interval = Duration::from_nanos(scenario.record.interval_ns);
         let interval = (scenario.record.level >= Level::Series).then_some(interval);
         agenda.set(path.hops.len(), interval.map(|interval| Instant::ZERO + interval));
-        Self {
+        Ok(Self {
             path,
             agenda,
             drops: Drops::default(),
@@ -59,7 +60,7 @@ impl Engine {
             numbers: vec![[0; 2]; scenario.flows.len() + scenario.probes.len()],
             interval,
             end: Instant::from_nanos(scenario.duration_ns),
-        }
+        })
     }
 
     /// When something next happens on the path.
@@ -104,10 +105,10 @@ impl Engine {
             let polled = self.path.hops[hop].hop.poll(now, &mut self.drops);
             self.note_drops(hop, now);
             let Some(mut packet) = polled else { break };
-            let (packet_id, sojourn, ecn) = (id(&packet), packet.sojourn, packet.ecn);
+            let (packet_id, sojourn, ecn, marked) = (id(&packet), packet.sojourn, packet.ecn, packet.marked);
             let next = self.path.next_hop(&mut packet);
             let is_last = next.is_none();
-            let event = Event::LeftHop { packet: packet_id, hop: hop as u16, sojourn, ecn, is_last };
+            let event = Event::LeftHop { packet: packet_id, hop: hop as u16, sojourn, ecn, marked, is_last };
             self.journal.note(now, &event);
             match next {
                 Some(next) => self.enter(next, packet, now),
@@ -152,6 +153,11 @@ impl Engine {
             self.journal.note(now, &Event::Backlog { hop: hop as u16, backlog });
         }
         self.interval.map(|interval| now + interval)
+    }
+
+    /// Whether what happens cannot be logged any more; [`Engine::finish`] then says why.
+    pub(super) fn has_lost_its_log(&self) -> bool {
+        self.journal.has_failed()
     }
 
     /// Ends the run, and returns what went through each hop.

@@ -1,9 +1,10 @@
 //! Carries packets between the hosts and the path until the run ends.
 
-use bakeoff_core::units::Instant;
+use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::engine::{Delivery, Engine};
 use super::hosts::{device_of, host_of};
+use super::job::EmulatorJob;
 use super::lateness::Lateness;
 use super::ownership::Ownership;
 use super::report::{Discarded, Interface};
@@ -19,6 +20,9 @@ const READS: usize = 64;
 /// A packet that may pass no more routers goes no further than its host: how a stopped flow falls silent.
 const LAST_HOP: u8 = 1;
 
+/// How often the run is asked whether to go on.
+const CHECK_EVERY: Duration = Duration::from_millis(100);
+
 /// The two sides, and what went between them.
 pub(super) struct Exchange<'a> {
     pub(super) clock: Clock,
@@ -26,6 +30,8 @@ pub(super) struct Exchange<'a> {
     pub(super) ownership: Ownership,
     pub(super) engine: Engine,
     pub(super) merges: bool,
+    /// What no packet of the hosts' devices exceeds.
+    pub(super) largest_packet: Bytes,
     pub(super) lateness: Lateness,
     pub(super) interfaces: Vec<Interface>,
     pub(super) discarded: Discarded,
@@ -35,13 +41,20 @@ pub(super) struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    pub(super) fn new(clock: Clock, devices: &'a [Tun], ownership: Ownership, engine: Engine, merges: bool) -> Self {
+    pub(super) fn new(
+        clock: Clock,
+        devices: &'a [Tun],
+        ownership: Ownership,
+        engine: Engine,
+        job: &EmulatorJob,
+    ) -> Self {
         Self {
             clock,
             devices,
             ownership,
             engine,
-            merges,
+            merges: job.merges,
+            largest_packet: job.scenario.largest_packet(),
             lateness: Lateness::default(),
             interfaces: vec![Interface::default(); devices.len()],
             discarded: Discarded::default(),
@@ -70,6 +83,9 @@ impl<'a> Exchange<'a> {
             }
             if now >= next_check {
                 check()?;
+                if self.engine.has_lost_its_log() {
+                    return Ok(());
+                }
                 next_check = now + CHECK_EVERY;
             }
             waiting.wait(&mut poll, self.engine.next_wakeup().min(next_check).min(end))?;
@@ -92,29 +108,33 @@ impl<'a> Exchange<'a> {
             let now = self.now()?;
             self.interfaces[device].read += 1;
             self.engine.advance(now, &mut self.due);
-            self.accept(length, device, now);
+            self.accept(length, device, now)?;
         }
         self.deliver()
     }
 
     /// Takes the packet of this length that is in the buffer.
-    fn accept(&mut self, length: usize, device: usize, now: Instant) {
+    fn accept(&mut self, length: usize, device: usize, now: Instant) -> Result<(), RunError> {
         let from = host_of(device);
         let Some(whole) = SuperPacket::read(&self.buffer[..length]) else {
             self.discarded.foreign += 1;
-            return;
+            return Ok(());
         };
         self.interfaces[device].segments += u64::from(whole.segments());
         let Some(owner) = self.ownership.of(&whole.headers, from) else {
             self.discarded.foreign += 1;
-            return;
+            return Ok(());
         };
+        if whole.headers.is_fragment {
+            return Err(RunError::Fragment { flow: owner.flow.0 + 1, largest: self.largest_packet.count() });
+        }
         if whole.headers.hop_limit <= LAST_HOP {
             self.discarded.silent += 1;
-            return;
+            return Ok(());
         }
         let to = device_of(Host { is_right: !from.is_right, ..from }) as u16;
         self.engine.accept(whole, owner, to, now, &mut self.due);
+        Ok(())
     }
 
     /// Hands over what is due.
@@ -151,9 +171,6 @@ impl<'a> Exchange<'a> {
         }
     }
 }
-
-/// How often the run is asked whether to go on.
-const CHECK_EVERY: bakeoff_core::units::Duration = bakeoff_core::units::Duration::from_millis(100);
 
 /// Whether a packet is the segment behind another one, and marked like it.
 fn follows(next: &Delivery, last: &Delivery) -> bool {

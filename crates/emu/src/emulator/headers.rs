@@ -6,6 +6,9 @@ const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ECHO_REQUEST: u8 = 8;
+const IPV6_FRAGMENT: u8 = 44;
+/// The flag of an IPv4 header beside "more fragments" and the offset.
+const DO_NOT_FRAGMENT: u16 = 0x4000;
 const IPV6_HEADER: usize = 40;
 /// Offset of the checksum in a TCP header.
 pub(super) const TCP_CHECKSUM: usize = 16;
@@ -41,6 +44,8 @@ pub(super) struct Headers {
     pub(super) ports: [u16; 2],
     /// Whether it goes to a group and not to a host.
     pub(super) is_multicast: bool,
+    /// Whether it is a piece of a datagram that was too large for the device.
+    pub(super) is_fragment: bool,
 }
 
 pub(super) fn word(bytes: &[u8], at: usize) -> u16 {
@@ -64,7 +69,9 @@ impl Headers {
         if transport_at < 20 || packet.len() < transport_at {
             return None;
         }
+        let is_fragment = if is_v6 { protocol == IPV6_FRAGMENT } else { word(packet, 6) & !DO_NOT_FRAGMENT != 0 };
         let (transport, length) = match protocol {
+            _ if is_fragment => (Transport::Other, 0),
             TCP => (Transport::Tcp, usize::from(packet.get(transport_at + 12)? >> 4) * 4),
             UDP => (Transport::Udp, 8),
             ICMP => (Transport::Icmp { is_request: *packet.get(transport_at)? == ECHO_REQUEST }, 8),
@@ -89,6 +96,7 @@ impl Headers {
             ecn: Ecn::from_bits(traffic_class),
             ports,
             is_multicast: if is_v6 { packet[24] == 0xff } else { packet[16] >> 4 == 14 },
+            is_fragment,
         })
     }
 
@@ -206,6 +214,18 @@ mod tests {
         packet[24..26].copy_from_slice(&20_001_u16.to_be_bytes());
         let headers = Headers::read(&packet).unwrap();
         assert_eq!((headers.transport, headers.ports), (Transport::Icmp { is_request: true }, [20_001; 2]));
+    }
+
+    #[test]
+    fn a_fragment_is_known_by_its_flag_or_its_offset() {
+        assert!(!Headers::read(&EXAMPLE).unwrap().is_fragment, "do not fragment");
+        for (high, low) in [(0x20, 0), (0x20, 0xb9), (0, 0xb9)] {
+            let mut packet = EXAMPLE;
+            (packet[6], packet[7]) = (high, low);
+            let headers = Headers::read(&packet).unwrap();
+            assert!(headers.is_fragment);
+            assert_eq!((headers.transport, headers.ports), (Transport::Other, [0; 2]));
+        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl EmulatedHosts {
         for number in 0..2 * pairs.count() {
             let host = host_of(number);
             namespaces.push(NetworkNamespace::create().context(|| "making a network namespace".to_owned())?);
-            settings::prepare_host(pairs.has_ecn(host.pair))?;
+            settings::prepare_host(pairs.ecn(host.pair))?;
             // Connections whose program is gone would keep the namespace for minutes.
             settings::write("ipv4/tcp_orphan_retries", "1")?;
             settings::write("ipv4/ping_group_range", "0 2147483647")?;

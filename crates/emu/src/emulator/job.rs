@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::error::RunError;
 use crate::job::JobError;
+use crate::senders::OutsideScheme;
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -34,6 +35,8 @@ pub(super) struct EmulatorJob {
     /// Whether segments that are due together are handed over together.
     pub(super) merges: bool,
     pub(super) programs: Vec<Program>,
+    /// The schemes that programs beside the senders compute.
+    pub(super) outside: Vec<OutsideScheme>,
 }
 
 #[derive(Deserialize)]
@@ -42,14 +45,15 @@ struct File {
     scenario: Value,
     merge: bool,
     programs: Vec<Program>,
+    schemes: Vec<OutsideScheme>,
 }
 
 impl EmulatorJob {
     /// Reads and checks a job.
     pub(super) fn from_json(json: &str) -> Result<Self, RunError> {
         let malformed = |error: serde_json::Error| JobError::from(ScenarioError::Malformed(error.to_string()));
-        let File { scenario, merge, programs } = serde_json::from_str(json).map_err(malformed)?;
+        let File { scenario, merge, programs, schemes } = serde_json::from_str(json).map_err(malformed)?;
         let scenario = Scenario::from_json(&scenario.to_string()).map_err(JobError::from)?;
-        Ok(Self { scenario, merges: merge, programs })
+        Ok(Self { scenario, merges: merge, programs, outside: schemes })
     }
 }

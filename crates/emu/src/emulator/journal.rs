@@ -18,6 +18,7 @@ const WAITING_BUFFERS: usize = 512;
 
 /// One log.
 struct Log {
+    name: &'static str,
     buffer: Vec<u8>,
     full: SyncSender<Vec<u8>>,
     writer: JoinHandle<io::Result<()>>,
@@ -25,11 +26,11 @@ struct Log {
 
 impl Log {
     #[expect(clippy::disallowed_methods, reason = "a disk may make its writer wait")]
-    fn create(folder: &Path, name: &str) -> Result<Self, RunError> {
+    fn create(folder: &Path, name: &'static str) -> Result<Self, RunError> {
         let mut file = File::create(folder.join(name)).context(|| format!("creating {name}"))?;
         let (full, waiting): (_, Receiver<Vec<u8>>) = sync_channel(WAITING_BUFFERS);
         let writer = thread::spawn(move || waiting.iter().try_for_each(|buffer| file.write_all(&buffer)));
-        Ok(Self { buffer: Vec::with_capacity(BUFFER_BYTES), full, writer })
+        Ok(Self { name, buffer: Vec::with_capacity(BUFFER_BYTES), full, writer })
     }
 
     fn add(&mut self, record: &[u8]) {
@@ -41,10 +42,16 @@ impl Log {
         self.buffer.extend_from_slice(record);
     }
 
-    fn finish(self) -> io::Result<()> {
+    /// A writer ends early only if it cannot write.
+    fn has_failed(&self) -> bool {
+        self.writer.is_finished()
+    }
+
+    fn finish(self) -> Result<(), RunError> {
         let _ = self.full.send(self.buffer);
         drop(self.full);
-        self.writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer ended early")))
+        let written = self.writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer ended early")));
+        written.context(|| format!("writing {}", self.name))
     }
 }
 
@@ -70,9 +77,38 @@ impl Journal {
         self.headers.add(&encode_header(header));
     }
 
+    /// Whether a log could not be written, so that it is no use to go on.
+    pub(super) fn has_failed(&self) -> bool {
+        self.events.has_failed() || self.headers.has_failed()
+    }
+
     /// Makes sure that everything is in the logs.
     pub(super) fn finish(self) -> Result<(), RunError> {
-        self.events.finish().context(|| format!("writing {EVENTS_FILE}"))?;
-        self.headers.finish().context(|| format!("writing {HEADERS_FILE}"))
+        self.events.finish()?;
+        self.headers.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_noticed_and_named() {
+        let folder = std::env::temp_dir().join(format!("bakeoff-journal-test-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        symlink("/dev/full", folder.join(HEADERS_FILE)).unwrap();
+        let mut journal = Journal::create(&folder).unwrap();
+        assert!(!journal.has_failed());
+        journal.headers.add(&vec![0; BUFFER_BYTES]);
+        journal.headers.add(&[0; 1]);
+        while !journal.has_failed() {
+            thread::yield_now();
+        }
+        let problem = journal.finish().unwrap_err().to_string();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(problem, format!("writing {HEADERS_FILE}: No space left on device (os error 28)"));
     }
 }

@@ -46,6 +46,8 @@ use crate::udp::Clock;
 pub const JOB_FILE: &str = "job.json";
 /// The run starts this long after everything is ready, so that all its processes are.
 const LEAD: Duration = Duration::from_millis(200);
+/// A program that computes a scheme starts one after the other, and may take this long.
+const OUTSIDE_MILLIS: u64 = 1_000;
 /// Above every ordinary program, below the kernel's own threads.
 const PRIORITY: i32 = 50;
 /// Senders that have not ended this long after the run are no use any more.
@@ -57,23 +59,28 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let job = EmulatorJob::from_json(&json)?;
     let (hosts, devices) = EmulatedHosts::build(&job.scenario)?;
     let hosts = Arc::new(hosts);
-    let lead = if job.programs.is_empty() { LEAD } else { LEAD + programs::HEAD_START };
+    let head_start = if job.programs.is_empty() { Duration::ZERO } else { programs::HEAD_START };
+    let lead = LEAD + head_start + Duration::from_millis(OUTSIDE_MILLIS * job.outside.len() as u64);
     let run_start = sys::monotonic().context(|| "reading the clock".to_owned())? + lead;
     let clock = Clock::new(run_start);
-    let mut children = vec![start(|| senders::run(&job.scenario, &*hosts, stacks, run_start, folder, identity))?];
+    let senders = || senders::run(&job.scenario, &*hosts, &job.outside, stacks, run_start, folder, identity);
+    let mut children = vec![start(senders)?];
     if !job.programs.is_empty() {
         let place = Place::create(folder, identity)?;
         children.push(start(|| programs::run(&job.programs, &job.scenario, &hosts, clock, &place))?);
     }
-    let engine = Engine::new(&job.scenario, Journal::create(folder)?);
+    let engine = Engine::new(&job.scenario, Journal::create(folder)?)?;
     let ownership = Ownership::new(&job.scenario, &hosts.pairs);
     // A machine that grants neither is only late, and the report says how late.
     let refusal = |done: std::io::Result<()>| done.err().map(|error| error.to_string());
     let locked_memory = refusal(sys::lock_memory());
     let priority = refusal(sys::run_first(PRIORITY).and_then(|()| sys::wake_up_on_time()));
-    let mut exchange = Exchange::new(clock, &devices, ownership, engine, job.merges);
+    let mut exchange = Exchange::new(clock, &devices, ownership, engine, &job);
     let end = Instant::from_nanos(job.scenario.duration_ns);
     exchange.run(end, &mut || children.iter().try_for_each(|child| has_not_failed(*child).map(|_| ())))?;
+    if exchange.engine.has_lost_its_log() {
+        return exchange.engine.finish().map(|_| ());
+    }
     for (interface, counts) in exchange.interfaces.iter_mut().zip(hosts.counts()?) {
         interface.kernel = counts;
     }

@@ -3,12 +3,12 @@
 use bakeoff_core::scenario::{Direction, FlowConfig, Scenario};
 use bakeoff_core::transport::stream::EcnMode;
 
-use crate::job::PROGRAM_PREFIX;
+use crate::job::{PROGRAM_PREFIX, host_ecn};
 
 /// What the flows of a pair have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pair {
-    has_ecn: bool,
+    ecn: EcnMode,
     /// The flow of another program.
     program: Option<usize>,
 }
@@ -16,7 +16,7 @@ struct Pair {
 impl Pair {
     fn of(index: usize, flow: &FlowConfig) -> Self {
         let program = flow.scheme.starts_with(PROGRAM_PREFIX).then_some(index);
-        Self { has_ecn: flow.ecn != EcnMode::Off, program }
+        Self { ecn: host_ecn(flow), program }
     }
 }
 
@@ -38,7 +38,7 @@ impl Pairs {
             })
         };
         let flows = scenario.flows.iter().enumerate().map(|(index, flow)| place(Pair::of(index, flow))).collect();
-        let probe = if scenario.probes.is_empty() { 0 } else { place(Pair { has_ecn: false, program: None }) };
+        let probe = if scenario.probes.is_empty() { 0 } else { place(Pair { ecn: EcnMode::Off, program: None }) };
         Self { all, flows, probe }
     }
 
@@ -46,8 +46,8 @@ impl Pairs {
         self.all.len()
     }
 
-    pub(super) fn has_ecn(&self, pair: usize) -> bool {
-        self.all[pair].has_ecn
+    pub(super) fn ecn(&self, pair: usize) -> EcnMode {
+        self.all[pair].ecn
     }
 
     pub(super) fn of_flow(&self, flow: usize) -> usize {

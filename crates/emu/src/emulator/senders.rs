@@ -11,7 +11,7 @@ use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::{Context, RunError};
 use crate::log::{SAMPLES_FILE, SampleRecord};
-use crate::senders::{Hosts, Stage, Watch, open_flows, open_probes};
+use crate::senders::{Hosts, OutsideScheme, Stage, Watch, open_flows, open_probes};
 use crate::sys::{self, Identity};
 use crate::udp::Clock;
 
@@ -22,6 +22,7 @@ const LAST_NEWS: Duration = Duration::from_millis(100);
 pub(super) fn run(
     scenario: &Scenario,
     hosts: &dyn Hosts,
+    outside: &[OutsideScheme],
     stacks: &[StackEntry],
     run_start: Duration,
     folder: &Path,
@@ -31,9 +32,12 @@ pub(super) fn run(
     let (tell, news) = mpsc::channel();
     let writing = || format!("writing {SAMPLES_FILE}");
     let mut log = BufWriter::new(File::create(folder.join(SAMPLES_FILE)).context(writing)?);
-    let stage = Stage { scenario, hosts, run_start, stacks, news: &tell };
+    let stage = Stage { scenario, hosts, outside, stacks, run_start, news: &tell };
     let mut senders = Watch::new(scenario, open_flows(stage)?);
     open_probes(stage)?;
+    if sys::monotonic().context(|| "reading the clock".to_owned())? > run_start {
+        return Err(RunError::NotReady);
+    }
     sys::become_ordinary(identity).context(|| "giving up the rights of root".to_owned())?;
 
     let mut write = |samples: Vec<SampleRecord>| {

@@ -42,7 +42,7 @@ pub fn run(host_folder: &str) -> Result<(), RunError> {
     let (tell, news) = mpsc::channel();
     let hosts = network::GuestHosts { network: &network, layout: &layout };
     let (scenario, run_start) = (&job.scenario, capture.start_time());
-    let stage = Stage { scenario, hosts: &hosts, run_start, stacks: &[], news: &tell };
+    let stage = Stage { scenario, hosts: &hosts, outside: &[], stacks: &[], run_start, news: &tell };
     let senders = Watch::new(&job.scenario, senders::open_flows(stage)?);
     senders::open_probes(stage)?;
     timeline::Timeline::new(&job, &layout, senders, news).play(&layout, &mut network, &mut capture)?;

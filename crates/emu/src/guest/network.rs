@@ -2,14 +2,13 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-use bakeoff_core::hop::{HopConfig, LinkConfig, loss_seed};
-use bakeoff_core::transport::stream::EcnMode;
+use bakeoff_core::hop::{Change, HopConfig, LinkConfig, LossConfig, wire_seed};
 use bakeoff_core::units::Instant;
 
 use crate::error::{Context, RunError};
 use crate::job::Job;
 use crate::layout::{DeviceId, Duty, Layout, Node, Way, left_address, right_address};
-use crate::netlink::{self, Message, Shaper, Socket, Veth, VethEnd, Wire};
+use crate::netlink::{self, Message, Shaper, Socket, TokenBucket, Veth, VethEnd, Wire};
 use crate::senders::{Host, Hosts, settings};
 use crate::sys::NetworkNamespace;
 
@@ -103,7 +102,7 @@ impl Network {
                 let message = netlink::add_address(device.kernel_index(), address.into());
                 self.request(node, message, || format!("adding the address {address:?}"))?;
                 self.enter(node)?;
-                settings::prepare_host(pair.ecn != EcnMode::Off)?;
+                settings::prepare_host(pair.ecn)?;
             }
         }
         Ok(())
@@ -141,20 +140,32 @@ fn first_rate(link: &LinkConfig) -> Option<u64> {
 fn wire(job: &Job, way: Way, index: usize, rate_bps: Option<u64>) -> Wire {
     let hop = hop_of(job, way, index);
     let name = if way == Way::Forward { "forward" } else { "reverse" };
-    let seed = loss_seed(job.scenario.seed, &format!("{name}.{index}"));
-    Wire { rate_bps, delay_ns: hop.delay_ns, loss: hop.loss, seed }
+    let seed = wire_seed(job.scenario.seed, &format!("{name}.{index}"));
+    let reorder = hop.reorder.and_then(|reorder| match reorder.change {
+        Change::Ahead { gap } => Some((reorder.probability, gap as u32)),
+        Change::Late { .. } | Change::Behind { .. } => None,
+    });
+    Wire { rate_bps, delay_ns: hop.delay_ns, loss: hop.loss, reorder, seed }
 }
 
 fn discipline(job: &Job, duty: Duty, device: u32) -> Result<Vec<Message>, RunError> {
     Ok(match duty {
         Duty::Plain => Vec::new(),
-        Duty::Delay(delay_ns) => vec![Wire { rate_bps: None, delay_ns, loss: 0.0, seed: 1 }.install(device)],
+        Duty::Delay(delay_ns) => {
+            let loss = LossConfig::default();
+            vec![Wire { rate_bps: None, delay_ns, loss, reorder: None, seed: 1 }.install(device)]
+        }
         Duty::Wire(way, index) => {
             vec![wire(job, way, index, first_rate(&hop_of(job, way, index).link)).install(device)]
         }
         Duty::Bottleneck(way, index) => {
-            let rate_bps = first_rate(&hop_of(job, way, index).link).unwrap_or(u64::MAX);
-            let mut messages = Vec::from(Shaper { rate_bps }.install(device));
+            let link = &hop_of(job, way, index).link;
+            let mut messages = if let LinkConfig::TokenBucket { rate_bps, burst_bytes, peak_bps } = *link {
+                let largest_bytes = job.scenario.largest_packet().count();
+                vec![TokenBucket { rate_bps, burst_bytes, peak_bps, largest_bytes }.install(device)]
+            } else {
+                Vec::from(Shaper { rate_bps: first_rate(link).unwrap_or(u64::MAX) }.install(device))
+            };
             messages.push(netlink::leaf(device, &job.qdisc(way, index)?));
             messages
         }

@@ -12,7 +12,7 @@ pub use message::Message;
 pub use route::{add_address, add_route};
 #[cfg(target_os = "linux")]
 pub use socket::{NetlinkError, Socket};
-pub use traffic_control::{Shaper, Wire, leaf, without_queue};
+pub use traffic_control::{Shaper, TokenBucket, Wire, leaf, without_queue};
 
 /// `NLM_F_REQUEST | NLM_F_ACK`.
 const REQUEST: u16 = 1 | 4;

@@ -1,9 +1,9 @@
 //! Links and wires out of the kernel's queueing disciplines: htb is the link, with the experiment's queue as its leaf;
-//! netem on the next device is the wire.
+//! netem on the next device is the wire. A link with a token bucket is tbf, with the queue in it.
 //!
 //! Sizes are those of IP packets: a size table takes the Ethernet header off again, which the kernel counts.
 
-use bakeoff_core::hop::loss_threshold;
+use bakeoff_core::hop::{GilbertElliott, LossConfig, wire_probability};
 
 use super::{CREATE, CREATE_IF_ABSENT, Message, REPLACE};
 use crate::qdisc::Qdisc;
@@ -31,7 +31,16 @@ const LINKLAYER: u8 = 1;
 /// to back.
 const BURST_TICKS: u32 = 16;
 
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_PRATE64: u16 = 5;
+const TCA_TBF_BURST: u16 = 6;
+const TCA_TBF_PBURST: u16 = 7;
+
 const NETEM_HANDLE: u32 = 0x0003_0000;
+const TCA_NETEM_REORDER: u16 = 3;
+const TCA_NETEM_LOSS: u16 = 5;
+const NETEM_LOSS_GE: u16 = 2;
 const TCA_NETEM_RATE: u16 = 6;
 const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
@@ -81,9 +90,7 @@ impl Shaper {
 
     fn class(self, device: u32, flags: u16) -> Message {
         let bytes_per_second = self.rate_bps / 8;
-        let mut specification = vec![0, LINKLAYER, 0, 0, 0, 0, 0, 0];
-        specification.extend_from_slice(&u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
-        let mut parameters = specification.repeat(2);
+        let mut parameters = rate_specification(bytes_per_second).repeat(2);
         for word in [BURST_TICKS, BURST_TICKS, 1_514, 0, 0] {
             parameters.extend_from_slice(&word.to_ne_bytes());
         }
@@ -97,6 +104,46 @@ impl Shaper {
     }
 }
 
+/// `struct tc_ratespec`.
+fn rate_specification(bytes_per_second: u64) -> Vec<u8> {
+    let mut specification = vec![0, LINKLAYER, 0, 0, 0, 0, 0, 0];
+    specification.extend_from_slice(&u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
+    specification
+}
+
+/// A link that a token bucket limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenBucket {
+    /// Its rate.
+    pub rate_bps: u64,
+    /// What may leave at once.
+    pub burst_bytes: u64,
+    /// The rate within a burst; `None` if it takes no time.
+    pub peak_bps: Option<u64>,
+    /// Size of the largest packet, which is what the bucket of the peak rate holds.
+    pub largest_bytes: u64,
+}
+
+impl TokenBucket {
+    /// Puts it on a device that sends without limit so far; its queue is the class that [`leaf`] goes to.
+    pub fn install(self, device: u32) -> Message {
+        let rate = self.rate_bps / 8;
+        let mut parameters = rate_specification(rate);
+        parameters.extend_from_slice(&rate_specification(self.peak_bps.map_or(0, |peak| peak / 8)));
+        // Without a queue of its own: one is put into it.
+        parameters.extend_from_slice(&[0; 12]);
+        let mut options = Message::attributes()
+            .attribute(TCA_TBF_PARMS, &parameters)
+            .u64(TCA_TBF_RATE64, rate)
+            .u32(TCA_TBF_BURST, self.burst_bytes as u32);
+        if let Some(peak) = self.peak_bps {
+            options = options.u64(TCA_TBF_PRATE64, peak / 8).u32(TCA_TBF_PBURST, self.largest_bytes as u32);
+        }
+        let root = Message::new(RTM_NEWQDISC, CREATE, &header(device, HTB_HANDLE, TC_H_ROOT)).text(TCA_KIND, "tbf");
+        ip_sizes(root).nested(TCA_OPTIONS, &options)
+    }
+}
+
 /// Lets a device send at once, without any queue before it.
 pub fn without_queue(device: u32) -> Message {
     Message::new(RTM_NEWQDISC, REPLACE | CREATE_IF_ABSENT, &header(device, 0, TC_H_ROOT)).text(TCA_KIND, "noqueue")
@@ -107,6 +154,10 @@ pub fn leaf(device: u32, queue: &Qdisc) -> Message {
     queue.add_to(Message::new(RTM_NEWQDISC, CREATE, &header(device, LEAF_HANDLE, HTB_CLASS)))
 }
 
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
 /// A wire: every packet takes its time of transmission, may be lost, and comes out after the delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
@@ -114,8 +165,10 @@ pub struct Wire {
     pub rate_bps: Option<u64>,
     /// Propagation delay.
     pub delay_ns: u64,
-    /// Probability that a packet is lost.
-    pub loss: f64,
+    /// How packets are lost.
+    pub loss: LossConfig,
+    /// The probability that a packet skips the delay, and which one of so many may.
+    pub reorder: Option<(f64, u32)>,
     /// Fixes which.
     pub seed: u64,
 }
@@ -132,12 +185,23 @@ impl Wire {
     }
 
     fn message(self, device: u32, flags: u16) -> Message {
-        let loss = loss_threshold(self.loss);
-        let fixed: Vec<u8> = [0, NETEM_LIMIT, loss, 0, 0, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
+        let loss = if let LossConfig::Alone(probability) = self.loss { wire_probability(probability) } else { 0 };
+        let gap = self.reorder.map_or(0, |(_, gap)| gap);
+        let fixed: Vec<u8> =
+            [0, NETEM_LIMIT, loss, gap, 0, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
         let mut options = Message::attributes()
             .raw(&fixed)
             .u64(TCA_NETEM_LATENCY64, self.delay_ns + self.rate_bps.map_or(0, |_| AFTER_SERVICE_NS))
             .u64(TCA_NETEM_PRNG_SEED, self.seed);
+        if let Some((probability, _)) = self.reorder {
+            options = options.attribute(TCA_NETEM_REORDER, &words(&[wire_probability(probability), 0]));
+        }
+        if let LossConfig::Bursts(GilbertElliott { to_bad, to_good, in_bad, in_good }) = self.loss {
+            // `struct tc_netem_gemodel`: p, r, h, 1-k.
+            let model = [to_bad, to_good, 1.0 - in_bad, in_good].map(wire_probability);
+            let inner = Message::attributes().attribute(NETEM_LOSS_GE, &words(&model));
+            options = options.nested(TCA_NETEM_LOSS, &inner);
+        }
         if let Some(rate_bps) = self.rate_bps {
             let bytes_per_second = rate_bps / 8 + rate_bps / 8 / WIRE_SPEED_UP;
             let mut rate = vec![0; 16];

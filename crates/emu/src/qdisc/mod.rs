@@ -11,9 +11,11 @@ mod codel;
 mod dualpi2;
 mod error;
 mod fifo;
+mod fq;
 mod fq_codel;
 mod fq_pie;
 mod mapping;
+mod pfifo_fast;
 mod pie;
 mod red;
 mod red_tables;
@@ -94,6 +96,8 @@ pub fn mappings() -> &'static [&'static Mapping] {
 
 const MAPPINGS: &[&Mapping] = &[
     &fifo::MAPPING,
+    &pfifo_fast::MAPPING,
+    &fq::MAPPING,
     &codel::MAPPING,
     &fq_codel::MAPPING,
     &pie::MAPPING,

@@ -49,7 +49,7 @@ pub(super) fn attributes(expected: &[(u16, &[u8])]) -> Vec<u8> {
 
 #[test]
 fn a_queue_that_cannot_be_mapped_says_what_would_be_right() {
-    let kinds = "fifo, codel, fq_codel, pie, fq_pie, cake, red, dualpi2";
+    let kinds = "fifo, pfifo_fast, fq, codel, fq_codel, pie, fq_pie, cake, red, dualpi2";
     for (queue, sentence) in [
         (json!({}), format!("a queue needs a `kind`, which is one of {kinds}")),
         (json!({ "kind": "blue" }), format!("there is no queue called \"blue\" in Linux; it has {kinds}")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bakeoff_core::scenario::FlowConfig;
 use bakeoff_core::units::Instant;
 
-use super::{End, Stage, ends, kernel_flow, own_flow, stack_flow};
+use super::{End, Stage, ends, kernel_flow, outside, own_flow, stack_flow};
 use crate::error::{Context, RunError};
 use crate::job::{KERNEL_PREFIX, OWN_PREFIX, PROGRAM_PREFIX, STACK_PREFIX, find_stack};
 use crate::log::{RECEIVER_PORT, SENDER_PORT};
@@ -20,6 +20,8 @@ pub struct RunningFlow {
     pub stop: Instant,
     /// The sending socket if the kernel sends; others fall silent by themselves.
     pub(super) kernel: Option<Arc<TcpSocket>>,
+    /// What computes the scheme, if that is a program beside us.
+    _outside: Option<outside::Program>,
 }
 
 impl RunningFlow {
@@ -61,10 +63,20 @@ pub fn open(stage: Stage<'_>) -> Result<Vec<RunningFlow>, RunError> {
         .map(|index| {
             let plan = Plan::of(stage, index);
             let scheme = &plan.flow().scheme;
+            let mut program = None;
             let kernel = if scheme.starts_with(PROGRAM_PREFIX) {
                 None
+            } else if let Some(outside) = stage.outside.iter().find(|outside| outside.flow == index) {
+                let make = |setup| {
+                    let (scheme, started) = outside::start(outside, setup, stage.news)?;
+                    program = Some(started);
+                    Ok(scheme)
+                };
+                own_flow::open(&plan, scheme, make)?;
+                None
             } else if let Some(scheme) = scheme.strip_prefix(OWN_PREFIX) {
-                own_flow::open(&plan, scheme)?;
+                let make = |setup| stage.scenario.scheme(index, scheme, setup).map_err(|error| error.to_string());
+                own_flow::open(&plan, scheme, make)?;
                 None
             } else if let Some(name) = scheme.strip_prefix(STACK_PREFIX) {
                 stack_flow::open(&plan, find_stack(stage.stacks, index, name)?)?;
@@ -73,7 +85,8 @@ pub fn open(stage: Stage<'_>) -> Result<Vec<RunningFlow>, RunError> {
                 let controller = scheme.strip_prefix(KERNEL_PREFIX).unwrap_or(scheme);
                 Some(kernel_flow::open(&plan, controller)?)
             };
-            Ok(RunningFlow { start: stage.scenario.start_of(index), stop: stage.scenario.stop_of(index), kernel })
+            let (start, stop) = (stage.scenario.start_of(index), stage.scenario.stop_of(index));
+            Ok(RunningFlow { start, stop, kernel, _outside: program })
         })
         .collect()
 }

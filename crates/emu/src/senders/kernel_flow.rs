@@ -82,6 +82,9 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
     for option in options {
         option.set(socket.as_fd()).context(opening)?;
     }
+    if flow.dscp > 0 {
+        sys::set_type_of_service(socket.as_fd(), flow.dscp << 2).context(opening)?;
+    }
     let start = scenario.start_of(index);
     let random = RandomStream::new(scenario.seed, &format!("flow{}.traffic", index + 1));
     let source = Source::new(&flow.traffic, start, random);

@@ -1,9 +1,11 @@
-//! What sends and receives: the kernel's TCP, our schemes and stacks that are not ours over UDP, and probes, each end in the namespace of its host.
+//! What sends and receives: the kernel's TCP, our schemes and stacks that are not ours over UDP, and probes, each end in
+//! the namespace of its host.
 //!
 //! The same for every world of real Linux. Nothing here polls: threads wait for absolute times or for sockets.
 
 mod flows;
 mod kernel_flow;
+mod outside;
 mod own_flow;
 mod probes;
 pub mod settings;
@@ -21,6 +23,7 @@ use crate::layout::{left_address, right_address};
 use crate::log::SampleRecord;
 
 pub use flows::{RunningFlow, open as open_flows};
+pub use outside::OutsideScheme;
 pub use probes::open as open_probes;
 pub use watch::Watch;
 
@@ -62,10 +65,12 @@ pub struct Stage<'a> {
     pub scenario: &'a Scenario,
     /// The hosts.
     pub hosts: &'a dyn Hosts,
-    /// When the run starts, on the monotonic clock.
-    pub run_start: Duration,
+    /// The schemes that programs beside us compute.
+    pub outside: &'a [OutsideScheme],
     /// The stacks that flows may ask for.
     pub stacks: &'a [StackEntry],
+    /// When the run starts, on the monotonic clock.
+    pub run_start: Duration,
     /// Where threads report.
     pub news: &'a Channel<News>,
 }

@@ -6,6 +6,7 @@ use std::thread;
 
 use bakeoff_core::packet::FlowId;
 use bakeoff_core::scenario::Level;
+use bakeoff_core::scheme::{Scheme, Setup};
 use bakeoff_core::transport::stream::{Receiver, Sender};
 use bakeoff_core::units::{Duration, Instant};
 
@@ -15,10 +16,14 @@ use crate::error::{Context, RunError};
 use crate::log::{SampleRecord, TIMEOUTS};
 use crate::udp::{Clock, FlowSocket, Timetable, drive};
 
-/// Opens both ends; they report through `news`.
-pub(super) fn open(plan: &Plan<'_>, scheme: &str) -> Result<(), RunError> {
-    let (sender, receiver) =
-        plan.stage.scenario.ends(plan.index, scheme).map_err(|error| plan.scheme_error(error.to_string()))?;
+/// Opens both ends, whose scheme, called `scheme`, somebody makes; they report through `news`.
+pub(super) fn open(
+    plan: &Plan<'_>,
+    scheme: &str,
+    make: impl FnOnce(Setup) -> Result<Box<dyn Scheme>, String>,
+) -> Result<(), RunError> {
+    let make = |setup| make(setup).map_err(|problem| plan.scheme_error(problem));
+    let (sender, receiver) = plan.stage.scenario.ends_with(plan.index, scheme, make)?;
     plan.stage.hosts.enter(plan.receiver.host)?;
     let socket = connect(plan, plan.receiver, plan.sender)?;
     run_receiver(plan, receiver, socket, plan.stage.news.clone());

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use bakeoff_core::transport::stream::EcnMode;
+
 use crate::error::{Context, RunError};
 
 /// The receiver's buffer: 32 MiB, and more where a flow needs it.
@@ -17,9 +19,15 @@ pub fn write(name: &str, value: &str) -> Result<(), RunError> {
 }
 
 /// Sets TCP up in the calling thread's network namespace.
-pub fn prepare_host(has_ecn: bool) -> Result<(), RunError> {
+pub fn prepare_host(ecn: EcnMode) -> Result<(), RunError> {
     write("ipv4/tcp_rmem", RECEIVE_MEMORY)?;
     write("ipv4/tcp_wmem", SEND_MEMORY)?;
     write("ipv4/tcp_no_metrics_save", "1")?;
-    write("ipv4/tcp_ecn", if has_ecn { "1" } else { "0" })
+    let name = "ipv4/tcp_ecn";
+    match ecn {
+        EcnMode::Off => write(name, "0"),
+        EcnMode::Classic | EcnMode::Sce => write(name, "1"),
+        // Since Linux 7.0 (`TCP_ECN_IN_ACCECN_OUT_ACCECN`).
+        EcnMode::Accurate => write(name, "3"),
+    }
 }

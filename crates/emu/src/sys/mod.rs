@@ -11,6 +11,8 @@ use std::ffi::{CString, c_int};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use bakeoff_core::units::Duration;
+
 pub use namespace::{NetworkNamespace, mount, power_off};
 pub use packet::{Batch, Captured, PacketSocket};
 pub use process::{
@@ -34,6 +36,21 @@ pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd
         let descriptor = checked(libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol))?;
         Ok(OwnedFd::from_raw_fd(descriptor))
     }
+}
+
+/// Two ends of a line that carries whole messages; the first waits for one only so long.
+#[expect(unsafe_code, reason = "socketpair(2)")]
+pub fn message_pair(patience: Duration) -> io::Result<[OwnedFd; 2]> {
+    let mut ends: [c_int; 2] = [0; 2];
+    // SAFETY: there is room for both descriptors; those that come are new and ours.
+    let [first, second] = unsafe {
+        let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+        checked(libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()))?;
+        ends.map(|end| OwnedFd::from_raw_fd(end))
+    };
+    let wait = [patience.as_secs_f64() as i64, 0].map(i64::to_ne_bytes).concat();
+    set_option(first.as_fd(), libc::SOL_SOCKET, libc::SO_RCVTIMEO, &wait)?;
+    Ok([first, second])
 }
 
 /// The index of the network device of this name, in the namespace of the calling thread.
@@ -84,7 +101,8 @@ pub fn discard(socket: BorrowedFd<'_>, length: usize) -> io::Result<usize> {
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
-/// The type-of-service byte of every packet that a UDP socket sends; its last two bits are the ECN codepoint.
+/// The type-of-service byte of every packet that a socket sends; its last two bits, which TCP keeps to itself, are the ECN
+/// codepoint.
 pub fn set_type_of_service(socket: BorrowedFd<'_>, tos: u8) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, &c_int::from(tos).to_ne_bytes())
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bakeoff_core::hop::{Count, Link, LinkConfig};
 use bakeoff_core::packet::{Ecn, Packet};
+use bakeoff_core::path::Path as Ways;
 use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
 use bakeoff_core::scenario::{FlowConfig, Level, Scenario};
 use bakeoff_core::traffic::TrafficConfig;
@@ -25,7 +26,7 @@ pub fn from_events(scenario_json: &str, folder: &Path) -> Result<Vec<Table>, Log
     let headers = read_records::<HEADER_BYTES>(&folder.join(HEADERS_FILE))?;
     let mut headers = headers.as_chunks().0.iter().map(decode_header);
     let samples = samples(folder)?;
-    let mut replay = Replay::new(&scenario, read_hops(&scenario, folder)?, &samples);
+    let mut replay = Replay::new(&scenario, read_hops(&scenario, folder)?, &samples)?;
     for record in read_records::<EVENT_BYTES>(&folder.join(EVENTS_FILE))?.as_chunks().0 {
         let cut = || LogError::Cut { file: folder.join(EVENTS_FILE).display().to_string() };
         let (time, event) = Event::decode(record).ok_or_else(cut)?;
@@ -62,7 +63,9 @@ fn read_hops(scenario: &Scenario, folder: &Path) -> Result<Vec<Passed>, LogError
     let configs = scenario.forward.iter().chain(&scenario.reverse).map(Some).chain(std::iter::repeat(None));
     let hops = report.hops.into_iter().zip(configs).map(|(hop, config)| {
         let link = config.filter(|config| config.link != LinkConfig::Unlimited);
-        let mut link = link.map(|config| Link::new(&config.link, scenario.seed, &format!("{}.link", hop.name)));
+        let largest = scenario.largest_packet();
+        let mut link =
+            link.map(|config| Link::new(&config.link, largest, scenario.seed, &format!("{}.link", hop.name)));
         let account = HopAccount {
             accepted: count(hop.accepted),
             delivered: count(hop.delivered),
@@ -84,6 +87,7 @@ struct Travelling {
     number: u64,
     queued_for: Duration,
     ecn: Ecn,
+    hops_passed: u8,
     is_retransmission: bool,
     load: Option<Load>,
     /// The position up to which it acknowledges.
@@ -124,6 +128,7 @@ struct Replay<'a> {
     scenario: &'a Scenario,
     samples: &'a [SampleRecord],
     recorder: Recorder,
+    ways: Ways<()>,
     hops: Vec<Passed>,
     flows: Vec<Flow>,
     /// Packets sent, per flow or probe: acks and data.
@@ -132,7 +137,7 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(scenario: &'a Scenario, hops: Vec<Passed>, samples: &'a [SampleRecord]) -> Self {
+    fn new(scenario: &'a Scenario, hops: Vec<Passed>, samples: &'a [SampleRecord]) -> Result<Self, LogError> {
         let (flows, probes) = (scenario.flows.len(), scenario.probes.len());
         let recorder = Recorder::new(scenario.record, hops.len(), flows, probes);
         let flow = |(index, config): (usize, &FlowConfig)| {
@@ -152,15 +157,16 @@ impl<'a> Replay<'a> {
                 },
             }
         };
-        Self {
+        Ok(Self {
             scenario,
             samples,
             next_interval: Instant::ZERO + recorder.interval(),
             recorder,
+            ways: Ways::of(scenario).map_err(JobError::from)?,
             hops,
             flows: scenario.flows.iter().enumerate().map(flow).collect(),
             packets: vec![[const { Vec::new() }; 2]; flows + probes],
-        }
+        })
     }
 
     /// Tells the recorder of an event; `None` if the log does not fit together.
@@ -168,20 +174,25 @@ impl<'a> Replay<'a> {
         self.end_intervals_before(time);
         match event {
             Event::Sent { packet, ecn, size } => self.sent(time, packet, ecn, size, &headers.next()?),
-            Event::LeftHop { packet, hop, sojourn, ecn, is_last } => {
+            Event::LeftHop { packet, hop, sojourn, ecn, marked, is_last } => {
                 let travelling = self.packet_mut(packet)?;
                 travelling.queued_for += sojourn;
                 travelling.ecn = ecn;
-                let as_recorded = recorded(packet, *travelling, sojourn);
-                self.recorder.leaves_hop(usize::from(hop), &as_recorded);
+                let mut as_recorded = recorded(packet, *travelling, sojourn);
+                as_recorded.marked = marked;
+                self.recorder.leaves_hop(usize::from(hop), &as_recorded, time);
                 if is_last {
                     self.recorder.is_received(&as_recorded, time);
                     self.arrived(packet, time);
+                } else {
+                    self.enters_hop(packet, time);
                 }
                 Some(())
             }
             Event::Dropped { packet, hop, reason, sojourn } => {
-                let travelling = *self.packet_mut(packet)?;
+                let travelling = self.packet_mut(packet)?;
+                travelling.queued_for += sojourn;
+                let travelling = *travelling;
                 self.recorder.is_dropped(usize::from(hop), &recorded(packet, travelling, sojourn), reason);
                 Some(())
             }
@@ -211,10 +222,12 @@ impl<'a> Replay<'a> {
             number: u64::from(packet.number),
             queued_for: Duration::ZERO,
             ecn,
+            hops_passed: 0,
             is_retransmission: false,
             load: None,
             acknowledges: 0,
         };
+        let mut said = None;
         match self.flows.get_mut(packet.flow.0 as usize) {
             None => travelling.number = request_of(header),
             Some(Flow { reading: Reading::Told(_), .. }) => {}
@@ -222,15 +235,31 @@ impl<'a> Replay<'a> {
                 if packet.is_data_direction {
                     (travelling.load, travelling.is_retransmission) = application.sent(header);
                     *retransmissions += u64::from(travelling.is_retransmission);
-                } else if transfer.is_some() {
+                }
+                said = application.header(header, packet.is_data_direction);
+                if !packet.is_data_direction && transfer.is_some() {
                     travelling.acknowledges = application.acknowledged(header);
                 }
             }
         }
-        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO));
+        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO), || said);
         let sent = &mut self.packets.get_mut(packet.flow.0 as usize)?[usize::from(packet.is_data_direction)];
         sent.push(travelling);
-        (sent.len() == packet.number as usize + 1).then_some(())
+        let is_next = sent.len() == packet.number as usize + 1;
+        self.enters_hop(packet, time);
+        is_next.then_some(())
+    }
+
+    /// A packet comes to the next hop of its way.
+    fn enters_hop(&mut self, packet: PacketId, time: Instant) {
+        let Some(travelling) = self.packet_mut(packet).copied() else { return };
+        let mut as_recorded = recorded(packet, travelling, Duration::ZERO);
+        as_recorded.hops_passed = travelling.hops_passed;
+        let Some(hop) = self.ways.next_hop(&mut as_recorded) else { return };
+        self.recorder.enters_hop(hop, &as_recorded, time);
+        if let Some(travelling) = self.packet_mut(packet) {
+            travelling.hops_passed = as_recorded.hops_passed;
+        }
     }
 
     /// A packet is at its host.

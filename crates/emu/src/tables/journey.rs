@@ -116,6 +116,12 @@ impl Journeys {
         index.map_or(Instant::FAR_FUTURE, |index| self.times[index][packet])
     }
 
+    /// The codepoint with which a packet was seen at a point; `None` if it never was.
+    pub(super) fn ecn_at(&self, point: Point, packet: usize) -> Option<Ecn> {
+        let index = self.points.iter().position(|known| *known == point)?;
+        (self.times[index][packet] != Instant::FAR_FUTURE).then(|| Ecn::from_bits(self.codepoints[index][packet]))
+    }
+
     /// Whether the queue of a hop marked a packet that it sent by `end`.
     pub(super) fn is_marked(&self, hop: HopPoints, packet: usize, end: Instant) -> bool {
         let codepoint_at = |point: Point| {

@@ -13,7 +13,7 @@ use std::path::Path;
 use bakeoff_core::hop::{Count, Link};
 use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::queue::Reason;
-use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
+use bakeoff_core::record::{FlowAccount, Header, HopAccount, HopSample, Recorder, Table};
 use bakeoff_core::scenario::Level;
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::units::{Bytes, Duration, Instant};
@@ -212,10 +212,12 @@ impl<'a> Run<'a> {
             retransmissions += u64::from(is_repeated && data.sent[number].time <= self.end);
             let mut packet = data.packet(flow, true, number);
             packet.is_retransmission = is_repeated;
-            self.follow(data, number, packet);
+            let said = headers.header(&data.sent[number].header(), true);
+            self.follow(data, number, packet, said);
         }
         for number in 0..acks.sent.len() {
-            self.follow(acks, number, acks.packet(flow, false, number));
+            let said = headers.header(&acks.sent[number].header(), false);
+            self.follow(acks, number, acks.packet(flow, false, number), said);
         }
         let goodput = self.goodput(index, data, &pieces);
         FlowAccount {
@@ -229,11 +231,12 @@ impl<'a> Run<'a> {
     }
 
     /// Tells the recorder of one packet, which is the one with this number in its direction, from its sending to its end.
-    fn follow(&mut self, journeys: &Journeys, number: usize, mut packet: Packet<()>) {
+    fn follow(&mut self, journeys: &Journeys, number: usize, mut packet: Packet<()>, said: Option<Header>) {
         if packet.sent > self.end {
             return;
         }
-        self.recorder.is_sent(&packet);
+        self.recorder.is_sent(&packet, || said);
+        let last_ecn = packet.ecn;
         for points in journeys.hops() {
             let (entry, link, passage) = journeys.passage(*points, number, self.end);
             if passage == Passage::Absent {
@@ -241,15 +244,20 @@ impl<'a> Run<'a> {
             }
             let hop = &mut self.hops[points.hop];
             hop.accepted.add(packet.size);
+            packet.enter_hop(entry);
+            packet.ecn = journeys.ecn_at(points.entry, number).unwrap_or(last_ecn);
+            self.recorder.enters_hop(points.hop, &packet, entry);
             if journeys.is_marked(*points, number, self.end) {
                 self.recorder.is_marked(points.hop, packet.size, Reason::Qdisc);
+                packet.marked = Some(Reason::Qdisc);
             }
+            packet.ecn = journeys.ecn_at(points.exit, number).unwrap_or(last_ecn);
             packet.sojourn = sojourn(entry, link);
             packet.queued_for += packet.sojourn;
             match passage {
-                Passage::Out(_) => {
+                Passage::Out(time) => {
                     hop.delivered.add(packet.size);
-                    self.recorder.leaves_hop(points.hop, &packet);
+                    self.recorder.leaves_hop(points.hop, &packet, time);
                 }
                 Passage::DroppedByQueue => self.recorder.is_dropped(points.hop, &packet, self.reason_of(points.hop)),
                 Passage::LostOnWire => self.recorder.is_dropped(points.hop, &packet, Reason::Loss),
@@ -262,6 +270,7 @@ impl<'a> Run<'a> {
             }
             let Passage::Out(time) = passage else { return };
             if points.exit == journeys.hops()[journeys.hops().len() - 1].exit {
+                packet.ecn = last_ecn;
                 self.recorder.is_received(&packet, time);
             }
         }
@@ -314,7 +323,7 @@ impl<'a> Run<'a> {
                     Way::Forward => &scenario.forward[index],
                     Way::Reverse => &scenario.reverse[index],
                 });
-                config.map(|config| Link::<()>::new(&config.link, scenario.seed, &hop.name))
+                config.map(|config| Link::<()>::new(&config.link, scenario.largest_packet(), scenario.seed, &hop.name))
             })
             .collect();
         for (account, link) in self.hops.iter_mut().zip(&mut links) {

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_core::record::Header;
+use bakeoff_core::units::Bytes;
+
 use crate::log::{Protocol, TransportHeader};
 use crate::udp::{Kind, Prefix};
 
@@ -85,6 +88,49 @@ impl Headers {
                 .filter(|prefix| prefix.kind == Kind::Ack)
                 .map_or(0, |prefix| u64::from(prefix.sequence) * self.mss),
             Protocol::Other => 0,
+        }
+    }
+}
+
+impl Headers {
+    /// The header of a packet as captures show it; call for every packet, in order, after the others above.
+    pub(super) fn header(&mut self, header: &TransportHeader, is_of_sender: bool) -> Option<Header> {
+        match header.protocol {
+            Protocol::Tcp => Some(self.tcp_header(header, is_of_sender)),
+            Protocol::Udp => Some(self.own_header(own_prefix(header)?)),
+            Protocol::Other => None,
+        }
+    }
+
+    fn tcp_header(&mut self, header: &TransportHeader, is_of_sender: bool) -> Header {
+        let flags = u16::from(header.bytes[9]) | u16::from(header.bytes[8] & 1) << 8;
+        let length = u64::from(header.length).saturating_sub(4 * u64::from(header.bytes[8] >> 4));
+        let is_first = flags & Header::SYN != 0;
+        // What the other side sends has no positions here: it carries nothing.
+        let sequence = (!is_first).then(|| if is_of_sender { self.data.position(word(header, 0)) } else { 0 });
+        let acknowledged = (flags & Header::ACK != 0).then(|| match (is_of_sender, is_first) {
+            (false, false) => self.acks.position(word(header, 4)),
+            _ => 0,
+        });
+        Header { flags, sequence, payload: Bytes::new(length), acknowledged, ..Header::default() }
+    }
+
+    fn own_header(&self, prefix: Prefix) -> Header {
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let position = u64::from(prefix.sequence) * self.mss;
+        let echoes = flag(prefix.is_window_reduced, Header::CWR) | flag(prefix.is_ecn_echo, Header::ECE);
+        let ack = Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() };
+        match prefix.kind {
+            Kind::Syn => Header { flags: Header::SYN, ..Header::default() },
+            Kind::SynAck => Header { flags: Header::SYN | Header::ACK, sequence: None, ..ack },
+            Kind::HandshakeAck => ack,
+            Kind::Data => Header {
+                flags: ack.flags | echoes,
+                sequence: Some(position),
+                payload: Bytes::new(prefix.detail),
+                ..ack
+            },
+            Kind::Ack => Header { flags: ack.flags | echoes, acknowledged: Some(position), ..ack },
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_core::record::Header;
+
 use super::segment::{Data, Headers, InOrder};
 use crate::log::{Protocol, TransportHeader};
 
@@ -64,6 +66,16 @@ impl Application {
     /// The position in the stream up to which a packet of the receiver acknowledges.
     pub(super) fn acknowledged(&mut self, header: &TransportHeader) -> u64 {
         self.connection([header.destination_port, header.source_port]).headers.acknowledged(header)
+    }
+
+    /// What a header of this connection says, for captures; `None` if we cannot read it.
+    pub(super) fn header(&mut self, header: &TransportHeader, is_of_sender: bool) -> Option<Header> {
+        if self.is_program && header.protocol != Protocol::Tcp {
+            return None;
+        }
+        let ports = [header.source_port, header.destination_port];
+        let ports = if is_of_sender { ports } else { [ports[1], ports[0]] };
+        self.connection(ports).headers.header(header, is_of_sender)
     }
 
     /// All that the application has.

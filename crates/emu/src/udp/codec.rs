@@ -7,12 +7,12 @@ use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::transport::stream::{AckSegment, Range, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
-use super::prefix::{DecodeError, Kind, MAX_DETAIL, PREFIX_BYTES, Prefix, TIME_BITS};
+use super::prefix::{DecodeError, Kind, MARKED_BYTES_WIDTH, MAX_DETAIL, PREFIX_BYTES, Prefix, TIME_BITS};
 
 /// IPv4 without options, and UDP.
 const IP_AND_UDP_BYTES: usize = 20 + 8;
-/// The longest header: an ack with a duplicate and three SACK blocks.
-pub const MAX_HEADER_BYTES: usize = PREFIX_BYTES + 4 * 8;
+/// The longest header: an ack with marked bytes, a duplicate and three SACK blocks.
+pub const MAX_HEADER_BYTES: usize = PREFIX_BYTES + MARKED_BYTES_WIDTH + 4 * 8;
 /// IP size below which no packet can be encoded.
 pub const SMALLEST_PACKET: Bytes = Bytes::new((IP_AND_UDP_BYTES + PREFIX_BYTES) as u64);
 /// What the length of an IPv4 packet can say.
@@ -70,6 +70,9 @@ pub fn encode(packet: &Packet<Segment>, datagram: &mut Vec<u8>) -> Result<(), En
     datagram.clear();
     datagram.extend_from_slice(&prefix.write());
     if let Segment::Ack(ack) = &packet.payload {
+        if prefix.has_marked_bytes {
+            datagram.extend_from_slice(&ack.marked_bytes.to_be_bytes());
+        }
         for block in ack.duplicate.iter().chain(ack.blocks()) {
             datagram.extend_from_slice(&(block.start as u32).to_be_bytes());
             datagram.extend_from_slice(&(block.end as u32).to_be_bytes());
@@ -86,6 +89,9 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
         is_retransmission: packet.is_retransmission,
         is_window_reduced: false,
         is_ecn_echo: false,
+        is_sce_echo: false,
+        marked_packets: 0,
+        has_marked_bytes: false,
         has_duplicate: false,
         blocks: 0,
         flow,
@@ -108,6 +114,9 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
         Segment::Ack(ack) => Prefix {
             kind: Kind::Ack,
             is_ecn_echo: ack.is_ecn_echo,
+            is_sce_echo: ack.is_sce_echo,
+            marked_packets: ack.marked_packets,
+            has_marked_bytes: ack.marked_bytes > 0 && ack.has_room_for_counts(),
             has_duplicate: ack.duplicate.is_some(),
             blocks: ack.blocks().len() as u8,
             sequence: ack.cumulative as u32,
@@ -177,9 +186,13 @@ fn read_ack(
 ) -> Result<AckSegment, DecodeError> {
     let needed = prefix.header_bytes();
     let short = DecodeError::Short { length: bytes.len(), needed };
-    let blocks = bytes.get(PREFIX_BYTES..needed).ok_or(short)?.as_chunks().0;
+    let (counts, blocks) = bytes.get(PREFIX_BYTES..needed).ok_or(short)?.split_at(prefix.blocks_begin() - PREFIX_BYTES);
+    let blocks = blocks.as_chunks().0;
     let mut ack = AckSegment::new(cumulative, timestamp_echo, Duration::from_nanos(prefix.detail));
     ack.is_ecn_echo = prefix.is_ecn_echo;
+    ack.is_sce_echo = prefix.is_sce_echo;
+    ack.marked_packets = prefix.marked_packets;
+    ack.marked_bytes = counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count));
     let (duplicate, sacked) = blocks.split_at(usize::from(prefix.has_duplicate));
     for block in sacked {
         ack.add_block(read_block(*block, cumulative)?);

@@ -6,17 +6,19 @@
 //! | offset | in IP packet | bytes | what |
 //! |---|---|---|---|
 //! | 0 | 28 | 1 | version (1) in the upper four bits, [`Kind`] in the lower four |
-//! | 1 | 29 | 1 | bit 0: retransmission; 1: window reduced (CWR); 2: ECN echo; 3: the first block is a duplicate; 4-5: number of SACK blocks beside the duplicate |
+//! | 1 | 29 | 1 | bit 0: retransmission; 1: window reduced (CWR); 2: ECN echo; 3: the first block is a duplicate; 4-5: number of SACK blocks beside the duplicate; 6: bytes that were marked follow |
 //! | 2 | 30 | 2 | number of the flow from 0 |
 //! | 4 | 32 | 4 | number of the packet in its flow and direction from 0, retransmissions included |
 //! | 8 | 36 | 4 | data: sequence; ack: cumulative; otherwise 0 |
 //! | 12 | 40 | 6 | ns since the start of the run: when it was sent; in an ack, the timestamp echo |
 //! | 18 | 46 | 5 | data: payload in bytes; ack: one-way delay in ns; otherwise 0 |
-//! | 23 | 51 | 1 | 0 |
-//! | 24 | 52 | 8 each | ack: the duplicate, then the SACK blocks: first segment, one past the last one |
+//! | 23 | 51 | 1 | ack: bits 0-2: packets that were marked (ACE); 3: some congestion was experienced (ESCE); otherwise 0 |
+//! | 24 | 52 | 4 | ack, if there are any: bytes that were marked |
+//! | 24 or 28 | 52 or 56 | 8 each | ack: the duplicate, then the SACK blocks: first segment, one past the last one |
 //!
 //! Numbers and times are cut to these widths; see [`super::Decoder`] for what makes them whole again. An ack with k blocks
-//! needs 52 + 8k bytes of IP packet, 4 less than TCP with timestamps has for it.
+//! needs 52 + 8k bytes of IP packet, 4 less than TCP with timestamps has for it; marked bytes are told only where accurate ECN
+//! has made it larger by more than the 4 that they need.
 
 /// Bytes of a [`Prefix`].
 pub const PREFIX_BYTES: usize = 24;
@@ -30,8 +32,13 @@ const RETRANSMISSION: u8 = 1;
 const WINDOW_REDUCED: u8 = 1 << 1;
 const ECN_ECHO: u8 = 1 << 2;
 const DUPLICATE: u8 = 1 << 3;
+const MARKED_BYTES: u8 = 1 << 6;
 const BLOCKS_SHIFT: u32 = 4;
 const BLOCKS_MASK: u8 = 3;
+const MARKED_PACKETS: u8 = 7;
+const SCE_ECHO: u8 = 1 << 3;
+/// Bytes of the count of marked bytes.
+pub(super) const MARKED_BYTES_WIDTH: usize = 4;
 
 /// Why bytes are not a packet of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,6 +107,12 @@ pub struct Prefix {
     pub is_window_reduced: bool,
     /// True if an ack echoes a CE mark.
     pub is_ecn_echo: bool,
+    /// True if an ack echoes that some congestion was experienced.
+    pub is_sce_echo: bool,
+    /// Packets that arrived marked, the low three bits.
+    pub marked_packets: u8,
+    /// True if the number of bytes that arrived marked follows.
+    pub has_marked_bytes: bool,
     /// True if the first block behind the prefix is a segment that arrived twice.
     pub has_duplicate: bool,
     /// SACK blocks behind the prefix and the duplicate, 0 to 3.
@@ -127,6 +140,9 @@ impl Prefix {
             is_retransmission: flags & RETRANSMISSION != 0,
             is_window_reduced: flags & WINDOW_REDUCED != 0,
             is_ecn_echo: flags & ECN_ECHO != 0,
+            is_sce_echo: bytes[23] & SCE_ECHO != 0,
+            marked_packets: bytes[23] & MARKED_PACKETS,
+            has_marked_bytes: flags & MARKED_BYTES != 0,
             has_duplicate: flags & DUPLICATE != 0,
             blocks: flags >> BLOCKS_SHIFT & BLOCKS_MASK,
             flow: number(&bytes[2..4]) as u16,
@@ -146,19 +162,28 @@ impl Prefix {
             | flag(self.is_window_reduced, WINDOW_REDUCED)
             | flag(self.is_ecn_echo, ECN_ECHO)
             | flag(self.has_duplicate, DUPLICATE)
+            | flag(self.has_marked_bytes, MARKED_BYTES)
             | (self.blocks & BLOCKS_MASK) << BLOCKS_SHIFT;
         put(&mut bytes[2..4], u64::from(self.flow));
         put(&mut bytes[4..8], u64::from(self.number));
         put(&mut bytes[8..12], u64::from(self.sequence));
         put(&mut bytes[12..18], self.time);
         put(&mut bytes[18..23], self.detail);
+        bytes[23] = self.marked_packets & MARKED_PACKETS | flag(self.is_sce_echo, SCE_ECHO);
         bytes
     }
 
     /// Bytes of the header that begins with it: the blocks of an ack follow.
     pub fn header_bytes(&self) -> usize {
-        let blocks = usize::from(self.blocks) + usize::from(self.has_duplicate);
-        if self.kind == Kind::Ack { PREFIX_BYTES + 8 * blocks } else { PREFIX_BYTES }
+        if self.kind != Kind::Ack {
+            return PREFIX_BYTES;
+        }
+        self.blocks_begin() + 8 * (usize::from(self.blocks) + usize::from(self.has_duplicate))
+    }
+
+    /// Where the blocks of an ack begin.
+    pub(super) fn blocks_begin(&self) -> usize {
+        if self.has_marked_bytes { PREFIX_BYTES + MARKED_BYTES_WIDTH } else { PREFIX_BYTES }
     }
 }
 

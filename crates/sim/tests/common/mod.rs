@@ -69,6 +69,13 @@ pub fn bulk(scheme: &str, start_s: f64) -> Value {
     json!({"scheme": scheme, "start_ns": (start_s * 1e9) as u64})
 }
 
+/// A hop with other elements.
+pub fn with(hop: &Value, elements: &Value) -> Value {
+    let mut hop = hop.clone();
+    hop.as_object_mut().expect("a hop").extend(elements.as_object().expect("elements").clone());
+    hop
+}
+
 fn with_defaults(flow: &Value, duration_ns: u64) -> Value {
     let mut full = json!({"traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": duration_ns});
     let fields = full.as_object_mut().expect("an object");
@@ -102,7 +109,7 @@ impl Run {
             Column::I64(values) => values.iter().map(|value| *value as f64).collect(),
             Column::F64(values) => values.clone(),
             Column::Bool(values) => values.iter().map(|value| f64::from(u8::from(*value))).collect(),
-            Column::Text(_) | Column::Category { .. } => panic!("{column:?} holds words"),
+            Column::Text(_) | Column::Category { .. } | Column::Names(_) => panic!("{column:?} holds words"),
         }
     }
 

@@ -52,6 +52,8 @@ class RunSection:
         id: element id.
         title: heading.
         note: why it has no numbers, or empty.
+        queues: where queues built up, a sentence a direction.
+        warnings: what is not as the experiment meant it.
         block: Pantheon's statistics text.
         figures: what was recorded.
         data: its figures as JSON, and their arrays as base64.
@@ -62,6 +64,8 @@ class RunSection:
     id: str
     title: str
     note: str
+    queues: list[str]
+    warnings: list[str]
     block: str
     figures: list[Figure]
     data: str
@@ -90,6 +94,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "metrics": terminal.METRICS,
         "summary": tables.summary(report),
         "totals": tables.totals(report),
+        "shares": tables.shares(report),
+        "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),
         "corrected_columns": [title for title, _, _ in tables.CORRECTED],
         "corrected": tables.corrected(report),
@@ -167,10 +173,10 @@ def _runs(report: Report, group: Group, generated: datetime) -> list[RunSection]
 def _run(report: Report, group: Group, run: Run, generated: datetime, most: int) -> RunSection:
     summary = run.summary
     identity = f"run-{summary.id}"
-    command = model.cell_command(report.experiment, group.cell)
+    command = model.cell_command(report.experiment, group.cell, run.recording.scenario)
     if summary.total is None:
         note = f"{summary.status}: {summary.error}"
-        return RunSection(identity, f"Run {summary.repeat}", note, "", [], "", "", command)
+        return RunSection(identity, f"Run {summary.repeat}", note, [], [], "", [], "", "", command)
     pack = Pack()
     data = run_figures.figures(run, pack, most)
     figures = [_figure(identity, kind, entry, group, run) for kind, entry in data.items()]
@@ -178,6 +184,8 @@ def _run(report: Report, group: Group, run: Run, generated: datetime, most: int)
         id=identity,
         title=f"Run {summary.repeat}",
         note="" if data else f"Recorded at level {run.recording.level}: nothing over time.",
+        queues=[words.queue(found) for found in summary.queueing],
+        warnings=[words.sentence(found.warning) for found in summary.queueing if found.warning],
         block=pantheon_text.statistics_block(summary, run.recording.timing, generated),
         figures=figures,
         data=json_for_script(data),
@@ -187,6 +195,13 @@ def _run(report: Report, group: Group, run: Run, generated: datetime, most: int)
 
 
 _CAPTIONS = {
+    "responsiveness": (
+        "Rates and round trips over time",
+        (
+            "Left: goodput of each flow (solid). Right: round trips, as TCP sees them (dashed, smoothed) and as probes "
+            "beside the flows do (dotted); the axis begins at the round trip of the empty path."
+        ),
+    ),
     "throughput": (
         "Throughput over time",
         (
@@ -208,6 +223,7 @@ def _figure(identity: str, kind: str, data: dict[str, Any], group: Group, run: R
     note = data.get("note", "")
     if flows > run_figures.MAX_FLOWS:
         note = f"{note} Flows 1 to {run_figures.MAX_FLOWS} of {flows} are drawn."
-    labels = [entry["label"] for entry in data.get("series", [])]
+    drawn = data.get("choices", [data])[0] if kind == "responsiveness" else data
+    labels = [entry["label"] for entry in drawn.get("series", [])]
     alt = f"{title}, {group.label}, run {run.summary.repeat}. {'; '.join(labels)}"
     return Figure(f"{identity}-{kind}", kind, title, f"{caption} {note.strip()}".strip(), alt)

@@ -10,6 +10,7 @@ import polars as pl
 from bakeoff.metrics import bins
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S
 from bakeoff.reports import looks, words
+from bakeoff.reports.html import responsiveness
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,10 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
         rates = bins.from_series(series) if series is not None else None
     if rates is None:
         return {}
-    found: dict[str, dict[str, Any] | None] = {"throughput": _throughput(run, rates, pack)}
+    found: dict[str, dict[str, Any] | None] = {
+        "responsiveness": responsiveness.figure(run, pack),
+        "throughput": _throughput(run, rates, pack),
+    }
     if packets is not None:
         found["delay"] = _delay_dots(packets, rates.origin_ns, run.summary, pack, most_points)
     elif series is not None:

@@ -25,7 +25,7 @@ def _point(numbers: Published | PantheonMetrics | None, name: str) -> list[Point
 
 
 def _series(row: Group | Absent, ours: Sequence[Point], theirs: Sequence[Point]) -> Iterable[dict[str, Any]]:
-    name = row.label if isinstance(row, Group) else row.published.name
+    name = row.label if isinstance(row, Group) else row.name
     style = {"light": row.look.light, "dark": row.look.dark, "marker": row.look.marker}
     for points, hollow in ((ours, False), (theirs, True)):
         if points:

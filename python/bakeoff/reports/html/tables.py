@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bakeoff.metrics.statistics import paired
-from bakeoff.reports import model, terminal, words
+from bakeoff.metrics.statistics import estimate, paired
+from bakeoff.reports import looks, model, terminal, words
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class SummaryRow:
         name: the scheme.
         look: its colour and marker.
         runs: how many runs count.
-        note: `not implemented`, or empty.
+        note: why there are no runs, or empty.
+        remedy: the option that would bring them, or empty.
         cells: by metric, then flow.
     """
 
@@ -42,6 +44,7 @@ class SummaryRow:
     look: Look
     runs: str
     note: str
+    remedy: str
     cells: list[list[Cell]]
 
 
@@ -49,10 +52,11 @@ def summary(report: Report) -> list[SummaryRow]:
     """The table in the image of Pantheon's, with the published numbers inside."""
     return [
         SummaryRow(
-            name=row.label if isinstance(row, Group) else row.published.name,
+            name=row.label if isinstance(row, Group) else row.name,
             look=row.look,
             runs=str(len(row.valid)) if isinstance(row, Group) else "",
             note="" if isinstance(row, Group) else row.reason,
+            remedy="" if isinstance(row, Group) else row.remedy,
             cells=[[_cell(metric, row, flow) for _, flow in terminal.columns(report)] for metric in terminal.METRICS],
         )
         for row in report.rows
@@ -123,6 +127,59 @@ def _compare(
     if band is not None and ours is not None and theirs:
         verdict = "within" if abs(ours / theirs - 1) <= band else "outside"
     return Comparison(text(ours), text(theirs), words.ratio(ours, theirs), verdict)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one scheme gets beside others.
+
+    Attributes:
+        name: the scheme, with the number of its flows if there are several.
+        look: its colour.
+        percent: its part of what all flows receive.
+        throughput: of its flows together, Mbit/s: mean, and half the width of its interval.
+        delay: 95th percentile of their one-way delay, ms; the worst flow's.
+    """
+
+    name: str
+    look: Look
+    percent: float
+    throughput: tuple[str, str]
+    delay: tuple[str, str]
+
+
+def shares(report: Report) -> list[tuple[str, list[Share]]]:
+    """Each cell whose flows have different schemes, and who gets what."""
+    mixed = [group for group in report.groups if not group.key and group.summaries]
+    return [(group.label, _shares(group.summaries)) for group in mixed]
+
+
+def _shares(runs: list[RunSummary]) -> list[Share]:
+    keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
+    mean = {key: statistics.fmean(_throughput(run, key) for run in runs) for key in keys}
+    whole = sum(mean.values())
+    found: list[Share] = []
+    for key in keys:
+        flows = sum(flow.scheme == key for flow in runs[0].flows)
+        delays = [
+            max(delay for flow in run.flows if flow.scheme == key and (delay := flow.owd_p95_ms) is not None)
+            for run in runs
+            if any(flow.scheme == key and flow.owd_p95_ms is not None for flow in run.flows)
+        ]
+        found.append(
+            Share(
+                name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
+                look=looks.of_scheme(key, len(found)),
+                percent=100 * mean[key] / whole if whole else 0.0,
+                throughput=interval(estimate([_throughput(run, key) for run in runs]), words.number),
+                delay=interval(estimate(delays), lambda value: words.number(value, 0)),
+            )
+        )
+    return found
+
+
+def _throughput(run: RunSummary, key: str) -> float:
+    return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.scheme == key)
 
 
 def interval(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:

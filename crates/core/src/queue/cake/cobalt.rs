@@ -4,29 +4,11 @@
 //! the SCE project (chromi/sce) and draft-morton-tsvwg-sce.
 
 use crate::packet::Packet;
+use crate::queue::cobalt::inverse_root;
 use crate::queue::{Drops, Reason};
 use crate::random::RandomStream;
 use crate::units::Instant;
 
-/// `inv_sqrt_cache`: `1 / sqrt(n)` as a fraction of 2^32, for n from 0 on.
-const INVERSE_ROOTS: [u32; 16] = [
-    u32::MAX,
-    u32::MAX,
-    3_037_000_500,
-    2_479_700_525,
-    2_147_483_647,
-    1_920_767_767,
-    1_753_413_056,
-    1_623_345_051,
-    1_518_500_250,
-    1_431_655_765,
-    1_358_187_914,
-    1_294_981_364,
-    1_239_850_263,
-    1_191_209_601,
-    1_147_878_294,
-    1_108_955_788,
-];
 /// By how much BLUE's probability grows when the queue overflows, and shrinks when it is empty.
 const BLUE_UP: u32 = 1 << 24;
 const BLUE_DOWN: u32 = 1 << 20;
@@ -87,14 +69,7 @@ impl Law {
 impl Control {
     /// `cobalt_invsqrt`.
     fn take_root(&mut self) {
-        if let Some(root) = INVERSE_ROOTS.get(self.count as usize) {
-            self.rec_inv_sqrt = *root;
-            return;
-        }
-        let inverse = u64::from(self.rec_inv_sqrt);
-        let square = (inverse * inverse) >> 32;
-        let step = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square)) >> 2;
-        self.rec_inv_sqrt = (step.wrapping_mul(inverse) >> 31) as u32;
+        self.rec_inv_sqrt = inverse_root(self.count, self.rec_inv_sqrt);
     }
 
     /// When the next signal is due after `time` (`cobalt_control`).

@@ -11,8 +11,8 @@
 //! **Parameters.** The defaults are the kernel's. `own_shaper` says that the link is CAKE's own shaper, which is what the
 //! `bandwidth` of `tc` makes: target, interval, quantum and the limit of memory then follow from the link's mean rate too.
 //!
-//! **Deviations.** All flows are of one pair of hosts, and no packet has a DSCP, so that there is one tin. Of several lines
-//! that are equally long the first in turn loses packets. The memory of a packet is its size and 804 bytes, about what it
+//! **Deviations.** All flows are of one pair of hosts. There is one tin, so that `diffserv3` is refused where flows have DSCPs.
+//! Of several lines that are equally long the first in turn loses packets. The memory of a packet is its size and 804 bytes, about what it
 //! is in Linux. No filter of acks.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
@@ -45,7 +45,7 @@ pub(super) const INFO: Info = Info {
             &["triple-isolate", "flows", "flowblind", "hosts", "srchost", "dsthost", "dual-srchost", "dual-dsthost"],
             "between what the link is shared fairly; all flows are of one pair of hosts",
         ),
-        Parameter::choice("diffserv", &["diffserv3", "besteffort"], "without DSCPs both are one tin"),
+        Parameter::choice("diffserv", &["diffserv3", "besteffort"], "one tin; diffserv3 is for paths without DSCPs"),
         Parameter::quantity("rtt", "100ms", "time", "the round-trip time that the interval is meant for"),
         Parameter::quantity("target", "rtt / 20", "time", "the standing delay that is acceptable"),
         Parameter::quantity(
@@ -157,6 +157,11 @@ impl CakeConfig {
             return Err("own_shaper needs a link with a rate; give the hop one, or leave it out".to_owned());
         }
         Ok(())
+    }
+
+    /// Whether packets with different DSCPs belong to different tins, which are not modelled.
+    pub(super) fn sorts_by_dscp(&self) -> bool {
+        self.diffserv == Diffserv::Diffserv3
     }
 
     fn target(&self) -> u64 {

@@ -109,9 +109,11 @@ impl RedConfig {
             limit_within(name, value.unwrap_or(1))?;
         }
         within("avpkt", self.avpkt_bytes.unwrap_or(1), &(1..=65_535), "B")?;
-        let thresholds = Thresholds::new(&self.stated(), place.largest_packet);
-        thresholds
-            .map(|_| ())
+        self.thresholds(place).map(|_| ())
+    }
+
+    fn thresholds(&self, place: &Place<'_>) -> Result<Thresholds, Problem> {
+        Thresholds::new(&self.stated(), place.largest_packet)
             .map_err(|Misfit { name, value, expected }| format!("{name} {value} is not possible; it takes {expected}"))
     }
 
@@ -231,21 +233,17 @@ pub struct Red<P> {
 }
 
 impl<P> Red<P> {
-    /// An empty queue.
-    ///
-    /// # Panics
-    /// If the thresholds do not fit each other, which [`super::QueueConfig::check`] finds before.
-    #[expect(clippy::expect_used, reason = "a queue is built from a configuration that was checked")]
-    pub(super) fn new(config: &RedConfig, place: &Place<'_>) -> Self {
-        let thresholds = Thresholds::new(&config.stated(), place.largest_packet).expect("checked");
-        Self {
+    /// An empty queue, if the thresholds fit each other.
+    pub(super) fn new(config: &RedConfig, place: &Place<'_>) -> Result<Self, Problem> {
+        let thresholds = config.thresholds(place)?;
+        Ok(Self {
             line: Line::default(),
             limit: Bytes::new(u64::from(thresholds.limit)),
             ecn: config.ecn,
             harddrop: config.harddrop,
             adapt: config.adaptive.then(|| JiffyTimer::new(ADAPT_TICKS, ADAPT_TICKS)),
             control: Control::new(&thresholds, config.probability, place),
-        }
+        })
     }
 
     fn catch_up(&mut self, now: Instant) {

@@ -33,6 +33,7 @@ mod probe_rtt;
 mod refill;
 mod sample;
 mod startup;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -45,7 +46,7 @@ use self::sample::{Sample, Stamp};
 use self::undo::{Saved, Undo};
 use super::bbr::bandwidth::Limited;
 use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
-use crate::info::{Info, Quantity};
+use crate::info::Info;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -58,33 +59,7 @@ pub(super) const INFO: Info = Info {
     title: "BBRv3",
     source: "draft-ietf-ccwg-bbr, text of August 2026",
     parameters: &[],
-    telemetry: &[
-        Quantity {
-            name: "bbr_state",
-            unit: "",
-            doc: "0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT",
-        },
-        Quantity { name: "bw", unit: "bit/s", doc: "bandwidth in use, payload" },
-        Quantity { name: "max_bw", unit: "bit/s", doc: "most that was delivered in two cycles of probing, payload" },
-        Quantity { name: "bw_shortterm", unit: "bit/s", doc: "bound set by losses; absent while there is none" },
-        Quantity { name: "inflight_longterm", unit: "packets", doc: "what the path holds; absent while not known" },
-        Quantity {
-            name: "inflight_shortterm",
-            unit: "packets",
-            doc: "bound set by losses; absent while there is none",
-        },
-        Quantity { name: "model_min_rtt", unit: "ms", doc: "shortest round trip of the last ten seconds" },
-        Quantity { name: "pacing_gain", unit: "", doc: "pacing rate over bandwidth" },
-        Quantity { name: "cwnd_gain", unit: "", doc: "window over bandwidth-delay product" },
-        Quantity { name: "round_count", unit: "", doc: "round trips so far" },
-        Quantity { name: "full_bw", unit: "bit/s", doc: "rate that the full-pipe estimator compares with, payload" },
-        Quantity { name: "full_bw_count", unit: "", doc: "rounds without growth" },
-        Quantity { name: "full_bw_reached", unit: "", doc: "1 once the pipe was found full" },
-        Quantity { name: "extra_acked", unit: "packets", doc: "most acknowledged beyond what the bandwidth explains" },
-        Quantity { name: "rounds_since_probe", unit: "", doc: "round trips since the last probe for bandwidth" },
-        Quantity { name: "bw_probe_wait", unit: "s", doc: "longest time between two probes, this time" },
-        Quantity { name: "ack_phase", unit: "", doc: "0 init, 1 refilling, 2 probe starting, 3 feedback, 4 stopping" },
-    ],
+    telemetry: telemetry::QUANTITIES,
 };
 
 /// Makes one for a flow that starts.
@@ -318,28 +293,6 @@ impl Scheme for Bbr3 {
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        let bits = |rate: f64| rate * self.mss * 8.0;
-        let mut known = |name, value: f64| {
-            if value.is_finite() {
-                report(name, value);
-            }
-        };
-        known("bbr_state", f64::from(self.state as u8));
-        known("bw", bits(self.bw));
-        known("max_bw", bits(self.max_bw.get()));
-        known("bw_shortterm", bits(self.bw_shortterm));
-        known("inflight_longterm", self.inflight_longterm);
-        known("inflight_shortterm", self.inflight_shortterm);
-        known("model_min_rtt", self.min_rtt.value.map_or(f64::INFINITY, |min_rtt| min_rtt.as_secs_f64() * 1e3));
-        known("pacing_gain", self.pacing_gain);
-        known("cwnd_gain", self.cwnd_gain);
-        known("round_count", self.rounds.count as f64);
-        known("full_bw", bits(self.full_bw.bw));
-        known("full_bw_count", f64::from(self.full_bw.count));
-        known("full_bw_reached", f64::from(u8::from(self.full_bw.is_reached)));
-        known("extra_acked", self.aggregation.extra_acked());
-        known("rounds_since_probe", f64::from(self.rounds_since_probe_up));
-        known("bw_probe_wait", self.bw_probe_wait.as_secs_f64());
-        known("ack_phase", f64::from(self.ack_phase as u8));
+        self.report(report);
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct MinRtt {
     pub(super) value: Option<Duration>,
     stamp: Instant,
     /// `BBR.probe_rtt_min_delay` and its stamp.
-    probe_value: Option<Duration>,
+    pub(super) probe_value: Option<Duration>,
     probe_stamp: Instant,
     is_probe_expired: bool,
     /// `BBR.probe_rtt_done_stamp`; `None` while too much is in flight.

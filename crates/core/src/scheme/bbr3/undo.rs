@@ -16,9 +16,9 @@ pub(super) enum Undo {
 #[derive(Debug, Default)]
 pub(super) struct Saved {
     pub(super) state: Undo,
-    bw_shortterm: f64,
-    inflight_shortterm: f64,
-    inflight_longterm: f64,
+    pub(super) bw_shortterm: f64,
+    pub(super) inflight_shortterm: f64,
+    pub(super) inflight_longterm: f64,
 }
 
 impl Bbr3 {

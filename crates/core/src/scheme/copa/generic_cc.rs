@@ -106,8 +106,10 @@ pub(super) struct GenericCc {
     is_auto: bool,
     delta: f64,
     window: f64,
-    /// Round trips of a window over which its packets leave.
+    /// Round trips over which a window's packets leave, and windows that may be out (`get_the_window`): the older one
+    /// is paced, and its window limits it only when the round trip doubles.
     pacing_rounds: f64,
+    windows_out: f64,
     is_slow_start: bool,
     acked: u32,
     rtt: Rtt,
@@ -149,6 +151,7 @@ impl GenericCc {
             delta,
             window: f64::from(PROBE_PACKETS),
             pacing_rounds: if is_january_2018 { 1.0 } else { 0.5 },
+            windows_out: if is_january_2018 { 2.0 } else { 1.0 },
             is_slow_start: true,
             acked: 0,
             rtt: if is_january_2018 { Rtt::Latest { min: None } } else { Rtt::unjittered() },
@@ -282,9 +285,9 @@ impl GenericCc {
 }
 
 impl Scheme for GenericCc {
-    /// A packet leaves while fewer than the window, with its fraction, are out.
+    /// A packet leaves while fewer than that, with its fraction, are out.
     fn cwnd(&self) -> u32 {
-        self.window.ceil() as u32
+        (self.windows_out * self.window).ceil() as u32
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
@@ -362,14 +365,14 @@ mod tests {
         for mut sender in [GenericCc::january_2018(PACKET, 1.0), GenericCc::later(PACKET, 0.1, true)] {
             for n in 0..19 {
                 sender.on_ack(&ack(n, 100, n));
-                assert_eq!(sender.cwnd(), 10);
+                assert_eq!(sender.window, 10.0);
             }
             assert_eq!(sender.pacing_rate(), Some(Rate::from_bits_per_second(1_200_000)), "ten packets in 100 ms");
             (19..24).for_each(|n| sender.on_ack(&ack(n, 100, n)));
-            assert_eq!(sender.cwnd(), 15);
+            assert_eq!(sender.window, 15.0);
             // 15 packets are more than 200 / (100 x 1) and less than 200 / (100 x 0.1).
             sender.on_ack(&ack(124, 200, 24));
-            assert!(sender.cwnd() == 16 && sender.is_slow_start != sender.is_january_2018);
+            assert!(sender.window == 16.0 && sender.is_slow_start != sender.is_january_2018);
         }
     }
 
@@ -393,6 +396,12 @@ mod tests {
         };
         assert_eq!(rate(GenericCc::january_2018(PACKET, 1.0)), Some(4_800_000));
         assert_eq!(rate(GenericCc::later(PACKET, 0.1, true)), Some(9_600_000));
+    }
+
+    #[test]
+    fn the_older_one_lets_two_windows_out() {
+        assert_eq!(steady(GenericCc::january_2018(PACKET, 1.0)).cwnd(), 80);
+        assert_eq!(steady(GenericCc::later(PACKET, 0.1, true)).cwnd(), 40);
     }
 
     #[test]
@@ -452,8 +461,8 @@ mod tests {
         let mut sender = steady(GenericCc::january_2018(PACKET, 1.0));
         let timeout = |millis| Timeout { now: at(millis), prior_in_flight: 40, in_flight: 0, is_first: true };
         sender.on_timeout(&timeout(2_019));
-        assert_eq!(sender.cwnd(), 40);
+        assert_eq!(sender.window, 40.0);
         sender.on_timeout(&timeout(2_020));
-        assert!(sender.cwnd() == 10 && sender.is_probing() && sender.is_slow_start);
+        assert!(sender.window == 10.0 && sender.is_probing() && sender.is_slow_start);
     }
 }

@@ -14,7 +14,7 @@
 //! - "paper" (default): δ = 0.5, both modes;
 //! - "pantheon-2018-01": genericCC at 80b516c, which Pantheon ran until January 2018 with an option that it did not
 //!   understand, so that δ was 1 and constant; the last round trip stands for the shortest of the last half, the
-//!   shortest is never forgotten, and packets are paced over a whole round trip;
+//!   shortest is never forgotten, and packets are paced over a whole round trip, with up to two windows of them out;
 //! - "pantheon": genericCC at d0153f8, which Pantheon ran later, with δ = 0.1 and both modes;
 //! - "mvfst": δ = 0.05, no second mode; the window doubles at once in slow start, and the last round trip gives the
 //!   queueing delay.

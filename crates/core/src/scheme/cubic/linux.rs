@@ -4,7 +4,7 @@
 
 use crate::units::{Duration, Instant};
 
-/// The window falls to this many 1024ths.
+/// The window falls to this many 1024ths after a loss.
 const BETA: u64 = 717;
 const SCALE: u64 = 1_024;
 /// C = 0.4 in units of 1/1024 packet per cubed second, times ten (`bic_scale` * 10).
@@ -67,13 +67,14 @@ impl Linux {
         self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now));
     }
 
-    /// A reduction from `cwnd`; returns the new threshold.
-    pub(super) fn reduce(&mut self, cwnd: u32) -> u32 {
+    /// A reduction of `cwnd` to this share of it, in whole 1024ths; returns the new threshold.
+    pub(super) fn reduce(&mut self, cwnd: u32, share: f64) -> u32 {
+        let share = (share * SCALE as f64).round() as u64;
         let cwnd = u64::from(cwnd);
         self.epoch_start = None;
         let is_shrinking = cwnd < self.last_max && self.has_fast_convergence;
         self.last_max = if is_shrinking { cwnd * (SCALE + BETA) / (2 * SCALE) } else { cwnd };
-        (cwnd * BETA / SCALE).max(2) as u32
+        (cwnd * share / SCALE).max(2) as u32
     }
 
     /// How many acknowledged packets make the window grow by one.
@@ -106,12 +107,28 @@ impl Linux {
         });
         // A round trip ahead: what is decided now shows when its acks return.
         let elapsed = now.as_millis() - epoch_start.as_millis() + min_rtt.as_micros().div_ceil(1_000);
+        let target = self.target(elapsed);
+        let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 { count.min(SLOWEST_BEFORE_LOSS) } else { count }
+    }
+
+    /// The curve so many milliseconds after its beginning.
+    fn target(&self, elapsed: u64) -> u64 {
         let time = (elapsed << 10) / 1_000;
         let offset = u128::from(time.abs_diff(self.k));
         let delta = ((u128::from(CUBE_SCALE) * offset * offset * offset) >> CURVE_SHIFT).min(1 << 40) as u64;
-        let target = if time < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
-        let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
-        if self.last_max == 0 { count.min(SLOWEST_BEFORE_LOSS) } else { count }
+        if time < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta }
+    }
+
+    /// The plateau of the curve comes to now, at the level that the curve has, less so many packets.
+    pub(super) fn flatten(&mut self, now: Instant, packets: u64) {
+        let Some(start) = self.epoch_start.replace(now) else {
+            self.epoch_start = None;
+            return;
+        };
+        let level = self.target(now.as_millis().saturating_sub(start.as_millis()));
+        self.origin = level.saturating_sub(packets);
+        self.k = 0;
     }
 
     fn as_reno(&mut self, cwnd: u64) -> u64 {

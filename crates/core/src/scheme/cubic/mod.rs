@@ -3,7 +3,7 @@
 //! **What it is.** After a loss the window falls to 0.7 and returns to its old size along a cubic curve, slowly near it
 //! and faster beyond; where Reno would be faster, it grows as Reno. Slow start ends by `HyStart`.
 //!
-//! **Source.** RFC 9438; Linux `net/ipv4/tcp_cubic.c` (kernel 5.5 and later).
+//! **Source.** RFC 9438; Linux `net/ipv4/tcp_cubic.c` (kernel 5.5 and later); RFC 8511 for `abe`, which Linux does not have.
 //!
 //! **Parameters.** See [`INFO`].
 //!
@@ -15,6 +15,7 @@
 
 mod linux;
 mod rfc9438;
+pub(super) mod sce;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use self::linux::Linux;
 use self::rfc9438::Rfc9438;
 use super::hystart::HyStart;
 use super::hystart_plus_plus::HyStartPlusPlus;
+use super::reno::ABE;
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Scheme, Setup};
 use crate::info::{Info, Kind, Parameter, Quantity};
@@ -57,6 +59,7 @@ pub(super) const INFO: Info = Info {
             unit: "",
             doc: "grow at least as fast as Reno (RFC 9438, section 4.3)",
         },
+        ABE,
     ],
     telemetry: &[
         Quantity { name: "w_max", unit: "packets", doc: "window before the last reduction, after fast convergence" },
@@ -78,8 +81,14 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
         "standard" => SlowStart::Standard,
         _ => SlowStart::HyStart(HyStart::new(is_paced)),
     };
-    Box::new(WindowBased::new(Cubic { law, slow_start, min_rtt: None }))
+    let has_abe = parameters.flag(ABE.name);
+    Box::new(WindowBased::new(Cubic { law, slow_start, min_rtt: None, has_abe }))
 }
+
+/// The share of the window that a reduction leaves (RFC 9438, section 4.6), and after an ECN echo with alternative backoff
+/// (RFC 8511, section 3.1).
+const AFTER_LOSS: f64 = 0.7;
+const AFTER_MARK: f64 = 0.85;
 
 /// How the window grows in congestion avoidance.
 #[derive(Debug)]
@@ -102,9 +111,20 @@ struct Cubic {
     slow_start: SlowStart,
     /// The smallest round trip since the last timeout (`delay_min`).
     min_rtt: Option<Duration>,
+    has_abe: bool,
 }
 
 impl Cubic {
+    fn reduce(&mut self, window: &Window, share: f64) -> u32 {
+        if let SlowStart::HyStartPlusPlus(hystart) = &mut self.slow_start {
+            hystart.finish();
+        }
+        match &mut self.law {
+            Law::Linux(law) => law.reduce(window.cwnd, share),
+            Law::Rfc9438(law) => law.reduce(window.cwnd, share),
+        }
+    }
+
     fn epoch_start(&self) -> Option<Instant> {
         match &self.law {
             Law::Linux(law) => law.epoch_start(),
@@ -121,13 +141,11 @@ impl Cubic {
 
 impl WindowAlgorithm for Cubic {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        if let SlowStart::HyStartPlusPlus(hystart) = &mut self.slow_start {
-            hystart.finish();
-        }
-        match &mut self.law {
-            Law::Linux(law) => law.reduce(window.cwnd),
-            Law::Rfc9438(law) => law.reduce(window.cwnd),
-        }
+        self.reduce(window, AFTER_LOSS)
+    }
+
+    fn ssthresh_after_mark(&mut self, window: &Window, _now: Instant) -> u32 {
+        self.reduce(window, if self.has_abe { AFTER_MARK } else { AFTER_LOSS })
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {

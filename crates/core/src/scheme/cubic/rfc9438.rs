@@ -63,15 +63,15 @@ impl Rfc9438 {
         }
     }
 
-    /// Sections 4.6 and 4.7: a reduction from `cwnd`; returns the new threshold.
-    pub(super) fn reduce(&mut self, cwnd: u32) -> u32 {
+    /// Sections 4.6 and 4.7: a reduction of `cwnd` to this share of it; returns the new threshold.
+    pub(super) fn reduce(&mut self, cwnd: u32, share: f64) -> u32 {
         let cwnd = f64::from(cwnd);
         let is_shrinking = self.has_fast_convergence && self.w_max.is_some_and(|w_max| cwnd < w_max);
         self.w_max = Some(if is_shrinking { cwnd * (1.0 + BETA) / 2.0 } else { cwnd });
         self.cwnd_prior = cwnd;
         self.epoch = None;
         self.fraction = 0.0;
-        ((cwnd * BETA) as u32).max(2)
+        ((cwnd * share) as u32).max(2)
     }
 
     /// Sections 4.2 to 4.5.

@@ -74,7 +74,7 @@ fn linux_follows_the_curve() {
     for Vector { plateau, k, expected } in VECTORS {
         // Without the Reno-friendly region, which a round trip of 10 ms would lead into.
         let mut law = Linux::new(true, false);
-        let start = law.reduce(plateau);
+        let start = law.reduce(plateau, 0.7);
         assert!((f64::from(start) / (0.7 * f64::from(plateau)) - 1.0).abs() < 0.001);
         let windows = follow(window(start), 16, |window, now| {
             let count = law.packets_per_increase(window.cwnd, 1, now, ms(10));
@@ -89,7 +89,7 @@ fn linux_follows_the_curve() {
 fn rfc9438_follows_the_curve() {
     for Vector { plateau, k, expected } in VECTORS {
         let mut law = Rfc9438::new(true, false);
-        let start = law.reduce(plateau);
+        let start = law.reduce(plateau, 0.7);
         let windows = follow(window(start), 16, |window, now| law.grow(window, 1, now, ms(10)));
         assert!((law.curve().1 - k).abs() < 0.01, "K {} for {plateau}", law.curve().1);
         assert_on_curve("rfc9438", &windows, &expected);
@@ -99,12 +99,12 @@ fn rfc9438_follows_the_curve() {
 #[test]
 fn fast_convergence_gives_up_an_eighth_more() {
     let mut with = Linux::new(true, true);
-    with.reduce(1_000);
-    with.reduce(800);
+    with.reduce(1_000, 0.7);
+    with.reduce(800, 0.7);
     assert!((with.curve().0 - 680.0).abs() < 1e-9);
     let mut without = Linux::new(false, true);
-    without.reduce(1_000);
-    without.reduce(800);
+    without.reduce(1_000, 0.7);
+    without.reduce(800, 0.7);
     assert!((without.curve().0 - 800.0).abs() < 1e-9);
 }
 
@@ -117,7 +117,7 @@ fn before_the_first_loss_linux_grows_by_a_twentieth() {
 #[test]
 fn growth_never_exceeds_half_a_window() {
     let mut law = Linux::new(true, true);
-    law.reduce(1_000);
+    law.reduce(1_000, 0.7);
     law.packets_per_increase(10, 1, Instant::ZERO + ms(1), ms(100));
     assert_eq!(law.packets_per_increase(10, 1, Instant::ZERO + Duration::from_secs(100), ms(100)), 2);
 }

@@ -14,7 +14,7 @@
 
 use super::monitor::{Interval, Monitors};
 use super::step::{Growth, Step};
-use super::vivace::{LOSS_COEFFICIENT, LOSS_LIMIT, MEBIBIT, quantised};
+use super::utility::{MEBIBIT, loss_weight, quantised, reward, speed};
 use super::{WINDOW, pacing};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
@@ -25,7 +25,6 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 const FIRST_RATE: f64 = 10.0 * 1_400.0 * 8.0 / 0.01 / MEBIBIT;
 const MIN_RATE: f64 = 2.0;
 const MAX_RATE: f64 = 1e5;
-const EXPONENT: f64 = 0.9;
 const LATENCY_COEFFICIENT: f64 = 11_330.0;
 /// Half the distance between the two rates of a pair.
 const PROBE: f64 = 0.05;
@@ -213,14 +212,13 @@ impl Experimental {
 
 /// The utility as coded: the latency term is per packet, and a falling round trip is rewarded.
 fn utility(interval: &Interval, packet: Bytes) -> f64 {
-    let size = packet.count() as f64;
-    let speed = f64::from(interval.sent) * size * 8.0 / MEBIBIT / interval.duration().max(1e-6);
-    let weight = if interval.loss() > LOSS_LIMIT { LOSS_COEFFICIENT } else { 1.0 };
+    let (speed, loss) = (speed(interval, packet), interval.loss());
     let (first, second) = interval.rtts.split_at(interval.rtts.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
     let all = sum(&interval.rtts);
     let trend = if all > 0.0 { 2.0 * (sum(second) - sum(first)) / all } else { 0.0 };
-    speed.powf(EXPONENT) - speed * (weight * interval.loss() + LATENCY_COEFFICIENT * size * quantised(trend))
+    let latency = LATENCY_COEFFICIENT * packet.count() as f64;
+    reward(speed) - speed * (loss_weight(loss) * loss + latency * quantised(trend))
 }
 
 impl Scheme for Experimental {

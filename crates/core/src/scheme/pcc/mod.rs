@@ -13,6 +13,7 @@ pub(super) mod allegro;
 pub(super) mod experimental;
 mod monitor;
 mod step;
+mod utility;
 pub(super) mod vivace;
 
 use crate::units::{Bytes, Rate};

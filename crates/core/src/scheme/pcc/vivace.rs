@@ -20,23 +20,17 @@ use std::collections::VecDeque;
 
 use super::monitor::{Interval, Monitors};
 use super::step::{Growth, Step};
+use super::utility::{loss_weight, quantised, reward, speed};
 use super::{WINDOW, pacing, period};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
 use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
 use crate::units::{Bytes, Instant, Rate};
 
-/// The rates of the controller are in Mbit/s, those of the utility in units of 2^20 bit/s.
+/// The rates of the controller are in Mbit/s.
 const MEGABIT: f64 = 1e6;
-pub(super) const MEBIBIT: f64 = 1_048_576.0;
-const EXPONENT: f64 = 0.9;
-/// Cost of loss above and below the limit.
-pub(super) const LOSS_COEFFICIENT: f64 = 11.35;
-pub(super) const LOSS_LIMIT: f64 = 0.03;
 /// Latency coefficient of the Pantheon's program.
 const LATENCY_COEFFICIENT: f64 = 900.0;
-/// Slopes are counted in twentieths of ten percent, towards zero.
-const SLOPE_QUANTUM: f64 = 0.02;
 /// What the start phase forgives: so many losses, and slopes below this meanwhile.
 const START_LOSSES: u32 = 50;
 const START_SLOPE: f64 = 0.2;
@@ -258,8 +252,7 @@ impl Vivace {
                 slope = 0.0;
             }
         }
-        let bits = f64::from(interval.sent) * self.packet.count() as f64 * 8.0;
-        let speed = bits / MEBIBIT / interval.duration().max(1e-6);
+        let speed = speed(interval, self.packet);
         let loss = f64::from(lost) / f64::from(interval.sent.max(1));
         let utility = utility(speed, loss, slope, self.latency);
         Outcome { rate: interval.rate, utility, sent: interval.sent, lost, speed, slope }
@@ -347,16 +340,9 @@ impl Vivace {
     }
 }
 
-/// A slope in steps of two percent, towards zero.
-pub(super) fn quantised(slope: f64) -> f64 {
-    let hundredths = (slope * 100.0).trunc();
-    (hundredths / 2.0).trunc() * SLOPE_QUANTUM
-}
-
 /// The utility of sending at `speed` (2^20 bit/s).
 fn utility(speed: f64, loss: f64, slope: f64, latency: f64) -> f64 {
-    let weight = if loss > LOSS_LIMIT { LOSS_COEFFICIENT } else { 1.0 };
-    speed.powf(EXPONENT) - speed * weight * loss - latency * speed * quantised(slope)
+    reward(speed) - speed * loss_weight(loss) * loss - latency * speed * quantised(slope)
 }
 
 impl Scheme for Vivace {

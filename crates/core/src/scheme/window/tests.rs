@@ -37,6 +37,11 @@ pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
     }
 }
 
+/// A window of a flow that is under way.
+pub(in crate::scheme) fn window_of(cwnd: u32, ssthresh: u32) -> Window {
+    Window { cwnd, ssthresh, ..Window::initial() }
+}
+
 /// Falls to a half and grows as Reno.
 struct Half;
 

@@ -15,8 +15,6 @@ const DELAY_MAX: Duration = Duration::from_millis(200);
 const RTO_MIN: Duration = Duration::from_millis(200);
 /// Segments acknowledged one by one at the start and after a duplicate (`TCP_MAX_QUICKACKS`).
 const QUICK_ACKS: u32 = 16;
-/// Segments acknowledged one by one after news of congestion.
-const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// Duplicate acks that leave at once before compression begins (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 /// The most acks that one stands for (`tcp_comp_sack_nr`).
@@ -91,9 +89,9 @@ impl AckPolicy {
         self.rtt
     }
 
-    /// A segment arrived; `is_wider` if it widened the receive window, `is_alarm` if its ECN codepoint brings news of
-    /// congestion (`tcp_data_ecn_check`).
-    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, is_alarm: bool, now: Instant) {
+    /// A segment arrived; `is_wider` if it widened the receive window, `quick` of the next ones are to be acknowledged one
+    /// by one because its ECN codepoint brings news of congestion (`tcp_enter_quickack_mode`).
+    pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, quick: u32, now: Instant) {
         if self.mode == AckMode::Each {
             self.is_due = true;
             return;
@@ -101,8 +99,8 @@ impl AckPolicy {
         if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes) {
             self.adapt_delay(now);
         }
-        if is_alarm {
-            self.quick = self.quick.max(QUICK_ACKS_AFTER_MARK);
+        if quick > 0 {
+            self.quick = self.quick.max(quick);
             self.delay = DELAY_MIN;
         }
         if is_wider {
@@ -134,6 +132,11 @@ impl AckPolicy {
     /// The next ack leaves at once (`ICSK_ACK_NOW`).
     pub(super) fn acknowledge_now(&mut self) {
         self.is_due = true;
+    }
+
+    /// True if an ack waits for company.
+    pub(super) fn is_delaying(&self) -> bool {
+        self.delayed_until.is_some()
     }
 
     /// True if acks are held back for others to come.
@@ -232,7 +235,7 @@ mod tests {
         let mut policy = AckPolicy::new(AckMode::Delayed);
         (0..count)
             .map(|n| {
-                policy.on_arrival(arrival, false, false, at(n * spacing));
+                policy.on_arrival(arrival, false, 0, at(n * spacing));
                 let is_due = policy.is_ack_due(at(n * spacing));
                 if is_due {
                     policy.on_ack_sent();
@@ -253,7 +256,7 @@ mod tests {
     fn every_segment_is_acknowledged_while_the_window_grows() {
         let mut policy = AckPolicy::new(AckMode::Delayed);
         for n in 0..130 {
-            policy.on_arrival(Arrival::InOrder, n < 100, false, at(n));
+            policy.on_arrival(Arrival::InOrder, n < 100, 0, at(n));
             let is_due = policy.is_ack_due(at(n));
             assert_eq!(is_due, n < 116 || n % 2 == 1, "{n}");
             if is_due {
@@ -266,7 +269,7 @@ mod tests {
     fn a_protocol_may_acknowledge_every_segment_whatever_it_means() {
         let mut policy = AckPolicy::new(AckMode::Each);
         for arrival in [Arrival::InOrder, Arrival::OutOfOrder, Arrival::Duplicate, Arrival::BeforeHole].repeat(20) {
-            policy.on_arrival(arrival, false, false, at(0));
+            policy.on_arrival(arrival, false, 0, at(0));
             assert!(policy.is_ack_due(at(0)), "{arrival:?}");
             policy.on_ack_sent();
         }
@@ -276,7 +279,7 @@ mod tests {
     fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
         let mut policy = AckPolicy::new(AckMode::Delayed);
         for n in 0..17 {
-            policy.on_arrival(Arrival::InOrder, false, false, at(n));
+            policy.on_arrival(Arrival::InOrder, false, 0, at(n));
             if policy.is_ack_due(at(n)) {
                 policy.on_ack_sent();
             }

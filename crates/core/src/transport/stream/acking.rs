@@ -1,9 +1,11 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
+use super::EcnMode;
+use super::ecn::Delivered;
 use super::scoreboard::Outstanding;
 use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
-use crate::scheme::{Ack, Feedback, State};
+use crate::scheme::{Ack, EcnFeedback, Feedback, State};
 use crate::units::{Bytes, Duration, Instant};
 
 /// The findings of one ack, on their way through the state machine.
@@ -55,16 +57,15 @@ impl Sender {
         let prior_lost = self.stats.lost;
         self.recovery.prefers_new_data = false;
         self.newly_delivered.clear();
-        let mut report = Report {
-            cumulative: ack.cumulative,
-            timestamp_echo: ack.timestamp_echo,
-            is_ecn_echo: ack.is_ecn_echo,
-            ..Report::default()
-        };
+        let mut report = Report { cumulative: ack.cumulative, timestamp_echo: ack.timestamp_echo, ..Report::default() };
         // A segment shows reordering only if a later one had been delivered before this ack (`prior_fack`).
         let prior_highest = self.sacked.end();
         self.take_selective(ack, prior_highest, &mut report, now);
         self.take_cumulative(ack.cumulative, prior_highest, &mut report, now);
+        if self.config.ecn != EcnMode::Off {
+            let packets = (self.sampler.delivered() - prior_delivered) as u32;
+            self.take_marks(ack, packets, &mut report, now);
+        }
         let rtt = self.take_round_trip(ack, &report, now);
         self.rack.update_window(self.sampler.prior_delivered(), self.sampler.delivered());
         self.on_ack_of_probe(&report, now);
@@ -108,7 +109,7 @@ impl Sender {
             lost: self.stats.lost,
             first_unacked: self.scoreboard.first(),
             next_sequence: self.scoreboard.next(),
-            is_ecn_echo: ack.is_ecn_echo,
+            is_ecn_echo: report.is_ecn_echo,
             packets: &self.newly_delivered,
         });
     }
@@ -182,6 +183,25 @@ impl Sender {
         self.newly_delivered.push(segment.scheme_state);
         self.rack.on_delivered(sequence, segment, self.rtt.min_rtt(), now);
         self.sampler.on_delivered(sequence, segment.sent, segment.snapshot, segment.was_retransmitted);
+    }
+
+    /// Reads what the ack says of marks, and tells the scheme before any conclusion is drawn (`in_ack_event`).
+    fn take_marks(&mut self, ack: &AckSegment, packets: u32, report: &mut Report, now: Instant) {
+        let delivered = Delivered { packets, bytes: report.delivered_bytes };
+        let marks = self.marked.read(self.config.ecn, ack, delivered, self.config.mss);
+        report.is_ecn_echo = marks.is_echo;
+        self.stats.marked = self.marked.packets();
+        self.scheme.on_ecn_feedback(&EcnFeedback {
+            now,
+            newly_delivered: packets,
+            newly_marked: marks.packets,
+            delivered: self.sampler.delivered(),
+            marked: self.stats.marked,
+            is_sce_echo: ack.is_sce_echo,
+            is_reducing: self.recovery.state >= State::Cwr,
+            first_unacked: self.scoreboard.first(),
+            next_sequence: self.scoreboard.next(),
+        });
     }
 
     /// Updates the estimators (`tcp_ack_update_rtt`) and returns the sample for the scheme.

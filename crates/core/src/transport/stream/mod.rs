@@ -10,7 +10,9 @@
 
 mod ack_policy;
 mod acking;
+mod ecn;
 mod pacer;
+mod positions;
 mod rack;
 mod range_set;
 mod rate_sampler;
@@ -24,23 +26,14 @@ mod sender;
 mod timer;
 mod wheel;
 
+pub use ecn::{EcnMode, Ect};
+pub use positions::Positions;
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};
 
 use crate::scheme::Feedback;
 use crate::units::{Bytes, Duration};
-
-/// How a stream marks its packets for ECN.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnMode {
-    /// Not ECN-capable.
-    #[default]
-    Off,
-    /// ECT(0) on data, one echo per window (RFC 3168).
-    Classic,
-}
 
 /// How a stream paces packets of a scheme that has no rate of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -76,6 +69,8 @@ pub struct StreamConfig {
     pub receive_window: Option<Bytes>,
     /// Explicit congestion notification.
     pub ecn: EcnMode,
+    /// The codepoint of packets that may be marked.
+    pub ect: Ect,
     /// Pacing of schemes without a rate.
     pub pacing: Pacing,
     /// When the receiver acknowledges.
@@ -95,12 +90,19 @@ impl StreamConfig {
         header: Bytes::new(52),
         receive_window: None,
         ecn: EcnMode::Off,
+        ect: Ect::Ect0,
         pacing: Pacing::Auto,
         acks: AckMode::Delayed,
         burst_packets: 1,
         send_jitter: Duration::ZERO,
         feedback: Feedback::Tcp,
     };
+
+    /// With this mode of ECN; the counters of accurate ECN take room that payload had.
+    pub fn with_ecn(self, ecn: EcnMode, ect: Ect) -> Self {
+        let counts = if ecn == EcnMode::Accurate { segment::COUNTS_OPTION } else { Bytes::ZERO };
+        Self { ecn, ect, mss: self.mss.saturating_sub(counts).max(Bytes::new(1)), header: self.header + counts, ..self }
+    }
 
     /// IP size of a full segment.
     pub fn packet_size(&self) -> Bytes {

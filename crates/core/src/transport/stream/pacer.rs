@@ -2,6 +2,7 @@
 //!
 //! **Source.** Linux `net/ipv4/tcp_output.c`, `tcp_update_skb_after_send` and `tcp_pacing_check`.
 
+use crate::scheme::PacingRatios;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// The first packets of a connection leave unpaced, as in the fq queueing discipline.
@@ -47,19 +48,17 @@ impl Pacer {
     }
 }
 
-/// The rate for a scheme without one of its own: twice the window per round trip in slow start, 1.2 times after
-/// (`tcp_update_pacing_rate`).
+/// The rate for a scheme without one of its own (`tcp_update_pacing_rate`).
 pub(super) fn internal_rate(
+    ratios: PacingRatios,
     cwnd: u32,
     in_flight: u32,
     ssthresh: Option<u32>,
     srtt: Duration,
     packet: Bytes,
 ) -> Option<Rate> {
-    const SLOW_START_PERCENT: u64 = 200;
-    const AVOIDANCE_PERCENT: u64 = 120;
     let is_far_below = ssthresh.is_none_or(|ssthresh| cwnd < ssthresh / 2);
-    let percent = if is_far_below { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    let percent = if is_far_below { ratios.slow_start } else { ratios.avoidance };
     Rate::of(packet * u64::from(cwnd.max(in_flight)), srtt).map(|rate| rate.scale(percent, 100))
 }
 
@@ -95,9 +94,9 @@ mod tests {
     #[test]
     fn slow_start_is_paced_at_twice_the_window() {
         let srtt = Duration::from_millis(100);
-        let slow_start = internal_rate(10, 0, None, srtt, PACKET);
+        let slow_start = internal_rate(PacingRatios::LINUX, 10, 0, None, srtt, PACKET);
         assert_eq!(slow_start, Some(Rate::from_bits_per_second(2_400_000)));
-        let avoidance = internal_rate(10, 0, Some(10), srtt, PACKET);
+        let avoidance = internal_rate(PacingRatios::LINUX, 10, 0, Some(10), srtt, PACKET);
         assert_eq!(avoidance, Some(Rate::from_bits_per_second(1_440_000)));
     }
 }

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use super::segment::Range;
 
+/// Ranges at the back that are tried one by one: an ack repeats as many.
+const NEAR_BACK: usize = 3;
+
 /// Disjoint, non-touching ranges in order. Changes near either end are cheap, which is where a stream's holes open and
 /// close.
 #[derive(Clone, Debug, Default)]
@@ -22,15 +25,28 @@ impl RangeSet {
         self.ranges.back().map_or(0, |range| range.end)
     }
 
-    /// The range that holds `sequence`.
-    pub(super) fn find(&self, sequence: u64) -> Option<Range> {
-        let index = self.ranges.partition_point(|range| range.end <= sequence);
-        self.ranges.get(index).copied().filter(|range| range.contains(sequence))
+    /// Index of the first range that ends at `end` or later, looked for first where holes close and open.
+    fn first_reaching(&self, end: u64) -> usize {
+        if self.ranges.front().is_none_or(|first| first.end >= end) {
+            return 0;
+        }
+        let count = self.ranges.len();
+        for index in (count.saturating_sub(NEAR_BACK)..count).rev() {
+            if self.ranges[index].end < end {
+                return index + 1;
+            }
+        }
+        self.ranges.partition_point(|range| range.end < end)
     }
 
-    /// Adds `added` and calls `is_new` with each part that was not in the set yet.
-    pub(super) fn insert(&mut self, added: Range, mut is_new: impl FnMut(Range)) {
-        let first = self.ranges.partition_point(|range| range.end < added.start);
+    /// The range that holds `sequence`.
+    pub(super) fn find(&self, sequence: u64) -> Option<Range> {
+        self.ranges.get(self.first_reaching(sequence + 1)).copied().filter(|range| range.contains(sequence))
+    }
+
+    /// Adds `added`, calls `is_new` with each part that was not in the set yet, and returns the range that holds it now.
+    pub(super) fn insert(&mut self, added: Range, mut is_new: impl FnMut(Range)) -> Range {
+        let first = self.first_reaching(added.start);
         let mut merged = added;
         let mut cursor = added.start;
         let mut last = first;
@@ -53,6 +69,7 @@ impl RangeSet {
                 self.ranges.drain(first + 1..last);
             }
         }
+        merged
     }
 
     /// Removes everything below `sequence`.
@@ -86,7 +103,9 @@ mod tests {
                     model.retain(|sequence| *sequence >= start);
                 } else {
                     let mut new = Vec::new();
-                    ranges.insert(Range { start, end: start + length }, |part| new.extend(part.start..part.end));
+                    let added = Range { start, end: start + length };
+                    let merged = ranges.insert(added, |part| new.extend(part.start..part.end));
+                    prop_assert_eq!(ranges.find(start), Some(merged));
                     let expected: Vec<_> = (start..start + length).filter(|sequence| model.insert(*sequence)).collect();
                     prop_assert_eq!(new, expected);
                 }

@@ -1,6 +1,9 @@
 //! The receiving end of a stream.
 
+use std::cmp::Ordering;
+
 use super::ack_policy::{AckPolicy, Arrival};
+use super::ecn::{Echo, News};
 use super::range_set::RangeSet;
 use super::receive_window::ReceiveWindow;
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
@@ -48,9 +51,7 @@ pub struct Receiver {
     last_acked: u64,
     /// An ack that tells of less than has arrived by now.
     early: Option<AckSegment>,
-    is_echoing_mark: bool,
-    /// Some data was ECN-capable (`TCP_ECN_SEEN`).
-    has_seen_ecn: bool,
+    echo: Echo,
     /// A SYN-ACK is to be sent, or was sent at this time.
     answer_syn: bool,
     answered_syn: Option<Instant>,
@@ -81,8 +82,7 @@ impl Receiver {
             one_way_delay: Duration::ZERO,
             last_acked: 0,
             early: None,
-            is_echoing_mark: false,
-            has_seen_ecn: false,
+            echo: Echo::new(config.ecn),
             answer_syn: false,
             answered_syn: None,
             next_packet: 0,
@@ -99,6 +99,9 @@ impl Receiver {
 
     fn on_data(&mut self, sequence: u64, length: Bytes, packet: &Packet<Segment>, now: Instant) {
         self.measure_round_trip(now);
+        if self.policy.is_delaying() && self.echo.is_turning(packet.ecn) {
+            self.send_early();
+        }
         // RFC 7323, section 4.3: echo the oldest segment that the next ack covers.
         if sequence <= self.last_acked {
             self.timestamp_echo = packet.sent;
@@ -106,10 +109,12 @@ impl Receiver {
         self.one_way_delay = now.since(packet.sent);
         self.stats.ce_marks += u64::from(packet.ecn == Ecn::Ce);
         let waiting = self.waiting;
-        let held_back = self.policy.holds_back().then(|| self.ack());
+        // What follows the latest segment is no block of its own.
+        let may_be_scattered = sequence > self.next && self.recent[0] != Some(sequence - 1);
+        let held_back = (may_be_scattered && self.policy.holds_back()).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
-        let is_read = self.config.ecn == EcnMode::Classic && arrival != Arrival::Duplicate;
-        let is_alarm = is_read && self.read_codepoint(packet.ecn);
+        let news = self.echo.read(packet.ecn, length, arrival == Arrival::Duplicate);
+        let quick = if let News::Quick(count) = news { count } else { 0 };
         let is_wider = match arrival {
             Arrival::Duplicate => false,
             Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
@@ -129,43 +134,36 @@ impl Receiver {
                 self.early = Some(ack);
                 self.policy.on_ack_sent();
             }
-            None => self.policy.on_arrival(arrival, is_wider, is_alarm, now),
+            None => self.policy.on_arrival(arrival, is_wider, quick, now),
+        }
+        if news == News::Now {
+            self.policy.acknowledge_now();
         }
     }
 
-    /// Starts the echo of a mark; true if the sender should soon hear from us (`tcp_data_ecn_check`).
-    fn read_codepoint(&mut self, ecn: Ecn) -> bool {
-        match ecn {
-            // After packets that were ECN-capable this is probably a retransmission.
-            Ecn::NotEct => self.has_seen_ecn,
-            Ecn::Ce => {
-                self.has_seen_ecn = true;
-                !std::mem::replace(&mut self.is_echoing_mark, true)
-            }
-            Ecn::Ect0 | Ecn::Ect1 => {
-                self.has_seen_ecn = true;
-                false
-            }
-        }
+    /// The ack that waits leaves as if what has just arrived had not.
+    fn send_early(&mut self) {
+        self.early = Some(self.ack());
+        self.last_acked = self.next;
+        self.policy.on_ack_sent();
     }
 
     /// Puts a segment where it belongs.
     fn place(&mut self, sequence: u64, length: Bytes) -> Arrival {
-        let this = Range { start: sequence, end: sequence + 1 };
-        if sequence < self.next || self.out_of_order.find(sequence).is_some() {
-            self.stats.duplicates += 1;
-            self.duplicate = Some(this);
-            return Arrival::Duplicate;
+        match sequence.cmp(&self.next) {
+            Ordering::Less => self.note_duplicate(sequence),
+            Ordering::Equal => self.take_next(length),
+            Ordering::Greater => self.keep(sequence, length),
         }
-        if sequence > self.next {
-            self.out_of_order.insert(this, |_| {});
-            self.waiting += 1;
-            let is_scattered = self.remember(sequence) >= EXPECTED_BLOCKS;
-            if length < self.config.mss {
-                self.short.push((sequence, self.config.mss - length));
-            }
-            return if is_scattered { Arrival::Scattered } else { Arrival::OutOfOrder };
-        }
+    }
+
+    fn note_duplicate(&mut self, sequence: u64) -> Arrival {
+        self.stats.duplicates += 1;
+        self.duplicate = Some(Range { start: sequence, end: sequence + 1 });
+        Arrival::Duplicate
+    }
+
+    fn take_next(&mut self, length: Bytes) -> Arrival {
         self.next += 1;
         self.stats.goodput += length;
         let had_holes = !self.out_of_order.is_empty();
@@ -175,6 +173,20 @@ impl Receiver {
             (true, true) => Arrival::Closes,
             (true, false) => Arrival::BeforeHole,
         }
+    }
+
+    /// A segment behind a hole.
+    fn keep(&mut self, sequence: u64, length: Bytes) -> Arrival {
+        let mut is_new = false;
+        let block = self.out_of_order.insert(Range { start: sequence, end: sequence + 1 }, |_| is_new = true);
+        if !is_new {
+            return self.note_duplicate(sequence);
+        }
+        self.waiting += 1;
+        if length < self.config.mss {
+            self.short.push((sequence, self.config.mss - length));
+        }
+        if self.remember(sequence, block) >= EXPECTED_BLOCKS { Arrival::Scattered } else { Arrival::OutOfOrder }
     }
 
     /// Hands over what has waited for the segment that has just arrived.
@@ -201,10 +213,9 @@ impl Receiver {
         self.recent = kept;
     }
 
-    /// Puts the block of `sequence` first among those reported (RFC 2018, section 4) and returns how many stood before
-    /// it.
-    fn remember(&mut self, sequence: u64) -> usize {
-        let Some(block) = self.out_of_order.find(sequence) else { return 0 };
+    /// Puts `block`, which `sequence` has joined, first among those reported (RFC 2018, section 4) and returns how many
+    /// stood before it.
+    fn remember(&mut self, sequence: u64, block: Range) -> usize {
         let is_this = |recent: &Option<u64>| recent.is_some_and(|recent| block.contains(recent));
         let before = self.recent.iter().position(|recent| recent.is_none() || is_this(recent)).unwrap_or(RECENT);
         self.recent.copy_within(0..before.min(RECENT - 1), 1);
@@ -215,15 +226,11 @@ impl Receiver {
     fn ack(&mut self) -> AckSegment {
         let mut ack = AckSegment::new(self.next, self.timestamp_echo, self.one_way_delay);
         ack.duplicate = self.duplicate.take();
-        ack.is_ecn_echo = self.is_echoing_mark && self.config.ecn == EcnMode::Classic;
-        if !self.out_of_order.is_empty() {
-            let mut reported = [Range::default(); RECENT];
-            for (slot, sequence) in self.recent.into_iter().flatten().enumerate() {
-                let Some(block) = self.out_of_order.find(sequence) else { continue };
-                if !reported.contains(&block) {
-                    ack.add_block(block);
-                    reported[slot] = block;
-                }
+        self.echo.write(&mut ack);
+        for sequence in self.recent.into_iter().flatten() {
+            let is_reported = ack.blocks().iter().any(|block| block.contains(sequence));
+            if !is_reported && let Some(block) = self.out_of_order.find(sequence) {
+                ack.add_block(block);
             }
         }
         ack
@@ -243,7 +250,7 @@ impl Endpoint<Segment> for Receiver {
             Segment::Data { sequence, length, is_window_reduced } => {
                 if is_window_reduced {
                     // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
-                    self.is_echoing_mark = false;
+                    self.echo.on_window_reduced();
                     self.policy.acknowledge_now();
                 }
                 self.on_data(sequence, length, &packet, now);
@@ -266,8 +273,12 @@ impl Endpoint<Segment> for Receiver {
             }
             None => return None,
         };
-        self.last_acked = self.next;
-        Some(self.packet(now, ack.size(self.config.header), Segment::Ack(ack)))
+        self.last_acked = ack.cumulative;
+        self.echo.on_ack_sent();
+        let is_accurate = self.config.ecn == EcnMode::Accurate;
+        let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
+        // With accurate ECN acks may be marked too (RFC 9768, section 3.3.2; Linux `tcp_ecn_send`).
+        Some(if is_accurate { Packet { ecn: self.config.ect.into(), ..packet } } else { packet })
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -278,6 +289,7 @@ impl Endpoint<Segment> for Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
 
     /// A receiver whose window grows no more, so that acks can be held back.
     fn receiver() -> Receiver {

@@ -9,6 +9,12 @@ const MAX_SACK_BLOCKS: usize = 3;
 /// Kind, length and padding of the SACK option; each block adds [`SACK_BLOCK`].
 const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
+/// What is left for options beside the time stamp, and beside the counters of marks too.
+const OPTION_SPACE: u64 = 28;
+const OPTION_SPACE_WITH_COUNTS: u64 = OPTION_SPACE - COUNTS_OPTION.count();
+/// Kind, length, three counters of bytes and padding: every packet of a stream with accurate ECN has them (RFC 9768,
+/// section 3.2.3; Linux `tcp_ecn_option` = 2).
+pub(super) const COUNTS_OPTION: Bytes = Bytes::new(12);
 
 /// The round trip as a time stamp tells it, which counts whole milliseconds (`tcp_rtt_tsopt_us`): it may be less than
 /// the path takes.
@@ -70,6 +76,12 @@ pub struct AckSegment {
     pub one_way_delay: Duration,
     /// True if a CE mark has arrived and the sender has not yet answered with CWR.
     pub is_ecn_echo: bool,
+    /// True if the last segment carried ECT(1) that says that some congestion was experienced (ESCE).
+    pub is_sce_echo: bool,
+    /// Packets that arrived with CE, the low three bits (the field ACE of RFC 9768).
+    pub marked_packets: u8,
+    /// Payload that arrived with CE, the low 24 bits; means nothing where there is no room for it.
+    pub marked_bytes: u32,
 }
 
 impl AckSegment {
@@ -83,6 +95,9 @@ impl AckSegment {
             timestamp_echo,
             one_way_delay,
             is_ecn_echo: false,
+            is_sce_echo: false,
+            marked_packets: 0,
+            marked_bytes: 0,
         }
     }
 
@@ -103,11 +118,17 @@ impl AckSegment {
         usize::from(self.blocks) + usize::from(self.duplicate.is_some())
     }
 
-    /// IP size with `header` bytes of IP and TCP header.
-    pub fn size(&self, header: Bytes) -> Bytes {
+    /// True if the options have room for [`AckSegment::marked_bytes`].
+    pub fn has_room_for_counts(&self) -> bool {
+        self.option_blocks() < MAX_SACK_BLOCKS
+    }
+
+    /// IP size with `header` bytes of IP and TCP header, in which there are counters of marks or not.
+    pub fn size(&self, header: Bytes, has_counts: bool) -> Bytes {
+        let space = if has_counts { OPTION_SPACE_WITH_COUNTS } else { OPTION_SPACE };
         match self.option_blocks() as u64 {
             0 => header,
-            blocks => header + Bytes::new(SACK_OPTION + SACK_BLOCK * blocks),
+            blocks => header + Bytes::new((SACK_OPTION + SACK_BLOCK * blocks).min(space)),
         }
     }
 }
@@ -115,6 +136,18 @@ impl AckSegment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_of_marks_take_what_blocks_leave() {
+        let (header, mut ack) = (Bytes::new(52), AckSegment::new(0, Instant::ZERO, Duration::ZERO));
+        let mut sizes = Vec::new();
+        for start in [10, 20, 30, 40] {
+            let with_counts = ack.size(header + COUNTS_OPTION, true);
+            sizes.push((ack.size(header, false).count(), with_counts.count(), ack.has_room_for_counts()));
+            ack.add_block(Range { start, end: start + 1 });
+        }
+        assert_eq!(sizes, [(52, 64, true), (64, 76, true), (72, 80, true), (80, 80, false)]);
+    }
 
     #[test]
     fn a_time_stamp_tells_whole_milliseconds() {

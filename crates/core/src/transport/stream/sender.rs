@@ -1,5 +1,6 @@
 //! The sending end of a stream.
 
+use super::ecn::Marked;
 use super::pacer::{Pacer, internal_rate};
 use super::rack::Rack;
 use super::range_set::RangeSet;
@@ -14,7 +15,7 @@ use super::{EcnMode, Pacing, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::random::RandomStream;
-use crate::scheme::{Scheme, Sent};
+use crate::scheme::{PacingRatios, Scheme, Sent};
 use crate::traffic::Source;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -32,6 +33,8 @@ pub struct SenderStats {
     pub probes: u64,
     /// Segments declared lost.
     pub lost: u64,
+    /// Packets that the receiver reported as marked with CE.
+    pub marked: u64,
     /// Reductions that proved spurious and were undone.
     pub undone: u64,
     /// When the last byte of a finite transfer was acknowledged.
@@ -76,6 +79,8 @@ pub struct Sender {
     source: Source,
     random: RandomStream,
     pacer: Pacer,
+    /// Pacing of a scheme that has no rate of its own.
+    ratios: Option<PacingRatios>,
     next_packet: u64,
     last_sent: Instant,
     pub(super) usage: Usage,
@@ -91,6 +96,8 @@ pub struct Sender {
     pub(super) forced: Option<Forced>,
     /// The next new segment tells the receiver that the window was reduced.
     pub(super) must_announce_reduction: bool,
+    /// What is known of marks.
+    pub(super) marked: Marked,
     /// Scheme states of the segments that the current ack reports.
     pub(super) newly_delivered: Vec<u64>,
     pub(super) new_ranges: Vec<Range>,
@@ -108,6 +115,7 @@ impl Sender {
         start: Instant,
         random: RandomStream,
     ) -> Self {
+        let internal = (config.pacing == Pacing::Internal).then_some(PacingRatios::LINUX);
         Self {
             flow,
             config,
@@ -115,6 +123,7 @@ impl Sender {
             source,
             random,
             pacer: Pacer::new(config.burst_packets),
+            ratios: scheme.pacing_ratios().or(internal),
             next_packet: 0,
             last_sent: start,
             usage: Usage::default(),
@@ -128,6 +137,7 @@ impl Sender {
             timer: None,
             forced: None,
             must_announce_reduction: false,
+            marked: Marked::default(),
             newly_delivered: Vec::new(),
             new_ranges: Vec::new(),
             stats: SenderStats::default(),
@@ -154,12 +164,12 @@ impl Sender {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        let internal = || {
+        let internal = |ratios| {
             let in_flight = self.scoreboard.in_flight();
             let packet = self.config.packet_size();
-            internal_rate(self.scheme.cwnd(), in_flight, self.scheme.ssthresh(), self.rtt.srtt(), packet)
+            internal_rate(ratios, self.scheme.cwnd(), in_flight, self.scheme.ssthresh(), self.rtt.srtt(), packet)
         };
-        self.scheme.pacing_rate().or_else(|| (self.config.pacing == Pacing::Internal).then(internal).flatten())
+        self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal))
     }
 
     fn packet(
@@ -172,8 +182,10 @@ impl Sender {
     ) -> Packet<Segment> {
         let number = self.next_packet;
         self.next_packet += 1;
-        let packet = Packet::new(self.flow, true, number, size, now, payload);
-        Packet { is_retransmission, ecn, ..packet }
+        let mut packet = Packet::new(self.flow, true, number, size, now, payload);
+        packet.is_retransmission = is_retransmission;
+        packet.ecn = ecn;
+        packet
     }
 
     /// The next SYN, when its time has come.
@@ -283,9 +295,10 @@ impl Sender {
             self.rearm_retransmission_timer(now);
         }
         self.schedule_loss_probe(now, false);
-        let is_window_reduced =
-            self.config.ecn == EcnMode::Classic && std::mem::take(&mut self.must_announce_reduction);
-        let ecn = if self.config.ecn == EcnMode::Classic { Ecn::Ect0 } else { Ecn::NotEct };
+        // With accurate ECN the bit belongs to a counter (`tcp_ecn_queue_cwr`).
+        let is_window_reduced = matches!(self.config.ecn, EcnMode::Classic | EcnMode::Sce)
+            && std::mem::take(&mut self.must_announce_reduction);
+        let ecn = if self.config.ecn == EcnMode::Off { Ecn::NotEct } else { self.config.ect.into() };
         self.after_sending(now, length);
         Some(self.packet(
             now,
@@ -314,9 +327,10 @@ impl Sender {
             self.rearm_retransmission_timer(now);
         }
         self.after_sending(now, length);
-        // Retransmissions are never ECN-capable (RFC 3168, section 6.1.5).
+        // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5), but with accurate ECN (`tcp_ecn_send`).
+        let ecn = if self.config.ecn == EcnMode::Accurate { self.config.ect.into() } else { Ecn::NotEct };
         let segment = Segment::Data { sequence, length, is_window_reduced: false };
-        Some(self.packet(now, length + self.config.header, Ecn::NotEct, true, segment))
+        Some(self.packet(now, length + self.config.header, ecn, true, segment))
     }
 
     fn after_sending(&mut self, now: Instant, length: Bytes) {
@@ -329,12 +343,19 @@ impl Sender {
         }
     }
 
-    /// True if a paced sender only waits for its pacer.
+    /// True if a paced sender that has room in its window only waits for its pacer.
     fn is_waiting_for_pacer(&self) -> bool {
-        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
         let has_new = !self.source.is_finished() && self.source.next_wakeup().is_none();
         let may_send_new = has_new && self.scoreboard.next() < self.window_end();
-        has_room && (may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted())
+        may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted()
+    }
+}
+
+/// The earlier of two times that may not be.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
     }
 }
 
@@ -364,17 +385,25 @@ impl Endpoint<Segment> for Sender {
         while self.scheme.next_timer().is_some_and(|timer| timer <= now) {
             self.scheme.on_timer(now);
         }
-        self.poll_forced(now).or_else(|| self.poll_window(now))
+        if self.forced.is_some()
+            && let Some(packet) = self.poll_forced(now)
+        {
+            return Some(packet);
+        }
+        self.poll_window(now)
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
         }
-        let timer = self.timer.map(|(_, due)| due);
-        let pacer = (self.pacer.next() > self.last_sent && self.is_waiting_for_pacer()).then(|| self.pacer.next());
-        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
-        let source = self.source.next_wakeup().filter(|_| has_room).map(|wakeup| wakeup.max(self.pacer.next()));
-        [timer, pacer, self.scheme.next_timer(), source].into_iter().flatten().min()
+        let next = earlier(self.timer.map(|(_, due)| due), self.scheme.next_timer());
+        if self.scoreboard.in_flight() >= self.scheme.cwnd() {
+            return next;
+        }
+        let paced = self.pacer.next();
+        let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
+        let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
+        earlier(next, earlier(pacer, source))
     }
 }

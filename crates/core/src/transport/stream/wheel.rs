@@ -1,15 +1,11 @@
 //! When a timer of the kernel goes off: never early, and the later it is due, the coarser.
 //!
-//! **Source.** Linux `kernel/time/timer.c` (`calc_wheel_index`) with a tick of 1 ms: a timer due within 63 ms goes off
-//! at a tick, one within half a second at a multiple of 8 ms, one within four seconds of 64 ms, and so on. TCP's timers
-//! for retransmissions, probes, reordering and delayed acks are of this kind; pacing and compressed acks are not.
+//! TCP's timers for retransmissions, probes, reordering and delayed acks are on the timer wheel; pacing and compressed acks are
+//! not.
 
+use crate::timer_wheel;
 use crate::units::{Duration, Instant};
 
-/// Slots of a level of the wheel (`LVL_SIZE`); each level is eight times as coarse as the one before (`LVL_CLK_SHIFT`).
-const SLOTS: u64 = 64;
-const SHIFT: u32 = 3;
-const LEVELS: u32 = 9;
 /// The tick count at the start of a run: it begins 300 s before it wraps around (`INITIAL_JIFFIES`), and a run begins one
 /// second after the boot of the guest.
 const TICKS_AT_START: u64 = (1 << 32) - 299_000;
@@ -19,10 +15,7 @@ const TICKS_AT_START: u64 = (1 << 32) - 299_000;
 pub(super) fn expiry(now: Instant, wait: Duration) -> Instant {
     let ticks = wait.as_nanos().div_ceil(Duration::from_millis(1).as_nanos());
     let due = TICKS_AT_START + now.as_millis() + ticks;
-    // A level holds what is nearer than the last slot of the level before, seen from the next.
-    let level = (0..LEVELS - 1).find(|level| ticks < (SLOTS - 1) << (level * SHIFT)).unwrap_or(LEVELS - 1);
-    let shift = level * SHIFT;
-    Instant::ZERO + Duration::from_millis((((due >> shift) + 1) << shift) - TICKS_AT_START)
+    Instant::ZERO + Duration::from_millis(timer_wheel::fires(due, ticks) - TICKS_AT_START)
 }
 
 #[cfg(test)]

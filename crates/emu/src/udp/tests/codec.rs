@@ -32,7 +32,7 @@ fn ack(cumulative: u64, blocks: u64, has_duplicate: bool) -> Packet<Segment> {
         ack.add_block(Range { start: cumulative + 10 * block, end: cumulative + 10 * block + 7 });
     }
     ack.is_ecn_echo = blocks == 1;
-    Packet::new(FLOW, false, 4, ack.size(HEADER), at(9), Segment::Ack(ack))
+    Packet::new(FLOW, false, 4, ack.size(HEADER, false), at(9), Segment::Ack(ack))
 }
 
 fn data(sequence: u64, length: u64, sent: Instant) -> Packet<Segment> {
@@ -54,9 +54,23 @@ fn examples() -> Vec<Packet<Segment>> {
     examples
 }
 
+/// Acks of accurate ECN and of SCE, with every number of blocks.
+fn examples_with_marks() -> Vec<Packet<Segment>> {
+    let with_marks = |blocks, marked_bytes, is_sce_echo| {
+        let packet = ack(100, blocks, false);
+        let Segment::Ack(plain) = packet.payload else { panic!("{packet:?}") };
+        let marked_packets = blocks as u8 + 4;
+        let marked_bytes = if plain.has_room_for_counts() { marked_bytes } else { 0 };
+        let mut ack = plain;
+        (ack.marked_packets, ack.marked_bytes, ack.is_sce_echo) = (marked_packets, marked_bytes, is_sce_echo);
+        Packet { size: ack.size(HEADER + Bytes::new(12), true), payload: Segment::Ack(ack), ..packet }
+    };
+    (0..=3).flat_map(|blocks| [with_marks(blocks, 0xfe_dcba, false), with_marks(blocks, 0, true)]).collect()
+}
+
 #[test]
 fn every_segment_survives() {
-    for packet in examples() {
+    for packet in examples().into_iter().chain(examples_with_marks()) {
         let decoded = decode(&mut Decoder::new(FLOW), &datagram(&packet), at(9)).unwrap();
         assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
     }
@@ -70,7 +84,7 @@ fn ip_packets_are_as_large_as_simulated_ones() {
 
 #[test]
 fn what_is_kept_of_a_datagram_is_enough() {
-    for packet in examples() {
+    for packet in examples().into_iter().chain(examples_with_marks()) {
         let whole = datagram(&packet);
         let bytes = &whole[..whole.len().min(MAX_HEADER_BYTES)];
         let cut = Datagram { bytes, length: whole.len(), ecn: Ecn::Ce };
@@ -171,7 +185,7 @@ proptest! {
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
             let mut ack = AckSegment::new(sequence + 1, sent, Duration::from_nanos(underway.min((1 << 40) - 1)));
             ack.add_block(Range { start: sequence + 2, end: sequence + 2 + length });
-            let packet = Packet::new(FLOW, false, sequence / 2, ack.size(HEADER), now, Segment::Ack(ack));
+            let packet = Packet::new(FLOW, false, sequence / 2, ack.size(HEADER, false), now, Segment::Ack(ack));
             let decoded = decode(&mut sender, &datagram(&packet), now).unwrap();
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
         }

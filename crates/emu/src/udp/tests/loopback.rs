@@ -8,7 +8,7 @@ use bakeoff_core::packet::{Ecn, Packet};
 use bakeoff_core::random::RandomStream;
 use bakeoff_core::scheme::{self, Parameters, Setup};
 use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::{EcnMode, Receiver, Segment, Sender, StreamConfig};
+use bakeoff_core::transport::stream::{EcnMode, Ect, Receiver, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::FLOW;
@@ -104,10 +104,12 @@ fn a_transfer_arrives_whole_when_every_fiftieth_packet_is_lost() {
 
 #[test]
 fn a_transfer_with_ecn_arrives_whole() {
-    let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
-    let (sender, receiver, _) = transfer(config, connected(), None);
-    assert!(sender.stats.completed.is_some(), "{:?}", sender.stats);
-    assert_eq!((receiver.stats.goodput, receiver.stats.ce_marks), (Bytes::new(TRANSFER), 0));
+    for ecn in [EcnMode::Classic, EcnMode::Accurate, EcnMode::Sce] {
+        let config = StreamConfig::DEFAULT.with_ecn(ecn, Ect::Ect0);
+        let (sender, receiver, _) = transfer(config, connected(), None);
+        assert!(sender.stats.completed.is_some(), "{:?}", sender.stats);
+        assert_eq!((receiver.stats.goodput, receiver.stats.ce_marks), (Bytes::new(TRANSFER), 0));
+    }
 }
 
 #[test]

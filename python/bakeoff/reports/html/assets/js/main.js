@@ -11,7 +11,7 @@ async function figureOf(host) {
   return (await loadRun(host.dataset.run))[host.dataset.kind];
 }
 
-/** A menu of the recorded states above the figure. */
+/** A menu of what the figure can show, above it. */
 function chooser(host, figure) {
   const label = document.createElement("label");
   label.className = "choice";
@@ -22,7 +22,7 @@ function chooser(host, figure) {
     figure.chosen = Number(select.value);
     paint(host, figure);
   });
-  label.append("Shown:", select);
+  label.append(figure.label ?? "Shown:", select);
   return label;
 }
 

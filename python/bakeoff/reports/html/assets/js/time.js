@@ -15,7 +15,7 @@ function dots(u, index, from, to) {
   for (let i = from; i <= to; i++) {
     if (ys[i] == null) continue;
     const x = u.valToPos(xs[i], "x", true);
-    const y = u.valToPos(ys[i], "y", true);
+    const y = u.valToPos(ys[i], u.series[index].scale, true);
     ctx.fillRect(x - size / 2, y - size / 2, size, size);
   }
   ctx.restore();
@@ -24,29 +24,42 @@ function dots(u, index, from, to) {
 
 function timeSeries(entry) {
   const ink = inks();
-  const common = { label: entry.label, class: entry.style, value: (_, value) => shown(value), points: { show: false } };
+  const scale = entry.right ? "right" : "y";
+  const common = { label: entry.label, class: entry.style, scale, value: (_, value) => shown(value), points: { show: false } };
   if (entry.style === "area") {
     return { ...common, stroke: ink.grid, fill: ink.area, width: 1, paths: uPlot.paths.stepped({ align: 1 }) };
   }
   const stroke = colourOf(entry);
   if (entry.style === "dots") return { ...common, stroke, paths: dots };
-  const dashed = entry.style === "dashed";
-  return { ...common, stroke, width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined };
+  const dash = { dashed: [5, 4], dotted: [1.5, 3] }[entry.style];
+  return { ...common, stroke, width: dash ? 1.2 : 1.8, dash, spanGaps: entry.style === "dotted" };
 }
 
 /** @returns {uPlot} */
 function drawTime(host, figure, width) {
   const many = figure.series.length > 8;
+  const values = (_, ticks) => ticks.map(plain);
+  const scales = { x: { time: false }, y: { range: (_, low, high) => within(figure.left, yRange(low, high)) } };
+  const axes = [axis("Time (s)", { values }), axis(figure.left?.unit ?? figure.unit, { size: 58, values })];
+  if (figure.right) {
+    scales.right = { range: (_, low, high) => within(figure.right, [low ?? 0, high ?? 1]) };
+    axes.push(axis(figure.right.unit, { size: 58, values, side: 1, scale: "right", grid: { show: false } }));
+  }
   const options = {
     width,
     height: Math.round(Math.min(360, Math.max(260, width * 0.42))),
-    scales: { x: { time: false }, y: { range: (_, low, high) => yRange(low, high) } },
-    axes: [axis("Time (s)", { values: (_, ticks) => ticks.map(plain) }), axis(figure.unit, { size: 58, values: (_, ticks) => ticks.map(plain) })],
+    scales,
+    axes,
     series: [{ label: "Time (s)", value: (_, value) => shown(value) }, ...figure.series.map(timeSeries)],
     cursor: { drag: { x: true, y: true, uni: 40 }, hover: { prox: 30, skip: [null] }, points: { size: 5 } },
-    legend: { live: !many, isolate: true, markers: { width: 2, dash: (_, index) => (index && figure.series[index - 1].style === "dashed" ? "dashed" : "solid") } },
+    legend: { live: !many, isolate: true, markers: { width: 2, dash: (_, index) => (index && ["dashed", "dotted"].find((style) => style === figure.series[index - 1].style)) || "solid" } },
   };
   return new uPlot(options, [figure.x, ...figure.series.map((entry) => entry.y)], host);
+}
+
+/** The range of an axis that has one of its own, else what its data ask for. */
+function within(side, range) {
+  return side?.range.every((end) => end != null) ? side.range : range;
 }
 
 function yRange(low, high) {

@@ -1,0 +1,59 @@
+"""Measures the Gymnasium environments: steps per second of user CPU, one run at a time and many at once."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import bakeoff.gym as lab
+from run import warn_if_busy
+
+_STEPS = 6_000
+_SEED = 1
+
+
+def _user_s() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+
+def measure_one() -> float:
+    """Steps per CPU-second of an environment whose actions are random."""
+    environment: Any = gymnasium.make(lab.ID)
+    environment.action_space.seed(_SEED)
+    environment.reset(seed=_SEED)
+    begun = _user_s()
+    for _ in range(_STEPS):
+        *_, truncated, _ = environment.step(environment.action_space.sample())
+        if truncated:
+            environment.reset()
+    return _STEPS / (_user_s() - begun)
+
+
+def measure_many(count: int) -> float:
+    """Steps of all runs together per CPU-second."""
+    environments: Any = gymnasium.make_vec(lab.ID, num_envs=count, vectorization_mode="vector_entry_point")
+    environments.reset(seed=_SEED)
+    random = np.random.default_rng(_SEED)
+    steps = max(_STEPS // count, 200)
+    begun = _user_s()
+    for _ in range(steps):
+        environments.step(random.uniform(-1, 1, (count, 1)).astype(np.float32))
+    return steps * count / (_user_s() - begun)
+
+
+def main() -> int:
+    """Measures, prints a table."""
+    warn_if_busy()
+    print(f"{'environments':20}{'steps/CPU-s':>12}")
+    print(f"{'gymnasium.make':20}{measure_one():12.0f}")
+    for count in (1, 16, 64):
+        print(f"{f'make_vec, {count}':20}{measure_many(count):12.0f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+//! A policer: drops what comes faster than a rate and a burst allow, and delays nothing.
+//!
+//! **What it is.** A token bucket at the door of the hop, before its queue. A packet that finds too few tokens is dropped and
+//! takes none.
+//!
+//! **Source.** Linux 7.3 `net/sched/act_police.c` with the action `drop`; RFC 2697, section 3, with one bucket.
+//!
+//! **Parameters.** `rate`, and `burst` in bytes, which is at least the largest packet. Neither has a default, as in `tc`.
+//!
+//! **Deviations.** No second bucket for a peak rate.
+//!
+//! **How it is validated.** `tests/elements.rs`: the long-term rate and the burst are exact.
+
+use serde::Deserialize;
+
+use super::bucket::Bucket;
+use crate::units::{Bytes, Instant, Rate};
+
+/// What passes the door of a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicerConfig {
+    /// The long-term rate.
+    pub rate_bps: u64,
+    /// What may come at once, after a pause.
+    pub burst_bytes: u64,
+}
+
+impl PolicerConfig {
+    /// Checks it for packets up to this size.
+    pub(super) fn check(&self, largest: Bytes) -> Result<(), String> {
+        check_bucket(self.rate_bps, self.burst_bytes, largest).map_err(|problem| format!("policer.{problem}"))
+    }
+}
+
+/// Checks rate and burst of a token bucket for packets up to this size.
+pub(super) fn check_bucket(rate_bps: u64, burst_bytes: u64, largest: Bytes) -> Result<(), String> {
+    if rate_bps == 0 {
+        return Err("rate 0 lets nothing pass; give a rate above zero".to_owned());
+    }
+    if burst_bytes < largest.count() {
+        let largest = largest.count();
+        return Err(format!("burst {burst_bytes}B holds no packet of {largest}B; give at least {largest}B"));
+    }
+    Ok(())
+}
+
+/// A policer at work.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policer(Bucket);
+
+impl Policer {
+    pub(super) fn new(config: &PolicerConfig) -> Self {
+        Self(Bucket::new(Rate::from_bits_per_second(config.rate_bps), Bytes::new(config.burst_bytes)))
+    }
+
+    /// Whether a packet of this size may pass at `now`.
+    pub(super) fn admits(&mut self, size: Bytes, now: Instant) -> bool {
+        self.0.take(size, now)
+    }
+}

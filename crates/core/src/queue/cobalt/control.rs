@@ -1,0 +1,218 @@
+//! COBALT as the SCE project developed it on: two schedules that also run backwards, one for CE and one for SCE, and BLUE.
+//!
+//! **Source.** `net/sched/sch_cobalt.c` of the SCE project (chromi/sce, 2022): `cobalt_should_drop`, `cobalt_queue_full`,
+//! `cobalt_queue_empty`.
+
+use serde::Deserialize;
+
+use super::root::inverse_root;
+use crate::packet::Packet;
+use crate::queue::place::{Place, Problem, limit_within, time_within};
+use crate::queue::{Drops, Reason};
+use crate::random::RandomStream;
+use crate::units::{Duration, Instant};
+
+/// By how much BLUE's probability grows when the queue overflows, and shrinks when it is empty (`p_inc`, `p_dec`).
+const BLUE_UP: u32 = 1 << 24;
+const BLUE_DOWN: u32 = 1 << 20;
+/// BLUE takes a wait of so many intervals for an overflow (`blue_thresh`).
+const BLUE_INTERVALS: i64 = 4;
+
+/// What an experiment states of the control and of the limit.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CobaltConfig {
+    pub(in crate::queue) limit_packets: u64,
+    target_ns: u64,
+    interval_ns: u64,
+    sce_interval_ns: Option<u64>,
+}
+
+impl Default for CobaltConfig {
+    fn default() -> Self {
+        Self { limit_packets: 10_240, target_ns: 5_000_000, interval_ns: 100_000_000, sce_interval_ns: None }
+    }
+}
+
+impl CobaltConfig {
+    pub(in crate::queue) fn check(&self) -> Result<(), Problem> {
+        limit_within("limit", self.limit_packets)?;
+        time_within("target", self.target_ns, 1_000)?;
+        time_within("interval", self.interval_ns, 1_000)?;
+        self.sce_interval_ns.map_or(Ok(()), |interval| time_within("sce_interval", interval, 1_000))?;
+        if self.target_ns > self.interval_ns {
+            let [target, interval] = [self.target_ns, self.interval_ns].map(Duration::from_nanos);
+            return Err(format!("target {target} is longer than the interval, {interval}; make it shorter"));
+        }
+        Ok(())
+    }
+
+    /// With all times divided by this.
+    pub(in crate::queue) fn law(&self, divisor: u64) -> Law {
+        let time = |nanos: u64| (nanos / divisor) as i64;
+        Law {
+            target: time(self.target_ns),
+            interval: time(self.interval_ns),
+            sce: self.sce_interval_ns.map(|interval| (time(self.target_ns.div_ceil(2)), time(interval))),
+        }
+    }
+}
+
+/// What does not change during a run (`struct cobalt_params`); times in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::queue) struct Law {
+    target: i64,
+    interval: i64,
+    /// Target and interval of the marks that say "some congestion experienced".
+    sce: Option<(i64, i64)>,
+}
+
+/// When signals are due: more and more often while it is on, and forgotten at the same pace while it is off.
+#[derive(Clone, Copy, Debug, Default)]
+struct Schedule {
+    count: u32,
+    /// `1 / sqrt(count)` as a fraction of 2^32. Zero before the first signal, so that this one comes at once.
+    root: u32,
+    next: i64,
+    is_on: bool,
+}
+
+impl Schedule {
+    fn after(&self, time: i64, interval: i64) -> i64 {
+        time + ((interval as u64 * u64::from(self.root)) >> 32) as i64
+    }
+
+    fn is_due(&self, now: i64) -> bool {
+        self.count > 0 && now >= self.next
+    }
+
+    fn recount(&mut self, count: u32, interval: i64) {
+        self.count = count;
+        self.root = inverse_root(count, self.root);
+        self.next = self.after(self.next, interval);
+    }
+
+    /// Forgets one signal at each time at which one was due.
+    fn run_backwards(&mut self, now: i64, interval: i64) {
+        while self.is_due(now) {
+            self.recount(self.count - 1, interval);
+        }
+    }
+
+    /// Whether a packet that leaves now is to carry a signal, and by how much the schedule was late before.
+    fn step(&mut self, now: i64, is_over_target: bool, interval: i64) -> (bool, i64) {
+        let late = now - self.next;
+        let was_due = self.is_due(now);
+        let begins = is_over_target && !self.is_on;
+        if self.is_on != is_over_target {
+            self.is_on = is_over_target;
+            self.next = self.after(now, interval);
+        }
+        if is_over_target {
+            self.count = self.count.max(1);
+            return (was_due && !begins, late);
+        }
+        if !was_due {
+            return (false, late);
+        }
+        // One at least, as it was due before the schedule moved.
+        self.recount(self.count - 1, interval);
+        self.run_backwards(now, interval);
+        (false, now - self.next)
+    }
+
+    fn signalled(&mut self, interval: i64) {
+        self.recount(self.count.saturating_add(1), interval);
+    }
+
+    fn overflow(&mut self, now: i64) {
+        (self.is_on, self.next, self.count) = (true, now, self.count.max(1));
+    }
+
+    fn empty(&mut self, now: i64, interval: i64) {
+        self.run_backwards(now, interval);
+        if self.is_on {
+            (self.is_on, self.next) = (false, self.after(now, interval));
+        }
+    }
+}
+
+/// The state of the control (`struct cobalt_vars`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::queue) struct Control {
+    ce: Schedule,
+    sce: Schedule,
+    /// BLUE's probability as a fraction of 2^32.
+    blue: u32,
+    blue_changed: i64,
+}
+
+impl Control {
+    /// The queue overflowed, or as good as did.
+    pub(in crate::queue) fn on_overflow(&mut self, law: &Law, now: Instant) {
+        let now = now.as_nanos() as i64;
+        if now - self.blue_changed > law.target {
+            (self.blue, self.blue_changed) = (self.blue.saturating_add(BLUE_UP), now);
+        }
+        self.ce.overflow(now);
+        if law.sce.is_some() {
+            self.sce.overflow(now);
+        }
+    }
+
+    /// Nothing is left to control.
+    pub(in crate::queue) fn on_empty(&mut self, law: &Law, now: Instant) {
+        let now = now.as_nanos() as i64;
+        if self.blue > 0 && now - self.blue_changed > law.target {
+            (self.blue, self.blue_changed) = (self.blue.saturating_sub(BLUE_DOWN), now);
+        }
+        self.ce.empty(now, law.interval);
+        if let Some((_, interval)) = law.sce {
+            self.sce.empty(now, interval);
+        }
+    }
+
+    /// Marks a packet that is to leave, or says why it should be dropped.
+    pub(in crate::queue) fn judge<P>(
+        &mut self,
+        law: &Law,
+        packet: &mut Packet<P>,
+        instant: Instant,
+        random: &mut RandomStream,
+        drops: &mut Drops<P>,
+    ) -> Option<Reason> {
+        let sojourn = instant.since(packet.enqueued).as_nanos() as i64;
+        let now = instant.as_nanos() as i64;
+        if let Some((target, interval)) = law.sce {
+            let (is_due, _) = self.sce.step(now, sojourn > target, interval);
+            if is_due && drops.mark_sce(packet) {
+                self.sce.signalled(interval);
+            }
+        }
+        let (is_due, mut late) = self.ce.step(now, sojourn > law.target, law.interval);
+        let mut reason = None;
+        if is_due {
+            reason = (!drops.mark(packet, Reason::Congestion)).then_some(Reason::Congestion);
+            self.ce.signalled(law.interval);
+            late = now - self.ce.next;
+        }
+        if sojourn > BLUE_INTERVALS * law.interval {
+            self.on_overflow(law, instant);
+        }
+        if self.blue > 0 && reason.is_none() && (random.below(1 << 32) as u32) < self.blue {
+            reason = Some(Reason::Blue);
+        }
+        // While there is no control, the time of the next signal says until when the line was busy.
+        if self.ce.count == 0 {
+            self.ce.next = now + law.interval;
+        } else if late > 0 && reason.is_none() {
+            self.ce.next = now;
+        }
+        reason
+    }
+}
+
+/// The random numbers that BLUE draws.
+pub(in crate::queue) fn random(place: &Place<'_>) -> RandomStream {
+    place.random("cobalt")
+}

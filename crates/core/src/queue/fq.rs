@@ -1,0 +1,328 @@
+//! Fair queueing without any control of delay: the scheduler of FQ.
+//!
+//! **What it is.** Every flow has a line of its own. Lines take turns by deficit round robin, a new one first; flows stand in
+//! three bands by their DSCP, which share the link by weight. While nothing else waits, up to eight packets go straight
+//! through.
+//!
+//! **Source.** Linux 7.3 `net/sched/sch_fq.c` (`fq_enqueue`, `fq_dequeue`, `fq_fastpath_check`).
+//!
+//! **Parameters.** The defaults are the kernel's; quantum and initial quantum are two and ten times the largest packet and 14
+//! bytes of Ethernet. Weights are 9, 3 and 1 times 64 KiB.
+//!
+//! **Deviations.** Only the scheduler: packets were paced by their senders. Flows are those that a router sees, one of 1024 by
+//! their hash. No flow is forgotten: the kernel does so after 3 s of silence once there are 2048.
+//!
+//! **How it is validated.** Unit tests here; next to the kernel's in `tests/worlds/test_elements_against_kernel.py`.
+
+use std::collections::VecDeque;
+
+use serde::Deserialize;
+
+use super::bands::{BANDS, band_of};
+use super::hash::FlowHash;
+use super::line::Line;
+use super::place::{Place, Problem, limit_within, within};
+use super::{Drops, Queue, Reason};
+use crate::info::{Info, Parameter};
+use crate::packet::Packet;
+use crate::units::{Bytes, Duration, Instant};
+
+/// Name, parameters and source, for listings and documentation.
+pub(super) const INFO: Info = Info {
+    name: "fq",
+    title: "Fair queueing (FQ)",
+    source: "Linux net/sched/sch_fq.c",
+    parameters: &[
+        Parameter::quantity("limit", "10000pkt", "packets", "the most packets that wait in each band"),
+        Parameter::quantity("flow_limit", "100pkt", "packets", "the most packets of one flow that wait"),
+        Parameter::quantity("quantum", "2 (largest packet + 14B)", "size", "what a flow may send in its turn"),
+        Parameter::quantity(
+            "initial_quantum",
+            "10 (largest packet + 14B)",
+            "size",
+            "what a flow may send when it is seen for the first time",
+        ),
+        Parameter::quantity(
+            "refill_delay",
+            "40ms",
+            "time",
+            "after a silence longer than this a flow may send a quantum again",
+        ),
+        Parameter::quantity("ce_threshold", "off", "time", "mark every packet that waited longer than this"),
+    ],
+    telemetry: &[],
+};
+
+/// `orphan_mask`: forwarded packets are told apart by so many values of their hash.
+const FLOWS: usize = 1_024;
+/// What may wait straight through.
+const FAST_PACKETS: usize = 8;
+/// Of the bands, in bytes a turn.
+const WEIGHTS: [i64; BANDS] = [9 << 16, 3 << 16, 1 << 16];
+const LEAST_QUANTUM: u64 = 256;
+const LARGEST_QUANTUM: u64 = 1 << 20;
+
+/// What an experiment states.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FqConfig {
+    #[serde(default = "default_limit")]
+    limit_packets: u64,
+    #[serde(default = "default_flow_limit")]
+    flow_limit_packets: u64,
+    quantum_bytes: Option<u64>,
+    initial_quantum_bytes: Option<u64>,
+    #[serde(default = "default_refill_delay")]
+    refill_delay_ns: u64,
+    ce_threshold_ns: Option<u64>,
+}
+
+fn default_limit() -> u64 {
+    10_000
+}
+
+fn default_flow_limit() -> u64 {
+    100
+}
+
+fn default_refill_delay() -> u64 {
+    40_000_000
+}
+
+impl FqConfig {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        limit_within("limit", self.limit_packets)?;
+        limit_within("flow_limit", self.flow_limit_packets)?;
+        within("quantum", self.quantum_bytes.unwrap_or(LEAST_QUANTUM), &(LEAST_QUANTUM..=LARGEST_QUANTUM), "B")?;
+        within("initial_quantum", self.initial_quantum_bytes.unwrap_or(0), &(0..=LARGEST_QUANTUM), "B")
+    }
+}
+
+#[derive(Debug)]
+struct Flow<P> {
+    line: Line<P>,
+    credit: i64,
+    is_listed: bool,
+    /// When it was last taken off the lists, in milliseconds, which the kernel keeps odd.
+    idle_since: u64,
+}
+
+#[derive(Debug, Default)]
+struct Band {
+    credit: i64,
+    packets: usize,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+}
+
+/// Lines that take turns.
+#[derive(Debug)]
+pub struct Fq<P> {
+    hash: FlowHash,
+    flows: Vec<Flow<P>>,
+    bands: [Band; BANDS],
+    band: usize,
+    fast: Line<P>,
+    packets: usize,
+    bytes: Bytes,
+    limit: usize,
+    flow_limit: usize,
+    quantum: i64,
+    refill_delay_ms: u64,
+    ce_threshold: Option<Duration>,
+}
+
+impl<P> Fq<P> {
+    /// An empty queue.
+    pub(super) fn new(config: &FqConfig, place: &Place<'_>) -> Self {
+        let of_packets = |packets| (place.mtu() * packets).count().min(LARGEST_QUANTUM);
+        let credit = config.initial_quantum_bytes.unwrap_or_else(|| of_packets(10)) as i64;
+        let new_flow = || Flow { line: Line::default(), credit, is_listed: false, idle_since: 1 };
+        Self {
+            hash: FlowHash::new(place),
+            flows: std::iter::repeat_with(new_flow).take(FLOWS).collect(),
+            bands: Default::default(),
+            band: 0,
+            fast: Line::default(),
+            packets: 0,
+            bytes: Bytes::ZERO,
+            limit: config.limit_packets as usize,
+            flow_limit: config.flow_limit_packets as usize,
+            quantum: config.quantum_bytes.unwrap_or_else(|| of_packets(2).max(LEAST_QUANTUM)) as i64,
+            refill_delay_ms: config.refill_delay_ns / 1_000_000,
+            ce_threshold: config.ce_threshold_ns.map(Duration::from_nanos),
+        }
+    }
+
+    /// Whether a packet may go straight through: no flow has anything waiting.
+    fn has_fast_path(&self) -> bool {
+        self.packets == self.fast.packets() && self.packets < FAST_PACKETS
+    }
+
+    /// Puts a packet into the line of its flow, or says that it is too long.
+    fn admit(&mut self, packet: Packet<P>, now: Instant) -> Result<(), Packet<P>> {
+        let index = self.hash.slot(&packet, FLOWS);
+        let (flow, band) = (&mut self.flows[index], &mut self.bands[band_of(packet.dscp)]);
+        if flow.line.packets() >= self.flow_limit {
+            return Err(packet);
+        }
+        if !flow.is_listed {
+            flow.is_listed = true;
+            band.new.push_back(index as u32);
+            if now.as_millis() > flow.idle_since + self.refill_delay_ms {
+                flow.credit = flow.credit.max(self.quantum);
+            }
+        }
+        band.packets += 1;
+        flow.line.push(packet);
+        Ok(())
+    }
+
+    /// The next packet of the flows; there is one.
+    fn take_turns(&mut self, now: Instant) -> Option<Packet<P>> {
+        let mut empty_bands = 0;
+        while empty_bands <= BANDS {
+            let band = &mut self.bands[self.band];
+            let list = if band.new.is_empty() { &mut band.old } else { &mut band.new };
+            let Some(index) = list.front().copied().filter(|_| band.credit > 0) else {
+                empty_bands += usize::from(band.new.is_empty() && band.old.is_empty());
+                self.next_band();
+                continue;
+            };
+            let flow = &mut self.flows[index as usize];
+            if flow.credit <= 0 {
+                flow.credit += self.quantum;
+                list.pop_front();
+                band.old.push_back(index);
+                continue;
+            }
+            if let Some(packet) = flow.line.pop() {
+                let size = packet.size.count() as i64;
+                flow.credit -= size;
+                band.credit -= size;
+                band.packets -= 1;
+                return Some(packet);
+            }
+            // A new flow has to pass through the old ones once.
+            if band.new.pop_front().is_some() {
+                band.old.push_back(index);
+            } else {
+                band.old.pop_front();
+                (flow.is_listed, flow.idle_since) = (false, now.as_millis() | 1);
+            }
+        }
+        None
+    }
+
+    fn next_band(&mut self) {
+        self.band = (self.band + 1) % BANDS;
+        let (band, weight) = (&mut self.bands[self.band], WEIGHTS[self.band]);
+        band.credit = (band.credit + weight).min(weight);
+    }
+}
+
+impl<P: Send> Queue<P> for Fq<P> {
+    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+        let size = packet.size;
+        if self.bands[band_of(packet.dscp)].packets >= self.limit {
+            return drops.push(packet, Reason::Overlimit);
+        }
+        if self.has_fast_path() {
+            self.fast.push(packet);
+        } else if let Err(packet) = self.admit(packet, now) {
+            return drops.push(packet, Reason::Overlimit);
+        }
+        self.packets += 1;
+        self.bytes += size;
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+        let fast = self.fast.pop();
+        let is_fast = fast.is_some();
+        let mut packet = fast.or_else(|| self.take_turns(now))?;
+        self.packets -= 1;
+        self.bytes -= packet.size;
+        if !is_fast && self.ce_threshold.is_some_and(|threshold| now.since(packet.enqueued) > threshold) {
+            drops.mark(&mut packet, Reason::Threshold);
+        }
+        Some(packet)
+    }
+
+    fn packets(&self) -> usize {
+        self.packets
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::packet::Ecn;
+    use crate::queue::Reason;
+    use crate::queue::tests::{Bench, problem};
+
+    fn flows(bench: &Bench) -> Vec<u32> {
+        bench.sent.iter().map(|sent| sent.0).collect()
+    }
+
+    #[test]
+    fn a_flow_sends_its_first_quantum_and_then_they_take_turns() {
+        // Packets of 1000 bytes: at first ten and a bit of 1014, then two and a bit.
+        let mut bench = Bench::new(r#"{"kind": "fq"}"#);
+        bench.flow = 9;
+        bench.offer(8);
+        bench.flow = 0;
+        bench.offer(30);
+        bench.flow = 1;
+        bench.offer(30);
+        (0..8).for_each(|_| bench.send());
+        assert_eq!(flows(&bench), [9; 8], "straight through");
+        bench.sent.clear();
+        (0..28).for_each(|_| bench.send());
+        // 10140 bytes are passed by the eleventh packet, 2028 - 860 by two more.
+        let expected = [vec![0; 11], vec![1; 11], vec![0; 2], vec![1; 2], vec![0; 2]].concat();
+        assert_eq!(flows(&bench), expected);
+    }
+
+    #[test]
+    fn while_nothing_waits_eight_packets_go_straight_through() {
+        let mut bench = Bench::new(r#"{"kind": "fq", "flow_limit_packets": 2}"#);
+        bench.offer(12);
+        assert_eq!(bench.dropped.iter().map(|drop| drop.number).collect::<Vec<_>>(), [10, 11]);
+        assert!(bench.dropped.iter().all(|drop| drop.reason == Reason::Overlimit));
+    }
+
+    #[test]
+    fn an_urgent_band_has_nine_times_the_share_of_the_least() {
+        let mut bench = Bench::new(r#"{"kind": "fq", "flow_limit_packets": 5000}"#);
+        for (flow, dscp) in [(0, 0), (1, 4), (2, 2)] {
+            (bench.flow, bench.dscp) = (flow, dscp);
+            bench.offer(3_000);
+        }
+        (0..8 + 13 * 64).for_each(|_| bench.send());
+        let of = |flow| bench.sent.iter().skip(8).filter(|sent| sent.0 == flow).count();
+        let [middle, urgent, least] = [of(0), of(1), of(2)];
+        assert!(
+            urgent.abs_diff(9 * 64) < 80 && middle.abs_diff(3 * 64) < 80 && least.abs_diff(64) < 80,
+            "{urgent} {middle} {least}"
+        );
+    }
+
+    #[test]
+    fn the_threshold_marks_what_waited() {
+        let mut bench = Bench::new(r#"{"kind": "fq", "ce_threshold_ns": 20000000}"#);
+        bench.ecn = Ecn::Ect0;
+        bench.offer(40);
+        (0..40).for_each(|_| bench.send());
+        // The first eight are not looked at; packet n leaves after n + 1 ms.
+        assert_eq!(bench.marked.len(), 20);
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused() {
+        assert!(problem(r#"{"kind": "fq", "limit_packets": 0}"#).contains("limit 0 is not possible"));
+        assert!(problem(r#"{"kind": "fq", "quantum_bytes": 100}"#).contains("quantum 100B is not possible"));
+    }
+}

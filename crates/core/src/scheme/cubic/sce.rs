@@ -1,0 +1,139 @@
+//! CUBIC-SCE: CUBIC whose curve flattens with every SCE mark.
+//!
+//! **What it is.** CUBIC; an echo of "some congestion experienced" brings the plateau of the curve to the present, and a round
+//! trip full of them takes the square root of the window off window and plateau. CE costs 0.3 of the window, or an eighth
+//! if such echoes are recent.
+//!
+//! **Source.** The SCE project's `net/ipv4/tcp_cubic_sce.c` (revision 0139ea04, which its README calls unfinished);
+//! draft-morton-tsvwg-sce.
+//!
+//! **Parameters.** `ss_ratio` and `ca_ratio` are the settings of the hosts of the SCE and L4S bake-off.
+//!
+//! **Deviations.** The plateau moves all the way with each echo: the source scales by bytes over the root of packets, which
+//! is always more than one, and then cubes a negative number without a sign. The curve is that of Linux 7.3. Those of
+//! [`crate::scheme::reno_sce`] for the fall after CE, the root, and the growth of a paced sender.
+//!
+//! **How it is validated.** The flattened curve and the falls here; the queue and utilisation in the simulator's behaviour
+//! tests.
+
+use super::linux::Linux;
+use super::{AFTER_LOSS, Cubic, Law, SlowStart};
+use crate::info::Info;
+use crate::scheme::hystart::HyStart;
+use crate::scheme::sce::{self, Credit};
+use crate::scheme::window::{Window, WindowAlgorithm, WindowBased};
+use crate::scheme::{Ack, EcnFeedback, PacingRatios, Scheme, Setup};
+use crate::units::{Duration, Instant};
+
+/// Name, parameters and source.
+pub(in crate::scheme) const INFO: Info = Info {
+    name: "cubic_sce",
+    title: "CUBIC-SCE",
+    source: "SCE project net/ipv4/tcp_cubic_sce.c; draft-morton-tsvwg-sce",
+    parameters: &sce::PARAMETERS,
+    telemetry: super::INFO.telemetry,
+};
+
+/// The share of the window that CE leaves if there were recent echoes.
+const AFTER_BOTH: f64 = 0.875;
+
+/// Makes one for a flow that starts.
+#[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
+pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
+    Box::new(WindowBased::new(CubicSce::new(sce::ratios(&setup.parameters))))
+}
+
+#[derive(Debug)]
+struct CubicSce {
+    cubic: Cubic,
+    ratios: Option<PacingRatios>,
+    credit: Credit,
+}
+
+impl CubicSce {
+    fn new(ratios: Option<PacingRatios>) -> Self {
+        let slow_start = SlowStart::HyStart(HyStart::new(ratios.is_some()));
+        let cubic = Cubic { law: Law::Linux(Linux::new(true, true)), slow_start, min_rtt: None, has_abe: false };
+        Self { cubic, ratios, credit: Credit::default() }
+    }
+}
+
+impl WindowAlgorithm for CubicSce {
+    fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
+        self.cubic.reduce(window, if self.credit.is_recent() { AFTER_BOTH } else { AFTER_LOSS })
+    }
+
+    fn pacing_ratios(&self) -> Option<PacingRatios> {
+        self.ratios
+    }
+
+    fn on_ecn_feedback(&mut self, window: &mut Window, feedback: &EcnFeedback) {
+        let Some(marked) = self.credit.read(window, feedback) else { return };
+        let Law::Linux(law) = &mut self.cubic.law else { return };
+        if feedback.is_reducing {
+            return;
+        }
+        if law.epoch_start().is_some() {
+            let moved = self.credit.add(window, -marked * f64::from(window.cwnd).sqrt().ceil());
+            law.flatten(feedback.now, moved.unsigned_abs());
+        }
+        window.ssthresh = (window.cwnd / 2).max(2);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        self.cubic.on_ack(window, ack);
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let is_cwnd_limited = sce::is_limiting(window, ack, self.ratios);
+        self.cubic.grow(window, &Ack { is_cwnd_limited, ..*ack });
+    }
+
+    fn on_timeout(&mut self) {
+        self.cubic.on_timeout();
+        self.credit.reset();
+    }
+
+    fn on_restart(&mut self, now: Instant, idle: Duration) {
+        self.cubic.on_restart(now, idle);
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.cubic.telemetry(report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::sce::tests::feedback;
+    use crate::scheme::window::{INFINITE_SSTHRESH, ack, window_of};
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn an_echo_flattens_the_curve_where_it_is() {
+        let mut law = Linux::new(true, false);
+        law.reduce(1_000, 0.7);
+        law.packets_per_increase(700, 1, at(0), Duration::ZERO);
+        let rising = law.packets_per_increase(760, 1, at(1_000), Duration::ZERO);
+        law.flatten(at(1_000), 0);
+        let flat = law.packets_per_increase(791, 1, at(1_001), Duration::ZERO);
+        assert!(rising < 1_000 && flat > 10_000, "one packet per {rising} and then per {flat}");
+        assert!(law.curve().1.abs() < 1e-9, "the plateau is now");
+    }
+
+    #[test]
+    fn echoes_take_the_root_off_a_window_on_the_curve_and_end_slow_start_before() {
+        let mut scheme = CubicSce::new(None);
+        let mut window = window_of(100, INFINITE_SSTHRESH);
+        scheme.on_ecn_feedback(&mut window, &feedback(1, true));
+        assert_eq!((window.cwnd, window.ssthresh), (100, 50));
+        scheme.grow(&mut window, &ack(1));
+        (0..100).for_each(|_| scheme.on_ecn_feedback(&mut window, &feedback(1, true)));
+        assert_eq!(window.cwnd, 90);
+        assert_eq!(scheme.ssthresh_after_loss(&window, Instant::ZERO), 78, "7/8 after recent echoes");
+    }
+}

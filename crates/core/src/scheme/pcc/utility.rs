@@ -1,0 +1,35 @@
+//! What the utilities of Vivace and of the experimental variant are made of: the same reward, loss term and slope, weighed
+//! differently.
+
+use super::monitor::Interval;
+use crate::units::Bytes;
+
+/// Utilities count speed in units of 2^20 bit/s.
+pub(super) const MEBIBIT: f64 = 1_048_576.0;
+const EXPONENT: f64 = 0.9;
+/// Cost of loss above and below the limit.
+const LOSS_COEFFICIENT: f64 = 11.35;
+const LOSS_LIMIT: f64 = 0.03;
+/// Slopes are counted in twentieths of ten percent, towards zero.
+const SLOPE_QUANTUM: f64 = 0.02;
+
+/// How fast an interval was sent, 2^20 bit/s.
+pub(super) fn speed(interval: &Interval, packet: Bytes) -> f64 {
+    f64::from(interval.sent) * packet.count() as f64 * 8.0 / MEBIBIT / interval.duration().max(1e-6)
+}
+
+/// What speed is worth.
+pub(super) fn reward(speed: f64) -> f64 {
+    speed.powf(EXPONENT)
+}
+
+/// What a ratio of loss costs, per unit of speed.
+pub(super) fn loss_weight(loss: f64) -> f64 {
+    if loss > LOSS_LIMIT { LOSS_COEFFICIENT } else { 1.0 }
+}
+
+/// A slope in steps of two percent, towards zero.
+pub(super) fn quantised(slope: f64) -> f64 {
+    let hundredths = (slope * 100.0).trunc();
+    (hundredths / 2.0).trunc() * SLOPE_QUANTUM
+}

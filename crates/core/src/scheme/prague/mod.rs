@@ -1,0 +1,316 @@
+//! Prague: DCTCP for the public Internet, the sender of the L4S architecture.
+//!
+//! **What it is.** The window falls once per round trip by half of alpha, the moving average of the share of marked packets, and
+//! grows by one packet per round trip of unmarked ones, in fractions of a packet. Packets are paced and marked ECT(1). A flow
+//! with a short round trip grows as if it were 25 ms.
+//!
+//! **Source.** draft-briscoe-iccrg-prague-congestion-control; L4S project `net/ipv4/tcp_prague.c`, in the three revisions that
+//! `profile` names; their function names stand beside the parts.
+//!
+//! **Parameters.** `profile` chooses what the others then are, unless they are given:
+//!
+//! | profile | source | `alpha_init` | `first_mark` | `increase` | `rtt_target` |
+//! |---|---|---|---|---|---|
+//! | `draft` | the draft, and version 0.7 of the code (2024) | 0 | halve | unmarked | 25 ms after 4 round trips |
+//! | `2019b` | the code about November 2019 | 1 | alpha | unmarked | none |
+//! | `2019a` | the code of mid-2019 | 0 | alpha | suppressed | none |
+//!
+//! **Deviations.** The window is a fraction held in floating point, and never below two packets; the source's smaller packets
+//! below that are left out. The pacer sends single packets. A sender that its pacer holds back counts as limited by its
+//! window. Alpha is corrected before the window falls because of the same ack, the source does so after.
+//!
+//! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue and sharing with CUBIC over
+//! `DualPI2` in the simulator's behaviour tests.
+
+mod fallback;
+#[cfg(test)]
+mod tests;
+
+use self::fallback::ClassicDetector;
+use super::{Ack, Cause, Congestion, EcnFeedback, INITIAL_WINDOW, Parameters, Scheme, Setup, State, Timeout};
+use crate::info::{Info, Parameter, Quantity};
+use crate::scheme::window::INFINITE_SSTHRESH;
+use crate::units::{Bytes, Duration, Instant, Rate};
+
+/// Name, parameters and source.
+pub(super) const INFO: Info = Info {
+    name: "prague",
+    title: "TCP Prague",
+    source: "draft-briscoe-iccrg-prague-congestion-control; L4S project net/ipv4/tcp_prague.c",
+    parameters: &[
+        Parameter::choice("profile", &["draft", "2019b", "2019a"], "which revision the other parameters are of"),
+        Parameter::choice("alpha_init", &["profile", "0", "1"], "alpha of a flow that starts"),
+        Parameter::choice("first_mark", &["profile", "alpha", "halve"], "by what the window falls at the first mark"),
+        Parameter::choice(
+            "increase",
+            &["profile", "unmarked", "suppressed"],
+            "grow by what acks report unmarked, or not at all by acks with marks and while the window falls",
+        ),
+        Parameter::choice(
+            "rtt_target",
+            &["profile", "none", "10ms", "15ms", "25ms"],
+            "flows with a shorter round trip grow as if it were this long",
+        ),
+        Parameter::flag("classic_fallback", false, "fall as Reno would where the queue seems to be a classic one"),
+    ],
+    telemetry: &[
+        Quantity { name: "alpha", unit: "1", doc: "moving average of the share of marked packets" },
+        Quantity { name: "window", unit: "packets", doc: "the window with its fraction" },
+        Quantity { name: "classic", unit: "1", doc: "how far the queue seems classic: 0 not at all, 1 entirely" },
+    ],
+};
+
+/// `PRAGUE_SHIFT_G`.
+const GAIN: f64 = 1.0 / 16.0;
+/// `MIN_CWND`.
+const MIN_WINDOW: f64 = 2.0;
+/// Round trips after slow start before a short one is made up for (version 0.7; 500 before).
+const TRANSITION: u32 = 4;
+/// Round trips above this are not made longer (`MAX_SCALED_RTT`).
+const LONGEST_SCALED: Duration = Duration::from_millis(100);
+/// The first revision paces a window of two packets more.
+const EARLY_SURPLUS: f64 = 2.0;
+
+/// Makes one for a flow that starts.
+#[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
+pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
+    Box::new(Prague::new(Law::of(&setup.parameters), setup.packet_size))
+}
+
+/// What revisions differ in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Law {
+    alpha: f64,
+    halves_at_first_mark: bool,
+    grows_by_unmarked: bool,
+    target: Option<Duration>,
+    surplus: f64,
+    has_fallback: bool,
+}
+
+impl Law {
+    fn of(parameters: &Parameters) -> Self {
+        let given = |name| Some(parameters.text(name)).filter(|word| *word != "profile");
+        let [alpha, first_mark, increase, target] = match parameters.text("profile") {
+            "2019a" => ["0", "alpha", "suppressed", "none"],
+            "2019b" => ["1", "alpha", "unmarked", "none"],
+            _ => ["0", "halve", "unmarked", "25ms"],
+        };
+        let millis = |word: &str| word.strip_suffix("ms").and_then(|number| number.parse().ok());
+        Self {
+            alpha: if given("alpha_init").unwrap_or(alpha) == "1" { 1.0 } else { 0.0 },
+            halves_at_first_mark: given("first_mark").unwrap_or(first_mark) == "halve",
+            grows_by_unmarked: given("increase").unwrap_or(increase) == "unmarked",
+            target: millis(given("rtt_target").unwrap_or(target)).map(Duration::from_millis),
+            surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
+            has_fallback: parameters.flag("classic_fallback"),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Prague {
+    law: Law,
+    packet_size: Bytes,
+    /// What the transport may have in flight; it follows `window` by one packet an ack.
+    cwnd: u32,
+    ssthresh: u32,
+    /// `frac_cwnd`.
+    window: f64,
+    alpha: f64,
+    has_seen_mark: bool,
+    has_answered_mark: bool,
+    /// The round ends when this is acknowledged; what had been delivered and marked when it began.
+    round_end: u64,
+    delivered: u64,
+    marked: u64,
+    /// Rounds since slow start.
+    rounds: u32,
+    alpha_updated: Instant,
+    reduced: Option<Instant>,
+    is_in_loss: bool,
+    before_loss: Option<(u32, f64)>,
+    /// Marks that the ack at hand reports.
+    newly_marked: u32,
+    srtt: Duration,
+    detector: Option<ClassicDetector>,
+}
+
+impl Prague {
+    fn new(law: Law, packet_size: Bytes) -> Self {
+        Self {
+            law,
+            packet_size,
+            cwnd: INITIAL_WINDOW,
+            ssthresh: INFINITE_SSTHRESH,
+            window: f64::from(INITIAL_WINDOW),
+            alpha: law.alpha,
+            has_seen_mark: false,
+            has_answered_mark: false,
+            round_end: 0,
+            delivered: 0,
+            marked: 0,
+            rounds: 0,
+            alpha_updated: Instant::ZERO,
+            reduced: None,
+            is_in_loss: false,
+            before_loss: None,
+            newly_marked: 0,
+            srtt: Duration::ZERO,
+            detector: law.has_fallback.then(ClassicDetector::new),
+        }
+    }
+
+    fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The round trip to act as if it were, if there is one and its time has come (`prague_is_rtt_indep`).
+    fn target(&self) -> Option<Duration> {
+        self.law.target.filter(|_| !self.is_in_slow_start() && self.rounds >= TRANSITION)
+    }
+
+    /// By how many packets a whole unmarked window makes it grow (`prague_rate_scaled_ai_ack_increase`).
+    fn increase(&self) -> f64 {
+        match self.target() {
+            Some(target) if !self.srtt.is_zero() && self.srtt < target && self.srtt <= LONGEST_SCALED => {
+                (self.srtt.as_secs_f64() / target.as_secs_f64()).powi(2)
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// A round is over (`prague_update_alpha`, `prague_new_round`).
+    fn end_round(&mut self, feedback: &EcnFeedback) {
+        let is_due = self.target().is_none_or(|target| feedback.now.since(self.alpha_updated) >= target);
+        if feedback.first_unacked < self.round_end || !is_due {
+            return;
+        }
+        if self.has_seen_mark {
+            let (delivered, marked) = (feedback.delivered - self.delivered, feedback.marked - self.marked);
+            let share = if delivered > 0 { (marked as f64 / delivered as f64).min(1.0) } else { 0.0 };
+            self.alpha += (share - self.alpha) * GAIN;
+            self.alpha_updated = feedback.now;
+            if let Some(detector) = &mut self.detector {
+                detector.on_round();
+            }
+        }
+        (self.round_end, self.delivered, self.marked) = (feedback.next_sequence, feedback.delivered, feedback.marked);
+        self.rounds += u32::from(!self.is_in_slow_start());
+    }
+
+    /// `prague_enter_cwr`.
+    fn reduce(&mut self, now: Instant) {
+        let is_early = |reduced: Instant| self.target().is_some_and(|target| now.since(reduced) < target);
+        if self.reduced.is_some_and(is_early) {
+            return;
+        }
+        self.reduced = Some(now);
+        let share = if self.law.halves_at_first_mark && !self.has_answered_mark { 1.0 } else { self.alpha };
+        let share = self.detector.as_ref().map_or(share, |detector| share.max(detector.floor()));
+        self.has_answered_mark = true;
+        self.window = (self.window * (1.0 - share / 2.0)).max(MIN_WINDOW);
+    }
+
+    /// `prague_enter_loss`.
+    fn halve(&mut self) {
+        self.before_loss = Some((self.cwnd, self.window));
+        self.window = (self.window / 2.0).max(MIN_WINDOW);
+        self.is_in_loss = true;
+    }
+
+    /// `prague_update_cwnd`.
+    fn grow(&mut self, ack: &Ack<'_>) {
+        let marked = std::mem::take(&mut self.newly_marked);
+        let is_suppressed = !self.law.grows_by_unmarked && (marked > 0 || ack.state == State::Cwr);
+        let mut acked = if is_suppressed { 0 } else { ack.newly_delivered.saturating_sub(marked) };
+        if acked > 0 && !self.is_in_loss && (ack.is_cwnd_limited || !ack.rate.is_app_limited) {
+            if self.is_in_slow_start() {
+                let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
+                acked -= grown - self.cwnd;
+                self.cwnd = grown;
+                self.window = f64::from(grown);
+            }
+            self.window += f64::from(acked) * self.increase() / self.window;
+        }
+        let target = self.window.ceil() as u32;
+        if self.cwnd > target {
+            self.cwnd -= 1;
+            self.ssthresh = self.cwnd;
+        } else if self.cwnd < target {
+            self.cwnd += 1;
+        }
+    }
+}
+
+impl Scheme for Prague {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    /// `prague_update_pacing_rate`.
+    fn pacing_rate(&self) -> Option<Rate> {
+        let rate = Rate::of(self.packet_size, self.srtt)?.as_bits_per_second() as f64;
+        let gain = if self.cwnd < self.ssthresh / 2 { 2.0 } else { 1.0 };
+        Some(Rate::from_bits_per_second_f64((rate * gain * (self.window + self.law.surplus)).max(1.0)))
+    }
+
+    fn ssthresh(&self) -> Option<u32> {
+        (self.ssthresh != INFINITE_SSTHRESH).then_some(self.ssthresh)
+    }
+
+    fn on_ecn_feedback(&mut self, feedback: &EcnFeedback) {
+        self.newly_marked = feedback.newly_marked;
+        self.has_seen_mark |= feedback.newly_marked > 0;
+        self.end_round(feedback);
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.srtt = ack.srtt;
+        if let (Some(detector), Some(rtt)) = (&mut self.detector, ack.rtt) {
+            detector.on_round_trip(rtt, ack.min_rtt, self.ssthresh);
+        }
+        if ack.state == State::Open {
+            self.is_in_loss = false;
+        }
+        self.grow(ack);
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        if congestion.cause == Cause::Loss {
+            self.halve();
+        } else {
+            self.reduce(congestion.now);
+        }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.is_first {
+            self.halve();
+        }
+        self.is_in_loss = true;
+        self.cwnd = timeout.in_flight + 1;
+        self.ssthresh = self.window.ceil() as u32;
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.is_in_loss = false;
+    }
+
+    /// `prague_cwnd_undo`.
+    fn on_undo(&mut self, _now: Instant) {
+        self.is_in_loss = false;
+        if let Some((cwnd, window)) = self.before_loss.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.window = self.window.max(window);
+        }
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("alpha", self.alpha);
+        report("window", self.window);
+        if let Some(detector) = &self.detector {
+            report("classic", detector.likelihood());
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What a mark, a loss and a round trip without either do to the window.
+
+#![expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::scheme::sce::tests::feedback;
+use crate::scheme::window::ack;
+use crate::scheme::{Parameters, Value};
+
+const PACKET: Bytes = Bytes::new(1_500);
+
+fn law(given: &[(&str, &str)]) -> Law {
+    let given: BTreeMap<_, _> =
+        given.iter().map(|(name, word)| ((*name).to_owned(), Value::Text((*word).to_owned()))).collect();
+    Law::of(&Parameters::resolve("prague", INFO.parameters, &given).expect("known parameters"))
+}
+
+/// In congestion avoidance at 100 packets, for long.
+fn steady(given: &[(&str, &str)]) -> Prague {
+    let mut prague = Prague::new(law(given), PACKET);
+    (prague.cwnd, prague.ssthresh, prague.window, prague.rounds) = (100, 50, 100.0, TRANSITION);
+    (prague.has_answered_mark, prague.has_seen_mark) = (true, true);
+    prague
+}
+
+fn congestion(cause: Cause, millis: u64) -> Congestion {
+    Congestion { now: Instant::ZERO + Duration::from_millis(millis), cause, in_flight: 100, is_timer: false }
+}
+
+/// The window after a round trip of 100 acks with these marks.
+fn after_a_round_trip(mut prague: Prague, marked: u32, rtt: Duration) -> f64 {
+    for number in 0..100 {
+        prague.newly_marked = u32::from(number < marked);
+        prague.on_ack(&Ack { srtt: rtt, ..ack(1) });
+    }
+    prague.window
+}
+
+#[test]
+fn profiles_are_three_revisions() {
+    let draft = Law {
+        alpha: 0.0,
+        halves_at_first_mark: true,
+        grows_by_unmarked: true,
+        target: Some(Duration::from_millis(25)),
+        surplus: 0.0,
+        has_fallback: false,
+    };
+    assert_eq!(law(&[]), draft);
+    let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, ..draft };
+    assert_eq!(law(&[("profile", "2019b")]), late);
+    let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, ..late };
+    assert_eq!(law(&[("profile", "2019a")]), early);
+    assert_eq!(law(&[("profile", "2019a"), ("alpha_init", "1")]), Law { alpha: 1.0, ..early });
+    assert_eq!(law(&[("rtt_target", "none")]), Law { target: None, ..draft });
+}
+
+#[test]
+fn the_first_mark_halves_the_window_or_alpha_says_by_how_much() {
+    let after = |given: &[(&str, &str)]| {
+        let mut prague = Prague::new(law(given), PACKET);
+        prague.window = 100.0;
+        prague.on_congestion(&congestion(Cause::Ecn, 0));
+        prague.window
+    };
+    assert_eq!(after(&[]), 50.0);
+    assert_eq!(after(&[("profile", "2019b")]), 50.0);
+    assert_eq!(after(&[("profile", "2019a")]), 100.0);
+}
+
+#[test]
+fn a_mark_takes_half_of_alpha_and_a_loss_half() {
+    let mut prague = steady(&[]);
+    prague.alpha = 0.2;
+    prague.on_congestion(&congestion(Cause::Ecn, 0));
+    assert!((prague.window - 90.0).abs() < 1e-9);
+    prague.on_congestion(&congestion(Cause::Loss, 0));
+    assert!((prague.window - 45.0).abs() < 1e-9);
+    prague.on_undo(Instant::ZERO);
+    assert!((prague.window - 90.0).abs() < 1e-9);
+}
+
+#[test]
+fn with_a_short_round_trip_it_falls_once_in_25_ms() {
+    let mut prague = steady(&[]);
+    prague.alpha = 1.0;
+    let windows = [0, 10, 20, 25, 40].map(|millis| {
+        prague.on_congestion(&congestion(Cause::Ecn, millis));
+        prague.window
+    });
+    assert_eq!(windows, [50.0, 50.0, 50.0, 25.0, 25.0]);
+}
+
+#[test]
+fn unmarked_packets_make_it_grow_by_one_per_round_trip() {
+    let rtt = Duration::from_millis(50);
+    let grown = |marked| after_a_round_trip(steady(&[]), marked, rtt) - 100.0;
+    assert!((grown(0) - 1.0).abs() < 0.01);
+    assert!((grown(40) - 0.6).abs() < 0.01);
+    let suppressed = after_a_round_trip(steady(&[("profile", "2019a")]), 100, rtt);
+    assert_eq!(suppressed, 100.0);
+}
+
+#[test]
+fn a_fifth_of_the_round_trip_grows_by_a_twenty_fifth() {
+    let rtt = Duration::from_millis(5);
+    assert!((after_a_round_trip(steady(&[]), 0, rtt) - 100.04).abs() < 0.001);
+    assert!((after_a_round_trip(steady(&[("rtt_target", "none")]), 0, rtt) - 101.0).abs() < 0.01);
+}
+
+#[test]
+fn the_window_that_the_transport_sees_follows_packet_by_packet() {
+    let mut prague = steady(&[]);
+    prague.window = 97.5;
+    let cwnds: Vec<_> = (0..4)
+        .map(|_| {
+            prague.newly_marked = 1;
+            prague.on_ack(&ack(1));
+            prague.cwnd
+        })
+        .collect();
+    assert_eq!((cwnds, prague.ssthresh), (vec![99, 98, 98, 98], 98));
+}
+
+#[test]
+fn alpha_follows_the_share_of_marks_from_the_first_mark_on() {
+    let mut prague = Prague::new(law(&[("rtt_target", "none")]), PACKET);
+    let mut round = |number: u64, marked: u64| {
+        let told = EcnFeedback {
+            delivered: 100 * number,
+            marked,
+            newly_marked: u32::from(marked > 0),
+            first_unacked: 100 * number,
+            next_sequence: 100 * number + 100,
+            ..feedback(100, false)
+        };
+        prague.on_ecn_feedback(&told);
+        prague.alpha
+    };
+    assert_eq!((round(1, 0), round(2, 0)), (0.0, 0.0));
+    assert_eq!(round(3, 50), 1.0 / 32.0);
+    assert_eq!(round(4, 150), 1.0 / 32.0 * 15.0 / 16.0 + 1.0 / 16.0);
+}
+
+#[test]
+fn it_is_paced_at_its_window_and_at_twice_that_in_slow_start() {
+    let mut prague = steady(&[]);
+    prague.srtt = Duration::from_millis(100);
+    assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(12_000_000)));
+    prague.ssthresh = INFINITE_SSTHRESH;
+    assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(24_000_000)));
+}

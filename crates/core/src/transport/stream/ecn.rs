@@ -1,0 +1,402 @@
+//! Explicit congestion notification: what a receiver echoes, and what a sender learns from it.
+//!
+//! **Source.** RFC 3168; RFC 9768 (accurate ECN) and Linux 7.3 `include/net/tcp_ecn.h` and `net/ipv4/tcp_input.c`
+//! (`tcp_data_ecn_check`, `tcp_ecn_received_counters`, `__tcp_accecn_process`); draft-morton-tsvwg-sce and
+//! draft-grimes-tcpm-tcpsce, with the SCE project's `net/ipv4/tcp_input.c`.
+
+use super::segment::AckSegment;
+use crate::packet::Ecn;
+use crate::units::Bytes;
+
+/// How a stream marks its packets for ECN, and how its receiver tells of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// Not ECN-capable.
+    #[default]
+    Off,
+    /// Data is ECN-capable; one echo per window (RFC 3168).
+    Classic,
+    /// Every packet is ECN-capable; acks count what has arrived with CE (RFC 9768).
+    Accurate,
+    /// As classic; and acks tell whether the last segment carried ECT(1), which a queue made of ECT(0): some congestion
+    /// was experienced.
+    Sce,
+}
+
+impl EcnMode {
+    /// The word in experiment files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Classic => "classic",
+            Self::Accurate => "accurate",
+            Self::Sce => "sce",
+        }
+    }
+}
+
+/// The codepoint of a packet that may be marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// ECT(0).
+    #[default]
+    Ect0,
+    /// ECT(1): the sender answers to marks in proportion (RFC 9331).
+    Ect1,
+}
+
+impl From<Ect> for Ecn {
+    fn from(ect: Ect) -> Self {
+        match ect {
+            Ect::Ect0 => Self::Ect0,
+            Ect::Ect1 => Self::Ect1,
+        }
+    }
+}
+
+/// The counter of packets begins with this, so that zeroed bits are found out (RFC 9768, section 3.2.1).
+const FIRST_COUNT: u64 = 5;
+/// Three bits of the header count packets.
+const COUNT_MASK: u32 = 7;
+/// Three bytes of the option count bytes.
+const BYTES_MASK: u32 = (1 << 24) - 1;
+/// As many new CE marks as force an ack out: at most 6, or the counter might wrap (RFC 9768, section 3.2.2.5.1; Linux
+/// `TCP_ACCECN_ACE_MAX_DELTA`).
+const PENDING_MARKS: u32 = 6;
+/// Above this many packets per ack on average, it is acks that are missing (Linux `ACK_COMP_THRESH`).
+const THINNED_ACKS: f64 = 4.0;
+/// Gain of that average (Linux `PKTS_ACKED_WEIGHT`: 1/64).
+const THINNING_GAIN: f64 = 1.0 / 64.0;
+
+/// What the codepoint of a segment calls for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Nothing.
+    None,
+    /// Some segments are to be acknowledged one by one.
+    Quick(u32),
+    /// An ack is due at once.
+    Now,
+}
+
+/// The receiver's side.
+#[derive(Clone, Debug)]
+pub(super) struct Echo {
+    mode: EcnMode,
+    /// CE marks are being echoed until the sender answers (`TCP_ECN_DEMAND_CWR`).
+    is_echoing: bool,
+    /// Something was ECN-capable (`TCP_ECN_SEEN`).
+    has_seen_ect: bool,
+    /// The last segment carried ECT(1), which says that some congestion was experienced.
+    is_sce: bool,
+    /// Codepoint of the last segment (`prev_ecnfield`).
+    last: Ecn,
+    /// Packets and payload that arrived with CE (r.cep and r.ceb of RFC 9768), and packets since the last ack.
+    packets: u64,
+    bytes: u64,
+    pending: u32,
+}
+
+impl Echo {
+    pub(super) fn new(mode: EcnMode) -> Self {
+        Self {
+            mode,
+            is_echoing: false,
+            has_seen_ect: false,
+            is_sce: false,
+            last: Ecn::NotEct,
+            packets: 0,
+            bytes: 0,
+            pending: 0,
+        }
+    }
+
+    /// True if a segment with this codepoint changes what acks tell, so that those held back are to leave before it counts.
+    pub(super) fn is_turning(&self, ecn: Ecn) -> bool {
+        self.mode == EcnMode::Sce && ecn != Ecn::Ce && (ecn == Ecn::Ect1) != self.is_sce
+    }
+
+    /// A segment arrived.
+    pub(super) fn read(&mut self, ecn: Ecn, payload: Bytes, is_duplicate: bool) -> News {
+        match self.mode {
+            EcnMode::Off => News::None,
+            EcnMode::Accurate => self.count(ecn, payload),
+            EcnMode::Classic | EcnMode::Sce if is_duplicate => News::None,
+            EcnMode::Classic => self.read_classic(ecn),
+            EcnMode::Sce => {
+                let news = self.read_classic(ecn);
+                if !self.is_turning(ecn) {
+                    return news;
+                }
+                self.is_sce = ecn == Ecn::Ect1;
+                if news == News::None { News::Quick(1) } else { news }
+            }
+        }
+    }
+
+    /// Starts the echo of a mark (`tcp_data_ecn_check`).
+    fn read_classic(&mut self, ecn: Ecn) -> News {
+        let is_news = match ecn {
+            // After packets that were ECN-capable this is probably a retransmission.
+            Ecn::NotEct => self.has_seen_ect,
+            Ecn::Ce => {
+                self.has_seen_ect = true;
+                !std::mem::replace(&mut self.is_echoing, true)
+            }
+            Ecn::Ect0 | Ecn::Ect1 => {
+                self.has_seen_ect = true;
+                false
+            }
+        };
+        // Better not delay acks, the sender's window may be very small.
+        if is_news { News::Quick(2) } else { News::None }
+    }
+
+    /// Counts marks; a change of the codepoint is news, and so are many marks (`tcp_ecn_received_counters`).
+    fn count(&mut self, ecn: Ecn, payload: Bytes) -> News {
+        if ecn == Ecn::Ce {
+            self.packets += 1;
+            self.bytes += payload.count();
+            self.pending += 1;
+        }
+        let is_edge = std::mem::replace(&mut self.last, ecn) != ecn;
+        if is_edge || self.pending >= PENDING_MARKS { News::Now } else { News::None }
+    }
+
+    /// The sender has reduced its window (`tcp_ecn_accept_cwr`).
+    pub(super) fn on_window_reduced(&mut self) {
+        self.is_echoing = false;
+    }
+
+    /// Writes what there is to tell into an ack.
+    pub(super) fn write(&self, ack: &mut AckSegment) {
+        match self.mode {
+            EcnMode::Off => {}
+            EcnMode::Classic => ack.is_ecn_echo = self.is_echoing,
+            EcnMode::Sce => (ack.is_ecn_echo, ack.is_sce_echo) = (self.is_echoing, self.is_sce),
+            EcnMode::Accurate => {
+                ack.marked_packets = (self.packets + FIRST_COUNT) as u8 & COUNT_MASK as u8;
+                ack.marked_bytes = self.bytes as u32 & BYTES_MASK;
+            }
+        }
+    }
+
+    pub(super) fn on_ack_sent(&mut self) {
+        self.pending = 0;
+    }
+}
+
+/// What an ack delivers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivered {
+    pub(super) packets: u32,
+    pub(super) bytes: Bytes,
+}
+
+/// What an ack tells of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// There is a mark to answer.
+    pub(super) is_echo: bool,
+    /// Packets newly reported with CE.
+    pub(super) packets: u32,
+}
+
+/// The sender's side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marked {
+    /// Packets and payload reported with CE (s.cep and s.ceb of RFC 9768).
+    packets: u64,
+    bytes: u32,
+    /// Packets per ack; zero before the first (`pkts_acked_ewma`).
+    packets_per_ack: f64,
+}
+
+impl Marked {
+    /// Packets reported with CE so far.
+    pub(super) fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Reads an ack that delivers something, or nothing.
+    pub(super) fn read(&mut self, mode: EcnMode, ack: &AckSegment, delivered: Delivered, mss: Bytes) -> Marks {
+        let packets = match mode {
+            EcnMode::Off => return Marks::default(),
+            // All that an ack with an echo delivers counts as marked (`tcp_count_delivered`).
+            EcnMode::Classic | EcnMode::Sce if ack.is_ecn_echo => delivered.packets,
+            EcnMode::Classic | EcnMode::Sce => 0,
+            // An ack that delivers nothing may be an old one; counters lose nothing by waiting for the next.
+            EcnMode::Accurate if delivered.packets == 0 => 0,
+            EcnMode::Accurate => self.new_marks(ack, delivered, mss),
+        };
+        self.packets += u64::from(packets);
+        let is_echo = if mode == EcnMode::Accurate { packets > 0 } else { ack.is_ecn_echo };
+        Marks { is_echo, packets }
+    }
+
+    /// How far the counter has gone, which shows only modulo eight: the bytes decide where more is possible
+    /// (`__tcp_accecn_process`; RFC 9768, section 3.2.2.5.2 and appendix A.2).
+    fn new_marks(&mut self, ack: &AckSegment, delivered: Delivered, mss: Bytes) -> u32 {
+        let Delivered { packets, bytes } = delivered;
+        let marked_bytes = ack.has_room_for_counts().then(|| {
+            let new = ack.marked_bytes.wrapping_sub(self.bytes) & BYTES_MASK;
+            self.bytes = ack.marked_bytes;
+            u64::from(new)
+        });
+        let average = &mut self.packets_per_ack;
+        *average += if *average == 0.0 { f64::from(packets) } else { (f64::from(packets) - *average) * THINNING_GAIN };
+        let known = (self.packets + FIRST_COUNT) as u32;
+        let least = u32::from(ack.marked_packets).wrapping_sub(known) & COUNT_MASK;
+        if packets <= COUNT_MASK {
+            return least;
+        }
+        let most = packets - ((packets - least) & COUNT_MASK);
+        match marked_bytes {
+            None if *average > THINNED_ACKS => least,
+            None => most,
+            Some(0) => least,
+            Some(marked) if packets > 2 * COUNT_MASK + 1 => {
+                if bytes.count() <= marked {
+                    return most;
+                }
+                let share = (marked * u64::from(packets)).div_ceil(bytes.count()) as u32;
+                most.min(least + (share & !COUNT_MASK))
+            }
+            Some(marked) if marked > mss.count() * u64::from(least) => most,
+            Some(_) => least,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::stream::Range;
+    use crate::units::{Duration, Instant};
+
+    const MSS: Bytes = Bytes::new(1_448);
+
+    fn ack() -> AckSegment {
+        AckSegment::new(0, Instant::ZERO, Duration::ZERO)
+    }
+
+    /// Both sides, with acks of so many packets each, the last of which carry CE.
+    struct Pair {
+        echo: Echo,
+        marked: Marked,
+        has_option: bool,
+    }
+
+    impl Pair {
+        fn new(has_option: bool) -> Self {
+            Self { echo: Echo::new(EcnMode::Accurate), marked: Marked::default(), has_option }
+        }
+
+        fn exchange(&mut self, packets: u32, with_ce: u32) -> u32 {
+            for number in 0..packets {
+                let ecn = if number + with_ce >= packets { Ecn::Ce } else { Ecn::Ect1 };
+                self.echo.read(ecn, MSS, false);
+            }
+            let mut ack = ack();
+            self.echo.write(&mut ack);
+            self.echo.on_ack_sent();
+            if !self.has_option {
+                (1..4).for_each(|block| ack.add_block(Range { start: 100 * block, end: 100 * block + 1 }));
+            }
+            let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };
+            self.marked.read(EcnMode::Accurate, &ack, delivered, MSS).packets
+        }
+    }
+
+    #[test]
+    fn the_counter_of_packets_begins_with_five_and_wraps() {
+        let mut echo = Echo::new(EcnMode::Accurate);
+        let counts: Vec<_> = (0..10)
+            .map(|_| {
+                let mut ack = ack();
+                echo.write(&mut ack);
+                echo.read(Ecn::Ce, MSS, false);
+                ack.marked_packets
+            })
+            .collect();
+        assert_eq!(counts, [5, 6, 7, 0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn every_mark_is_told_once_while_acks_are_for_few_packets() {
+        for has_option in [false, true] {
+            let mut pair = Pair::new(has_option);
+            let total: u32 = (0..1_000).map(|n| pair.exchange(1 + n % 7, n % (2 + n % 7))).sum();
+            assert_eq!(u64::from(total), pair.echo.packets, "option: {has_option}");
+        }
+    }
+
+    #[test]
+    fn an_ack_of_many_packets_is_read_with_its_bytes() {
+        for (packets, with_ce) in [(8, 8), (8, 0), (16, 9), (20, 20), (44, 12), (44, 43), (100, 64), (100, 1)] {
+            assert_eq!(Pair::new(true).exchange(packets, with_ce), with_ce, "{with_ce} of {packets}");
+        }
+    }
+
+    #[test]
+    fn without_bytes_the_safe_side_is_that_all_were_marked() {
+        // Appendix A.2.1 of RFC 9768: 9 packets, and the counter goes on by one: perhaps by nine.
+        let mut pair = Pair::new(false);
+        (0..100).for_each(|_| assert_eq!(pair.exchange(2, 0), 0));
+        assert_eq!(pair.exchange(9, 1), 9);
+        let mut thinned = Pair::new(false);
+        for _ in 0..100 {
+            thinned.exchange(9, 0);
+        }
+        assert_eq!(thinned.exchange(9, 1), 1, "unless acks are always for so many");
+    }
+
+    #[test]
+    fn bytes_wrap_too() {
+        let mut pair = Pair::new(true);
+        (0..3_000).for_each(|_| assert_eq!(pair.exchange(20, 11), 11));
+        assert!(pair.echo.bytes > u64::from(BYTES_MASK));
+    }
+
+    #[test]
+    fn a_change_of_the_codepoint_is_acknowledged_at_once_and_so_are_many_marks() {
+        let mut echo = Echo::new(EcnMode::Accurate);
+        let mut read = |ecn| echo.read(ecn, MSS, false);
+        assert_eq!(read(Ecn::Ect0), News::Now, "the first one");
+        assert_eq!((read(Ecn::Ect0), read(Ecn::Ce), read(Ecn::Ce)), (News::None, News::Now, News::None));
+        assert_eq!([(); 4].map(|()| read(Ecn::Ce)), [News::None, News::None, News::None, News::Now]);
+        echo.on_ack_sent();
+        assert_eq!(echo.read(Ecn::Ce, MSS, false), News::None);
+        assert_eq!(echo.read(Ecn::Ect0, MSS, false), News::Now);
+    }
+
+    #[test]
+    fn some_congestion_is_mirrored_segment_by_segment_beside_the_classic_echo() {
+        let mut echo = Echo::new(EcnMode::Sce);
+        let mut arrive = |ecn| {
+            let (is_turning, news) = (echo.is_turning(ecn), echo.read(ecn, MSS, false));
+            let mut ack = ack();
+            echo.write(&mut ack);
+            (is_turning, news, ack.is_sce_echo, ack.is_ecn_echo)
+        };
+        assert_eq!(arrive(Ecn::Ect0), (false, News::None, false, false));
+        assert_eq!(arrive(Ecn::Ect1), (true, News::Quick(1), true, false));
+        assert_eq!(arrive(Ecn::Ect1), (false, News::None, true, false));
+        assert_eq!(arrive(Ecn::Ce), (false, News::Quick(2), true, true), "CE says nothing of SCE");
+        assert_eq!(arrive(Ecn::Ect0), (true, News::Quick(1), false, true), "and is echoed until CWR");
+    }
+
+    #[test]
+    fn a_classic_echo_counts_all_that_it_delivers() {
+        let mut marked = Marked::default();
+        let mut echo = ack();
+        echo.is_ecn_echo = true;
+        let delivered = Delivered { packets: 3, bytes: MSS * 3 };
+        assert_eq!(marked.read(EcnMode::Classic, &echo, delivered, MSS), Marks { is_echo: true, packets: 3 });
+        assert_eq!(marked.read(EcnMode::Classic, &ack(), delivered, MSS), Marks::default());
+        assert_eq!(marked.read(EcnMode::Off, &echo, delivered, MSS), Marks::default());
+        assert_eq!(marked.packets(), 3);
+    }
+}

@@ -1,0 +1,99 @@
+//! Segment numbers as positions in the stream, for those who look at packets.
+
+use super::segment::{AckSegment, Range, Segment};
+use crate::record::Header;
+use crate::units::Bytes;
+
+/// Where the segments of one flow begin.
+#[derive(Clone, Debug)]
+pub struct Positions {
+    /// By number of the segment; the last entry is where the next new one begins.
+    starts: Vec<u64>,
+}
+
+impl Default for Positions {
+    fn default() -> Self {
+        Self { starts: vec![0] }
+    }
+}
+
+impl Positions {
+    /// The header of a packet that leaves its endpoint; call for every one, in order.
+    pub fn header(&mut self, segment: &Segment) -> Header {
+        match *segment {
+            Segment::Syn => Header { flags: Header::SYN, ..Header::default() },
+            Segment::SynAck => Header { flags: Header::SYN | Header::ACK, acknowledged: Some(0), ..Header::default() },
+            Segment::HandshakeAck => {
+                Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() }
+            }
+            Segment::Data { sequence, length, is_window_reduced } => {
+                let cwr = if is_window_reduced { Header::CWR } else { 0 };
+                Header {
+                    flags: Header::ACK | cwr,
+                    sequence: Some(self.start_of(sequence, length)),
+                    payload: length,
+                    acknowledged: Some(0),
+                    ..Header::default()
+                }
+            }
+            Segment::Ack(ref ack) => self.of_ack(ack),
+        }
+    }
+
+    /// Where a segment begins that is of this length; one that is new follows the others.
+    fn start_of(&mut self, sequence: u64, length: Bytes) -> u64 {
+        let start = self.at(sequence);
+        if sequence as usize + 1 == self.starts.len() {
+            self.starts.push(start + length.count());
+        }
+        start
+    }
+
+    fn at(&self, sequence: u64) -> u64 {
+        let known = self.starts.get(sequence as usize).or(self.starts.last());
+        known.copied().unwrap_or_default()
+    }
+
+    fn of_ack(&self, ack: &AckSegment) -> Header {
+        let echo = if ack.is_ecn_echo { Header::ECE } else { 0 };
+        let mut sack = [None; Header::SACK_BLOCKS];
+        let told = ack.duplicate.iter().chain(ack.blocks());
+        for (block, Range { start, end }) in sack.iter_mut().zip(told) {
+            *block = Some([self.at(*start), self.at(*end)]);
+        }
+        Header {
+            flags: Header::ACK | echo,
+            sequence: Some(0),
+            acknowledged: Some(self.at(ack.cumulative)),
+            sack,
+            ..Header::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Duration, Instant};
+
+    fn data(sequence: u64, length: u64) -> Segment {
+        Segment::Data { sequence, length: Bytes::new(length), is_window_reduced: false }
+    }
+
+    #[test]
+    fn short_segments_leave_no_holes() {
+        let mut positions = Positions::default();
+        let starts: Vec<_> = [data(0, 1_448), data(1, 100), data(2, 1_448), data(1, 100)]
+            .iter()
+            .map(|segment| positions.header(segment).sequence)
+            .collect();
+        assert_eq!(starts, [Some(0), Some(1_448), Some(1_548), Some(1_448)], "the last is a retransmission");
+        let mut ack = AckSegment::new(2, Instant::ZERO, Duration::ZERO);
+        ack.is_ecn_echo = true;
+        ack.add_block(Range { start: 2, end: 3 });
+        let header = positions.header(&Segment::Ack(ack));
+        assert_eq!(header.acknowledged, Some(1_548));
+        assert_eq!(header.sack, [Some([1_548, 2_996]), None, None]);
+        assert_eq!(header.flags, Header::ACK | Header::ECE);
+    }
+}

@@ -1,0 +1,198 @@
+//! A flow whose scheme sits outside the simulation: it decides now and then, and sees what happened in between.
+//!
+//! A run is taken from decision to decision with [`crate::Simulation::run_until`]. The scheme of the flow only counts.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bakeoff_core::scheme::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
+use bakeoff_core::units::{Duration, Instant, Rate};
+
+/// Names of what [`Agent::take`] returns, in its order. Bytes are payload.
+pub const FIELDS: [&str; 10] = [
+    "start_s",
+    "length_s",
+    "sent_bytes",
+    "acked_bytes",
+    "lost_bytes",
+    "rtt_mean_s",
+    "rtt_gradient",
+    "min_rtt_s",
+    "srtt_s",
+    "in_flight_bytes",
+];
+
+/// Who decides for a flow.
+#[derive(Clone, Debug, Default)]
+pub struct Agent {
+    shared: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    cwnd: u32,
+    pacing_rate: Option<Rate>,
+    mss: u64,
+    /// What has happened since `start`.
+    start: Instant,
+    sent: u64,
+    acked: u64,
+    lost: u64,
+    line: Line,
+    min_rtt: Option<Duration>,
+    srtt: Option<Duration>,
+    in_flight: u32,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            cwnd: INITIAL_WINDOW,
+            pacing_rate: None,
+            mss: 0,
+            start: Instant::ZERO,
+            sent: 0,
+            acked: 0,
+            lost: 0,
+            line: Line::default(),
+            min_rtt: None,
+            srtt: None,
+            in_flight: 0,
+        }
+    }
+}
+
+/// A line through round trips over time, by least squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    count: f64,
+    times: f64,
+    values: f64,
+    squares: f64,
+    products: f64,
+}
+
+impl Line {
+    fn add(&mut self, time: f64, value: f64) {
+        self.count += 1.0;
+        self.times += time;
+        self.values += value;
+        self.squares += time * time;
+        self.products += time * value;
+    }
+
+    /// Not a number without samples.
+    fn mean(&self) -> f64 {
+        self.values / self.count
+    }
+
+    /// Zero where samples do not tell.
+    fn slope(&self) -> f64 {
+        let spread = self.count * self.squares - self.times * self.times;
+        let slope = (self.count * self.products - self.times * self.values) / spread;
+        if slope.is_finite() { slope } else { 0.0 }
+    }
+}
+
+impl Agent {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The scheme that does what this agent says.
+    pub fn scheme(&self, setup: &Setup) -> Box<dyn Scheme> {
+        self.state().mss = setup.mss.count();
+        Box::new(Driven(self.clone()))
+    }
+
+    /// Decides: a window of at least one packet, and a pacing rate above zero, or none.
+    pub fn decide(&self, cwnd: u32, pacing_rate: Option<Rate>) {
+        let mut state = self.state();
+        state.cwnd = cwnd.max(1);
+        state.pacing_rate = pacing_rate.filter(|rate| !rate.is_zero());
+    }
+
+    /// Whether anything has been acknowledged.
+    pub fn is_connected(&self) -> bool {
+        self.state().srtt.is_some()
+    }
+
+    /// What has happened since this was last asked, in the order of [`FIELDS`]; a time that is not known yet is not a
+    /// number.
+    pub fn take(&self, now: Instant) -> [f64; FIELDS.len()] {
+        let mut state = self.state();
+        let or_nan = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
+        let taken = [
+            state.start.since(Instant::ZERO).as_secs_f64(),
+            now.since(state.start).as_secs_f64(),
+            state.sent as f64,
+            state.acked as f64,
+            state.lost as f64,
+            state.line.mean(),
+            state.line.slope(),
+            or_nan(state.min_rtt),
+            or_nan(state.srtt),
+            (u64::from(state.in_flight) * state.mss) as f64,
+        ];
+        state.start = now;
+        (state.sent, state.acked, state.lost, state.line) = (0, 0, 0, Line::default());
+        taken
+    }
+}
+
+struct Driven(Agent);
+
+impl Scheme for Driven {
+    fn cwnd(&self) -> u32 {
+        self.0.state().cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.0.state().pacing_rate
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        let mut state = self.0.state();
+        state.sent += sent.size.count();
+        state.in_flight = sent.in_flight;
+        0
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut state = self.0.state();
+        state.acked += ack.newly_delivered_bytes.count();
+        state.in_flight = ack.in_flight;
+        state.min_rtt = Some(ack.min_rtt);
+        state.srtt = Some(ack.srtt);
+        if let Some(rtt) = ack.rtt {
+            let time = ack.now.since(state.start).as_secs_f64();
+            state.line.add(time, rtt.as_secs_f64());
+        }
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.0.state().lost += lost.size.count();
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.0.state().in_flight = timeout.in_flight;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "small whole numbers are exact")]
+    fn a_line_has_a_mean_and_a_slope() {
+        let mut line = Line::default();
+        assert!(line.mean().is_nan());
+        assert_eq!(line.slope(), 0.0);
+        line.add(1.0, 5.0);
+        assert_eq!((line.mean(), line.slope()), (5.0, 0.0));
+        line.add(3.0, 9.0);
+        assert_eq!((line.mean(), line.slope()), (7.0, 2.0));
+    }
+}

@@ -1,0 +1,147 @@
+//! Schemes that answer to marks, on queues that mark: rate, delay, sharing; and that no mark is lost on its way back. Bounds
+//! are wide enough for every seed tried.
+
+mod common;
+
+use common::{Dumbbell, Run, bulk, run};
+use serde_json::{Value, json};
+
+const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// A path of so many Mbit/s and milliseconds of round trip, for 30 s.
+fn scenario(queue: &Value, flows: &[Value], mbps: u64, rtt_ms: f64, seed: u64) -> Value {
+    let (rate_bps, one_way_ms) = (mbps * 1_000_000, rtt_ms / 2.0);
+    let mut scenario = Dumbbell { seed, seconds: 30.0, rate_bps, one_way_ms, ..Dumbbell::new(flows) }.json();
+    scenario["forward"][0]["queue"] = queue.clone();
+    scenario
+}
+
+fn sce_cake() -> Value {
+    json!({"kind": "cake", "flow_mode": "flowblind", "diffserv": "besteffort", "own_shaper": true, "sce": "ramp"})
+}
+
+fn with_ecn(scheme: &str, ecn: &str) -> Value {
+    json!({"scheme": scheme, "ecn": ecn})
+}
+
+/// Mean rate from a time on to the end, in Mbit/s.
+fn mbps(run: &Run, flow: u32, from_s: f64) -> f64 {
+    run.received(flow, from_s, 30.0) * 8.0 / (30.0 - from_s) / 1e6
+}
+
+fn queue_p50_ms(run: &Run, flow: usize) -> f64 {
+    run.flow(flow, "queue_p50_ns") / 1e6
+}
+
+#[test]
+fn dctcp_keeps_the_queue_at_the_step_and_the_link_busy() {
+    for (rate, rtt_ms, step_ms) in [(10, 10.0, 5), (100, 10.0, 2), (100, 40.0, 8)] {
+        let queue =
+            json!({"kind": "codel", "ecn": true, "target_ns": 50_000_000, "ce_threshold_ns": step_ms * 1_000_000});
+        for seed in SEEDS {
+            for count in [1, 2] {
+                let run = run(&scenario(&queue, &vec![bulk("dctcp", 0.0); count], rate, rtt_ms, seed));
+                // It begins with half of the window lost, as alpha is 1 at first.
+                let total: f64 = (1..=count).map(|flow| mbps(&run, flow as u32, 15.0)).sum();
+                let (utilisation, queue_ms) = (total / rate as f64, run.bottleneck("queue_p95_ns") / 1e6);
+                let place = format!("{count} at {rate} Mbit/s, {rtt_ms} ms, seed {seed}");
+                assert!(utilisation > 0.96, "{place}: {utilisation}");
+                assert!(queue_ms < 1.5 * f64::from(step_ms) + 1.5, "{place}: {queue_ms} ms");
+                assert!(run.flow(0, "retransmits") < 0.5, "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn prague_has_next_to_no_queue_and_shares_with_cubic() {
+    // The L4S project's kernel had 2.6, 2.1 and 1.7 to 1 at 10, 20 and 80 ms (heistp/l4s-tests, s1).
+    for rtt_ms in [10.0, 20.0, 40.0, 100.0] {
+        for cubic in ["off", "classic"] {
+            for seed in SEEDS {
+                let flows = [bulk("prague", 0.0), with_ecn("cubic", cubic)];
+                let run = run(&scenario(&json!({"kind": "dualpi2"}), &flows, 50, rtt_ms, seed));
+                let place = format!("{rtt_ms} ms, cubic {cubic}, seed {seed}");
+                let ratio = mbps(&run, 1, 10.0) / mbps(&run, 2, 10.0);
+                assert!((0.4..3.0).contains(&ratio), "{place}: {ratio}");
+                assert!(queue_p50_ms(&run, 1) < 1.0, "{place}: {} ms", queue_p50_ms(&run, 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn prague_alone_is_kept_at_the_step_of_a_millisecond() {
+    for profile in ["draft", "2019b", "2019a"] {
+        for rtt_ms in [10.0, 40.0] {
+            for seed in SEEDS {
+                let flow = json!({"scheme": "prague", "parameters": {"profile": profile}});
+                let run = run(&scenario(&json!({"kind": "dualpi2"}), &[flow], 50, rtt_ms, seed));
+                let p95_ms = run.flow(1, "queue_p95_ns") / 1e6;
+                assert!(p95_ms < 2.0, "{profile} at {rtt_ms} ms, seed {seed}: {p95_ms} ms");
+                assert!(mbps(&run, 1, 15.0) > 45.0, "{profile} at {rtt_ms} ms, seed {seed}: {}", mbps(&run, 1, 15.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn two_sce_flows_converge_below_the_point_where_congestion_is_marked() {
+    for scheme in ["reno_sce", "dctcp_sce"] {
+        for seed in SEEDS {
+            let flows = [bulk(scheme, 0.0), bulk(scheme, 5.0)];
+            let run = run(&scenario(&sce_cake(), &flows, 50, 10.0, seed));
+            let ratio = mbps(&run, 1, 10.0) / mbps(&run, 2, 10.0);
+            assert!((0.8..1.25).contains(&ratio), "{scheme} seed {seed}: {ratio}");
+            assert!(run.utilisation() > 0.97, "{scheme} seed {seed}: {}", run.utilisation());
+            // The ramp begins at 2.5 ms, CE at 5 ms.
+            assert!(run.bottleneck("queue_p95_ns") < 4e6 && run.flow(0, "ce_marks") < 5.0, "{scheme} seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn every_mark_of_congestion_arrives_and_none_is_made_up() {
+    let codel = json!({"kind": "codel", "ecn": true, "ce_threshold_ns": 1_000_000});
+    for (queue, flow) in [
+        (&codel, with_ecn("cubic", "classic")),
+        (&codel, with_ecn("cubic", "accurate")),
+        (&codel, bulk("dctcp", 0.0)),
+        (&json!({"kind": "dualpi2"}), bulk("prague", 0.0)),
+    ] {
+        let run = run(&scenario(queue, std::slice::from_ref(&flow), 20, 20.0, 1));
+        let (marked, arrived) = (run.bottleneck("marked_packets"), run.flow(1, "ce_marks"));
+        // What was marked in the last moments is still on its way.
+        assert!(marked >= arrived && marked - arrived < 20.0 && arrived > 10.0, "{flow}: {arrived} of {marked}");
+    }
+}
+
+#[test]
+fn alternative_backoff_keeps_more_of_the_window() {
+    for (scheme, least) in [("reno", 0.02), ("cubic", -0.01)] {
+        for seed in SEEDS {
+            let with = |has_abe: bool| {
+                let flow = json!({"scheme": scheme, "ecn": "classic", "parameters": {"abe": has_abe}});
+                run(&scenario(&json!({"kind": "codel", "ecn": true}), &[flow], 20, 80.0, seed)).utilisation()
+            };
+            let gain = with(true) - with(false);
+            assert!(gain > least, "{scheme} seed {seed}: {gain}");
+        }
+    }
+}
+
+#[test]
+fn a_scheme_without_the_ecn_that_it_needs_is_refused() {
+    let refused = |flow: Value| {
+        let json = Dumbbell::new(&[flow]).json().to_string();
+        bakeoff_sim::Scenario::from_json(&json).map(|_| ()).expect_err("refused").to_string()
+    };
+    let sentence = "flow 1: prague needs ecn = \"accurate\"; set that, or leave ecn out";
+    assert_eq!(refused(with_ecn("prague", "classic")), sentence);
+    let sentence = "flow 1: reno_sce needs ecn = \"sce\"; set that, or leave ecn out";
+    assert_eq!(refused(with_ecn("reno_sce", "off")), sentence);
+    let sentence = "flow 1: has a codepoint but no ECN; set ecn, or leave ect out";
+    assert_eq!(refused(json!({"scheme": "cubic", "ect": "ect1"})), sentence);
+    let sentence = "flow 1: cannot send ECT(1), which is a mark with ecn = \"sce\"; leave ect out";
+    assert_eq!(refused(json!({"scheme": "reno_sce", "ect": "ect1"})), sentence);
+}

@@ -1,0 +1,232 @@
+"""The environments: one run at a time, and many at once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from bakeoff import _core
+from bakeoff.errors import UserError
+from bakeoff.gym import paths as paths_of
+from bakeoff.gym.intervals import Intervals
+from bakeoff.gym.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from bakeoff.gym.intervals import Numbers
+    from bakeoff.gym.paths import Paths
+
+    Observation = NDArray[np.float32]
+
+# No window: UDT's, as in PCC.
+_WINDOW = 100_000
+_INITIAL_PACKETS = 10
+_PACKET_BITS = 8 * 1500
+# Seeds keep their value in any reader of JSON.
+_SEEDS = 2**53
+
+
+class _Runs:
+    """Several runs, each with the flow that is steered: all that single and many environments share."""
+
+    def __init__(self, count: int, paths: str | Paths | None, flow: int, task: Task | None) -> None:
+        self.task = task or Task()
+        self._paths = paths_of.of_experiment(paths) if isinstance(paths, str) else paths or paths_of.aurora_paths
+        self._flow = flow
+        self._episodes = _core.Episodes(count)
+        features = self.task.features
+        shape = (count, self.task.history, len(features))
+        self._low, self._high = (np.array([getattr(f, side) for f in features]) for side in ("low", "high"))
+        self._history = np.zeros(shape, np.float64)
+        self._rate, self._rtt, self._end, self._now, self._wait = (np.zeros(count) for _ in range(5))
+        self._window = np.full(count, _WINDOW, np.uint32)
+
+    def spaces(self) -> tuple[gymnasium.Space[Observation], gymnasium.Space[Observation]]:
+        """What is observed and what is decided in one run."""
+        low, high = (np.tile(side, self.task.history).astype(np.float32) for side in (self._low, self._high))
+        observed: Any = gymnasium.spaces.Box(low, high, dtype=np.float32)
+        decided: Any = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+        return observed, decided
+
+    def begin(self, place: int, random: np.random.Generator) -> None:
+        """A new run in a place, up to the first acknowledgement.
+
+        Raises:
+            UserError: the scenario cannot be run.
+        """
+        scenario = {**self._paths(random), "seed": int(random.integers(_SEEDS))}
+        flows = len(scenario["flows"])
+        if not 1 <= self._flow <= flows:
+            raise UserError(f"flow {self._flow}: the scenario has flows 1 to {flows}; choose one of them")
+        try:
+            row = self._episodes.begin(place, json.dumps(scenario), self._flow - 1)
+        except _core.ScenarioError as error:
+            raise UserError(str(error)) from error
+        rows = row[np.newaxis]
+        srtt = float(Intervals(rows, rows[:, 0], rows[:, 0]).srtt_s[0])
+        if not srtt > 0:
+            raise UserError(f"flow {self._flow} has no acknowledgement before the run ends; make the run longer")
+        flow = scenario["flows"][self._flow - 1]
+        self._end[place] = min(scenario["duration_ns"], flow["stop_ns"]) / 1e9
+        self._rtt[place] = srtt
+        self._rate[place] = np.clip(
+            _INITIAL_PACKETS * _PACKET_BITS / srtt, self.task.slowest_bps, self.task.fastest_bps
+        )
+        first = Intervals(rows, self._rtt[[place]], self._rate[[place]])
+        self._now[place] = first.end_s[0]
+        self._wait[place] = self._length(first)[0]
+        # As if it had always been like this.
+        self._history[place] = self._features(first)
+
+    def step(self, actions: Numbers, resting: NDArray[np.bool_]) -> tuple[Intervals, Numbers, NDArray[np.bool_]]:
+        """Takes the runs that do not rest to the next decision: what happened, its worth, and which are over."""
+        task = self.task
+        rate = np.clip(task.decide(self._rate, np.clip(actions, -1, 1)), task.slowest_bps, task.fastest_bps)
+        until = np.where(resting, 0.0, np.minimum(self._now + self._wait, self._end))
+        rows = self._episodes.step(self._window, rate, until)
+        unknown = np.isnan(rows[:, _RTT])
+        self._rate = np.where(resting, self._rate, rate)
+        self._rtt = np.where(unknown, self._rtt, rows[:, _RTT])
+        intervals = Intervals(rows, self._rtt, self._rate)
+        self._now = np.where(resting, self._now, until)
+        self._wait = self._length(intervals)
+        self._history = np.where(
+            resting[:, np.newaxis, np.newaxis],
+            self._history,
+            np.concatenate([self._history[:, 1:], self._features(intervals)[:, np.newaxis]], axis=1),
+        )
+        return intervals, task.reward(intervals), self._now >= self._end
+
+    def observation(self) -> Observation:
+        """The last intervals of every run, the newest last."""
+        return self._history.reshape(len(self._history), -1).astype(np.float32)
+
+    def _length(self, intervals: Intervals) -> Numbers:
+        if self.task.interval_s is not None:
+            return np.full(len(intervals.rows), self.task.interval_s)
+        return np.maximum(intervals.srtt_s, self.task.shortest_s)
+
+    def _features(self, intervals: Intervals) -> Numbers:
+        columns = np.stack([feature.of(intervals) for feature in self.task.features], axis=1)
+        return np.clip(np.nan_to_num(columns), self._low, self._high)
+
+
+_RTT = _core.INTERVAL_FIELDS.index("rtt_mean_s")
+
+
+def _told(intervals: Intervals) -> dict[str, Numbers]:
+    return {
+        "time_s": intervals.end_s,
+        "throughput_bps": intervals.throughput_bps,
+        "rtt_s": intervals.rtt_s,
+        "loss": intervals.loss,
+        "rate_bps": intervals.rate_bps,
+    }
+
+
+class CongestionControl(gymnasium.Env["Observation", "Observation"]):
+    """One flow of a run: an action a monitor interval decides its pacing rate.
+
+    An episode is a run; at its end it is truncated, never terminated.
+
+    Args:
+        paths: where it takes place: a suite or experiment file, or a function from random numbers to a scenario; by
+            default random links as Aurora's.
+        flow: number of the flow that is steered, from 1. Its scheme in the file means nothing; the others run theirs.
+        task: what is observed, decided and rewarded; by default as in Aurora.
+
+    Raises:
+        UserError: the experiment is wrong.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - as the class that it extends has it
+
+    def __init__(self, paths: str | Paths | None = None, flow: int = 1, task: Task | None = None) -> None:
+        self._runs = _Runs(1, paths, flow, task)
+        self.observation_space, self.action_space = self._runs.spaces()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins a run. The same seed gives the same path and the same chance."""
+        super().reset(seed=seed, options=options)
+        self._runs.begin(0, self.np_random)
+        return self._runs.observation()[0], {}
+
+    def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """One monitor interval."""
+        awake = np.zeros(1, np.bool_)
+        intervals, reward, over = self._runs.step(np.asarray(action, np.float64).reshape(1), awake)
+        told = {name: float(values[0]) for name, values in _told(intervals).items()}
+        return self._runs.observation()[0], float(reward[0]), False, bool(over[0]), told
+
+
+class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[Any]"]):
+    """Many runs at once, in one call of the core without the interpreter lock.
+
+    A run that is over begins anew at the next step, whose action it does not hear (`AutoresetMode.NEXT_STEP`).
+
+    Args:
+        num_envs: how many.
+        paths: see `CongestionControl`.
+        flow: see `CongestionControl`.
+        task: see `CongestionControl`.
+    """
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - as above
+
+    def __init__(
+        self, num_envs: int = 1, paths: str | Paths | None = None, flow: int = 1, task: Task | None = None
+    ) -> None:
+        self.num_envs = num_envs
+        self._runs = _Runs(num_envs, paths, flow, task)
+        self.single_observation_space, self.single_action_space = self._runs.spaces()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._randoms: list[np.random.Generator] = []
+        self._over = np.zeros(num_envs, np.bool_)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins every run. A number seeds them with itself and those that follow it."""
+        del options
+        seeds: Sequence[int | None]
+        if seed is None:
+            seeds = [None] * self.num_envs
+        else:
+            seeds = [seed + place for place in range(self.num_envs)] if isinstance(seed, int) else seed
+        if len(seeds) != self.num_envs:
+            raise UserError(f"{len(seeds)} seeds for {self.num_envs} runs; give one for each, or one number")
+        if not self._randoms:
+            self._randoms = [seeding.np_random(own)[0] for own in seeds]
+        for place, own in enumerate(seeds):
+            if own is not None:
+                self._randoms[place] = seeding.np_random(own)[0]
+            self._runs.begin(place, self._randoms[place])
+        self._over[:] = False
+        return self._runs.observation(), {}
+
+    def step(
+        self, actions: Observation
+    ) -> tuple[Observation, Numbers, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """One monitor interval of every run."""
+        resting = self._over
+        intervals, reward, over = self._runs.step(np.asarray(actions, np.float64).reshape(self.num_envs), resting)
+        for place in np.flatnonzero(resting):
+            self._runs.begin(int(place), self._randoms[place])
+        self._over = over & ~resting
+        told: dict[str, Any] = {}
+        for name, values in _told(intervals).items():
+            told |= {name: np.where(resting, 0.0, values), f"_{name}": ~resting}
+        nothing = np.zeros(self.num_envs, np.bool_)
+        return self._runs.observation(), np.where(resting, 0.0, reward), nothing, self._over.copy(), told

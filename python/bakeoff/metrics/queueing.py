@@ -1,0 +1,102 @@
+"""Where the queue of a run really built up, and whether that is the hop which the experiment meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.metrics.quantities import ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+# A link that is never overloaded still lets a packet wait for the one before it, and sometimes for two.
+_PACKETS_OF_A_QUEUE = 2
+# The queue is elsewhere if packets wait so much longer there: hops may share it, and percentiles are not exact.
+_CLEARLY_LONGER = 2.0
+# Capacities that differ by less are equal: random links carry a little more or less in every run.
+_EQUAL_CAPACITY = 1.01
+_DEFAULT_PACKET_BYTES = 1500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queueing:
+    """The queue of one direction that carries data. Delays are 95th percentiles of the time in a hop's queue.
+
+    Attributes:
+        direction: `forward` or `reverse`.
+        meant: the hops with the lowest mean capacity during the run, where the queue is meant to be.
+        hop: where packets waited longest; None if no queue built up, as when the application is the limit.
+        queue_p95_ms: how long they waited there.
+        meant_p95_ms: how long they waited where they were meant to.
+        warning: a sentence if the queue built up elsewhere than meant.
+    """
+
+    direction: str
+    meant: tuple[str, ...]
+    hop: str | None
+    queue_p95_ms: float | None
+    meant_p95_ms: float | None
+    warning: str | None
+
+
+def check(hops: pl.DataFrame, scenario: Mapping[str, Any]) -> tuple[Queueing, ...]:
+    """Looks at the queues of a run; directions without a rate say nothing.
+
+    Args:
+        hops: the table `hops`.
+        scenario: the scenario of the run, for the direction and the packets of its flows.
+    """
+    rows = [row for row in hops.iter_rows(named=True) if row["in_packets"]]
+    found = []
+    for direction in sorted({flow["direction"] for flow in scenario["flows"]}):
+        on_the_way = [row for row in rows if row["hop"].partition(".")[0] == direction]
+        limited = [row for row in on_the_way if row["capacity_bytes"]]
+        if limited:
+            found.append(_check(direction, on_the_way, limited, scenario))
+    return tuple(found)
+
+
+def _check(
+    direction: str,
+    on_the_way: Sequence[Mapping[str, Any]],
+    limited: Sequence[Mapping[str, Any]],
+    scenario: Mapping[str, Any],
+) -> Queueing:
+    least = min(row["capacity_bytes"] for row in limited)
+    meant = [row for row in limited if row["capacity_bytes"] <= least * _EQUAL_CAPACITY]
+    longest = max(on_the_way, key=_wait)
+    packet_ns = _packet_bytes(scenario) * scenario["duration_ns"] / least
+    built_up = _wait(longest) > _PACKETS_OF_A_QUEUE * packet_ns
+    there, here = _wait(longest), max(_wait(row) for row in meant)
+    is_elsewhere = built_up and longest not in meant and there >= _CLEARLY_LONGER * here
+    names = tuple(row["hop"] for row in meant)
+    if built_up and not is_elsewhere:
+        # Where waits are alike, the queue counts as being where it was meant to be.
+        longest = max(meant, key=_wait)
+    return Queueing(
+        direction=direction,
+        meant=names,
+        hop=longest["hop"] if built_up else None,
+        queue_p95_ms=ms(_wait(longest)) if built_up else None,
+        meant_p95_ms=ms(here),
+        warning=_warning(longest["hop"], there, names, here) if is_elsewhere else None,
+    )
+
+
+def _wait(row: Mapping[str, Any]) -> int:
+    return row["queue_p95_ns"] or 0
+
+
+def _packet_bytes(scenario: Mapping[str, Any]) -> int:
+    sizes = [flow["mss_bytes"] + flow["header_bytes"] for flow in scenario["flows"] if "mss_bytes" in flow]
+    return max(sizes, default=_DEFAULT_PACKET_BYTES)
+
+
+def _warning(hop: str, there_ns: int, meant: Sequence[str], here_ns: int) -> str:
+    return (
+        f"the queue built up at {hop} ({there_ns / 1e6:.3g} ms in the 95th percentile), not at {' or '.join(meant)} "
+        f"({here_ns / 1e6:.3g} ms), which has the lowest rate"
+    )

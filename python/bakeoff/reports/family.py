@@ -1,0 +1,57 @@
+"""The page about a family of suites: every claim with its verdict, as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from bakeoff import suites
+from bakeoff.reports import html, words
+from bakeoff.reports.html import doc
+from bakeoff.reports.html.page import asset
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from bakeoff.reports.model import Report
+
+PAGE = "claims.html"
+VERDICTS = ("holds", "fails", "undecided")
+
+
+def render(family: str, reports: Sequence[Report], generated: datetime) -> str:
+    """The page as text.
+
+    Args:
+        family: its name.
+        reports: of its suites; each report lies in the folder of the suite's name below the page.
+        generated: the time it carries.
+    """
+    text = suites.family_doc(family)
+    context = {
+        "family": family,
+        "title": text.partition("\n")[0].removeprefix("# ") or family,
+        "generated": generated,
+        "doc": doc.render(text),
+        "members": [_member(report) for report in reports],
+        "verdicts": VERDICTS,
+        "whole": Counter(claim.verdict for report in reports for claim in report.claims),
+        "significant": words.significant,
+        "style": asset("report.css"),
+    }
+    return html.fill("family.html.j2", context)
+
+
+def _member(report: Report) -> dict[str, Any]:
+    place = report.experiment["source"].rpartition("/")[2]
+    complete = sum(run.summary.status == "complete" for run in report.runs)
+    return {
+        "place": place,
+        "title": report.experiment["title"],
+        "description": report.experiment["description"],
+        "complete": complete,
+        "planned": report.planned,
+        "claims": report.claims,
+        "counts": Counter(claim.verdict for claim in report.claims),
+    }

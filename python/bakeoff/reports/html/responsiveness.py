@@ -1,0 +1,127 @@
+"""Data of the figure of rates and round trips: what Flent draws, with two axes, for runs that have probes.
+
+Scales as in the SCE / L4S bake-off: `fixed` ends 100 ms above the base round trip, so that runs can be compared by eye;
+`variable` leaves the largest round trip in the lowest third.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bakeoff.metrics.path import base_rtt_ns
+from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S, mbps
+from bakeoff.reports import looks, words
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from bakeoff.reports.html.encode import Pack
+    from bakeoff.reports.model import Run
+
+MAX_FLOWS = 4
+_FIXED_MS = 100.0
+_VARIABLE_PART = 3.0
+# Colours of probes are those after the flows'.
+_PROBE_LOOKS = 4
+
+
+def figure(run: Run, pack: Pack) -> dict[str, Any] | None:
+    """The figure of a run; None if it has no probes, no time series, or too many flows for one figure.
+
+    Args:
+        run: a complete run.
+        pack: where the arrays go.
+    """
+    recording = run.recording
+    needed = all(recording.has(table) for table in ("probes", "series", "telemetry"))
+    if not needed or len(run.summary.flows) > MAX_FLOWS:
+        return None
+    times, interval_ns = _times(run)
+    round_trips = _round_trips(run, times)
+    known = [float(np.nanmax(curve)) for _, curve, _ in round_trips if not np.all(np.isnan(curve))]
+    if not known:
+        return None
+    base = base_rtt_ns(recording.scenario) / NS_PER_MS
+    x = pack.add(times / NS_PER_S)
+    lines = _rates(run, times, interval_ns, pack)
+    lines += [{**entry, "y": pack.add(curve), "right": True, **colours} for entry, curve, colours in round_trips]
+    capacity = run.summary.total.capacity_mbps if run.summary.total else None
+    rate_top = 1.2 * capacity if capacity else None
+    scales = {
+        "fixed": base + _FIXED_MS,
+        "to the largest round trip": base + _VARIABLE_PART * max(1.0, max(known) - base),
+    }
+    choices = [
+        {
+            "unit": name,
+            "name": name,
+            "x": x,
+            "series": lines,
+            "left": {"unit": "Goodput (Mbit/s)", "range": [0, rate_top]},
+            "right": {"unit": "Round trip (ms)", "range": [base, top]},
+        }
+        for name, top in scales.items()
+    ]
+    return {"kind": "choice", "label": "Scale of round trips:", "choices": choices}
+
+
+def _times(run: Run) -> tuple[NDArray[np.int64], int]:
+    """Ends of the bins of the recording, in ns."""
+    scenario = run.recording.scenario
+    interval_ns = int(scenario["record"]["interval_ns"])
+    return np.arange(1, int(scenario["duration_ns"]) // interval_ns + 1, dtype=np.int64) * interval_ns, interval_ns
+
+
+def _rates(run: Run, times: NDArray[np.int64], interval_ns: int, pack: Pack) -> list[dict[str, Any]]:
+    series = run.recording.table("series")
+    lines = []
+    for flow in run.summary.flows:
+        rows = series.filter(series["flow"] == flow.flow)
+        curve = np.full(times.size, np.nan)
+        where = rows["t_ns"].to_numpy().astype(np.int64) // interval_ns
+        inside = where < times.size
+        curve[where[inside]] = rows["goodput_bytes"].to_numpy()[inside] * mbps(1, interval_ns)
+        label = f"Flow {flow.flow}, {looks.title(flow.scheme)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
+        lines.append({"label": label, "style": "solid", "y": pack.add(curve), **_colours(flow.flow)})
+    return lines
+
+
+def _round_trips(
+    run: Run, times: NDArray[np.int64]
+) -> list[tuple[dict[str, str], NDArray[np.float64], dict[str, str]]]:
+    found = []
+    telemetry = run.recording.table("telemetry")
+    telemetry = telemetry.filter((telemetry["name"] == "srtt") & (telemetry["value"] > 0))
+    for flow in run.summary.flows:
+        rows = telemetry.filter(telemetry["flow"] == flow.flow)
+        label = f"TCP RTT of flow {flow.flow} (median {words.number(flow.srtt_p50_ms)} ms)"
+        curve = _on_grid(rows, "t_ns", rows["value"].to_numpy(), times)
+        found.append(({"label": label, "style": "dashed"}, curve, _colours(flow.flow)))
+    probes = run.recording.table("probes")
+    probes = probes.filter(probes["rtt_ns"].is_not_null())
+    for probe, config in zip(run.summary.probes, run.recording.scenario["probes"], strict=True):
+        rows = probes.filter(probes["probe"] == probe.probe)
+        mark = {"ect0": ", ECT(0)", "ect1": ", ECT(1)"}.get(config["ecn"], "")
+        label = f"Ping{mark} (median {words.number(probe.rtt_p50_ms)} ms)"
+        curve = _on_grid(rows, "sent_ns", rows["rtt_ns"].to_numpy() / NS_PER_MS, times)
+        found.append(({"label": label, "style": "dotted"}, curve, _colours(_PROBE_LOOKS + probe.probe)))
+    return found
+
+
+def _on_grid(
+    rows: pl.DataFrame, column: str, values: NDArray[np.float64], times: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The last value in each bin; NaN in bins without one."""
+    curve = np.full(times.size, np.nan)
+    where = np.searchsorted(times, rows[column].to_numpy().astype(np.int64), side="left")
+    inside = where < times.size
+    curve[where[inside]] = values[inside]
+    return curve
+
+
+def _colours(number: int) -> dict[str, str]:
+    look = looks.of_flow(number)
+    return {"light": look.light, "dark": look.dark}

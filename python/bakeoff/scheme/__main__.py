@@ -1,0 +1,83 @@
+"""What runs the files of users, each time as a process of its own: `python -m bakeoff.scheme check|run|serve JOB`.
+
+A job is JSON. `check` prints what is wrong with a class; `run` runs a scenario in virtual time with the classes in it,
+and leaves its tables in a folder; `serve` answers the messages that come over the socket at its standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from bakeoff.scheme.events import Setup
+from bakeoff.scheme.host import Host
+from bakeoff.scheme.loading import Place, SchemeProblem, arguments, load
+from bakeoff.scheme.patience import Patience
+
+PROBLEM = "problem.json"
+_MESSAGE_BYTES = 256
+
+
+def main() -> None:
+    """Does one job."""
+    what, job = sys.argv[1], json.loads(sys.argv[2])
+    become(job.get("user"), job.get("group"))
+    {"check": _check, "run": _run, "serve": _serve}[what](job)
+
+
+def become(user: int | None, group: int | None) -> None:
+    """Gives up the rights of root for good, before anything of the user is read."""
+    if user is None or group is None:
+        return
+    os.setgroups([])
+    os.setresgid(group, group, group)
+    os.setresuid(user, user, user)
+
+
+def _place(job: dict[str, Any]) -> Place:
+    return Place(job["file"], job["name"], job["parameters"], job["sha256"], job["shown"])
+
+
+def _check(job: dict[str, Any]) -> None:
+    place = _place(job)
+    Patience(job["patience_s"]).begin()
+    try:
+        arguments(load(place), place, Setup(1448, 1500, None))  # type: ignore[arg-type] # it is only counted
+    except SchemeProblem as problem:
+        sys.stdout.write(f"{job['mark']}{problem}\n")
+
+
+def _run(job: dict[str, Any]) -> None:
+    from bakeoff import _core  # noqa: PLC0415 - only here
+    from bakeoff.worlds import frames  # noqa: PLC0415
+
+    patience = Patience(job["patience_s"])
+    schemes = {int(flow): Host(_place(place), patience=patience) for flow, place in job["schemes"].items()}
+    try:
+        tables = _core.run(json.dumps(job["scenario"]), schemes)["tables"]
+    except (_core.SchemeError, _core.ScenarioError, _core.ConnectionLost, _core.ConservationError) as error:
+        problem = {"kind": type(error).__name__, "sentence": str(error)}
+        Path(PROBLEM).write_text(json.dumps(problem), encoding="utf-8")
+        return
+    for name, frame in frames.of_core(tables).items():
+        frame.write_ipc(f"{name}.arrow")
+
+
+def _serve(job: dict[str, Any]) -> None:
+    place = _place(job)
+    patience = Patience(job["patience_s"])
+    with socket.socket(fileno=sys.stdin.fileno()) as line:
+        try:
+            host = Host(place, load(place), patience)
+        except SchemeProblem as problem:
+            host, sentence = None, str(problem)
+        while message := line.recv(_MESSAGE_BYTES):
+            line.send(host(message) if host else b"\1" + sentence.encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Measures over telemetry: a number out of a flow's inner state, at the times at which something holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from bakeoff.claims import ClaimSyntaxError, Telemetry, evaluate, parse_measure
+
+# Five samples, 2 s apart. The rate is not there at first; flow 2 starts at 4 s.
+SAMPLES = {
+    (1, "bbr_state"): {2: 0, 4: 1, 6: 1, 8: 0, 10: 1},
+    (1, "cwnd"): {2: 10, 4: 20, 6: 30, 8: 40, 10: 50},
+    (1, "bw"): {6: 3, 8: 0, 10: 5},
+    (2, "cwnd"): {4: 7, 6: 8, 8: 9, 10: 10},
+}
+ROWS = [
+    {"t_ns": time * 10**9, "flow": flow, "name": name, "value": float(value)}
+    for (flow, name), values in SAMPLES.items()
+    for time, value in values.items()
+]
+RUN: dict[str, Any] = {
+    "duration_s": 10.0,
+    "flows": [{"flow": 1, "loss": 0.5}],
+    "telemetry": Telemetry(pl.DataFrame(ROWS)),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("first(flow1.cwnd)", 10.0),
+        ("last(flow1.cwnd)", 50.0),
+        ("first(flow1.bw)", 3.0),
+        ("least(flow1.cwnd while flow1.bbr_state == 1)", 20.0),
+        ("most(flow1.cwnd while flow1.bbr_state != 1)", 40.0),
+        ("mean(flow1.cwnd while time_s >= 6 and time_s < 10)", 35.0),
+        ("mean(flow1.cwnd while flow1.bw > 0)", 40.0),
+        ("most(flow1.cwnd while flow1.bw != 3)", 50.0),
+        ("least(flow1.cwnd while flow1.bw != 3)", 40.0),
+        ("least(flow1.cwnd / flow1.bw)", 10.0),
+        ("most(flow1.cwnd - flow2.cwnd)", 40.0),
+        ("least(-flow1.cwnd * 2 + 1)", -99.0),
+        ("first(flow1.cwnd while time_s > first(time_s while flow1.bbr_state == 1))", 30.0),
+        ("first(flow1.cwnd while flow1.cwnd > first(flow1.cwnd while time_s > 99))", None),
+        ("first(flow1.bw while time_s < 6)", None),
+        ("mean(flow3.cwnd)", None),
+        ("first(flow1.cwnd) / flow1.loss", 20.0),
+        ("spells(flow1.bbr_state == 1)", 2.0),
+        ("spells(flow1.bbr_state == 7)", 0.0),
+        ("seconds(flow1.bbr_state == 1)", 4.0),
+        ("longest(flow1.bbr_state == 1)", 4.0),
+        ("longest(flow1.bbr_state == 7)", 0.0),
+        ("seconds(flow1.bw >= 0)", 4.0),
+    ],
+)
+def test_folds(text: str, value: float | None) -> None:
+    measure = parse_measure(text)
+    assert measure.needs_telemetry
+    assert measure.evaluate(RUN) == value
+
+
+def test_without_telemetry_nothing_is_known() -> None:
+    for text in ("first(flow1.cwnd)", "spells(flow1.cwnd > 1)", "1 + mean(flow1.cwnd)"):
+        assert parse_measure(text).evaluate({**RUN, "telemetry": None}) is None
+
+
+def test_other_measures_need_none() -> None:
+    assert not parse_measure("flow1.loss + 1").needs_telemetry
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("first(flow1.cwmd)", 'did you mean "cwnd"'),
+        ("first(flow1.throughput_mbps)", "not telemetry of a sender"),
+        ("first(total.loss)", '"total" does not change with time'),
+        ("first(probe1.cwnd)", '"probe1" does not change'),
+        ("flow1.cwnd", "not a metric"),
+        ("time_s", "not a value"),
+        ("first(flow1.cwnd while)", "found the end|found"),
+        ("first(flow1.cwnd while time_s)", "expected a comparison"),
+        ("first(flow1.cwnd while time_s > 1 or time_s < 2)", r'expected "\)"'),
+        ("spells(flow1.cwnd)", "expected a comparison"),
+        ("spells(flow1.cwnd > 1 while time_s > 2)", r'expected "\)"'),
+        ("first(min(1, 2))", '"min" does not change'),
+        ("first(" * 60 + "1", "deep"),
+    ],
+)
+def test_bad_folds(text: str, hint: str) -> None:
+    with pytest.raises(ClaimSyntaxError, match=hint):
+        parse_measure(text)
+
+
+def test_a_claim_asks_for_the_telemetry_of_its_own_runs() -> None:
+    asked: list[str] = []
+
+    def telemetry_of(run: str) -> Telemetry:
+        asked.append(run)
+        return RUN["telemetry"]  # type: ignore[no-any-return]
+
+    runs = [{**RUN, "id": name, "cell": {"case": name}, "status": "complete"} for name in ("a", "b")]
+    claim = {"id": "c", "says": "s", "measure": "last(flow1.cwnd)", "expect": ">= 50", "where": {"case": "b"}}
+    (result,) = evaluate([claim], runs, telemetry_of)
+    assert (result.verdict, result.mean, asked) == ("holds", 50.0, ["b"])

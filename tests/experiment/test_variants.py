@@ -1,0 +1,88 @@
+"""Schemes with parameters under names of their own, and rows that wait for a file of the user's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bakeoff.errors import UserError
+from bakeoff.experiment import Plan, expand, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXPERIMENT = """
+name = "variants"
+duration = "1s"
+[[path.forward]]
+rate = "10Mbit/s"
+delay = "10ms"
+queue = { limit = "1bdp" }
+[[flow]]
+[variant.gentle]
+scheme = "cubic"
+parameters = { law = "rfc9438" }
+[variant.policy]
+scheme = "indigo"
+parameters = { weights = "" }
+"""
+
+
+def _plan(folder: Path, matrix: str, *changes: str) -> Plan:
+    file = folder / "variants.toml"
+    file.write_text(f"{EXPERIMENT}\n{matrix}", encoding="utf-8")
+    return expand(load(str(file), changes))
+
+
+def test_a_variant_is_its_scheme_with_its_parameters(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, '[matrix]\nscheme = ["reno", "gentle"]')
+    assert [run.cell["scheme"] for run in plan.runs] == ["reno", "gentle"]
+    flow = plan.runs[1].scenario["flows"][0]
+    assert (flow["scheme"], flow["parameters"]) == ("cubic", {"law": "rfc9438"})
+    (run,) = _plan(tmp_path, '[matrix]\nscheme = ["gentle"]', "flow.1.parameters.law=linux").runs
+    assert run.scenario["flows"][0]["parameters"] == {"law": "linux"}, "the flow's own come first"
+
+
+def test_a_variant_that_lacks_its_file_is_left_out_and_named(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, '[matrix]\nscheme = ["reno", "policy"]')
+    assert [run.cell["scheme"] for run in plan.runs] == ["reno"]
+    assert plan.to_json()["unmet"] == [
+        {
+            "cell": {"scheme": "policy"},
+            "reason": "needs a weights file",
+            "remedy": "--set variant.policy.parameters.weights=FILE",
+        }
+    ]
+
+
+def test_with_its_file_it_runs(tmp_path: Path) -> None:
+    weights = tmp_path / "weights.bin"
+    weights.write_bytes(bytes(22_168))
+    plan = _plan(tmp_path, '[matrix]\nscheme = ["policy"]', f"variant.policy.parameters.weights={weights}")
+    assert plan.unmet == ()
+    assert plan.runs[0].scenario["flows"][0]["parameters"] == {"weights": str(weights)}
+
+
+def test_an_experiment_of_nothing_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"policy needs a weights file; add --set variant\.policy\.parameters\.weights=FILE"
+    ):
+        _plan(tmp_path, '[matrix]\nscheme = ["policy"]')
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            ["variant.policy.parameters.weights=gone.bin"],
+            r'variant\.policy\.parameters\.weights: "gone\.bin" is not possible',
+        ),
+        (["variant.gentle.parameters.law=none"], r'variant\.gentle\.parameters\.law: "none" is not possible'),
+        (["variant.gentle.scheme=cubik"], r'variant\.gentle\.scheme: "cubik" is not a scheme; did you mean "cubic"'),
+        (["matrix.scheme=gentl"], r'"gentl" is not a scheme; did you mean "gentle"'),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, changes: list[str], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        _plan(tmp_path, '[matrix]\nscheme = ["gentle", "policy"]', *changes)

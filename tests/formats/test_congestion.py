@@ -1,0 +1,65 @@
+"""Statistics of congestion equal what the other tables and a count by hand say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bakeoff.formats import congestion as written
+from bakeoff.metrics import congestion, summarise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bakeoff.recording import ResultFolder
+
+
+def test_counts_are_those_of_the_other_tables(office: ResultFolder) -> None:
+    recording = office.recordings()[0]
+    flows, summary = congestion.of_run(recording), summarise(recording)
+    assert [flow.flow for flow in flows] == [1, 2]
+    for ours, other in zip(flows, summary.flows, strict=True):
+        assert ours.segments == other.delivered_packets
+        assert ours.ce == other.ce_marks
+        assert ours.retransmitted_segments == other.retransmits
+        assert other.goodput_mbps is not None
+        assert ours.goodput_mbps == pytest.approx(other.goodput_mbps, rel=0.02)
+    marked, lossy = flows
+    assert marked.ce > 0
+    assert 0 < marked.cwr <= marked.ce
+    assert marked.ece >= marked.ce
+    assert lossy.retransmitted_segments > 10
+    assert lossy.sack_acks >= lossy.duplicate_acks > 0
+    assert marked.esce is None, "it does not echo SCE"
+
+
+def test_round_trips_are_those_of_the_path(office: ResultFolder) -> None:
+    recording = office.recordings()[0]
+    for flow in congestion.of_run(recording):
+        assert flow.rtt_ms.min is not None
+        # 20 ms each way and 2.4 ms for a packet at 5 Mbit/s.
+        assert flow.rtt_ms.min == pytest.approx(42.4, abs=0.001)
+    srtt = recording.table("telemetry").filter((pl.col("flow") == 1) & (pl.col("name") == "srtt"))
+    assert congestion.of_run(recording)[0].rtt_ms.p50 == pytest.approx(srtt["value"].median(), rel=0.15)
+
+
+def test_runs_and_distributions_by_hand() -> None:
+    marks = np.array([True, False, True, True, True, False, True])
+    assert congestion._runs(marks).tolist() == [1, 3, 1]
+    assert congestion._runs(np.zeros(3, dtype=bool)).tolist() == []
+    found = congestion.distribution(np.array([1.0, 2.0, 3.0, 6.0]))
+    assert (found.n, found.min, found.max, found.mean) == (4, 1, 6, 3)
+    assert found.stddev == pytest.approx(3.5**0.5)
+    assert found.burstiness == pytest.approx(3.5 / 3)
+    assert congestion.distribution(np.empty(0)).mean is None
+
+
+def test_the_file_holds_them(office: ResultFolder, tmp_path: Path) -> None:
+    (path,) = written.write(office.recordings()[0], "office", tmp_path)
+    value = json.loads(path.read_bytes())
+    assert [flow["scheme"] for flow in value["flows"]] == ["cubic", "bbr"]
+    assert value["flows"][0]["rtt_ms"]["n"] > 1000

@@ -1,0 +1,114 @@
+"""Flent itself reads and draws our files, and its numbers are ours."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from bakeoff.errors import UserError
+from bakeoff.formats import flent
+from bakeoff.metrics.fairness import jain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bakeoff.recording import ResultFolder
+
+TROUBLE = re.compile(r"warning|error|traceback|no data", re.IGNORECASE)
+
+
+@pytest.fixture(scope="session")
+def exported(office: ResultFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    (path,) = flent.write(office.recordings()[0], "office", tmp_path_factory.mktemp("flent"))
+    return path
+
+
+def run_flent(path: Path, *words: str) -> str:
+    """What Flent prints on stdout; it complains on stderr and exits with 0 all the same."""
+    command = [sys.executable, "-m", "flent", "-i", str(path), *words]
+    environment = os.environ | {"MPLBACKEND": "Agg", "HOME": str(path.parent), "MPLCONFIGDIR": str(path.parent)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=250, env=environment)
+    assert not TROUBLE.search(done.stderr), done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "plot", ["totals", "ping_cdf", pytest.param("box_totals", marks=pytest.mark.slow), "upload_with_ping_and_tcp_rtt"]
+)
+def test_flent_draws_it(exported: Path, tmp_path: Path, plot: str) -> None:
+    image = tmp_path / f"{plot}.png"
+    run_flent(exported, "-p", plot, "--fallback-layout", "-o", str(image))
+    assert image.stat().st_size > 10_000
+
+
+def test_its_statistics_are_ours(exported: Path, office: ResultFolder) -> None:
+    recording = office.recordings()[0]
+    text = run_flent(exported, "-f", "stats").split(":\n", 1)[1]
+    totals = {
+        name: float(total)
+        for name, total in re.findall(r"^ (.+?):\n  Data points: \d+\n  Total: +([\d.]+) Mbits$", text, re.MULTILINE)
+    }
+    flows = recording.table("flows")
+    for number in (1, 2):
+        goodput = flows.filter(pl.col("flow") == number)["goodput_bytes"][0]
+        assert totals[f"TCP upload::{number}"] == pytest.approx(goodput * 8 / 1e6, rel=1e-6)
+    assert totals["TCP upload sum"] == pytest.approx(flows["goodput_bytes"][0] * 8 / 1e6, rel=1e-6)
+    round_trips = recording.table("probes")["rtt_ns"].drop_nulls() / 1e6
+    pings = text.split(" Ping (ms) ICMP:\n")[1]
+    low, high = (float(re.findall(rf"  {word}: +([\d.]+) ms", pings)[0]) for word in ("Min", "Max"))
+    assert (low, high) == pytest.approx((round_trips.min(), round_trips.max()), rel=1e-6)
+
+
+def test_its_table_is_ours(exported: Path, office: ResultFolder) -> None:
+    recording = office.recordings()[0]
+    rows = list(csv.DictReader(run_flent(exported, "-f", "csv").splitlines()[1:]))
+    series = recording.table("series")
+    start_ns = recording.table("flows").filter(pl.col("flow") == 2)["start_ns"][0]
+    first = start_ns // 100_000_000
+    ours = series.filter((pl.col("flow") == 2) & (pl.col("t_ns") >= first * 100_000_000))["goodput_bytes"] * 8e-5
+    theirs = [float(row["TCP upload::2"]) for row in rows if row["TCP upload::2"]]
+    assert theirs == pytest.approx(list(ours.to_list()))
+    both = [row for row in rows if row["TCP upload::1"] and row["TCP upload::2"]]
+    shares = [float(both[-1]["TCP upload::1"]), float(both[-1]["TCP upload::2"])]
+    assert float(both[-1]["TCP upload fairness"]) == pytest.approx(jain(shares))
+    assert float(both[-1]["TCP upload avg"]) == pytest.approx(sum(shares) / 2)
+    # The grid is Flent's: the run begins after 5 s, and so does flow 2 a little after 3 s more.
+    at = [float(row["x"] if "x" in row else next(iter(row.values()))) for row in rows if row["TCP upload::2"]]
+    assert at[0] == pytest.approx(5 + (first + 1) / 10)
+
+
+def test_names_are_those_of_a_test_that_has_such_flows() -> None:
+    assert flent._stream_names(["forward"]) == ["TCP upload"]
+    assert flent._test_of(1, 0) == "tcp_1up"
+    assert flent._stream_names(["reverse"] * 2) == ["TCP download::1", "TCP download::2"]
+    assert flent._test_of(0, 2) == "tcp_ndown"
+    assert flent._stream_names(["forward", "reverse"]) == ["TCP upload BE::1", "TCP download BE::1"]
+    assert flent._test_of(1, 1) == "rrul_be_nflows"
+    assert importlib.metadata.version("flent").startswith("2.3.")
+
+
+def test_a_run_without_series_is_refused(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    recording = filled(plan_of(("cubic",), 1, level="summary")).recordings()[0]
+    with pytest.raises(UserError, match=r'cubic_run1: recorded at level "summary".*--set record.level=series'):
+        flent.encode(recording, "x")
+
+
+def test_a_file_holds_what_flent_needs(exported: Path) -> None:
+    value = json.loads(gzip.decompress(exported.read_bytes()))
+    assert value["version"] == 4
+    assert value["metadata"]["NAME"] == "tcp_nup"
+    assert all(len(values) == len(value["x_values"]) for values in value["results"].values())
+    assert value["metadata"]["TOTAL_LENGTH"] == 22
+    sample = value["raw_values"]["TCP upload::2"][5]
+    assert set(sample) == {"t", "val", "dur", "tcp_rtt", "tcp_cwnd", "tcp_pacing_rate"}

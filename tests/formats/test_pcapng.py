@@ -1,0 +1,151 @@
+"""tshark reads our captures: nothing in them is malformed, and what it counts and concludes is what was recorded."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from bakeoff.errors import UserError
+from bakeoff.formats import packets, pcapng
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bakeoff.recording import ResultFolder
+
+TSHARK = shutil.which("tshark")
+needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark here: apt install tshark")
+CHECKSUMS = [word for layer in ("ip", "tcp", "udp") for word in ("-o", f"{layer}.check_checksum:TRUE")]
+AGAIN = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
+
+
+@pytest.fixture(scope="session")
+def capture(office: ResultFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    (path,) = pcapng.write(office.recordings()[0], "office", tmp_path_factory.mktemp("pcapng"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def passages(office: ResultFolder) -> pl.DataFrame:
+    return office.recordings()[0].table("passages")
+
+
+def tshark(path: Path, *words: str) -> list[list[str]]:
+    """Fields of the packets that a filter chooses."""
+    command = [TSHARK or "tshark", "-r", str(path), "-n", "-T", "fields", *words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=250)
+    complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]
+    assert complaints == []
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+@needs_tshark
+def test_every_packet_is_there_and_none_is_malformed(capture: Path, passages: pl.DataFrame) -> None:
+    rows = tshark(capture, *CHECKSUMS, "-e", "frame.interface_name", "-e", "frame.len", "-e", "ip.checksum.status",
+                  "-e", "tcp.checksum.status", "-e", "_ws.malformed")  # fmt: skip
+    here = passages.filter(pl.col("hop") == "forward.0")
+    there = passages.filter((pl.col("hop") == "reverse.0") & (pl.col("fate") == "passed"))
+    assert Counter(row[0] for row in rows) == {"forward.0": here.height, "left hosts": there.height}
+    assert sum(int(row[1]) for row in rows) == sum([*here["size_bytes"].to_list(), *there["size_bytes"].to_list()])
+    assert {row[2] for row in rows} == {"1"}, "good, every one"
+    assert {row[3] for row in rows} == {"", "1", "2"}, "good, or not to be told without the payload; pings have none"
+    assert {row[4] for row in rows} == {""}
+
+
+@needs_tshark
+def test_verdicts_and_codepoints_are_those_of_the_hop(
+    capture: Path, passages: pl.DataFrame, office: ResultFolder
+) -> None:
+    verdicts = {row["reason"]: row["packets"] for row in office.recordings()[0].table("verdicts").to_dicts()}
+    assert verdicts["congestion"] > 0
+    rows = tshark(capture, "-Y", "frame.interface_id == 0", "-e", "frame.time_epoch", "-e", "ip.dsfield.ecn",
+                  "-e", "frame.comment")  # fmt: skip
+    here = passages.filter(pl.col("hop") == "forward.0")
+    assert [int(row[1], 0) for row in rows] == here["ecn_in"].to_list()
+    base = int(rows[0][0].replace(".", "")) - here["in_ns"][0]
+    assert [int(row[0].replace(".", "")) - base for row in rows] == here["in_ns"].to_list(), "to the nanosecond"
+    for row, (queue_ns, fate, mark) in zip(rows, here.select("queue_ns", "fate", "mark").iter_rows(), strict=True):
+        expected = {"passed": f"{queue_ns / 1e6:.6f} ms", "dropped": "dropped: congestion", "inside": "in the hop"}
+        assert row[2].startswith(expected[fate])
+        assert row[2].endswith("marked CE: congestion") == bool(mark)
+    counted = office.recordings()[0].table("verdicts").group_by("verdict").agg(pl.col("packets").sum())
+    totals = dict(counted.iter_rows())
+    assert totals == {
+        "drop": sum(row[2].startswith("dropped") for row in rows),
+        "mark": sum("marked" in row[2] for row in rows),
+    }
+
+
+@needs_tshark
+def test_its_analysis_of_tcp_finds_what_was_sent_again_and_nothing_else(capture: Path, passages: pl.DataFrame) -> None:
+    sent = passages.filter((pl.col("hop") == "forward.0") & (pl.col("flow") <= 2))
+    again = sent.filter(pl.col("retransmit"))
+    assert again.height > 10
+    rows = tshark(capture, "-Y", AGAIN, "-e", "ip.id", "-e", "tcp.len")
+    assert Counter(int(row[0], 0) for row in rows) == Counter(again["number"].to_list())
+    bogus = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.window_full"
+    assert tshark(capture, "-Y", f"{bogus} || tcp.analysis.zero_window", "-e", "frame.number") == []
+    echoes = tshark(capture, "-Y", "tcp.flags.ece == 1", "-e", "tcp.stream")
+    recorded = passages.filter((pl.col("hop") == "reverse.0") & (pl.col("fate") == "passed"))
+    assert len(echoes) == recorded.filter(pl.col("flags") & 64 != 0).height > 0
+
+
+@needs_tshark
+def test_sequence_numbers_and_payload_are_those_of_the_stream(capture: Path, passages: pl.DataFrame) -> None:
+    rows = tshark(capture, "-Y", "frame.interface_id == 0 && tcp.len > 0", "-e", "tcp.seq_raw", "-e", "tcp.len")
+    data = passages.filter((pl.col("hop") == "forward.0") & (pl.col("payload_bytes") > 0))
+    assert [(int(a) - 1, int(b)) for a, b in rows] == list(data.select("sequence_bytes", "payload_bytes").iter_rows())
+    acks = tshark(capture, "-Y", "frame.interface_id == 1 && tcp.flags.syn == 0", "-e", "tcp.ack_raw",
+                  "-e", "tcp.options.sack_le")  # fmt: skip
+    back = passages.filter(
+        (pl.col("hop") == "reverse.0") & (pl.col("fate") == "passed") & (pl.col("flags") & 2 == 0)
+    ).sort("out_ns", maintain_order=True)
+    assert [int(row[0]) - 1 for row in acks] == back["acknowledged_bytes"].to_list()
+    blocks = [int(row[1].split(",")[0]) - 1 if row[1] else None for row in acks]
+    assert blocks == back["sack_1_start_bytes"].to_list()
+
+
+@needs_tshark
+def test_with_payload_every_checksum_is_good(office: ResultFolder, tmp_path: Path) -> None:
+    (path,) = pcapng.write(office.recordings()[0], "office", tmp_path, snap_bytes=2000)
+    rows = tshark(path, *CHECKSUMS, "-Y", "tcp", "-e", "tcp.checksum.status")
+    assert {row[0] for row in rows} == {"1"}
+
+
+def test_it_is_written_in_parts(office: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    recording = office.recordings()[0]
+    (whole,) = pcapng.write(recording, "office", tmp_path / "a")
+    monkeypatch.setattr(pcapng, "_BATCH_ROWS", 1000)
+    assert len(list(pcapng._in_order(recording, "forward.0"))) >= 8
+    (parts,) = pcapng.write(recording, "office", tmp_path / "b")
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+def test_a_run_without_packets_is_refused(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    recording = filled(plan_of(("cubic",), 1, level="series")).recordings()[0]
+    with pytest.raises(UserError, match=r'cubic_run1: recorded at level "series".*--set record.level=packets'):
+        list(pcapng.write(recording, "x", tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_headers_are_those_of_the_standards() -> None:
+    # RFC 1071, section 3: the sum of these bytes is ddf2, the checksum its complement.
+    assert packets.checksum(bytes.fromhex("0001f203f4f5f6f7")) == 0xFFFF ^ 0xDDF2
+    assert packets.fits_tcp(1500, 1448)
+    assert not packets.fits_tcp(1500, 1472), "28 bytes are for UDP"
+    envelope = packets.Envelope(source=bytes(4), destination=bytes(4), identification=7, tos=2, size=52)
+    segment = packets.Segment(flags=0x110, sequence=1, acknowledged=2, payload=0, sack=(), stamp=(3, 4), mss=1448)
+    made = packets.tcp(envelope, segment, is_of_sender=True)
+    assert len(made) == 52
+    assert struct.unpack("!H", made[32:34])[0] == 8 << 12 | 0x110, "eight words, AE and ACK"
+    assert packets.checksum(made[:20]) == 0

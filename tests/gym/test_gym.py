@@ -1,0 +1,176 @@
+"""The Gymnasium environments: Gymnasium's own checks, seeds, and one run beside many."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import bakeoff.gym as lab
+from bakeoff.errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXPERIMENT = """
+name = "lab"
+duration = "4s"
+start_jitter = "0s"
+[[path.forward]]
+rate = "{rate}"
+delay = "20ms"
+queue = {{ limit = "34pkt" }}
+[[flow]]
+{others}
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> str:
+    return file_of(tmp_path)
+
+
+def file_of(folder: Path, rate: str = "10Mbit/s", others: str = 'scheme = "reno"') -> str:
+    file = folder / "lab.toml"
+    file.write_text(EXPERIMENT.format(rate=rate, others=others))
+    return str(file)
+
+
+def rollout(environment: Any, seed: int, steps: int = 40, action: float = 0.1) -> list[Any]:
+    observation, _ = environment.reset(seed=seed)
+    rows = [(observation.tolist(), 0.0)]
+    for _ in range(steps):
+        observation, reward, _, _, _ = environment.step(np.array([action], np.float32))
+        rows.append((observation.tolist(), reward))
+    return rows
+
+
+@pytest.mark.filterwarnings("ignore:.*not within the optimal range.*")
+def test_gymnasium_finds_no_fault(experiment: str) -> None:
+    check_env(gymnasium.make(lab.ID).unwrapped, skip_render_check=True)
+    check_env(gymnasium.make(lab.ID, paths=experiment).unwrapped, skip_render_check=True)
+
+
+def test_a_seed_is_a_trajectory() -> None:
+    environment = gymnasium.make(lab.ID)
+    first, again, other = (rollout(environment, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_chance_goes_on_after_a_reset_without_a_seed() -> None:
+    environment = gymnasium.make(lab.ID)
+    environment.reset(seed=3)
+    one, _ = environment.reset()
+    two, _ = environment.reset()
+    assert one.tolist() != two.tolist()
+
+
+def test_many_runs_at_once_are_those_of_one() -> None:
+    count, steps = 4, 40
+    envs = gymnasium.make_vec(lab.ID, num_envs=count, vectorization_mode="vector_entry_point")
+    assert isinstance(envs.unwrapped, lab.CongestionControlVector)
+    observations, _ = envs.reset(seed=7)
+    rows = [(observations.tolist(), [0.0] * count)]
+    for _ in range(steps):
+        observations, rewards, _, _, infos = envs.step(np.full((count, 1), 0.1, np.float32))
+        assert infos["_rtt_s"].all()
+        rows.append((observations.tolist(), rewards.tolist()))
+    for place in range(count):
+        alone = rollout(gymnasium.make(lab.ID), 7 + place, steps)
+        assert alone == [(together[place], worth[place]) for together, worth in rows]
+
+
+def test_a_run_that_is_over_begins_anew(experiment: str) -> None:
+    envs = gymnasium.make_vec(lab.ID, num_envs=2, vectorization_mode="vector_entry_point", paths=experiment)
+    envs.reset(seed=1)
+    over = np.zeros(2, bool)
+    times = []
+    for _ in range(400):
+        _, rewards, terminated, truncated, infos = envs.step(np.zeros((2, 1), np.float32))
+        assert not terminated.any()
+        assert (rewards[over] == 0).all()
+        assert (infos["_time_s"] == ~over).all()
+        times.append(infos["time_s"][0])
+        over = truncated
+    assert max(times) == 4.0
+    assert times.count(4.0) >= 2
+    assert all(later > earlier or later == 0 for earlier, later in itertools.pairwise(times))
+
+
+def test_the_flow_sends_at_the_rate_that_is_decided(experiment: str) -> None:
+    environment = gymnasium.make(lab.ID, paths=experiment)
+    environment.reset(seed=1)
+    for _ in range(80):
+        rate = environment.step(np.zeros(1, np.float32))[4]["rate_bps"]
+    *_, told = environment.step(np.zeros(1, np.float32))
+    assert rate == pytest.approx(10 * 1500 * 8 / 0.0402, rel=0.02)
+    assert told["throughput_bps"] == pytest.approx(rate * 1448 / 1500, rel=0.05)
+    assert told["loss"] == 0
+    for _ in range(10):
+        *_, told = environment.step(np.ones(1, np.float32))
+    assert told["loss"] > 0.5, "the queue is full"
+
+
+def test_other_flows_run_their_schemes(tmp_path: Path) -> None:
+    file = file_of(tmp_path, others='scheme = "cubic"\n[[flow]]\nscheme = "bbr"')
+    environment = gymnasium.make(lab.ID, paths=file, flow=2)
+    environment.reset(seed=1)
+    for _ in range(20):
+        *_, told = environment.step(np.zeros(1, np.float32))
+    assert told["rtt_s"] > 0.05, "cubic fills the queue"
+
+
+def test_a_task_of_ones_own(experiment: str) -> None:
+    task = lab.Task(
+        features=(lab.Feature("throughput (bit/s)", 0, 1e7, lambda interval: interval.throughput_bps),),
+        history=2,
+        reward=lambda interval: interval.acked_bytes,
+        decide=lambda _, action: 5e6 + 4e6 * action,
+        interval_s=0.1,
+    )
+    environment = gymnasium.make(lab.ID, paths=experiment, task=task)
+    environment.reset(seed=1)
+    for _ in range(5):
+        observation, reward, _, _, told = environment.step(np.array([-0.5], np.float32))
+    assert observation.shape == (2,)
+    assert reward == pytest.approx(3e6 / 8 * 0.1 * 1448 / 1500, rel=0.05)
+    assert told["time_s"] == pytest.approx(0.0412 * 2 + 0.5, abs=0.05)
+    assert told["rate_bps"] == 3e6
+
+
+def test_aurora_is_computed_as_its_paper_says() -> None:
+    rows = np.array([[2.0, 0.1, 30_000, 20_000, 5_000, 0.06, 0.5, 0.05, 0.055, 0]])
+    interval = lab.Intervals(rows, np.array([0.06]), np.array([3e6]))
+    task = lab.Task()
+    values = [float(feature.of(interval)[0]) for feature in task.features]
+    assert values == pytest.approx([0.5, 1.2, 1.5])
+    packets = 20_000 * 8 / 0.1 / (8 * 1500)
+    assert task.reward(interval)[0] == pytest.approx(10 * packets - 1000 * 0.06 - 2000 * 0.2)
+    assert task.decide(np.array([3e6, 3e6]), np.array([1.0, -1.0])).tolist() == [4.5e6, 2e6]
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path, experiment: str) -> None:
+    with pytest.raises(UserError, match=r"flow 2: the scenario has flows 1 to 1; choose one of them"):
+        gymnasium.make(lab.ID, paths=experiment, flow=2).reset(seed=1)
+    with pytest.raises(UserError, match="neither a suite nor a file"):
+        gymnasium.make(lab.ID, paths="no-such-suite")
+    with pytest.raises(UserError, match="at least one feature"):
+        lab.Task(features=())
+    with pytest.raises(UserError, match="3 seeds for 2 runs"):
+        lab.CongestionControlVector(2).reset(seed=[1, 2, 3])
+    dead = file_of(tmp_path, rate="1kbit/s")
+    with pytest.raises(UserError, match=r"flow 1 has no acknowledgement before the run ends"):
+        gymnasium.make(lab.ID, paths=dead).reset(seed=1)
+
+
+def test_paths_are_scenarios_of_the_same_seed() -> None:
+    paths = [lab.aurora_paths(np.random.default_rng(seed)) for seed in (5, 5, 6)]
+    assert json.dumps(paths[0]) == json.dumps(paths[1]) != json.dumps(paths[2])
+    assert dataclasses.is_dataclass(lab.Task())

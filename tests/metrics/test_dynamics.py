@@ -1,0 +1,66 @@
+"""Rates side by side, convergence and spikes, on series made by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from bakeoff.metrics.corrected import Interval
+from bakeoff.metrics.dynamics import convergence_s, goodputs_mbps, spike
+from bakeoff.metrics.quantities import NS_PER_S
+
+BIN = NS_PER_S // 2
+
+
+def series(*flows: list[int]) -> pl.DataFrame:
+    """Flows that receive these bytes in bins of half a second."""
+    rows = [(flow, index * BIN, size) for flow, sizes in enumerate(flows, 1) for index, size in enumerate(sizes)]
+    table = pl.DataFrame(rows, schema=["flow", "t_ns", "received_bytes"], orient="row")
+    return table.with_columns(goodput_bytes=pl.col("received_bytes") // 2)
+
+
+def test_goodput_is_of_the_bins_inside() -> None:
+    table = series([100, 200, 300, 400], [0, 0, 0, 8])
+    found = goodputs_mbps(table, [1, 2, 3], Interval(BIN, 3 * BIN))
+    assert found == {1: pytest.approx(250 * 8e-6), 2: 0, 3: 0}
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ([10] * 20, 2.0),
+        # 125 % is even, more is not.
+        ([8] * 20, 2.0),
+        ([7] * 20, None),
+        # After 5 bins the rest is even; the 2 s that begin one bin earlier are not.
+        ([1] * 5 + [10] * 15, 4.5),
+        # Even for 2 s, but not on the whole of what follows.
+        ([10] * 4 + [5] * 16, None),
+        # A saw is even on the whole, from the first 2 s on.
+        ([5, 15] * 10, 2.0),
+        ([10] * 4 + [1] * 8 + [10] * 8, 8.0),
+    ],
+)
+def test_convergence_lasts_on_the_whole(second: list[int], expected: float | None) -> None:
+    start = [0] * 4
+    table = series([20] * 4 + [10] * 20, start + second)
+    assert convergence_s(table, [1, 2], Interval(4 * BIN, 24 * BIN), BIN) == expected
+
+
+def test_a_flow_without_rows_is_a_starved_one() -> None:
+    assert convergence_s(series([10] * 20), [1, 2], Interval(0, 20 * BIN), BIN) is None
+    assert convergence_s(series([10] * 3), [1], Interval(0, 3 * BIN), BIN) is None, "shorter than the window"
+
+
+def test_a_spike_is_what_rises_after_the_last_start() -> None:
+    times = [BIN * index for index in range(60)]
+    first = [50.0 if 4 <= index < 7 else 20.0 for index in range(60)]
+    second = [70.0 if 6 <= index < 9 else 90.0 if index == 50 else 21.0 for index in range(60)]
+    rows = [
+        (time, flow, value)
+        for flow, values in ((1, first), (2, second))
+        for time, value in zip(times, values, strict=True)
+    ]
+    table = pl.DataFrame(rows, schema=["t_ns", "flow", "value"], orient="row")
+    assert spike(table, 2 * NS_PER_S, BIN) == (50.0, 2.5)
+    assert spike(table, 40 * NS_PER_S, BIN) == (None, None)
