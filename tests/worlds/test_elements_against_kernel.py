@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 GOLDEN = Path(__file__).parent / "golden" / "linux_elements.txt"
 COLUMNS = ("received", "dropped", "marked", "queue_p95_us")
-# Means of three seeds, because most queues decide by chance and two flows share by chance. Elements are on the hop in the
-# middle: in the guest, flows with and without ECN have hosts of their own, and each pair of them its own last wire.
+# Means of three seeds, because most queues decide by chance and two flows share by chance. Elements are on the hop in
+# the middle: in the guest, flows with and without ECN have hosts of their own, and each pair of them its own last wire.
 EXPERIMENT = """
 name = "elements"
 duration = "15s"

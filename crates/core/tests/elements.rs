@@ -152,7 +152,9 @@ fn a_policer_passes_rate_and_burst_exactly() {
     assert!(bench.dropped.iter().all(|(_, reason)| *reason == Reason::Police));
     assert_eq!(bench.out.len() + bench.dropped.len(), 20_000);
     let mut bench = Bench::new(r#""policer": {"rate_bps": 12000000, "burst_bytes": 3000}"#);
-    [0, 0, 0, 1_000, 1_000].into_iter().for_each(|micros| bench.offer(micros, 1_500));
+    for micros in [0, 0, 0, 1_000, 1_000] {
+        bench.offer(micros, 1_500);
+    }
     bench.finish();
     assert_eq!(bench.numbers(), [0, 1, 3]);
 }

@@ -55,9 +55,12 @@ def of_experiment(name_or_path: str, changes: Sequence[str] = ()) -> Paths:
         UserError: the experiment is wrong, or cannot be run here.
     """
     from bakeoff.experiment import load  # noqa: PLC0415 - only where experiments are read
+    from bakeoff.experiment.load import Unmet  # noqa: PLC0415
 
     scenarios = []
     for cell in load(name_or_path, changes).cells():
+        if isinstance(cell, Unmet):
+            raise UserError(f"{name_or_path}: {', '.join(cell.labels.values())} {cell.reason}: {cell.remedy}")
         if python_schemes.has_any(cell.scenario):
             raise UserError(f"{name_or_path}: schemes in Python cannot run beside an agent; leave them out")
         try:

@@ -20,6 +20,7 @@ _TITLES = {
     "owd_p95_ms": "95th %ile one-way delay",
     "loss": "loss",
     "retransmits": "retransmissions",
+    "ce_marks": "marks",
     "utilisation": "utilisation",
     "jain": "Jain's index",
 }
@@ -57,7 +58,7 @@ def value(metric: Metric, number: float | None) -> str:
     if number is None:
         return words.MISSING
     number *= factor(metric)
-    if metric.name == "retransmits":
+    if metric.name in {"retransmits", "ce_marks"}:
         return words.number(number, 0 if number == round(number) else 1)
     return words.significant(number, 4 if abs(number) >= 1 else 3)
 
