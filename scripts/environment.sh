@@ -23,7 +23,7 @@ locked() {
 built() {
     [ -f "$venv/built" ] && [ -f "$root/python/bakeoff/_core.abi3.so" ] && [ -z "$(
         find "$root/Cargo.toml" "$root/Cargo.lock" "$root/pyproject.toml" "$root/crates" -newer "$venv/built" \
-            \( -type d -o -name '*.rs' -o -name '*.toml' -o -name '*.lock' \) -print 2>&1 | head -n 1
+            \( -type d -o -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.json' \) -print 2>&1 | head -n 1
     )" ]
 }
 

@@ -73,7 +73,7 @@ def test_recordings_do_not_depend_on_the_number_of_threads(start: Start, here: P
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
     files = sorted(file.relative_to(here / "1") for file in (here / "1" / "runs").rglob("*") if file.is_file())
-    assert len(files) == 3 * 8
+    assert len(files) == 3 * 9
     same, different, missing = filecmp.cmpfiles(here / "1", here / "4", [str(file) for file in files], shallow=False)
     assert (len(same), different, missing) == (len(files), [], [])
 

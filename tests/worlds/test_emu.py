@@ -514,15 +514,17 @@ def _processes() -> list[int]:
     return [int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit()]
 
 
+def _command(process: int) -> list[str]:
+    """The words of a process; none if it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")[:-1]
+    return []
+
+
 def _family() -> set[int]:
     """Processes of this checkout's emulator."""
-    found = set()
-    for process in _processes():
-        with contextlib.suppress(OSError):
-            program = Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")[0]
-            if program == str(ROOT / "python" / "bakeoff" / "_emulator"):
-                found.add(process)
-    return found
+    emulator = str(ROOT / "python" / "bakeoff" / "_emulator")
+    return {process for process in _processes() if _command(process)[:1] == [emulator]}
 
 
 def _namespaces(processes: Iterable[int]) -> set[str]:
@@ -547,7 +549,7 @@ def lasting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     (tmp_path / "planned.json").write_text(json.dumps({"scenario": planned.scenario, "seed": planned.seed}))
     process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "planned.json")])
     try:
-        _wait_until(lambda: len(_family()) >= 3 and len(_namespaces(_family())) > 1)
+        _wait_until(lambda: len(_family()) == 3 and len(_namespaces(_family())) > 1)
         yield process
     finally:
         process.kill()
@@ -567,7 +569,7 @@ def _wait_until(happened: Any) -> None:
 def test_whoever_is_killed_nothing_is_left(lasting: subprocess.Popen[bytes], victim: str) -> None:
     family = sorted(_family())
     namespaces = _namespaces(family)
-    folder = Path(Path(f"/proc/{family[0]}/cmdline").read_bytes().split(b"\0")[1].decode())
+    folder = Path(_command(family[1])[1])
     assert folder.is_dir()
     places = {"python": lasting.pid, "first": family[0], "emulator": family[1], "senders": family[2]}
     os.kill(places[victim], signal.SIGKILL)

@@ -21,6 +21,25 @@ fn a_sender_without_a_tree_sends_every_three_milliseconds() {
     }
 }
 
+/// On links that `own-100x` was trained for: two flows, 150 ms, room for four bandwidth-delay products.
+#[test]
+fn the_shipped_tree_fills_its_links_and_queues_little() {
+    for (mbps, utilisation, queued_ms) in [(5, 0.8, 300.0), (20, 0.8, 150.0), (60, 0.7, 150.0), (200, 0.6, 100.0)] {
+        for seed in SEEDS {
+            let path =
+                Dumbbell { seed, rate_bps: mbps * 1_000_000, one_way_ms: 75.0, seconds: 20.0, ..Dumbbell::new(&[]) };
+            let queue_packets = (4.0 * path.bdp_packets()) as u64;
+            let path = Dumbbell { queue_packets, flows: vec![bulk("remycc", 0.0), bulk("remycc", 2.0)], ..path };
+            let run = path.run();
+            let packets_per_ms = path.rate_bps as f64 / 1_500.0 / 8e3;
+            let (used, waiting_ms) = (run.utilisation(), mean_after(5.0, &run.queue()) / packets_per_ms);
+            println!("{mbps} Mbit/s, seed {seed}: {used} of the link, {waiting_ms} ms");
+            assert!(used > utilisation, "{mbps} Mbit/s, seed {seed}: {used}");
+            assert!(waiting_ms < queued_ms, "{mbps} Mbit/s, seed {seed}: {waiting_ms} ms");
+        }
+    }
+}
+
 /// Remy's own regression test: two senders that are on and off for a second on average, 150 ms, a queue without end.
 #[test]
 fn the_published_tree_has_the_published_throughput_and_delay() {

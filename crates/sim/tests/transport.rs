@@ -4,7 +4,7 @@
 
 mod common;
 
-use bakeoff_core::scheme::SCHEMES;
+use bakeoff_core::scheme::{SCHEMES, needed_ecn};
 use common::{Dumbbell, bulk, run, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -183,7 +183,7 @@ fn any_flow() -> impl Strategy<Value = Value> {
             "scheme": SCHEMES[scheme].info.name, "traffic": traffic, "start_ns": start_ns, "stop_ns": start_ns + 4_000_000_000,
             "pacing": if is_paced { "internal" } else { "auto" }, "burst_packets": burst, "receive_window_bytes": window,
             "direction": if is_reverse { "reverse" } else { "forward" }, "extra_delay_ns": start_ns / 100, "send_jitter_ns": start_ns / 1_000,
-            "ecn": if is_paced { "classic" } else { "off" },
+            "ecn": needed_ecn(SCHEMES[scheme].info.name).map_or(Some(if is_paced { "classic" } else { "off" }), |_| None),
         })
     })
 }

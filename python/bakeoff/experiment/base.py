@@ -13,6 +13,7 @@ from bakeoff.experiment import units
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+_MOST_NAMES = 24
 UNKNOWN_KEY = "unknown_key"
 SENTENCE = "sentence"
 
@@ -28,11 +29,13 @@ def problem(sentence: str, *key: str | int) -> PydanticCustomError:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """What to say about a word that is none of those known: the nearest one, or all of them."""
+    """What to say about a word that is none of those known: the nearest one, or all of them, or the first of many."""
     names = list(known)
     near = difflib.get_close_matches(word, names, 1, 0.55)
     if near:
         return f'did you mean "{near[0]}"?'
+    if len(names) > _MOST_NAMES:
+        return f"known are {', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
     return f"known are {', '.join(names)}" if names else "none is known"
 
 

@@ -44,6 +44,7 @@ SCHEMES = {
     "webrtc": Look("#85452a", "#cf9470", "triangle-down"),
     "copa": Look("#cf222e", "#ff7b72", "circle"),
     "taova": Look("#5f6872", "#b4bcc5", "diamond-thin"),
+    "remycc": Look("#5f6872", "#b4bcc5", "diamond"),
     "vivace": Look("#1f4fd8", "#7aa2ff", "triangle-left"),
     "pcc_experimental": Look("#6b7300", "#b8c046", "triangle-left"),
     "fillp": Look("#9a3fd0", "#d29bff", "plus"),

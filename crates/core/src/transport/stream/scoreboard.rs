@@ -156,10 +156,17 @@ impl Scoreboard {
         }
     }
 
-    /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`).
+    /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`). One that is acknowledged, and was sent
+    /// once more as a probe, is not.
     pub(super) fn mark_lost(&mut self, sequence: u64) {
         let Some(segment) = self.get_mut(sequence) else { return };
         let (was_lost, was_retransmitted, is_listed) = (segment.is_lost, segment.is_retransmitted, segment.is_listed);
+        if segment.is_sacked {
+            if is_listed {
+                self.unlink(sequence);
+            }
+            return;
+        }
         segment.is_lost = true;
         segment.is_retransmitted = false;
         self.lost += u32::from(!was_lost);
@@ -243,5 +250,25 @@ impl Scoreboard {
             Some(neighbour) => neighbour.older = older,
             None => self.newest = older,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rate_sampler::RateSampler;
+    use super::*;
+
+    #[test]
+    fn what_is_acknowledged_is_never_lost() {
+        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
+        for _ in 0..3 {
+            scoreboard.push(Instant::ZERO, Bytes::new(1_448), sampler.on_sent(Instant::ZERO, false), 0);
+        }
+        scoreboard.mark_sacked(2);
+        scoreboard.mark_sent_again(2, Instant::ZERO, sampler.on_sent(Instant::ZERO, false), 0);
+        assert_eq!(scoreboard.sent_after(1), Some(2));
+        (0..3).for_each(|sequence| scoreboard.mark_lost(sequence));
+        assert_eq!((scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (1, 2, 0));
+        assert_eq!(scoreboard.oldest_sent(), None);
     }
 }
