@@ -85,7 +85,7 @@ build_programs() {
     [ "$(uname -s)" = Linux ] || return 0
     target=$(rustc -vV | sed -n 's/^host: //p')
     (cd "$root" && RUSTFLAGS="-C target-feature=+crt-static" \
-        cargo build --quiet --locked --profile guest -p bakeoff-emu --bins --target "$target" \
+        cargo build --quiet --locked --profile guest -p bakeoff-emu -p bakeoff-emulator --bins --target "$target" \
             --target-dir "$root/target") ||
         die "the programs of the linux and the emu world did not compile: see the message above."
     for program in guest emulator; do

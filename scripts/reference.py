@@ -84,7 +84,12 @@ def schemes() -> str:
     intro = [
         "A flow names one in `scheme` and sets its parameters in `parameters`; `matrix.scheme` compares several.",
         "",
-        "Every sender records the telemetry below, and its scheme may add to it.",
+        "Names with a colon are real protocol stacks, unmodified, with one of their controllers: [quinn](../quinn.md).",
+        "They run in `sim` and `emu`, take no parameters and no on-off traffic. In their tables `retransmits` counts",
+        "the packets that the stack took for lost, `timeouts` is 0, and no packet is flagged as a retransmission,",
+        "because what a packet carries is encrypted.",
+        "",
+        "Every sender records the telemetry below, and its scheme may add to it; a stack may leave some out.",
         "",
         *quantities(json.loads(_core.telemetry())),
     ]

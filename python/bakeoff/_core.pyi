@@ -12,6 +12,7 @@ _Column: TypeAlias = (
 
 __all__ = [
     "INTERVAL_FIELDS",
+    "ConnectionLost",
     "ConservationError",
     "Episodes",
     "ScenarioError",
@@ -32,6 +33,9 @@ __all__ = [
 
 class ScenarioError(ValueError):
     """The scenario cannot be run as it stands; the message is one sentence that names the key."""
+
+class ConnectionLost(RuntimeError):  # noqa: N818 - what happened
+    """A stack gave the connection of a flow up before the flow was to stop; the message is one sentence."""
 
 class ConservationError(RuntimeError):
     """The packets of a finished run do not add up: a fault of ours, never of the input."""
@@ -58,6 +62,7 @@ def run(
 
     Raises:
         ScenarioError: the scenario is malformed or names something unknown.
+        ConnectionLost: a stack gave the connection of a flow up.
         ConservationError: the packets of the run do not add up.
         SchemeError: one of `schemes` has failed.
     """
@@ -157,7 +162,10 @@ def tables_from_events(scenario_json: str, folder: str) -> dict[str, dict[str, d
     """
 
 def schemes() -> str:
-    """The congestion-control schemes, as a JSON array of `{name, title, source, parameters, telemetry}`."""
+    """The congestion-control schemes, as a JSON array of `{name, title, source, parameters, telemetry}`.
+
+    Behind our own stand the stacks that are not ours, with each of their controllers; a name with a colon is of one.
+    """
 
 def queues() -> str:
     """The queueing disciplines, as a JSON array of `{name, title, source, parameters, telemetry}`."""

@@ -36,20 +36,23 @@ kind = "ping"
 """
 
 
+def run(folder: Path, experiment: str) -> ResultFolder:
+    """The results of an experiment."""
+    file = folder / "office.toml"
+    file.write_text(experiment, encoding="utf-8")
+    command = [sys.executable, "-m", "bakeoff", "run", str(file), "--out", str(folder / "results"), "--quiet"]
+    subprocess.run(command, check=True, capture_output=True, timeout=250)
+    return ResultFolder.open(folder / "results")
+
+
 @pytest.fixture(scope="session")
 def office(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     """A Cubic flow that is marked, a BBR flow that loses packets, and a ping, packet by packet; not to be changed."""
-    folder: Path = tmp_path_factory.mktemp("office")
-    (folder / "office.toml").write_text(EXPERIMENT, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "bakeoff",
-        "run",
-        str(folder / "office.toml"),
-        "--out",
-        str(folder / "results"),
-        "--quiet",
-    ]
-    subprocess.run(command, check=True, capture_output=True, timeout=250)
-    return ResultFolder.open(folder / "results")
+    return run(tmp_path_factory.mktemp("office"), EXPERIMENT)
+
+
+@pytest.fixture(scope="session")
+def encrypted(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
+    """Only a flow whose headers nobody but its ends can read."""
+    experiment = EXPERIMENT.partition("[[flow]]")[0] + '[[flow]]\nscheme = "quinn:cubic"\n'
+    return run(tmp_path_factory.mktemp("encrypted"), experiment)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from bakeoff.errors import UserError
 from bakeoff.formats import congestion as written
 from bakeoff.metrics import congestion, summarise
 
@@ -63,3 +64,9 @@ def test_the_file_holds_them(office: ResultFolder, tmp_path: Path) -> None:
     value = json.loads(path.read_bytes())
     assert [flow["scheme"] for flow in value["flows"]] == ["cubic", "bbr"]
     assert value["flows"][0]["rtt_ms"]["n"] > 1000
+
+
+def test_what_nobody_can_read_is_refused(encrypted: ResultFolder, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="run1: no flow has headers that can be read") as caught:
+        list(written.write(encrypted.recordings()[0], "office", tmp_path))
+    assert "export it as pcapng or flent" in str(caught.value)

@@ -149,3 +149,16 @@ def test_headers_are_those_of_the_standards() -> None:
     assert len(made) == 52
     assert struct.unpack("!H", made[32:34])[0] == 8 << 12 | 0x110, "eight words, AE and ACK"
     assert packets.checksum(made[:20]) == 0
+
+
+@needs_tshark
+def test_what_nobody_can_read_is_datagrams(encrypted: ResultFolder, tmp_path: Path) -> None:
+    recording = encrypted.recordings()[0]
+    (path,) = pcapng.write(recording, "office", tmp_path)
+    table = recording.table("passages")
+    there = table.filter((pl.col("hop") == "reverse.0") & (pl.col("fate") == "passed"))
+    rows = tshark(path, "-e", "ip.proto", "-e", "udp.length", "-e", "frame.len")
+    assert {row[0] for row in rows} == {"17"}
+    assert all(int(row[1]) + 20 == int(row[2]) for row in rows)
+    sizes = pl.concat([table.filter(pl.col("hop") == "forward.0"), there])["size_bytes"]
+    assert Counter(int(row[2]) for row in rows) == Counter(sizes)

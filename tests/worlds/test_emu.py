@@ -89,7 +89,7 @@ def first_flow(outcome: Outcome, number: int = 1) -> dict[str, Any]:
 
 
 @needs_root
-@pytest.mark.parametrize("scheme", ["kernel:cubic", "own:cubic", "own:vegas"])
+@pytest.mark.parametrize("scheme", ["kernel:cubic", "own:cubic", "own:vegas", "quinn:cubic", "quinn:bbr"])
 def test_a_flow_fills_the_link_and_every_packet_is_accounted_for(tmp_path: Path, scheme: str) -> None:
     outcome = run(experiment(tmp_path, flows=flow(scheme)))
     sent = first_flow(outcome)
@@ -102,6 +102,21 @@ def test_a_flow_fills_the_link_and_every_packet_is_accounted_for(tmp_path: Path,
     delays = (packets["received_ns"] - packets["sent_ns"]).filter(packets["fate"] == "received")
     least = 10_000_000 + int(packets["size_bytes"].to_numpy().min()) * 8_000 // RATE_MBPS
     assert (delays >= least).all()
+
+
+@needs_root
+def test_a_stack_tells_what_its_packets_do_not(tmp_path: Path) -> None:
+    transfer = 'traffic = { kind = "finite", size = "1MB" }\necn = "classic"\n'
+    outcome = run(experiment(tmp_path, flows=flow("quinn:newreno") + transfer, more='record.interval = "100ms"'))
+    sent = first_flow(outcome)
+    assert sent["goodput_bytes"] == 1_000_000
+    assert 0.4e9 < sent["completed_ns"] < 1.5e9
+    series = outcome.tables["series"]
+    assert series["goodput_bytes"].sum() == 1_000_000
+    assert (series["goodput_bytes"] > 0).sum() > 3, "it is sampled, not known only in the end"
+    assert sent["retransmits"] >= sent["dropped_packets"]
+    assert {"cwnd", "srtt", "lost_packets", "mtu"} <= set(outcome.tables["telemetry"]["name"])
+    assert outcome.tables["packets"]["size_bytes"].max() == 1_480, "MTU discovery, and headers of 28 bytes"
 
 
 @needs_root

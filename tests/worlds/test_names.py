@@ -46,6 +46,15 @@ def test_the_simulator_has_no_kernel() -> None:
         names.for_simulator(scenario("kernel:cdg"))
 
 
+def test_a_stack_has_one_name_in_every_world_that_has_it() -> None:
+    assert scheme_of(names.for_simulator(scenario("quinn:cubic"))) == "quinn:cubic"
+    assert scheme_of(names.for_host(scenario("quinn:cubic"))) == "stack:quinn:cubic"
+    with pytest.raises(
+        RunStopped, match=r"^flow 1: quinn:cubic is a stack .* linux cannot run; add --world sim or emu$"
+    ):
+        names.for_kernel(scenario("quinn:cubic"))
+
+
 def test_the_kernels_controllers_take_no_parameters() -> None:
     assert scheme_of(names.for_kernel(scenario("own:cubic", beta=0.5))) == "own:cubic"
     with pytest.raises(RunStopped, match=r'^flow 1: the kernel\'s cubic takes no parameters; .* write "own:cubic"'):

@@ -103,6 +103,16 @@ def test_a_law_in_python_does_what_it_does_in_rust(tmp_path: Path) -> None:
     assert abs(received_mbps(ours, 10) / received_mbps(core, 10) - 1) < 0.05
 
 
+def test_a_class_runs_beside_a_stack(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "./reno.py:Reno", reno=RENO, duration="5s", flow='[[flow]]\nscheme = "quinn:cubic"')
+    whole, *received = outcome.tables["flows"]["received_bytes"].to_list()
+    assert len(received) == 2
+    assert whole == sum(received)
+    assert min(received) > 5e5
+    telemetry = outcome.tables["telemetry"]
+    assert "mtu" in set(telemetry.filter(pl.col("flow") == 2)["name"]), "only a stack has one"
+
+
 RANDOM = """
 class Random:
     def __init__(self, setup, gain=1.0):

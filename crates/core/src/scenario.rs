@@ -2,6 +2,7 @@
 //! this.
 
 mod probe;
+mod stack;
 
 use std::collections::{BTreeMap, BTreeSet};
 

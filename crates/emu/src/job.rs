@@ -2,6 +2,7 @@
 
 use bakeoff_core::hop::{Change, HopConfig, Link, LinkConfig};
 use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
+use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect};
 use serde_json::{Map, Value};
 
@@ -14,6 +15,9 @@ pub const KERNEL_PREFIX: &str = "kernel:";
 pub const OWN_PREFIX: &str = "own:";
 /// What it begins with if another program sends.
 pub const PROGRAM_PREFIX: &str = "program:";
+
+/// What it begins with if a stack that is not ours sends.
+pub const STACK_PREFIX: &str = "stack:";
 
 /// The queue of a hop as the experiment states it: `kind` and parameters.
 pub type QueueChoice = Map<String, Value>;
@@ -100,7 +104,7 @@ impl Job {
 }
 
 /// Checks that the emulated world, whose path is the simulator's, can run a scenario.
-pub fn check_emulated(json: &str) -> Result<(), JobError> {
+pub fn check_emulated(json: &str, stacks: &[StackEntry]) -> Result<(), JobError> {
     let scenario = Scenario::from_json(json)?;
     for (direction, hops) in [("forward", &scenario.forward), ("reverse", &scenario.reverse)] {
         if let Some(index) = hops.iter().position(|hop| hop.duplicate > 0.0) {
@@ -112,9 +116,22 @@ pub fn check_emulated(json: &str) -> Result<(), JobError> {
         check_flow(index, flow)?;
         if let Some(scheme) = flow.scheme.strip_prefix(OWN_PREFIX) {
             scenario.ends(index, scheme)?;
+        } else if let Some(name) = flow.scheme.strip_prefix(STACK_PREFIX) {
+            scenario.stack_ends(index, find_stack(stacks, index, name)?)?;
         }
     }
     Ok(())
+}
+
+/// The stack of this name, for the flow with this index.
+pub(crate) fn find_stack<'a>(stacks: &'a [StackEntry], flow: usize, name: &str) -> Result<&'a StackEntry, JobError> {
+    stacks.iter().find(|entry| entry.info.name == name).ok_or_else(|| {
+        let known: Vec<_> = stacks.iter().map(|entry| entry.info.name).collect();
+        JobError::Unmappable {
+            place: format!("flow.{}.scheme", flow + 1),
+            problem: format!("there is no stack called {name:?}; there are {}", known.join(", ")),
+        }
+    })
 }
 
 fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {

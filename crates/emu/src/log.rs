@@ -3,6 +3,7 @@
 
 use bakeoff_core::record::TELEMETRY;
 use bakeoff_core::scheme::SCHEMES;
+use bakeoff_core::transport::stack::STACK_TELEMETRY;
 use bakeoff_core::units::Instant;
 
 use crate::layout::Point;
@@ -154,15 +155,23 @@ impl PacketRecord {
     }
 }
 
-/// What can be sampled of a sender, by its number in the log: the names that recordings use for every sender and for
-/// those of some scheme, and the retransmission timeouts at the end of the flow.
+/// What can be sampled of a flow, by its number in the log: the names that recordings use for every sender and for those
+/// of some scheme or stack, and what goes into the table of flows.
 pub fn quantities() -> impl Iterator<Item = &'static str> {
-    let of_schemes = SCHEMES.iter().flat_map(|entry| entry.info.telemetry);
-    TELEMETRY.iter().chain(of_schemes).map(|quantity| quantity.name).chain([TIMEOUTS])
+    let of_schemes = SCHEMES.iter().flat_map(|entry| entry.info.telemetry).chain(STACK_TELEMETRY);
+    TELEMETRY.iter().chain(of_schemes).map(|quantity| quantity.name).chain(OF_FLOWS)
 }
 
-/// The name under which the number of timeouts is logged; it goes into the table of flows.
+/// The number of retransmission timeouts, at the end of the flow.
 pub const TIMEOUTS: &str = "timeouts";
+/// Bytes that the application of a stack has so far.
+pub const GOODPUT: &str = "goodput";
+/// Packets that a stack has taken for lost so far.
+pub const RETRANSMISSIONS: &str = "retransmissions";
+/// Time of the run, in nanoseconds, at which the transfer of a stack was complete.
+pub const COMPLETED: &str = "completed";
+/// What goes into the table of flows, not into that of telemetry.
+pub const OF_FLOWS: [&str; 4] = [TIMEOUTS, GOODPUT, RETRANSMISSIONS, COMPLETED];
 
 /// A sample of a sender's inner state.
 #[derive(Clone, Copy, Debug, PartialEq)]

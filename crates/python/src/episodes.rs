@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bakeoff_core::units::{Duration, Instant, Rate};
 use bakeoff_sim::agent::{Agent, FIELDS};
-use bakeoff_sim::{Error, Scenario, ScenarioError, Simulation};
+use bakeoff_sim::{Error, Scenario, ScenarioError, Simulation, Transport};
+use bakeoff_stacks::STACKS;
 
 /// How exactly the first acknowledgement is found.
 const PIECE: Duration = Duration::from_millis(1);
@@ -41,11 +42,11 @@ impl Episodes {
     pub(crate) fn begin(&self, place: usize, scenario_json: &str, flow: usize) -> Result<[f64; FIELDS.len()], Error> {
         let scenario = Scenario::from_json(scenario_json)?;
         let agent = Agent::default();
-        let mut simulation = Simulation::with_schemes(&scenario, &mut |index, setup| {
+        let mut simulation = Simulation::with_transports(&scenario, |index| {
             if index == flow {
-                Ok(agent.scheme(&setup))
+                Transport::Stream(Box::new(|setup| Ok(agent.scheme(&setup))))
             } else {
-                scenario.scheme(index, &scenario.flows[index].scheme, setup)
+                Transport::named(&scenario, index, STACKS)
             }
         })?;
         let mut episodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -18,7 +18,8 @@ mod _core {
     use bakeoff_emu::qdisc;
     use bakeoff_emu::tables::{LogError, from_events, from_log};
     use bakeoff_sim::agent::FIELDS;
-    use bakeoff_sim::{Error, Scenario};
+    use bakeoff_sim::{Error, Scenario, check_stacks};
+    use bakeoff_stacks::STACKS;
     use numpy::ndarray::Array2;
     use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
     use pyo3::create_exception;
@@ -31,11 +32,13 @@ mod _core {
     use crate::schemes::{self as callables, Callables, Failure};
 
     create_exception!(bakeoff._core, ScenarioError, PyValueError, "The scenario cannot be run as it stands.");
+    create_exception!(bakeoff._core, ConnectionLost, PyRuntimeError, "A stack gave the connection of a flow up.");
     create_exception!(bakeoff._core, ConservationError, PyRuntimeError, "The packets of a finished run do not add up.");
     create_exception!(bakeoff._core, SchemeError, PyRuntimeError, "A scheme that is computed outside has failed.");
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("ConnectionLost", module.py().get_type::<ConnectionLost>())?;
         module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
         module.add("SchemeError", module.py().get_type::<SchemeError>())?;
         module.add("INTERVAL_FIELDS", FIELDS.to_vec())?;
@@ -61,6 +64,7 @@ mod _core {
     fn to_exception(error: &Error) -> PyErr {
         match error {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
+            Error::Lost { .. } => ConnectionLost::new_err(error.to_string()),
             Error::Conservation(_) => ConservationError::new_err(error.to_string()),
         }
     }
@@ -117,8 +121,9 @@ mod _core {
     /// Checks that the simulator can run a resolved scenario.
     #[pyfunction]
     fn check(scenario_json: &str) -> PyResult<()> {
-        Scenario::from_json(scenario_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-        Ok(())
+        Scenario::from_json(scenario_json)
+            .and_then(|scenario| check_stacks(&scenario, STACKS))
+            .map_err(|error| ScenarioError::new_err(error.to_string()))
     }
 
     /// Checks that a kernel can run a resolved scenario.
@@ -131,7 +136,7 @@ mod _core {
     /// Checks that the emulated world can run a resolved scenario.
     #[pyfunction]
     fn check_emulated(scenario_json: &str) -> PyResult<()> {
-        check_real_time(scenario_json).map_err(|error| ScenarioError::new_err(error.to_string()))
+        check_real_time(scenario_json, STACKS).map_err(|error| ScenarioError::new_err(error.to_string()))
     }
 
     /// The tables of an emulated run, from the logs that it left in a folder, with the interpreter lock released.
@@ -154,10 +159,11 @@ mod _core {
         to_dict(py, tables)
     }
 
-    /// The congestion-control schemes, as a JSON array.
+    /// The congestion-control schemes, and behind them the stacks with each of their controllers, as a JSON array.
     #[pyfunction]
     fn schemes() -> PyResult<String> {
-        let infos: Vec<_> = scheme::SCHEMES.iter().map(|entry| entry.info).collect();
+        let schemes = scheme::SCHEMES.iter().map(|entry| entry.info);
+        let infos: Vec<_> = schemes.chain(STACKS.iter().map(|entry| entry.info)).collect();
         to_json(&infos)
     }
 

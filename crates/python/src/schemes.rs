@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use bakeoff_core::scheme::external::{Answer, Channel, ExternalScheme, hello};
 use bakeoff_core::units::Duration;
-use bakeoff_sim::{Error, Recording, Scenario, ScenarioError, Simulation};
+use bakeoff_sim::{Error, Recording, Scenario, ScenarioError, Simulation, Transport};
+use bakeoff_stacks::STACKS;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -51,19 +52,25 @@ impl Channel for Callable {
     }
 }
 
-/// Runs a scenario to its end, or until one of the callables fails.
-pub(crate) fn run(scenario: &Scenario, callables: &Callables) -> Result<Recording, Failure> {
-    let failure = Arc::new(OnceLock::new());
-    let mut simulation = Simulation::with_schemes(scenario, &mut |flow, mut setup| {
-        let Some(function) = callables.get(&flow) else {
-            return scenario.scheme(flow, &scenario.flows[flow].scheme, setup);
-        };
+/// A flow with a scheme that a callable computes.
+fn called(flow: usize, function: &Py<PyAny>, failure: Arc<OnceLock<String>>) -> Transport<'_> {
+    Transport::Stream(Box::new(move |mut setup| {
         let function = Python::attach(|py| function.clone_ref(py));
-        let callable = Callable { flow, function, failure: Arc::clone(&failure) };
+        let callable = Callable { flow, function, failure };
         let unmade = |problem| ScenarioError::Invalid { place: format!("flow {}", flow + 1), problem };
         let first = callable.call(&hello(&mut setup)).map_err(unmade)?;
         Ok(Box::new(ExternalScheme::new(&setup, first, callable)))
-    })?;
+    }))
+}
+
+/// Runs a scenario to its end, or until one of the callables fails.
+pub(crate) fn run(scenario: &Scenario, callables: &Callables) -> Result<Recording, Failure> {
+    let failure = Arc::new(OnceLock::new());
+    let choose = |flow| match callables.get(&flow) {
+        Some(function) => called(flow, function, Arc::clone(&failure)),
+        None => Transport::named(scenario, flow, STACKS),
+    };
+    let mut simulation = Simulation::with_transports(scenario, choose)?;
     while simulation.now() < simulation.end() {
         simulation.run_until(simulation.now() + PIECE);
         if let Some(sentence) = failure.get() {

@@ -18,15 +18,17 @@
 //! Read first: [`Scenario`], [`run`] and [`Recording`].
 
 pub mod agent;
+mod flow;
 mod payload;
 mod topology;
 mod world;
 
 use bakeoff_core::record::Table;
-use bakeoff_core::scheme::{Scheme, Setup};
+use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::Instant;
 
 pub use bakeoff_core::scenario::{Scenario, ScenarioError};
+pub use flow::{MakeScheme, Transport};
 
 /// Why a run gave no recording.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,6 +39,16 @@ pub enum Error {
     /// Packets appeared or vanished: a fault of the program.
     #[error("packets do not add up: {0}")]
     Conservation(String),
+    /// A stack gave its connection up.
+    #[error("flow {flow} lost its connection {} s into the run: {why}", at.as_millis() as f64 / 1e3)]
+    Lost {
+        /// Number of the flow from 1.
+        flow: usize,
+        /// When.
+        at: Instant,
+        /// Why, in the stack's words.
+        why: String,
+    },
 }
 
 /// What a run recorded.
@@ -46,21 +58,18 @@ pub struct Recording {
     pub tables: Vec<Table>,
 }
 
-/// Makes the scheme of the flow with this index.
-pub type MakeScheme<'a> = dyn FnMut(usize, Setup) -> Result<Box<dyn Scheme>, ScenarioError> + 'a;
-
 /// A run under way, which goes on as far as it is asked to.
 pub struct Simulation(world::World);
 
 impl Simulation {
-    /// A run at its beginning.
+    /// A run at its beginning, whose flows all have schemes of ours.
     pub fn new(scenario: &Scenario) -> Result<Self, Error> {
-        Self::with_schemes(scenario, &mut |flow, setup| scenario.scheme(flow, &scenario.flows[flow].scheme, setup))
+        Self::with_transports(scenario, |flow| Transport::named(scenario, flow, &[]))
     }
 
-    /// A run at its beginning, whose schemes somebody makes.
-    pub fn with_schemes(scenario: &Scenario, make: &mut MakeScheme<'_>) -> Result<Self, Error> {
-        world::World::new(scenario, make).map(Self)
+    /// A run at its beginning, in which somebody chooses what carries the flow with each index.
+    pub fn with_transports<'a>(scenario: &Scenario, choose: impl FnMut(usize) -> Transport<'a>) -> Result<Self, Error> {
+        world::World::new(scenario, choose).map(Self)
     }
 
     /// Runs up to a time, what happens at it not included, or to the end. The pieces make no difference to the whole.
@@ -85,7 +94,17 @@ impl Simulation {
     }
 }
 
-/// Runs a scenario to its end.
+/// Runs a scenario, whose flows all have schemes of ours, to its end.
 pub fn run(scenario: &Scenario) -> Result<Recording, Error> {
     Simulation::new(scenario)?.finish()
+}
+
+/// Checks that the flows of a scenario that have one of these stacks can be run.
+pub fn check_stacks(scenario: &Scenario, stacks: &[StackEntry]) -> Result<(), ScenarioError> {
+    for flow in 0..scenario.flows.len() {
+        if let Transport::Stack(entry) = Transport::named(scenario, flow, stacks) {
+            scenario.stack_ends(flow, entry)?;
+        }
+    }
+    Ok(())
 }

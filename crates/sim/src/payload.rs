@@ -1,12 +1,15 @@
 //! What packets carry in the simulator.
 
+use bakeoff_core::transport::stack::Datagram;
 use bakeoff_core::transport::stream::Segment;
 
 /// The payload of a packet, by what kind of endpoints it is between.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Payload {
-    /// A segment of a flow.
+    /// A segment of a flow of ours.
     Segment(Segment),
+    /// A datagram of a stack.
+    Datagram(Datagram),
     /// Nothing: a request of a probe, or its answer.
     Probe,
 }

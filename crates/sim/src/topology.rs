@@ -1,36 +1,12 @@
 //! Who takes part in a run.
 
 use bakeoff_core::path::Path;
-use bakeoff_core::record::FlowAccount;
 use bakeoff_core::scenario::{Scenario, ScenarioError};
 use bakeoff_core::transport::probe::{Answerer, Asker};
-use bakeoff_core::transport::stream::{Receiver, Sender};
-use bakeoff_core::units::Instant;
 
-use crate::MakeScheme;
+use crate::Transport;
+use crate::flow::Flow;
 use crate::payload::Payload;
-
-/// A sender and a receiver.
-pub(crate) struct Flow {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    pub(crate) start: Instant,
-    pub(crate) stop: Instant,
-}
-
-impl Flow {
-    /// What its two ends have done.
-    pub(crate) fn account(&self) -> FlowAccount {
-        FlowAccount {
-            start: self.start,
-            stop: self.stop,
-            goodput: self.receiver.stats.goodput,
-            retransmissions: self.sender.stats.retransmissions,
-            timeouts: self.sender.stats.timeouts,
-            completed: self.sender.stats.completed,
-        }
-    }
-}
 
 /// The two ends of a probe.
 pub(crate) struct Probe {
@@ -92,8 +68,12 @@ pub(crate) struct Topology {
 
 impl Topology {
     /// Builds the path, and the flows and probes over it.
-    pub(crate) fn of(scenario: &Scenario, make: &mut MakeScheme<'_>) -> Result<Self, ScenarioError> {
-        let flows = (0..scenario.flows.len()).map(|index| build_flow(scenario, index, make));
+    pub(crate) fn of<'a>(
+        scenario: &Scenario,
+        choose: impl FnMut(usize) -> Transport<'a>,
+    ) -> Result<Self, ScenarioError> {
+        let transports = (0..scenario.flows.len()).map(choose);
+        let flows = transports.enumerate().map(|(index, transport)| Flow::of(scenario, index, transport));
         let probe = |index| {
             let (asker, answerer) = scenario.probe_ends(index);
             Probe { asker, answerer }
@@ -109,11 +89,6 @@ impl Topology {
     pub(crate) fn numbering(&self) -> Numbering {
         Numbering { hops: self.path.hops.len(), flows: self.flows.len(), probes: self.probes.len() }
     }
-}
-
-fn build_flow(scenario: &Scenario, index: usize, make: &mut MakeScheme<'_>) -> Result<Flow, ScenarioError> {
-    let (sender, receiver) = scenario.ends_with(index, &scenario.flows[index].scheme, |setup| make(index, setup))?;
-    Ok(Flow { sender, receiver, start: scenario.start_of(index), stop: scenario.stop_of(index) })
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopSample, Recorder};
 use bakeoff_core::scenario::{Level, Scenario};
-use bakeoff_core::transport::stream::{Positions, Segment};
 use bakeoff_core::units::{Duration, Instant};
 
+use crate::flow::Flow;
 use crate::payload::Payload;
-use crate::topology::{Flow, Numbering, Participant, Probe, Topology};
-use crate::{Error, MakeScheme, Recording};
+use crate::topology::{Numbering, Participant, Probe, Topology};
+use crate::{Error, Recording, Transport};
 
 /// A run under way.
 pub(crate) struct World {
@@ -25,13 +25,11 @@ pub(crate) struct World {
     agenda: Agenda,
     drops: Drops<Payload>,
     recorder: Recorder,
-    /// By flow.
-    positions: Vec<Positions>,
 }
 
 impl World {
-    pub(crate) fn new(scenario: &Scenario, make: &mut MakeScheme<'_>) -> Result<Self, Error> {
-        let topology = Topology::of(scenario, make)?;
+    pub(crate) fn new<'a>(scenario: &Scenario, choose: impl FnMut(usize) -> Transport<'a>) -> Result<Self, Error> {
+        let topology = Topology::of(scenario, choose)?;
         let numbering = topology.numbering();
         let Topology { path, flows, probes } = topology;
         let mut agenda = Agenda::new(numbering.count());
@@ -54,7 +52,6 @@ impl World {
             numbering,
             agenda,
             drops: Drops::default(),
-            positions: vec![Positions::default(); numbering.flows],
             recorder,
         })
     }
@@ -100,7 +97,7 @@ impl World {
         }
         let end = self.end;
         let hops: Vec<_> = self.path.hops.iter_mut().map(|hop| hop.account(end)).collect();
-        let flows: Vec<_> = self.flows.iter().map(Flow::account).collect();
+        let flows = (1..).zip(&self.flows).map(|(number, flow)| flow.account(number)).collect::<Result<Vec<_>, _>>()?;
         self.recorder.check(&hops).map_err(Error::Conservation)?;
         Ok(Recording { tables: self.recorder.tables(&hops, &flows) })
     }
@@ -121,17 +118,17 @@ impl World {
         if self.now >= flow.stop {
             return None;
         }
-        while let Some(packet) = self.flows[index].sender.poll(self.now) {
+        while let Some(packet) = self.flows[index].poll_sender(self.now) {
             self.send(index, packet);
         }
-        self.flows[index].sender.next_wakeup()
+        self.flows[index].sender_wakeup()
     }
 
     fn wake_receiver(&mut self, index: usize) -> Option<Instant> {
-        while let Some(packet) = self.flows[index].receiver.poll(self.now) {
+        while let Some(packet) = self.flows[index].poll_receiver(self.now) {
             self.send(index, packet);
         }
-        self.flows[index].receiver.next_wakeup()
+        self.flows[index].receiver_wakeup()
     }
 
     fn wake_asker(&mut self, index: usize) -> Option<Instant> {
@@ -143,10 +140,10 @@ impl World {
     }
 
     /// Puts what an end of a flow sends on its way.
-    fn send(&mut self, flow: usize, packet: Packet<Segment>) {
-        let positions = &mut self.positions[flow];
-        self.recorder.is_sent(&packet, || Some(positions.header(&packet.payload)));
-        self.carry_on(packet.map(Payload::Segment));
+    fn send(&mut self, flow: usize, packet: Packet<Payload>) {
+        let flow = &mut self.flows[flow];
+        self.recorder.is_sent(&packet, || flow.header(&packet.payload));
+        self.carry_on(packet);
     }
 
     /// Takes a packet to the next hop of its route, or to its endpoint.
@@ -161,15 +158,15 @@ impl World {
     fn deliver(&mut self, packet: Packet<Payload>) {
         self.recorder.is_received(&packet, self.now);
         match packet.payload {
-            Payload::Segment(segment) => self.deliver_segment(packet.map(|_| segment)),
             Payload::Probe => self.deliver_probe(packet.map(|_| ())),
+            Payload::Segment(_) | Payload::Datagram(_) => self.deliver_to_flow(packet),
         }
     }
 
-    fn deliver_segment(&mut self, packet: Packet<Segment>) {
+    fn deliver_to_flow(&mut self, packet: Packet<Payload>) {
         let index = packet.flow.0 as usize;
         let (participant, next) = if packet.is_data_direction {
-            self.flows[index].receiver.accept(packet, self.now);
+            self.flows[index].accept(packet, self.now);
             (Participant::Receiver(index), self.wake_receiver(index))
         } else {
             if self.now >= self.flows[index].stop {
@@ -177,10 +174,10 @@ impl World {
             }
             // What a timer or the pacer had planned for this moment comes before what the ack calls for: a host takes
             // some time over an ack, however little.
-            if self.flows[index].sender.next_wakeup().is_some_and(|due| due <= self.now) {
+            if self.flows[index].sender_wakeup().is_some_and(|due| due <= self.now) {
                 self.wake_sender(index);
             }
-            self.flows[index].sender.accept(packet, self.now);
+            self.flows[index].accept(packet, self.now);
             (Participant::Sender(index), self.wake_sender(index))
         };
         self.agenda.set_by(self.numbering.number(participant), next);
@@ -227,11 +224,11 @@ impl World {
         }
         for (index, flow) in self.flows.iter().enumerate() {
             if flow.start <= self.now {
-                self.recorder.sample_goodput(index, flow.receiver.stats.goodput, self.now);
+                self.recorder.sample_goodput(index, flow.goodput(), self.now);
             }
             if flow.start <= self.now && self.now <= flow.stop {
                 let (recorder, now) = (&mut self.recorder, self.now);
-                flow.sender.telemetry(&mut |name, value| recorder.sample_telemetry(index, name, value, now));
+                flow.telemetry(&mut |name, value| recorder.sample_telemetry(index, name, value, now));
             }
         }
         self.now + self.recorder.interval()

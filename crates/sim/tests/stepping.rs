@@ -6,7 +6,7 @@ mod common;
 
 use bakeoff_core::units::{Duration, Instant, Rate};
 use bakeoff_sim::agent::{Agent, FIELDS};
-use bakeoff_sim::{Scenario, Simulation, run};
+use bakeoff_sim::{Scenario, Simulation, Transport, run};
 use common::{Dumbbell, bulk};
 
 fn scenario() -> Scenario {
@@ -34,7 +34,8 @@ fn acked(rates_mbps: &[u64]) -> Vec<f64> {
     let scenario = Scenario::from_json(&dumbbell.json().to_string()).expect("a scenario");
     let agent = Agent::default();
     let mut simulation =
-        Simulation::with_schemes(&scenario, &mut |_, setup| Ok(agent.scheme(&setup))).expect("a simulation");
+        Simulation::with_transports(&scenario, |_| Transport::Stream(Box::new(|setup| Ok(agent.scheme(&setup)))))
+            .expect("a simulation");
     let interval = Duration::from_millis(500);
     let take = |rate: &u64| {
         agent.decide(10_000, Some(Rate::from_bits_per_second(rate * 1_000_000)));

@@ -25,6 +25,15 @@ KERNEL = "kernel:"
 PROGRAM = "program:"
 """Before the name of a program of the experiment file, which sends and receives by itself."""
 
+STACK = "stack:"
+"""Before the name of a stack that is not ours, in what the emulator is told; experiment files have no such word."""
+
+
+def is_stack(scheme: str) -> bool:
+    """Whether a name is that of a stack that is not ours: `STACK:CONTROLLER`."""
+    of_others = scheme.startswith((OWN, KERNEL, PROGRAM, reference.PREFIX)) or reference.parse(scheme)
+    return ":" in scheme and not of_others
+
 
 def plain(scheme: str) -> str:
     """The name of a scheme without the word that says whose it is."""
@@ -117,7 +126,7 @@ class Catalogue:
     """Schemes and queues by name, and what an experiment file brings along.
 
     Attributes:
-        schemes: of the core.
+        schemes: of the core, and the stacks that are not ours.
         queues: of the core.
         programs: names of the file's programs.
         controllers: names of the kernel's controllers, and of those that the file brings.
@@ -155,6 +164,8 @@ class Catalogue:
             if (program := name.removeprefix(PROGRAM)) not in self.programs:
                 hint = nearest(program, self.programs) if self.programs else f"add a table [program.{program}]"
                 raise UserError(f"{shown(name)} is not a program of this file; {hint}")
+        elif name.startswith(OWN) and is_stack(stack := name.removeprefix(OWN)) and stack in self.schemes:
+            raise UserError(f'{shown(name)} is not bakeoff\'s own; write "{stack}"')
         elif name.removeprefix(OWN) not in self.schemes:
             known = (*self.schemes, *self.variants)
             raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), known)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
+from bakeoff.experiment.catalogue import is_stack
 from bakeoff.experiment.limits import MAX_LINK_STEPS, MAX_PACKETS
 from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # Measured over the suites, with the release build.
 _PACKETS_PER_CPU_SECOND = 2.0e6
+_STACK_PACKETS_PER_CPU_SECOND = 2.0e5
 _CPU_SECONDS_PER_RUN = 0.03
 _DISK_BYTES_PER_RUN = 20_000
 _DISK_BYTES_PER_PACKET = 45
@@ -63,10 +65,16 @@ def cost(scenario: Mapping[str, Any]) -> Cost:
     bins = 0 if level == "summary" else bins
     return Cost(
         packets,
-        _CPU_SECONDS_PER_RUN + packets / _PACKETS_PER_CPU_SECOND,
+        _CPU_SECONDS_PER_RUN + packets * _cpu_s_per_packet(scenario),
         _DISK_BYTES_PER_RUN + disk + bins * _DISK_BYTES_PER_BIN,
         memory + bins * _MEMORY_BYTES_PER_BIN,
     )
+
+
+def _cpu_s_per_packet(scenario: Mapping[str, Any]) -> float:
+    flows = scenario["flows"]
+    stacks = sum(is_stack(flow["scheme"]) for flow in flows) / len(flows)
+    return stacks / _STACK_PACKETS_PER_CPU_SECOND + (1 - stacks) / _PACKETS_PER_CPU_SECOND
 
 
 def total(costs: Iterable[Cost]) -> Cost:

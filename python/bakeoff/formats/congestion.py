@@ -22,12 +22,18 @@ def write(recording: RunRecording, experiment: str, folder: Path) -> Iterator[Pa
     """Writes the file of a run into a folder, and yields its path.
 
     Raises:
-        UserError: the run did not record packets, or a table of it is damaged.
+        UserError: the run did not record packets, none of its flows can be read, or a table of it is damaged.
     """
     if not recording.has("passages"):
         raise UserError(
             f'{recording.id}: recorded at level "{recording.level}", and this needs every packet at every hop; run it '
             "again with --set record.level=packets"
+        )
+    flows = congestion.of_run(recording)
+    if not flows:
+        raise UserError(
+            f"{recording.id}: no flow has headers that can be read, as those of quinn and of other programs' datagrams "
+            "cannot; export it as pcapng or flent"
         )
     with atomic.explained(folder, writing="the folder of the files"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,7 +42,7 @@ def write(recording: RunRecording, experiment: str, folder: Path) -> Iterator[Pa
         "experiment": experiment,
         "run": recording.id,
         "cell": recording.manifest.cell,
-        "flows": [asdict(flow) for flow in congestion.of_run(recording)],
+        "flows": [asdict(flow) for flow in flows],
     }
     path = folder / f"{recording.id}.json"
     atomic.write_file(path, encode_json(content), writing="the statistics")

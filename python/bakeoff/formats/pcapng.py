@@ -169,7 +169,7 @@ class Encoder:
 
     def __init__(self, recording: RunRecording, snap_bytes: int) -> None:
         self._flows = recording.scenario["flows"]
-        self._probes = recording.scenario["probes"]
+        self._probes = recording.scenario.get("probes", [])
         self._snap_bytes = snap_bytes
         self._epoch_ns = 0
         if recording.timing:

@@ -59,7 +59,7 @@ def _run(job: dict[str, Any]) -> None:
     schemes = {int(flow): Host(_place(place), patience=patience) for flow, place in job["schemes"].items()}
     try:
         tables = _core.run(json.dumps(job["scenario"]), schemes)["tables"]
-    except (_core.SchemeError, _core.ScenarioError, _core.ConservationError) as error:
+    except (_core.SchemeError, _core.ScenarioError, _core.ConnectionLost, _core.ConservationError) as error:
         problem = {"kind": type(error).__name__, "sentence": str(error)}
         Path(PROBLEM).write_text(json.dumps(problem), encoding="utf-8")
         return

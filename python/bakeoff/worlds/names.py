@@ -1,7 +1,8 @@
 """Which implementation of a scheme a world runs.
 
 A plain name is the world's own: bakeoff's in the simulator, the kernel's controller of that name on a real kernel, and
-bakeoff's there too if the kernel has none. `kernel:NAME` and `own:NAME` say which.
+bakeoff's there too if the kernel has none. `kernel:NAME` and `own:NAME` say which. `STACK:CONTROLLER` is neither's: a
+stack that is the same in every world that has it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
-from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM
+from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM, STACK, is_stack
 from bakeoff.scheme.reference import PREFIX as PYTHON
 from bakeoff.worlds.outcome import RunStopped
 
@@ -35,14 +36,15 @@ def for_kernel(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario with `kernel:` or `own:` before every name.
 
     Raises:
-        RunStopped: a flow gives parameters to a controller of the kernel, which takes none.
+        RunStopped: a flow gives parameters to a controller of the kernel, which takes none, or asks for a stack that is
+            not the kernel's.
     """
     loaded = scenario.get("controllers", ())
     return _renamed(scenario, lambda number, flow: _on_kernel(number, flow, loaded))
 
 
 def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """The scenario with `kernel:` or `own:` before every name, for the kernel of this machine.
+    """The scenario with `kernel:`, `own:` or `stack:` before every name, for the kernel of this machine.
 
     Raises:
         RunStopped: a flow asks for a controller that this kernel lacks, or gives one parameters.
@@ -78,6 +80,8 @@ def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) ->
     if name.startswith(PYTHON):
         plain = name.removeprefix(PYTHON)
         raise RunStopped(f"flow {number}: {plain} is written in Python, which the guest lacks; use --world sim or emu")
+    if is_stack(name):
+        raise RunStopped(f"flow {number}: {name} is a stack of its own, which linux cannot run; add --world sim or emu")
     if name.removeprefix(KERNEL) in loaded:
         raise RunStopped(f"flow {number}: {name} is loaded into a running kernel, which only emu has; add --world emu")
     return _with_prefix(number, flow, KERNEL_CONTROLLERS)
@@ -87,6 +91,8 @@ def _on_host(number: int, flow: Mapping[str, Any], offered: Collection[str]) -> 
     name = str(flow["scheme"])
     if name.startswith((PROGRAM, PYTHON)):
         return name
+    if is_stack(name):
+        return STACK + name
     plain = name.removeprefix(KERNEL)
     if name.startswith(KERNEL) and plain not in offered:
         own = f', or write "{OWN}{plain}" for bakeoff\'s own' if plain in catalogue.of_core().schemes else ""

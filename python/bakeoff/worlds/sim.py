@@ -25,7 +25,7 @@ def execute(run: PlannedRun) -> Outcome:
     A scenario with schemes in Python has a process of its own.
 
     Raises:
-        RunStopped: the core cannot run this scenario, or a scheme in Python failed.
+        RunStopped: the core cannot run this scenario, a scheme in Python failed, or a stack lost its connection.
         RunInvalid: the packets of the run do not add up.
     """
     scenario = names.for_simulator(run.scenario)
@@ -33,7 +33,7 @@ def execute(run: PlannedRun) -> Outcome:
         return python_schemes.execute(run.scenario, scenario)
     try:
         result = _core.run(json.dumps(scenario))
-    except _core.ScenarioError as error:
+    except (_core.ScenarioError, _core.ConnectionLost) as error:
         raise RunStopped(str(error)) from error
     except _core.ConservationError as error:
         raise RunInvalid(str(error)) from error

@@ -139,8 +139,8 @@ impl Passages {
     /// The table.
     pub(super) fn table(mut self, hops: &[HopAccount]) -> PassageTable {
         self.rows.sort_by_key(|row| (row.hop, row.entered));
-        let mut table = PassageTable::default();
-        table.hop = Names::of(hops.iter().map(|hop| hop.name.clone()).collect());
+        let hop = Names::of(hops.iter().map(|hop| hop.name.clone()).collect());
+        let mut table = PassageTable { hop, ..PassageTable::default() };
         for row in &self.rows {
             let origin = self.origins[row.flow.0 as usize][usize::from(row.is_data_direction)][row.number as usize];
             write(&mut table, row, &origin);

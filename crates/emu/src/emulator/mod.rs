@@ -27,6 +27,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::{Duration, Instant};
 
 use self::engine::Engine;
@@ -52,8 +53,8 @@ const PRIORITY: i32 = 50;
 /// Senders that have not ended this long after the run are no use any more.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Runs the job in a folder, and leaves its logs there.
-pub fn run(folder: &Path, identity: Identity) -> Result<(), RunError> {
+/// Runs the job in a folder, whose flows may ask for one of these stacks, and leaves its logs there.
+pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(), RunError> {
     let json = fs::read_to_string(folder.join(JOB_FILE)).context(|| format!("reading {JOB_FILE}"))?;
     let job = EmulatorJob::from_json(&json)?;
     let (hosts, devices) = EmulatedHosts::build(&job.scenario)?;
@@ -62,7 +63,8 @@ pub fn run(folder: &Path, identity: Identity) -> Result<(), RunError> {
     let lead = LEAD + head_start + Duration::from_millis(OUTSIDE_MILLIS * job.outside.len() as u64);
     let run_start = sys::monotonic().context(|| "reading the clock".to_owned())? + lead;
     let clock = Clock::new(run_start);
-    let mut children = vec![start(|| senders::run(&job.scenario, &job.outside, &*hosts, run_start, folder, identity))?];
+    let senders = || senders::run(&job.scenario, &*hosts, &job.outside, stacks, run_start, folder, identity);
+    let mut children = vec![start(senders)?];
     if !job.programs.is_empty() {
         let place = Place::create(folder, identity)?;
         children.push(start(|| programs::run(&job.programs, &job.scenario, &hosts, clock, &place))?);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use bakeoff_core::scenario::{Level, Scenario};
+use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::{Context, RunError};
@@ -20,8 +21,9 @@ const LAST_NEWS: Duration = Duration::from_millis(100);
 /// Runs the senders and receivers of a scenario until its end.
 pub(super) fn run(
     scenario: &Scenario,
-    outside: &[OutsideScheme],
     hosts: &dyn Hosts,
+    outside: &[OutsideScheme],
+    stacks: &[StackEntry],
     run_start: Duration,
     folder: &Path,
     identity: Identity,
@@ -30,7 +32,7 @@ pub(super) fn run(
     let (tell, news) = mpsc::channel();
     let writing = || format!("writing {SAMPLES_FILE}");
     let mut log = BufWriter::new(File::create(folder.join(SAMPLES_FILE)).context(writing)?);
-    let stage = Stage { scenario, hosts, outside, run_start, news: &tell };
+    let stage = Stage { scenario, hosts, outside, stacks, run_start, news: &tell };
     let mut senders = Watch::new(scenario, open_flows(stage)?);
     open_probes(stage)?;
     if sys::monotonic().context(|| "reading the clock".to_owned())? > run_start {

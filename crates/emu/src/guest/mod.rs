@@ -41,8 +41,8 @@ pub fn run(host_folder: &str) -> Result<(), RunError> {
     let mut capture = capture::Capture::start(&network, &layout, folder)?;
     let (tell, news) = mpsc::channel();
     let hosts = network::GuestHosts { network: &network, layout: &layout };
-    let stage =
-        Stage { scenario: &job.scenario, hosts: &hosts, outside: &[], run_start: capture.start_time(), news: &tell };
+    let (scenario, run_start) = (&job.scenario, capture.start_time());
+    let stage = Stage { scenario, hosts: &hosts, outside: &[], stacks: &[], run_start, news: &tell };
     let senders = Watch::new(&job.scenario, senders::open_flows(stage)?);
     senders::open_probes(stage)?;
     timeline::Timeline::new(&job, &layout, senders, news).play(&layout, &mut network, &mut capture)?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bakeoff_core::scenario::FlowConfig;
 use bakeoff_core::units::Instant;
 
-use super::{End, Stage, ends, kernel_flow, outside, own_flow};
+use super::{End, Stage, ends, kernel_flow, outside, own_flow, stack_flow};
 use crate::error::{Context, RunError};
-use crate::job::{KERNEL_PREFIX, OWN_PREFIX, PROGRAM_PREFIX};
+use crate::job::{KERNEL_PREFIX, OWN_PREFIX, PROGRAM_PREFIX, STACK_PREFIX, find_stack};
 use crate::log::{RECEIVER_PORT, SENDER_PORT};
 use crate::sys::{TcpOption, TcpSocket};
 
@@ -77,6 +77,9 @@ pub fn open(stage: Stage<'_>) -> Result<Vec<RunningFlow>, RunError> {
             } else if let Some(scheme) = scheme.strip_prefix(OWN_PREFIX) {
                 let make = |setup| stage.scenario.scheme(index, scheme, setup).map_err(|error| error.to_string());
                 own_flow::open(&plan, scheme, make)?;
+                None
+            } else if let Some(name) = scheme.strip_prefix(STACK_PREFIX) {
+                stack_flow::open(&plan, find_stack(stage.stacks, index, name)?)?;
                 None
             } else {
                 let controller = scheme.strip_prefix(KERNEL_PREFIX).unwrap_or(scheme);

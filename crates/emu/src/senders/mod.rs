@@ -1,4 +1,5 @@
-//! What sends and receives: the kernel's TCP, our schemes over UDP, and probes, each end in the namespace of its host.
+//! What sends and receives: the kernel's TCP, our schemes and stacks that are not ours over UDP, and probes, each end in
+//! the namespace of its host.
 //!
 //! The same for every world of real Linux. Nothing here polls: threads wait for absolute times or for sockets.
 
@@ -8,11 +9,13 @@ mod outside;
 mod own_flow;
 mod probes;
 pub mod settings;
+mod stack_flow;
 mod watch;
 
 use std::sync::mpsc::Sender as Channel;
 
 use bakeoff_core::scenario::{Direction, Scenario};
+use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::RunError;
@@ -64,6 +67,8 @@ pub struct Stage<'a> {
     pub hosts: &'a dyn Hosts,
     /// The schemes that programs beside us compute.
     pub outside: &'a [OutsideScheme],
+    /// The stacks that flows may ask for.
+    pub stacks: &'a [StackEntry],
     /// When the run starts, on the monotonic clock.
     pub run_start: Duration,
     /// Where threads report.

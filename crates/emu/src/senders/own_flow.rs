@@ -34,14 +34,20 @@ pub(super) fn open(
 }
 
 fn connect(plan: &Plan<'_>, from: End, to: End) -> Result<FlowSocket, RunError> {
+    FlowSocket::new(socket(plan, from, to)?, FlowId(plan.index as u32))
+        .context(|| format!("opening a socket of flow {}", plan.index + 1))
+}
+
+/// A socket of one end that is connected to the other.
+pub(super) fn socket(plan: &Plan<'_>, from: End, to: End) -> Result<UdpSocket, RunError> {
     let opening = || format!("opening a socket of flow {}", plan.index + 1);
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, from.port)).context(opening)?;
     socket.connect((Ipv4Addr::from(to.host.address()), to.port)).context(opening)?;
-    FlowSocket::new(socket, FlowId(plan.index as u32)).context(opening)
+    Ok(socket)
 }
 
 /// Keeps a socket open: a closed port would answer late packets with errors, which take room on the path.
-fn hold(_socket: &FlowSocket) -> ! {
+pub(super) fn hold<F>(_socket: &FlowSocket<F>) -> ! {
     loop {
         thread::park();
     }

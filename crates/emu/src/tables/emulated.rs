@@ -7,31 +7,32 @@ use bakeoff_core::hop::{Count, Link, LinkConfig};
 use bakeoff_core::packet::{Ecn, Packet};
 use bakeoff_core::path::Path as Ways;
 use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
-use bakeoff_core::scenario::{Level, Scenario};
+use bakeoff_core::scenario::{FlowConfig, Level, Scenario};
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::units::{Bytes, Duration, Instant};
 use serde::Deserialize;
 
 use super::stream::{Application, Load};
-use super::{LogError, read_records, samples, tell_telemetry, timeouts};
+use super::{LogError, read_records, samples, tell_telemetry, told, told_last};
 use crate::events::{
     EVENT_BYTES, EVENTS_FILE, Event, HEADER_BYTES, HEADERS_FILE, PacketId, REPORT_FILE, decode_header,
 };
-use crate::job::{JobError, PROGRAM_PREFIX};
-use crate::log::TransportHeader;
+use crate::job::{JobError, PROGRAM_PREFIX, STACK_PREFIX};
+use crate::log::{COMPLETED, GOODPUT, RETRANSMISSIONS, SampleRecord, TIMEOUTS, TransportHeader};
 
 /// Reads the logs that an emulated run left in a folder and makes its tables.
 pub fn from_events(scenario_json: &str, folder: &Path) -> Result<Vec<Table>, LogError> {
     let scenario = Scenario::from_json(scenario_json).map_err(JobError::from)?;
     let headers = read_records::<HEADER_BYTES>(&folder.join(HEADERS_FILE))?;
     let mut headers = headers.as_chunks().0.iter().map(decode_header);
-    let mut replay = Replay::new(&scenario, read_hops(&scenario, folder)?)?;
+    let samples = samples(folder)?;
+    let mut replay = Replay::new(&scenario, read_hops(&scenario, folder)?, &samples)?;
     for record in read_records::<EVENT_BYTES>(&folder.join(EVENTS_FILE))?.as_chunks().0 {
         let cut = || LogError::Cut { file: folder.join(EVENTS_FILE).display().to_string() };
         let (time, event) = Event::decode(record).ok_or_else(cut)?;
         replay.tell(time, event, &mut headers).ok_or_else(cut)?;
     }
-    replay.finish(&samples(folder)?)
+    replay.finish()
 }
 
 /// What the report says of a hop.
@@ -93,17 +94,39 @@ struct Travelling {
     acknowledges: u64,
 }
 
+/// What the application of a flow gets.
+enum Reading {
+    /// What the headers of its packets tell.
+    OfPackets(Application),
+    /// What a stack told, because its packets are encrypted: bytes by time.
+    Told(Vec<(Instant, u64)>),
+}
+
+impl Reading {
+    /// All that the application has at `now`.
+    fn bytes_at(&self, now: Instant) -> u64 {
+        match self {
+            Self::OfPackets(application) => application.bytes(),
+            Self::Told(bytes) => {
+                let next = bytes.partition_point(|(time, _)| *time <= now);
+                next.checked_sub(1).map_or(0, |last| bytes[last].1)
+            }
+        }
+    }
+}
+
 /// A flow as the log tells of it.
 struct Flow {
-    application: Application,
+    reading: Reading,
     retransmissions: u64,
     completed: Option<Instant>,
-    /// Size of a finite transfer.
+    /// Size of a finite transfer whose end the packets tell.
     transfer: Option<u64>,
 }
 
 struct Replay<'a> {
     scenario: &'a Scenario,
+    samples: &'a [SampleRecord],
     recorder: Recorder,
     ways: Ways<()>,
     hops: Vec<Passed>,
@@ -114,25 +137,34 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(scenario: &'a Scenario, hops: Vec<Passed>) -> Result<Self, LogError> {
+    fn new(scenario: &'a Scenario, hops: Vec<Passed>, samples: &'a [SampleRecord]) -> Result<Self, LogError> {
         let (flows, probes) = (scenario.flows.len(), scenario.probes.len());
         let recorder = Recorder::new(scenario.record, hops.len(), flows, probes);
-        let flow = |config: &bakeoff_core::scenario::FlowConfig| Flow {
-            application: Application::new(config.mss_bytes, config.scheme.starts_with(PROGRAM_PREFIX)),
-            retransmissions: 0,
-            completed: None,
-            transfer: match config.traffic {
-                TrafficConfig::Finite { size_bytes } => Some(size_bytes),
-                _ => None,
-            },
+        let flow = |(index, config): (usize, &FlowConfig)| {
+            let is_stack = config.scheme.starts_with(STACK_PREFIX);
+            let is_program = config.scheme.starts_with(PROGRAM_PREFIX);
+            Flow {
+                reading: if is_stack {
+                    Reading::Told(told(samples, index, GOODPUT))
+                } else {
+                    Reading::OfPackets(Application::new(config.mss_bytes, is_program))
+                },
+                retransmissions: told_last(samples, index, RETRANSMISSIONS).unwrap_or_default(),
+                completed: told_last(samples, index, COMPLETED).map(Instant::from_nanos),
+                transfer: match config.traffic {
+                    TrafficConfig::Finite { size_bytes } if !is_stack => Some(size_bytes),
+                    _ => None,
+                },
+            }
         };
         Ok(Self {
             scenario,
+            samples,
             next_interval: Instant::ZERO + recorder.interval(),
             recorder,
             ways: Ways::of(scenario).map_err(JobError::from)?,
             hops,
-            flows: scenario.flows.iter().map(flow).collect(),
+            flows: scenario.flows.iter().enumerate().map(flow).collect(),
             packets: vec![[const { Vec::new() }; 2]; flows + probes],
         })
     }
@@ -198,15 +230,15 @@ impl<'a> Replay<'a> {
         let mut said = None;
         match self.flows.get_mut(packet.flow.0 as usize) {
             None => travelling.number = request_of(header),
-            Some(flow) if packet.is_data_direction => {
-                (travelling.load, travelling.is_retransmission) = flow.application.sent(header);
-                flow.retransmissions += u64::from(travelling.is_retransmission);
-                said = flow.application.header(header, true);
-            }
-            Some(flow) => {
-                said = flow.application.header(header, false);
-                if flow.transfer.is_some() {
-                    travelling.acknowledges = flow.application.acknowledged(header);
+            Some(Flow { reading: Reading::Told(_), .. }) => {}
+            Some(Flow { reading: Reading::OfPackets(application), retransmissions, transfer, .. }) => {
+                if packet.is_data_direction {
+                    (travelling.load, travelling.is_retransmission) = application.sent(header);
+                    *retransmissions += u64::from(travelling.is_retransmission);
+                }
+                said = application.header(header, packet.is_data_direction);
+                if !packet.is_data_direction && transfer.is_some() {
+                    travelling.acknowledges = application.acknowledged(header);
                 }
             }
         }
@@ -234,8 +266,8 @@ impl<'a> Replay<'a> {
     fn arrived(&mut self, packet: PacketId, time: Instant) {
         let Some(travelling) = self.packet_mut(packet).map(|travelling| *travelling) else { return };
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return };
-        if let Some(load) = travelling.load {
-            flow.application.arrived(load);
+        if let (Some(load), Reading::OfPackets(application)) = (travelling.load, &mut flow.reading) {
+            application.arrived(load);
         }
         if flow.transfer.is_some_and(|size| travelling.acknowledges >= size) {
             flow.completed.get_or_insert(time);
@@ -252,21 +284,22 @@ impl<'a> Replay<'a> {
             }
             for (index, flow) in self.flows.iter().enumerate() {
                 if self.scenario.start_of(index) <= now {
-                    self.recorder.sample_goodput(index, Bytes::new(flow.application.bytes()), now);
+                    self.recorder.sample_goodput(index, Bytes::new(flow.reading.bytes_at(now)), now);
                 }
             }
         }
     }
 
-    fn finish(mut self, samples: &[crate::log::SampleRecord]) -> Result<Vec<Table>, LogError> {
-        self.end_intervals_before(Instant::from_nanos(self.scenario.duration_ns + 1));
-        tell_telemetry(&mut self.recorder, self.scenario.record.level, samples);
+    fn finish(mut self) -> Result<Vec<Table>, LogError> {
+        let end = Instant::from_nanos(self.scenario.duration_ns);
+        self.end_intervals_before(end + Duration::from_nanos(1));
+        tell_telemetry(&mut self.recorder, self.scenario.record.level, self.samples);
         let account = |(index, flow): (usize, &Flow)| FlowAccount {
             start: self.scenario.start_of(index),
             stop: self.scenario.stop_of(index),
-            goodput: Bytes::new(flow.application.bytes()),
+            goodput: Bytes::new(flow.reading.bytes_at(end)),
             retransmissions: flow.retransmissions,
-            timeouts: timeouts(samples, index),
+            timeouts: told_last(self.samples, index, TIMEOUTS).unwrap_or_default(),
             completed: flow.completed,
         };
         let flows: Vec<_> = self.flows.iter().enumerate().map(account).collect();

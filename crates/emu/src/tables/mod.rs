@@ -23,8 +23,8 @@ use self::segment::{Data, Headers, InOrder};
 use crate::job::{Job, JobError};
 use crate::layout::{FlowLayout, Layout, Way};
 use crate::log::{
-    ANSWERER_PORT, ASKER_PORT, PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES, SAMPLES_FILE,
-    SENDER_PORT, SampleRecord, TIMEOUTS, quantities,
+    ANSWERER_PORT, ASKER_PORT, OF_FLOWS, PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES,
+    SAMPLES_FILE, SENDER_PORT, SampleRecord, TIMEOUTS, quantities,
 };
 
 pub use self::emulated::from_events;
@@ -86,19 +86,25 @@ fn tell_telemetry(recorder: &mut Recorder, level: Level, samples: &[SampleRecord
         return;
     }
     let names: Vec<_> = quantities().collect();
-    let mut samples: Vec<_> = samples.iter().filter(|sample| !is_timeouts(sample)).collect();
+    let mut samples = samples.to_vec();
     samples.sort_by_key(|sample| (sample.time, sample.flow));
     for sample in samples {
-        if let Some(name) = names.get(sample.quantity as usize) {
+        if let Some(name) = names.get(sample.quantity as usize).filter(|name| !OF_FLOWS.contains(name)) {
             recorder.sample_telemetry(sample.flow as usize, name, sample.value, sample.time);
         }
     }
 }
 
-/// How often a flow has timed out.
-fn timeouts(samples: &[SampleRecord], flow: usize) -> u64 {
-    let mut of_flow = samples.iter().filter(|sample| sample.flow as usize == flow && is_timeouts(sample));
-    of_flow.next().map_or(0, |sample| sample.value as u64)
+/// What a flow told under this name, and when.
+fn told(samples: &[SampleRecord], flow: usize, name: &str) -> Vec<(Instant, u64)> {
+    let Some(quantity) = quantities().position(|known| known == name) else { return Vec::new() };
+    let of_flow = samples.iter().filter(|sample| sample.flow as usize == flow && sample.quantity as usize == quantity);
+    of_flow.map(|sample| (sample.time, sample.value as u64)).collect()
+}
+
+/// What a flow told last under this name.
+fn told_last(samples: &[SampleRecord], flow: usize, name: &str) -> Option<u64> {
+    told(samples, flow, name).last().map(|(_, value)| *value)
 }
 
 fn read_records<const BYTES: usize>(path: &Path) -> Result<Vec<u8>, LogError> {
@@ -219,7 +225,7 @@ impl<'a> Run<'a> {
             stop: self.job.scenario.stop_of(index),
             goodput,
             retransmissions,
-            timeouts: timeouts(samples, index),
+            timeouts: told_last(samples, index, TIMEOUTS).unwrap_or_default(),
             completed: self.completion(index, headers, acks),
         }
     }
@@ -347,8 +353,4 @@ fn find<'a>(all: &'a mut [[Journeys; 2]], near: u16, far: u16, record: &PacketRe
     };
     let journeys = all.get_mut(usize::from(number)).filter(|_| number == same)?;
     Some(&mut journeys[direction])
-}
-
-fn is_timeouts(sample: &SampleRecord) -> bool {
-    quantities().nth(sample.quantity as usize) == Some(TIMEOUTS)
 }

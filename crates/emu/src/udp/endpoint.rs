@@ -3,11 +3,11 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bakeoff_core::endpoint::Endpoint;
-use bakeoff_core::transport::stream::Segment;
 use bakeoff_core::units::{Duration, Instant};
 
 use super::clock::Clock;
 use super::error::{Context, FlowError};
+use super::form::Form;
 use super::socket::FlowSocket;
 use super::sys::{self, Timer};
 
@@ -30,9 +30,9 @@ pub struct Timetable<'a> {
 /// It sends what the endpoint yields, sleeps until the endpoint's next wake-up or the next datagram, whichever comes
 /// first, and never looks for either in vain. `sample` gets the endpoint as it is at each sampling time; when the machine
 /// is late, several of them may be told at once.
-pub fn drive<E: Endpoint<Segment>>(
+pub fn drive<F: Form, E: Endpoint<F::Payload>>(
     endpoint: &mut E,
-    socket: &mut FlowSocket,
+    socket: &mut FlowSocket<F>,
     clock: Clock,
     timetable: &Timetable<'_>,
     sample: &mut dyn FnMut(Instant, &E),
@@ -60,15 +60,15 @@ pub fn drive<E: Endpoint<Segment>>(
     }
 }
 
-struct Driver<'a, E> {
+struct Driver<'a, E, F> {
     endpoint: &'a mut E,
-    socket: &'a mut FlowSocket,
+    socket: &'a mut FlowSocket<F>,
     clock: Clock,
     end: Instant,
     timer: Timer,
 }
 
-impl<E: Endpoint<Segment>> Driver<'_, E> {
+impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
     fn now(&self) -> Result<Instant, FlowError> {
         self.clock.now().context("reading the clock")
     }

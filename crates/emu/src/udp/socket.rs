@@ -5,12 +5,12 @@ use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::transport::stream::Segment;
-use bakeoff_core::units::Instant;
+use bakeoff_core::units::{Bytes, Instant};
 
-use super::codec::{Datagram, Decoder, encode};
+use super::codec::Datagram;
 use super::error::{Context, FlowError};
-use super::sys::{self, BATCH, Slot};
+use super::form::{Datagrams, Form, Segments};
+use super::sys::{self, Batch};
 
 /// Buffers that a path never fills; the kernel doubles it.
 const BUFFER_BYTES: i32 = 16 << 20;
@@ -36,19 +36,39 @@ pub struct SocketCounts {
 /// It is to stay open until the end of the run, longer than [`super::drive`] may need it: the kernel answers what comes to
 /// a closed port, and the answers take room on the path.
 #[derive(Debug)]
-pub struct FlowSocket {
+pub struct FlowSocket<F = Segments> {
     socket: UdpSocket,
-    decoder: Decoder,
+    form: F,
     tos: u8,
     datagram: Vec<u8>,
-    slots: Box<[Slot; BATCH]>,
+    batch: Batch,
     counts: SocketCounts,
 }
 
-impl FlowSocket {
-    /// Prepares a socket that is connected to the other end of the flow: it will not block, marks and reports ECN, and
-    /// never fragments.
+impl FlowSocket<Segments> {
+    /// A socket for a stream of ours that is connected to the other end of the flow.
     pub fn new(socket: UdpSocket, flow: FlowId) -> io::Result<Self> {
+        Self::prepare(socket, Segments::new(flow))
+    }
+}
+
+impl FlowSocket<Datagrams> {
+    /// A socket for a stack whose packets are at most so large, connected to the other end of the flow.
+    pub fn of_stack(socket: UdpSocket, flow: FlowId, largest_packet: Bytes) -> io::Result<Self> {
+        Self::prepare(socket, Datagrams::new(flow, largest_packet))
+    }
+}
+
+impl<F> FlowSocket<F> {
+    /// What has passed so far.
+    pub fn counts(&self) -> SocketCounts {
+        self.counts
+    }
+}
+
+impl<F: Form> FlowSocket<F> {
+    /// Prepares a socket: it will not block, marks and reports ECN, and never fragments.
+    fn prepare(socket: UdpSocket, form: F) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         for (level, name, value) in [
             (libc::IPPROTO_IP, libc::IP_RECVTOS, 1),
@@ -65,22 +85,17 @@ impl FlowSocket {
         }
         Ok(Self {
             socket,
-            decoder: Decoder::new(flow),
+            batch: Batch::new(form.kept_bytes()),
+            form,
             tos: 0,
             datagram: Vec::new(),
-            slots: Box::new([Slot::EMPTY; BATCH]),
             counts: SocketCounts::default(),
         })
     }
 
-    /// What has passed so far.
-    pub fn counts(&self) -> SocketCounts {
-        self.counts
-    }
-
     /// Sends a packet, or counts it as lost.
-    pub(super) fn send(&mut self, packet: &Packet<Segment>) -> Result<(), FlowError> {
-        encode(packet, &mut self.datagram)?;
+    pub(super) fn send(&mut self, packet: &Packet<F::Payload>) -> Result<(), FlowError> {
+        self.form.write(packet, &mut self.datagram)?;
         let tos = packet.ecn.bits();
         if tos != self.tos {
             sys::set_option(self.socket.as_fd(), libc::IPPROTO_IP, libc::IP_TOS, i32::from(tos))
@@ -100,9 +115,9 @@ impl FlowSocket {
         Ok(())
     }
 
-    /// Takes waiting datagrams off the socket and returns how many, at most [`BATCH`].
+    /// Takes waiting datagrams off the socket and returns how many; more may wait.
     pub(super) fn receive(&mut self) -> Result<usize, FlowError> {
-        let received = match sys::receive(self.socket.as_fd(), &mut self.slots) {
+        let received = match sys::receive(self.socket.as_fd(), &mut self.batch) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(0),
             received => received,
         };
@@ -110,11 +125,11 @@ impl FlowSocket {
     }
 
     /// The packet that [`FlowSocket::receive`] put into this place, arriving at `now`; `None` if it is none of ours.
-    pub(super) fn packet(&mut self, place: usize, now: Instant) -> Option<Packet<Segment>> {
-        let slot = &self.slots[place];
+    pub(super) fn packet(&mut self, place: usize, now: Instant) -> Option<Packet<F::Payload>> {
+        let slot = &self.batch.slots[place];
         self.counts.overflows = slot.overflows.unwrap_or(self.counts.overflows);
-        let datagram = Datagram { bytes: slot.kept(), length: slot.length, ecn: Ecn::from_bits(slot.tos) };
-        let packet = self.decoder.decode(&datagram, now).ok();
+        let datagram = Datagram { bytes: self.batch.kept(place), length: slot.length, ecn: Ecn::from_bits(slot.tos) };
+        let packet = self.form.read(&datagram, now);
         if packet.is_some() {
             self.counts.received += 1;
         } else {
@@ -124,7 +139,7 @@ impl FlowSocket {
     }
 }
 
-impl AsFd for FlowSocket {
+impl<F> AsFd for FlowSocket<F> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

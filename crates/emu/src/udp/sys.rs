@@ -10,10 +10,8 @@ use std::ptr;
 
 use bakeoff_core::units::Duration;
 
-use super::codec::MAX_HEADER_BYTES;
-
 /// Datagrams that one call takes off a socket.
-pub(super) const BATCH: usize = 32;
+const BATCH: usize = 32;
 /// Room for the type-of-service byte and the count of overflows.
 const CONTROL_WORDS: usize = 8;
 
@@ -31,7 +29,6 @@ pub(super) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, valu
 /// A datagram in a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    bytes: [u8; MAX_HEADER_BYTES],
     /// Length of the whole datagram.
     pub(super) length: usize,
     /// The type-of-service byte of the IP header.
@@ -42,21 +39,40 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) const EMPTY: Self =
-        Self { bytes: [0; MAX_HEADER_BYTES], length: 0, tos: 0, overflows: None, control: [0; CONTROL_WORDS] };
+    const EMPTY: Self = Self { length: 0, tos: 0, overflows: None, control: [0; CONTROL_WORDS] };
+}
 
-    /// The first bytes of the datagram.
-    pub(super) fn kept(&self) -> &[u8] {
-        &self.bytes[..self.length.min(MAX_HEADER_BYTES)]
+/// Datagrams that were taken off a socket at once.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) slots: Box<[Slot; BATCH]>,
+    /// The first bytes of each.
+    bytes: Box<[u8]>,
+    kept_bytes: usize,
+}
+
+impl Batch {
+    /// A batch that keeps so much of every datagram.
+    pub(super) fn new(kept_bytes: usize) -> Self {
+        let bytes = vec![0; BATCH * kept_bytes].into();
+        Self { slots: Box::new([Slot::EMPTY; BATCH]), bytes, kept_bytes }
+    }
+
+    /// The first bytes of the datagram in this place.
+    pub(super) fn kept(&self, place: usize) -> &[u8] {
+        let start = place * self.kept_bytes;
+        &self.bytes[start..start + self.slots[place].length.min(self.kept_bytes)]
     }
 }
 
 /// Takes waiting datagrams off a socket that does not block, and returns how many of the slots they fill; zero if there
 /// are none.
-pub(super) fn receive(socket: BorrowedFd<'_>, slots: &mut [Slot; BATCH]) -> io::Result<usize> {
-    let mut vectors = slots
-        .each_mut()
-        .map(|slot| libc::iovec { iov_base: slot.bytes.as_mut_ptr().cast(), iov_len: MAX_HEADER_BYTES });
+pub(super) fn receive(socket: BorrowedFd<'_>, batch: &mut Batch) -> io::Result<usize> {
+    let Batch { slots, bytes, kept_bytes } = batch;
+    let mut vectors: [_; BATCH] = std::array::from_fn(|place| {
+        let room = &mut bytes[place * *kept_bytes..][..*kept_bytes];
+        libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() }
+    });
     // SAFETY: all-zero bytes are valid structures.
     let mut messages: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
     for ((message, vector), slot) in messages.iter_mut().zip(&mut vectors).zip(slots.iter_mut()) {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use bakeoff_emu::emulator;
 use bakeoff_emu::sys::{self, Identity};
+use bakeoff_stacks::STACKS;
 
 /// The user and group called "nobody".
 const NOBODY: u32 = 65_534;
@@ -37,7 +38,7 @@ fn start(folder: &Path) -> io::Result<u8> {
         return sys::wait(first);
     }
     sys::die_with_parent()?;
-    Ok(match emulator::run(folder, identity()) {
+    Ok(match emulator::run(folder, identity(), STACKS) {
         Ok(()) => 0,
         Err(error) => {
             say(&error.to_string());

@@ -1,0 +1,97 @@
+//! Flows of stacks that are not ours, over UDP: the simulator's endpoints, each driven by a thread. What only the ends
+//! know, because the packets are encrypted, they tell as samples.
+
+use std::thread;
+
+use bakeoff_core::packet::FlowId;
+use bakeoff_core::scenario::Level;
+use bakeoff_core::transport::stack::{StackEnd, StackEntry};
+use bakeoff_core::units::{Bytes, Duration, Instant};
+
+use super::flows::Plan;
+use super::{End, own_flow};
+use crate::error::{Context, RunError};
+use crate::job::JobError;
+use crate::log::{COMPLETED, GOODPUT, RETRANSMISSIONS, SampleRecord};
+use crate::udp::{Clock, Datagrams, FlowError, FlowSocket, Timetable, drive};
+
+/// Opens both ends; they report through the stage's news.
+pub(super) fn open(plan: &Plan<'_>, entry: &StackEntry) -> Result<(), RunError> {
+    let ends = plan.stage.scenario.stack_ends(plan.index, entry);
+    let [sender, receiver] = ends.map_err(JobError::from)?;
+    let (index, scenario) = (plan.index, plan.stage.scenario);
+    plan.stage.hosts.enter(plan.receiver.host)?;
+    let socket = connect(plan, plan.receiver, plan.sender)?;
+    run(plan, receiver, socket, Instant::from_nanos(scenario.duration_ns), move |receiver, tell| {
+        tell(GOODPUT, receiver.stats().goodput.count() as f64);
+    });
+    plan.stage.hosts.enter(plan.sender.host)?;
+    let socket = connect(plan, plan.sender, plan.receiver)?;
+    run(plan, sender, socket, scenario.stop_of(index), |sender, tell| {
+        sender.telemetry(tell);
+        let stats = sender.stats();
+        tell(RETRANSMISSIONS, stats.lost as f64);
+        if let Some(completed) = stats.completed {
+            tell(COMPLETED, completed.as_nanos() as f64);
+        }
+    });
+    Ok(())
+}
+
+fn connect(plan: &Plan<'_>, from: End, to: End) -> Result<FlowSocket<Datagrams>, RunError> {
+    let flow = plan.flow();
+    let largest_packet = Bytes::new(flow.mss_bytes + flow.header_bytes);
+    FlowSocket::of_stack(own_flow::socket(plan, from, to)?, FlowId(plan.index as u32), largest_packet)
+        .context(|| format!("opening a socket of flow {}", plan.index + 1))
+}
+
+/// Drives an end until `end`. `sample` tells what it knows, at every sampling time and at the end.
+#[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
+fn run(
+    plan: &Plan<'_>,
+    mut endpoint: StackEnd,
+    mut socket: FlowSocket<Datagrams>,
+    end: Instant,
+    sample: impl Fn(&StackEnd, &mut dyn FnMut(&'static str, f64)) + Send + 'static,
+) {
+    let (clock, index, scenario) = (Clock::new(plan.stage.run_start), plan.index, plan.stage.scenario);
+    let news = plan.stage.news.clone();
+    let interval = Duration::from_nanos(scenario.record.interval_ns);
+    let sampling = (scenario.record.level >= Level::Series).then_some(interval);
+    let timetable = Timetable { start: scenario.start_of(index), end, sampling, cancel: None };
+    let stop = scenario.stop_of(index);
+    thread::spawn(move || {
+        let mut tell = |time: Instant, endpoint: &StackEnd| {
+            sample(endpoint, &mut |name, value| {
+                if let Some(sample) = SampleRecord::new(time, index, name, value) {
+                    let _ = news.send(Ok(sample));
+                }
+            });
+        };
+        let done = drive(&mut endpoint, &mut socket, clock, &timetable, &mut tell);
+        if let Some(problem) = problem(done.err(), &endpoint, &socket, stop) {
+            let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem }));
+        }
+        let is_told = sampling.is_some_and(|interval| end.as_nanos().is_multiple_of(interval.as_nanos()));
+        if !is_told {
+            tell(end, &endpoint);
+        }
+        own_flow::hold(&socket);
+    });
+}
+
+/// What went wrong at an end, if anything did.
+fn problem(
+    error: Option<FlowError>,
+    endpoint: &StackEnd,
+    socket: &FlowSocket<Datagrams>,
+    stop: Instant,
+) -> Option<String> {
+    let lost = endpoint.failure_before(stop).map(|failure| {
+        let seconds = failure.at.as_millis() as f64 / 1e3;
+        format!("lost its connection {seconds} s into the run: {}", failure.why)
+    });
+    let unsent = socket.counts().unsent;
+    let unsent = (unsent > 0).then(|| format!("{unsent} packets did not leave their socket"));
+    error.map(|error| error.to_string()).or(lost).or(unsent)
+}

@@ -1,0 +1,161 @@
+//! A sender and a receiver, whatever transport is between them.
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::Packet;
+use bakeoff_core::record::{FlowAccount, Header};
+use bakeoff_core::scenario::{Scenario, ScenarioError};
+use bakeoff_core::scheme::{Scheme, Setup};
+use bakeoff_core::transport::stack::{StackEnd, StackEntry};
+use bakeoff_core::transport::stream::{Positions, Receiver, Sender};
+use bakeoff_core::units::{Bytes, Instant};
+
+use crate::Error;
+use crate::payload::Payload;
+
+/// Makes a scheme, from what our transport tells of the flow.
+pub type MakeScheme<'a> = dyn FnOnce(Setup) -> Result<Box<dyn Scheme>, ScenarioError> + 'a;
+
+/// What carries a flow, and who decides for it.
+pub enum Transport<'a> {
+    /// Our own, with a scheme that is made when the flow is: one of ours, or one that somebody else computes.
+    Stream(Box<MakeScheme<'a>>),
+    /// A stack that is not ours, with a controller of its own.
+    Stack(&'a StackEntry),
+}
+
+impl<'a> Transport<'a> {
+    /// What the flow with this index names: one of these stacks, or a scheme of ours.
+    pub fn named(scenario: &'a Scenario, flow: usize, stacks: &'a [StackEntry]) -> Self {
+        let name = &scenario.flows[flow].scheme;
+        match stacks.iter().find(|entry| entry.info.name == name) {
+            Some(entry) => Self::Stack(entry),
+            None => Self::Stream(Box::new(move |setup| scenario.scheme(flow, name, setup))),
+        }
+    }
+}
+
+/// The two ends.
+#[expect(clippy::large_enum_variant, reason = "nearly all flows are the large one, and none moves")]
+enum Ends {
+    /// Of our own transport.
+    Stream { sender: Sender, receiver: Receiver, positions: Positions },
+    /// Of a stack that is not ours.
+    Stack { sender: StackEnd, receiver: StackEnd },
+}
+
+/// A flow under way.
+pub(crate) struct Flow {
+    ends: Ends,
+    pub(crate) start: Instant,
+    pub(crate) stop: Instant,
+}
+
+impl Flow {
+    /// The flow with this index.
+    pub(crate) fn of(scenario: &Scenario, index: usize, transport: Transport<'_>) -> Result<Self, ScenarioError> {
+        let ends = match transport {
+            Transport::Stream(make) => {
+                let (sender, receiver) = scenario.ends_with(index, &scenario.flows[index].scheme, make)?;
+                Ends::Stream { sender, receiver, positions: Positions::default() }
+            }
+            Transport::Stack(entry) => {
+                let [sender, receiver] = scenario.stack_ends(index, entry)?;
+                Ends::Stack { sender, receiver }
+            }
+        };
+        Ok(Self { ends, start: scenario.start_of(index), stop: scenario.stop_of(index) })
+    }
+
+    /// A packet arrives at the end that it goes to.
+    pub(crate) fn accept(&mut self, mut packet: Packet<Payload>, now: Instant) {
+        let is_data_direction = packet.is_data_direction;
+        match (&mut packet.payload, &mut self.ends) {
+            (Payload::Segment(segment), Ends::Stream { sender, receiver, .. }) => {
+                let segment = *segment;
+                let packet = packet.map(|_| segment);
+                if is_data_direction { receiver.accept(packet, now) } else { sender.accept(packet, now) }
+            }
+            (Payload::Datagram(datagram), Ends::Stack { sender, receiver }) => {
+                let datagram = std::mem::take(datagram);
+                let end = if is_data_direction { receiver } else { sender };
+                end.accept(packet.map(|_| datagram), now);
+            }
+            // A flow's packets are its own.
+            _ => {}
+        }
+    }
+
+    pub(crate) fn poll_sender(&mut self, now: Instant) -> Option<Packet<Payload>> {
+        match &mut self.ends {
+            Ends::Stream { sender, .. } => Some(sender.poll(now)?.map(Payload::Segment)),
+            Ends::Stack { sender, .. } => Some(sender.poll(now)?.map(Payload::Datagram)),
+        }
+    }
+
+    pub(crate) fn poll_receiver(&mut self, now: Instant) -> Option<Packet<Payload>> {
+        match &mut self.ends {
+            Ends::Stream { receiver, .. } => Some(receiver.poll(now)?.map(Payload::Segment)),
+            Ends::Stack { receiver, .. } => Some(receiver.poll(now)?.map(Payload::Datagram)),
+        }
+    }
+
+    /// The header of a packet that leaves one of the ends, as far as those who look at packets can read it; call for
+    /// every one, in order.
+    pub(crate) fn header(&mut self, payload: &Payload) -> Option<Header> {
+        match (payload, &mut self.ends) {
+            (Payload::Segment(segment), Ends::Stream { positions, .. }) => Some(positions.header(segment)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn sender_wakeup(&self) -> Option<Instant> {
+        match &self.ends {
+            Ends::Stream { sender, .. } => sender.next_wakeup(),
+            Ends::Stack { sender, .. } => sender.next_wakeup(),
+        }
+    }
+
+    pub(crate) fn receiver_wakeup(&self) -> Option<Instant> {
+        match &self.ends {
+            Ends::Stream { receiver, .. } => receiver.next_wakeup(),
+            Ends::Stack { receiver, .. } => receiver.next_wakeup(),
+        }
+    }
+
+    /// What the application of the receiver has.
+    pub(crate) fn goodput(&self) -> Bytes {
+        match &self.ends {
+            Ends::Stream { receiver, .. } => receiver.stats.goodput,
+            Ends::Stack { receiver, .. } => receiver.stats().goodput,
+        }
+    }
+
+    /// Reports the inner state of the sender.
+    pub(crate) fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        match &self.ends {
+            Ends::Stream { sender, .. } => sender.telemetry(report),
+            Ends::Stack { sender, .. } => sender.telemetry(report),
+        }
+    }
+
+    /// What its two ends have done; an error if their connection was lost before the flow was to stop.
+    pub(crate) fn account(&self, number: usize) -> Result<FlowAccount, Error> {
+        let Self { ends, start, stop } = self;
+        let account = FlowAccount { start: *start, stop: *stop, goodput: self.goodput(), ..FlowAccount::default() };
+        match ends {
+            Ends::Stream { sender, .. } => Ok(FlowAccount {
+                retransmissions: sender.stats.retransmissions,
+                timeouts: sender.stats.timeouts,
+                completed: sender.stats.completed,
+                ..account
+            }),
+            Ends::Stack { sender, receiver } => {
+                if let Some(failure) = [sender, receiver].into_iter().find_map(|end| end.failure_before(*stop)) {
+                    return Err(Error::Lost { flow: number, at: failure.at, why: failure.why.clone() });
+                }
+                let stats = sender.stats();
+                Ok(FlowAccount { retransmissions: stats.lost, completed: stats.completed, ..account })
+            }
+        }
+    }
+}

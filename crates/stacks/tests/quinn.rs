@@ -1,0 +1,188 @@
+//! quinn in virtual time: what a user of the simulator relies on.
+
+#![allow(clippy::expect_used, reason = "a test may fail")]
+
+use std::collections::BTreeMap;
+
+use bakeoff_core::record::{Column, Table};
+use bakeoff_sim::{Error, Recording, Scenario, Simulation, Transport};
+use bakeoff_stacks::STACKS;
+use serde_json::{Value, json};
+
+const SCHEMES: [&str; 3] = ["quinn:cubic", "quinn:newreno", "quinn:bbr"];
+
+/// One flow over 10 Mbit/s and 40 ms with a buffer of one BDP.
+fn scenario(scheme: &str, seed: u64, seconds: u64) -> Value {
+    let end = seconds * 1_000_000_000;
+    json!({
+        "seed": seed, "duration_ns": end, "record": {"level": "packets", "interval_ns": 100_000_000},
+        "forward": [{
+            "link": {"kind": "constant", "rate_bps": 10_000_000},
+            "queue": {"kind": "fifo", "limit_bytes": 50_000}, "delay_ns": 20_000_000,
+        }],
+        "reverse": [{"link": {"kind": "unlimited"}, "queue": {"kind": "fifo"}, "delay_ns": 20_000_000}],
+        "flows": [{"scheme": scheme, "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": end}],
+    })
+}
+
+fn run(scenario: &Value) -> Result<Recording, Error> {
+    let scenario = Scenario::from_json(&scenario.to_string())?;
+    Simulation::with_transports(&scenario, |flow| Transport::named(&scenario, flow, STACKS))?.finish()
+}
+
+fn table<'a>(recording: &'a Recording, name: &str) -> &'a Table {
+    recording.tables.iter().find(|table| table.name == name).expect("the level asks for it")
+}
+
+fn column<'a>(recording: &'a Recording, name: &str, column: &str) -> &'a Column {
+    let columns = &table(recording, name).columns;
+    &columns.iter().find(|(known, _)| *known == column).expect("it is declared").1
+}
+
+/// A number of flow 1.
+fn of_flow(recording: &Recording, name: &str) -> i64 {
+    match column(recording, "flows", name) {
+        Column::U64(values) => values[1] as i64,
+        Column::I64(values) => values[1],
+        _ => panic!("{name} is a number"),
+    }
+}
+
+/// Telemetry by name.
+fn telemetry(recording: &Recording) -> BTreeMap<&'static str, Vec<f64>> {
+    let Column::Category { codes, names } = column(recording, "telemetry", "name") else { panic!("names are words") };
+    let Column::F64(values) = column(recording, "telemetry", "value") else { panic!("values are fractions") };
+    let mut by_name = BTreeMap::<_, Vec<_>>::new();
+    for (code, value) in codes.iter().zip(values) {
+        by_name.entry(names[usize::from(*code)]).or_default().push(*value);
+    }
+    by_name
+}
+
+#[test]
+fn a_bulk_flow_fills_a_link() {
+    for scheme in SCHEMES {
+        for seed in 1..=3 {
+            let recording = run(&scenario(scheme, seed, 20)).expect("it runs");
+            let throughput = of_flow(&recording, "received_bytes") as f64 * 8.0 / 20.0;
+            assert!((9.0e6..=1e7).contains(&throughput), "{scheme}, seed {seed}: {throughput}");
+            let goodput = of_flow(&recording, "goodput_bytes") as f64 * 8.0 / 20.0;
+            // Headers: 28 of IP and UDP, and some 30 of QUIC and STREAM, of 1480 bytes.
+            assert!((0.90..0.97).contains(&(goodput / throughput)), "{scheme}, seed {seed}: {goodput} of {throughput}");
+        }
+    }
+}
+
+#[test]
+fn a_transfer_completes_over_a_lossy_path() {
+    for scheme in SCHEMES {
+        for seed in 1..=3 {
+            let mut lossy = scenario(scheme, seed, 30);
+            lossy["forward"][0]["loss"] = json!(0.03);
+            lossy["reverse"][0]["loss"] = json!(0.03);
+            lossy["flows"][0]["traffic"] = json!({"kind": "finite", "size_bytes": 1_000_000});
+            let recording = run(&lossy).expect("it runs");
+            assert_eq!(of_flow(&recording, "goodput_bytes"), 1_000_000, "{scheme}, seed {seed}");
+            let completed = of_flow(&recording, "completed_ns");
+            assert!((1_000_000_000..30_000_000_000).contains(&completed), "{scheme}, seed {seed}: {completed}");
+            assert!(of_flow(&recording, "retransmits") > 5, "{scheme}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn two_runs_are_the_same() {
+    for scheme in SCHEMES {
+        let mut lossy = scenario(scheme, 7, 25);
+        lossy["forward"][0]["loss"] = json!(0.01);
+        let [first, second] = [(); 2].map(|()| run(&lossy).expect("it runs"));
+        assert_eq!(first, second, "{scheme}");
+        lossy["seed"] = json!(8);
+        assert_ne!(first, run(&lossy).expect("it runs"), "{scheme}");
+    }
+}
+
+#[test]
+fn a_connection_that_is_lost_is_an_error_with_a_sentence() {
+    let mut cut = scenario("quinn:cubic", 1, 60);
+    cut["forward"][0]["loss"] = json!(1.0);
+    let error = run(&cut).expect_err("nobody answers");
+    assert_eq!(error.to_string(), "flow 1 lost its connection 30 s into the run: timed out");
+    cut["flows"][0]["stop_ns"] = json!(20_000_000_000_u64);
+    run(&cut).expect("whoever has stopped may lose its connection");
+}
+
+#[test]
+fn what_a_stack_cannot_do_is_refused() {
+    let refusal = |key: &str, value: Value| {
+        let mut asked = scenario("quinn:bbr", 1, 1);
+        asked["flows"][0][key] = value;
+        run(&asked).expect_err("it cannot").to_string()
+    };
+    let on_off = json!({"kind": "on-off", "on_ns": 1_000_000, "off_ns": 1_000_000});
+    assert_eq!(
+        refusal("traffic", on_off),
+        "flow 1: quinn:bbr transfers bulk or a size; on-off traffic needs a scheme of ours"
+    );
+    assert_eq!(
+        refusal("mss_bytes", json!(1_000)),
+        "flow 1: quinn:bbr: QUIC needs packets of at least 1228 bytes, and these have 1052; give the flow a larger mss"
+    );
+    assert_eq!(refusal("parameters", json!({"gain": 2.0})), "flow 1: quinn:bbr takes no parameters; leave them out");
+    assert_eq!(
+        refusal("ecn", json!("accurate")),
+        "flow 1: quinn:bbr echoes marks as its stack does; write ecn = \"classic\" to let them through, or leave ecn out"
+    );
+    let mut unknown = scenario("quinn:vegas", 1, 1);
+    unknown["flows"][0]["scheme"] = json!("quinn:vegas");
+    assert_eq!(
+        run(&unknown).expect_err("there is none").to_string(),
+        "flow 1: there is no scheme called \"quinn:vegas\""
+    );
+}
+
+#[test]
+fn the_host_decides_whether_marks_are_seen() {
+    let marks = |ecn: &str| {
+        let mut marked = scenario("quinn:cubic", 1, 20);
+        marked["forward"][0]["queue"] = json!({"kind": "codel", "ecn": true});
+        marked["flows"][0]["ecn"] = json!(ecn);
+        let recording = run(&marked).expect("it runs");
+        let events = telemetry(&recording)["congestion_events"].last().copied().expect("it is sampled");
+        (of_flow(&recording, "ce_marks"), of_flow(&recording, "dropped_packets"), events)
+    };
+    let (ce, dropped, events) = marks("classic");
+    assert!(ce > 10 && dropped == 0, "{ce} marks, {dropped} drops");
+    assert!(events > 10.0, "the controller hears of marks: {events}");
+    let (ce, dropped, _) = marks("off");
+    assert!(ce == 0 && dropped > 10, "{ce} marks, {dropped} drops");
+}
+
+#[test]
+fn telemetry_tells_of_the_path() {
+    let recording = run(&scenario("quinn:cubic", 1, 10)).expect("it runs");
+    let telemetry = telemetry(&recording);
+    let last = |name: &str| *telemetry[name].last().expect("it is sampled");
+    assert!((40.0..41.0).contains(&last("min_rtt")), "{}", last("min_rtt"));
+    assert!((40.0..85.0).contains(&last("srtt")), "{}", last("srtt"));
+    assert!((30.0..75.0).contains(&last("cwnd")), "{}", last("cwnd"));
+    assert!((1_451.5..1_452.5).contains(&last("mtu")), "{}", last("mtu"));
+    let Column::U32(sizes) = column(&recording, "packets", "size_bytes") else { panic!("sizes are numbers") };
+    assert_eq!(sizes.iter().max(), Some(&1_480), "an IPv4 and a UDP header more");
+}
+
+#[test]
+fn stacks_and_our_own_share_a_path() {
+    let mut mixed = scenario("quinn:cubic", 1, 20);
+    let mut ours = mixed["flows"][0].clone();
+    ours["scheme"] = json!("cubic");
+    ours["direction"] = json!("reverse");
+    let mut third = mixed["flows"][0].clone();
+    third["extra_delay_ns"] = json!(5_000_000);
+    mixed["reverse"][0]["link"] = json!({"kind": "constant", "rate_bps": 10_000_000});
+    mixed["flows"].as_array_mut().expect("flows are a list").extend([ours, third]);
+    // The recorder checks that every packet is accounted for.
+    let recording = run(&mixed).expect("it runs");
+    let Column::U64(received) = column(&recording, "flows", "received_bytes") else { panic!("bytes are counted") };
+    assert!(received[1..].iter().all(|bytes| *bytes > 2_000_000), "{received:?}");
+}

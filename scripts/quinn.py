@@ -1,0 +1,94 @@
+"""Runs the suites quic/quinn, in sim and linux, and quic/ack-jitter, in sim, and writes the tables of docs/quinn.md.
+
+python scripts/quinn.py
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "quinn.md"
+BEGIN, END = "<!-- {}: written by scripts/quinn.py -->", "<!-- end of {} -->"
+HEAD = ["| path | scheme | throughput | goodput | 95 % delay | loss |", "|---|---|---|---|---|---|"]
+JITTERS = ("none", "2ms", "10ms")
+JITTER_SCHEMES = ("quinn:bbr", "bbr", "quinn:cubic", "cubic")
+CASES = {
+    "10M": "10 Mbit/s",
+    "50M": "50 Mbit/s",
+    "10M-loss": "10 Mbit/s, 1 % random loss",
+    "50M-loss": "50 Mbit/s, 1 % random loss",
+}
+# What stands together: the name of a row, its world and its scheme.
+ROWS = (
+    ("`quinn:cubic`", "sim", "quinn:cubic"),
+    ("`cubic` in sim", "sim", "cubic"),
+    ("`kernel:cubic` in linux", "linux", "cubic"),
+    ("`quinn:newreno`", "sim", "quinn:newreno"),
+    ("`reno` in sim", "sim", "reno"),
+    ("`kernel:reno` in linux", "linux", "reno"),
+    ("`quinn:bbr`", "sim", "quinn:bbr"),
+    ("`bbr` in sim", "sim", "bbr"),
+    ("`kernel:bbr` in linux", "linux", "bbr"),
+)
+
+
+def main() -> None:
+    """Runs the suites and rewrites the page."""
+    found = {
+        "sim": runs("quic/quinn", "sim"),
+        "linux": runs("quic/quinn", "linux", "--scheme", "cubic,reno,bbr"),
+        "jitter": runs("quic/ack-jitter", "sim"),
+    }
+    numbers = [
+        row(path, title, found[world], {"scheme": scheme, "case": case})
+        for case, path in CASES.items()
+        for title, world, scheme in ROWS
+    ]
+    jitter = [
+        row(f"jitter {jitter}", f"`{scheme}`", found["jitter"], {"scheme": scheme, "jitter": jitter})
+        for jitter in JITTERS
+        for scheme in JITTER_SCHEMES
+    ]
+    text = PAGE.read_text(encoding="utf-8")
+    for name, lines in (("numbers", numbers), ("jitter", jitter)):
+        begin, end = BEGIN.format(name), END.format(name)
+        before, rest = text.split(begin)
+        table = "\n".join([*HEAD, *lines])
+        text = f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def row(path: str, title: str, found: list[dict[str, Any]], cell: dict[str, str]) -> str:
+    """The line of a table with the means of a cell."""
+    return f"| {path} | {title} | {' | '.join(values([run for run in found if run['cell'] == cell]))} |"
+
+
+def runs(suite: str, world: str, *more: str) -> list[dict[str, Any]]:
+    """The runs of a suite in a world."""
+    command = [str(ROOT / "bakeoff"), "run", suite, "--world", world, "--json", *more]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    found: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
+    return found
+
+
+def values(cells: list[dict[str, Any]]) -> list[str]:
+    """Means over the repeats of a cell."""
+
+    def mean(key: str) -> float:
+        return statistics.fmean(run["flows"][0][key] for run in cells)
+
+    return [
+        f"{mean('throughput_mbps'):.2f} Mbit/s",
+        f"{mean('goodput_mbps'):.2f} Mbit/s",
+        f"{mean('owd_p95_ms'):.1f} ms",
+        f"{100 * mean('loss'):.2f} %",
+    ]
+
+
+if __name__ == "__main__":
+    main()
