@@ -200,7 +200,8 @@ impl<P> Fq<P> {
                 let size = packet.size.count() as i64;
                 flow.credit -= size;
                 band.credit -= size;
-                band.packets -= 1;
+                // A flow stays in the band of its first packet; each counts for its own.
+                self.bands[band_of(packet.dscp)].packets -= 1;
                 return Some(packet);
             }
             // A new flow has to pass through the old ones once.
