@@ -105,7 +105,7 @@ def _emu_world() -> Finding:
 
     try:
         emu.prepare()
-        say("measuring what the emu world carries here, for about five seconds ...")
+        say("measuring what the emu world carries here, for five to fifteen seconds ...")
         carried = capacity.measure(emu.execute)
     except RunFailed as error:
         # Only this world needs it, and only whoever wants it.

@@ -26,6 +26,8 @@ _RATES_BPS = (100_000_000, 300_000_000, 1_000_000_000, 3_000_000_000)
 _PACKET_BYTES = 1500
 _DURATION_NS = 800_000_000
 _DELAY_NS = 2_000_000
+# What disturbs a virtual machine for a moment is not its limit.
+_TRIES = 3
 # Less than this part of the link means that the machine and not the link was the limit; start-up takes some.
 _FILLED = 0.8
 
@@ -64,18 +66,26 @@ def measure(execute: Callable[[PlannedRun], Outcome]) -> Capacity | None:
     """
     best: Capacity | None = None
     for rate_bps in _RATES_BPS:
-        try:
-            outcome = execute(PlannedRun("capacity", {}, 1, 1, scenario_of(rate_bps, _DURATION_NS)))
-        except RunInvalid:
+        tries = (_carried(execute, rate_bps) for _ in range(_TRIES))
+        found = next(filter(None, tries), None)
+        if found is None:
             break
-        received = outcome.measurements["hops"][0]["delivered"][0]
-        if received * _PACKET_BYTES * 8 < _FILLED * rate_bps * _DURATION_NS / 1e9:
-            break
-        late_ns = outcome.measurements["lateness"]["p99_ns"]
-        best = Capacity(rate_bps / 8 / _PACKET_BYTES, late_ns, _machine())
+        best = found
     if best is not None:
         _keep(best)
     return best
+
+
+def _carried(execute: Callable[[PlannedRun], Outcome], rate_bps: int) -> Capacity | None:
+    """What the machine carries through a link of this rate; None if packets were late or the link was not filled."""
+    try:
+        outcome = execute(PlannedRun("capacity", {}, 1, 1, scenario_of(rate_bps, _DURATION_NS)))
+    except RunInvalid:
+        return None
+    received = outcome.measurements["hops"][0]["delivered"][0]
+    if received * _PACKET_BYTES * 8 < _FILLED * rate_bps * _DURATION_NS / 1e9:
+        return None
+    return Capacity(rate_bps / 8 / _PACKET_BYTES, outcome.measurements["lateness"]["p99_ns"], _machine())
 
 
 def known() -> Capacity | None:

@@ -71,8 +71,9 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     }
     let engine = Engine::new(&job.scenario, Journal::create(folder)?)?;
     let ownership = Ownership::new(&job.scenario, &hosts.pairs);
-    // A machine that grants neither is only late, and the report says how late.
-    let refusal = |done: std::io::Result<()>| done.err().map(|error| error.to_string());
+    // A machine that grants none of these is only late, and the report says how late.
+    let awake = sys::keep_awake();
+    let refusal = |done: io::Result<()>| done.err().map(|error| error.to_string());
     let locked_memory = refusal(sys::lock_memory());
     let priority = refusal(sys::run_first(PRIORITY).and_then(|()| sys::wake_up_on_time()));
     let mut exchange = Exchange::new(clock, &devices, ownership, engine, &job);
@@ -89,6 +90,7 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let report = Report {
         priority,
         locked_memory,
+        awake: refusal(awake.map(drop)),
         lateness: exchange.lateness.report(),
         emulator_cpu: emulator,
         senders_cpu: senders,

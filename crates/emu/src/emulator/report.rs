@@ -78,6 +78,8 @@ pub(super) struct Report {
     pub(super) priority: Option<String>,
     /// Whether its memory was kept in memory, and why not if not.
     pub(super) locked_memory: Option<String>,
+    /// Whether idle processors were kept out of deep sleep, and why not if not.
+    pub(super) awake: Option<String>,
     pub(super) lateness: LatenessReport,
     pub(super) emulator_cpu: CpuTime,
     pub(super) senders_cpu: CpuTime,

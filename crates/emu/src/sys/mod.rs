@@ -20,7 +20,7 @@ pub use process::{
     lock_memory, run_first, signal_group, wait,
 };
 pub use tcp::{TcpInfo, TcpOption, TcpSocket};
-pub use time::{monotonic, realtime, sleep_until, thread_cpu_time, wake_up_on_time};
+pub use time::{keep_awake, monotonic, realtime, sleep_until, thread_cpu_time, wake_up_on_time};
 pub use tun::{Poll, TUN_DEVICE, Tun};
 
 /// The result of a call that returns -1 and sets `errno` on failure.
