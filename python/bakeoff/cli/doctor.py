@@ -100,19 +100,22 @@ def _linux_world() -> Finding:
 
 def _emu_world() -> Finding:
     from bakeoff.errors import RunFailed  # noqa: PLC0415 - only this command needs them
-    from bakeoff.experiment.units import format_rate  # noqa: PLC0415
     from bakeoff.worlds import capacity, emu  # noqa: PLC0415
 
     try:
         emu.prepare()
-        say("measuring what the emu world carries here, for five to fifteen seconds ...")
+        say("measuring what the emu world carries here, for ten to twenty seconds ...")
         carried = capacity.measure(emu.execute)
     except RunFailed as error:
         # Only this world needs it, and only whoever wants it.
         return Finding("emu world", True, str(error))  # noqa: FBT003
     if carried is None:
         return Finding("emu world", False, "packets are too late for real time; end other programs and try again")  # noqa: FBT003
-    text = f"carries {format_rate(carried.rate_bps)}; one packet in a hundred later than {carried.late_ns / 1e6:.2f} ms"
+    text = (
+        f"carries {capacity.rate_of(carried.packets_per_second)}, merged "
+        f"{capacity.rate_of(carried.merged_packets_per_second)}; one packet in a hundred later than "
+        f"{carried.late_ns / 1e6:.2f} ms"
+    )
     return Finding("emu world", True, text)  # noqa: FBT003
 
 

@@ -1,0 +1,64 @@
+"""What this machine carries in real time, with a machine that is only pretended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bakeoff.worlds import capacity
+from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def machine(single_bps: float, merged_bps: float, disturbed: int = 0) -> Callable[[Any], Outcome]:
+    """A machine whose packets are late beyond these rates, and whose first runs are disturbed."""
+    runs = iter(range(1000))
+
+    def execute(planned: Any) -> Outcome:
+        scenario = planned.scenario
+        rate_bps = scenario["forward"][0]["link"]["rate_bps"]
+        if rate_bps > (merged_bps if scenario["emulation"]["merge"] else single_bps) or next(runs) < disturbed:
+            raise RunInvalid("too late", Outcome())
+        packets = rate_bps * scenario["duration_ns"] // 12_000 // 10**9
+        return Outcome(measurements={"hops": [{"delivered": [packets, 0]}], "lateness": {"p99_ns": 5000}})
+
+    return execute
+
+
+def scenario(rate_bps: int, *, merge: bool = False) -> dict[str, Any]:
+    return capacity.scenario_of(rate_bps, 10**9) | {"emulation": {"merge": merge}}
+
+
+def test_the_fastest_link_that_is_carried_is_found_and_kept() -> None:
+    found = capacity.measure(machine(3e8, 2e9))
+    assert found is not None
+    assert (found.packets_per_second, found.merged_packets_per_second) == pytest.approx((2e8 / 12_000, 2e9 / 12_000))
+    assert capacity.known() == found
+
+
+def test_a_disturbance_is_not_a_limit() -> None:
+    found = capacity.measure(machine(1e8, 1e8, disturbed=2))
+    assert found is not None
+    assert found.packets_per_second == pytest.approx(1e8 / 12_000)
+    assert capacity.measure(machine(1e8, 0, disturbed=3)) is None
+
+
+def test_more_than_the_machine_carries_is_refused() -> None:
+    capacity.check(scenario(10**10))
+    capacity.measure(machine(1e8, 1e9))
+    capacity.check(scenario(100_000_000))
+    capacity.check(scenario(1_000_000_000, merge=True))
+    sentence = r"path\.forward: 1Gbit/s .*, 100Mbit/s when .*; lower the rate, set emulation\.merge = true, or let"
+    with pytest.raises(RunStopped, match=sentence):
+        capacity.check(scenario(1_000_000_000))
+    with pytest.raises(RunStopped, match=r"1Gbit/s when .* measured it; lower the rate, or let"):
+        capacity.check(scenario(2_000_000_000, merge=True))
