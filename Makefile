@@ -16,11 +16,13 @@ env: ## prepare .venv with the tools of a developer
 
 test: env ## the tests that a change must pass, Rust and Python
 	cargo test --locked --workspace
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
+	$(PY) -m pytest -m "realtime and not slow"
+	$(PY) -m pytest -n $(JOBS) -m "not realtime and not slow"
 
 test-full: env ## all tests, the slow ones and the release build's too
 	cargo test --locked --workspace --release -- --include-ignored
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup
+	$(PY) -m pytest -m realtime
+	$(PY) -m pytest -n $(JOBS) -m "not realtime"
 
 lint: env ## formatting, lints, types, stubs, locks and generated pages; changes nothing
 	cargo fmt --all --check

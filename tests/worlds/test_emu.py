@@ -43,8 +43,7 @@ def _obstacle() -> str:
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin")
 
 needs_root = pytest.mark.skipif(bool(_obstacle()), reason=_obstacle())
-# Real time is not for two at once.
-pytestmark = pytest.mark.xdist_group("emu")
+pytestmark = pytest.mark.realtime
 
 
 def experiment(folder: Path, *, flows: str, duration: str = "1500ms", more: str = "") -> Any:
@@ -333,7 +332,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run([*shell, *words], capture_output=True, text=True, check=False)
     assert re.search(r"RunStopped: writing \S+: No space left on device", done.stderr)
     assert done.stdout == ""
-    _wait_until(lambda: not _family())
+    _wait_until(lambda: not _emulators())
 
 
 WRAPPER = """#!{python}
@@ -521,10 +520,26 @@ def _command(process: int) -> list[str]:
     return []
 
 
-def _family() -> set[int]:
+def _emulators() -> set[int]:
     """Processes of this checkout's emulator."""
     emulator = str(ROOT / "python" / "bakeoff" / "_emulator")
     return {process for process in _processes() if _command(process)[:1] == [emulator]}
+
+
+def _child(process: int) -> int | None:
+    """The first process that another one has started."""
+    with contextlib.suppress(OSError):
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        return int(children[0]) if children else None
+    return None
+
+
+def _family(first: int) -> list[int]:
+    """A process, its child, the child of that, and so on."""
+    family = [first]
+    while (child := _child(family[-1])) is not None:
+        family.append(child)
+    return family
 
 
 def _namespaces(processes: Iterable[int]) -> set[str]:
@@ -549,7 +564,7 @@ def lasting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     (tmp_path / "planned.json").write_text(json.dumps({"scenario": planned.scenario, "seed": planned.seed}))
     process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "planned.json")])
     try:
-        _wait_until(lambda: len(_family()) == 3 and len(_namespaces(_family())) > 1)
+        _wait_until(lambda: len(_family(process.pid)) == 4 and len(_namespaces(_family(process.pid))) > 1)
         yield process
     finally:
         process.kill()
@@ -567,13 +582,12 @@ def _wait_until(happened: Any) -> None:
 @needs_root
 @pytest.mark.parametrize("victim", ["python", "first", "emulator", "senders"])
 def test_whoever_is_killed_nothing_is_left(lasting: subprocess.Popen[bytes], victim: str) -> None:
-    family = sorted(_family())
-    namespaces = _namespaces(family)
-    folder = Path(_command(family[1])[1])
+    family = dict(zip(("python", "first", "emulator", "senders"), _family(lasting.pid), strict=True))
+    namespaces = _namespaces(family.values())
+    folder = Path(_command(family["first"])[1])
     assert folder.is_dir()
-    places = {"python": lasting.pid, "first": family[0], "emulator": family[1], "senders": family[2]}
-    os.kill(places[victim], signal.SIGKILL)
-    _wait_until(lambda: not _family())
+    os.kill(family[victim], signal.SIGKILL)
+    _wait_until(lambda: not _emulators())
     lasting.wait()
     _wait_until(lambda: not namespaces & _namespaces(_processes()))
     _wait_until(lambda: scratch.sweep() is not None and not folder.exists())  # another test may be sweeping it
