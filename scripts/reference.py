@@ -67,6 +67,8 @@ def entries(found: str) -> Iterator[str]:
     """The schemes or queues that the core lists."""
     for entry in json.loads(found):
         yield from (f"## `{entry['name']}`", "", f"{entry['title']}. Source: {entry['source']}.", "")
+        if "validation" in entry:
+            yield from (f"Held against: {entry['validation']}.", "")
         yield from table(
             ("parameter", "values", "default", "unit", "meaning"),
             ((f"`{p['name']}`", allowed(p), default(p), p["unit"], p["doc"]) for p in entry["parameters"]),

@@ -227,3 +227,9 @@ def test_writing(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any
     folder = filled(plan_of(("cubic",), 1, seconds=3))
     assert html.write(folder) == folder.path / "report.html"
     assert html.write(folder, tmp_path / "elsewhere.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_the_command_that_repeats_runs_names_their_world() -> None:
+    experiment = {"source": "x.toml", "settings": ["--set rate=2Mbit/s"], "world": "sim"}
+    assert model.cell_command(experiment, {}, {}) == "bakeoff run x.toml --set rate=2Mbit/s"
+    assert model.cell_command(experiment | {"world": "emu"}, {}, {}).startswith("bakeoff run x.toml --world emu --set")

@@ -1,11 +1,21 @@
 //! Recordings as Python sees them: numbers as numpy arrays that own the simulator's memory, words as lists.
 
+use bakeoff_core::info::Info;
 use bakeoff_core::record::{Column, Names, Table};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde::Serialize;
+
+/// A scheme or a stack, for lists.
+#[derive(Serialize)]
+pub(crate) struct Listed {
+    #[serde(flatten)]
+    pub(crate) info: Info,
+    /// What its results are held against.
+    pub(crate) validation: &'static str,
+}
 
 /// `{"tables": {table: {column: values}}}`.
 pub(crate) fn to_dict(py: Python<'_>, recorded: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {

@@ -27,7 +27,7 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
-    use crate::convert::{to_dict, to_json};
+    use crate::convert::{Listed, to_dict, to_json};
     use crate::episodes::{self, Decision};
     use crate::schemes::{self as callables, Callables, Failure};
 
@@ -162,9 +162,10 @@ mod _core {
     /// The congestion-control schemes, and behind them the stacks with each of their controllers, as a JSON array.
     #[pyfunction]
     fn schemes() -> PyResult<String> {
-        let schemes = scheme::SCHEMES.iter().map(|entry| entry.info);
-        let infos: Vec<_> = schemes.chain(STACKS.iter().map(|entry| entry.info)).collect();
-        to_json(&infos)
+        let schemes = scheme::SCHEMES.iter().map(|entry| (entry.info, entry.validation.text()));
+        let stacks = STACKS.iter().map(|entry| (entry.info, "it is the original"));
+        let listed: Vec<_> = schemes.chain(stacks).map(|(info, validation)| Listed { info, validation }).collect();
+        to_json(&listed)
     }
 
     /// The queueing disciplines, as a JSON array.

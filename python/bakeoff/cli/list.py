@@ -10,9 +10,7 @@ from bakeoff.cli import arguments
 from bakeoff.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bakeoff.experiment.catalogue import Entry
+    from collections.abc import Callable
 
     Row = dict[str, str]
 
@@ -34,17 +32,24 @@ def _paths() -> list[Row]:
 def _schemes() -> list[Row]:
     from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415 - loaded when the command runs
 
-    return _entries("scheme", of_core().schemes)
+    return [
+        {
+            "scheme": entry.name,
+            "title": entry.title,
+            "profiles": ", ".join(entry.profiles),
+            "worlds": ", ".join(entry.worlds),
+            "held against": entry.validation,
+            "source": entry.source,
+        }
+        for entry in of_core().schemes.values()
+    ]
 
 
 def _queues() -> list[Row]:
     from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415 - loaded when the command runs
 
-    return _entries("queue", of_core().queues)
-
-
-def _entries(what: str, entries: Mapping[str, Entry]) -> list[Row]:
-    return [{what: entry.name, "title": entry.title, "source": entry.source} for entry in entries.values()]
+    entries = of_core().queues.values()
+    return [{"queue": entry.name, "title": entry.title, "source": entry.source} for entry in entries]
 
 
 def _metrics() -> list[Row]:

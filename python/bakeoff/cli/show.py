@@ -76,6 +76,9 @@ def _show_suite(name: str) -> None:
 def _show_entry(entry: Entry) -> None:
     click.echo(f"{entry.name}: {entry.title}")
     click.echo(f"Source: {entry.source}")
+    if entry.validation:
+        click.echo(f"Held against: {entry.validation}")
+        click.echo(f"Worlds: {', '.join(entry.worlds)}")
     if entry.parameters:
         click.echo()
         print_table(

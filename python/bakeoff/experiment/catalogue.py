@@ -112,6 +112,7 @@ class Entry:
         source: where its definition comes from.
         parameters: what can be set.
         telemetry: internal state that is recorded: name, unit and meaning.
+        validation: what its results are held against beside its source; nothing is said of queues.
     """
 
     name: str
@@ -119,6 +120,18 @@ class Entry:
     source: str
     parameters: tuple[Parameter, ...] = ()
     telemetry: tuple[Mapping[str, str], ...] = ()
+    validation: str = ""
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """Names of its sets of parameters, the default first; none if it has only one."""
+        found = next((known for known in self.parameters if known.name == "profile"), None)
+        return tuple(sorted(found.options, key=lambda name: name != found.default)) if found else ()
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """Where it runs, as bakeoff's own code or as a stack that is not ours."""
+        return ("sim", "emu") if is_stack(self.name) else ("sim", "emu", "linux")
 
 
 @dataclass(frozen=True)
@@ -245,7 +258,8 @@ def _entries(text: str) -> dict[str, Entry]:
             for entry in item["parameters"]
         )
         telemetry = tuple(item["telemetry"])
-        entries[item["name"]] = Entry(item["name"], item["title"], item["source"], parameters, telemetry)
+        known = (item["name"], item["title"], item["source"])
+        entries[item["name"]] = Entry(*known, parameters, telemetry, item.get("validation", ""))
     return entries
 
 

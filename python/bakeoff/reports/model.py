@@ -307,11 +307,13 @@ def axis_value(axis: str, value: str) -> str:
 
 
 def _command(experiment: dict[str, Any]) -> str:
-    return shlex.join(_words(experiment["source"], experiment["settings"]))
+    return shlex.join(_words(experiment, experiment["settings"]))
 
 
-def _words(source: str, settings: Sequence[str]) -> list[str]:
-    return ["bakeoff", "run", source, *(word for setting in settings for word in setting.split(" ", 1))]
+def _words(experiment: Mapping[str, Any], settings: Sequence[str]) -> list[str]:
+    world = [] if experiment["world"] == "sim" else ["--world", experiment["world"]]
+    own = (word for setting in settings for word in setting.split(" ", 1))
+    return ["bakeoff", "run", experiment["source"], *world, *own]
 
 
 def cell_command(experiment: dict[str, Any], cell: dict[str, str], scenario: Mapping[str, Any]) -> str:
@@ -328,4 +330,4 @@ def cell_command(experiment: dict[str, Any], cell: dict[str, str], scenario: Map
     classes = {name: f"{entry['file']}:{name}" for name, entry in scenario.get("python", {}).items()}
     narrowed = {axis: classes.get(value, value) for axis, value in narrowed.items()}
     own = [f"--scheme {value}" if axis == SCHEME_AXIS else f"--set {axis}={value}" for axis, value in narrowed.items()]
-    return shlex.join(_words(experiment["source"], settings + own))
+    return shlex.join(_words(experiment, settings + own))

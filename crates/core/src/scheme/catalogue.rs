@@ -10,47 +10,77 @@ use super::{
 use crate::info::Info;
 use crate::transport::stream::{EcnMode, Ect};
 
+/// What the results of a scheme are held against, beside values of its source and bands of behaviour, which all have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// The Linux kernel's own, in the same experiments.
+    Kernel,
+    /// The test cases of its specification.
+    Specification,
+    /// Measurements that others have published of it.
+    Published,
+    /// No more than that.
+    Vectors,
+    /// Not even that: its code is not public.
+    Approximation,
+}
+
+impl Validation {
+    /// The same in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Kernel => "Linux' own in virtual time",
+            Self::Specification => "its specification's test cases",
+            Self::Published => "published measurements",
+            Self::Vectors => "values of its source",
+            Self::Approximation => "nothing: its code is not public",
+        }
+    }
+}
+
 /// A scheme: what it says of itself, and how to make one.
 #[derive(Clone, Copy)]
 pub struct SchemeEntry {
     /// Name, source, parameters, telemetry.
     pub info: Info,
+    /// What its results are held against.
+    pub validation: Validation,
     /// Makes one for a flow that starts.
     pub new: fn(Setup) -> Box<dyn Scheme>,
 }
 
 /// Every scheme there is.
 pub const SCHEMES: &[SchemeEntry] = &[
-    SchemeEntry { info: bbr::INFO, new: bbr::new },
-    SchemeEntry { info: bbr3::INFO, new: bbr3::new },
-    SchemeEntry { info: koho::CALIBRATED_KOHO, new: koho::new_calibrated_koho },
-    SchemeEntry { info: copa::INFO, new: copa::new },
-    SchemeEntry { info: cubic::INFO, new: cubic::new },
-    SchemeEntry { info: cubic::sce::INFO, new: cubic::sce::new },
-    SchemeEntry { info: dctcp::INFO, new: dctcp::new },
-    SchemeEntry { info: dctcp_sce::INFO, new: dctcp_sce::new },
-    SchemeEntry { info: fillp::FILLP, new: fillp::new_fillp },
-    SchemeEntry { info: fillp::FILLP_SHEEP, new: fillp::new_fillp_sheep },
-    SchemeEntry { info: illinois::INFO, new: illinois::new },
-    SchemeEntry { info: indigo::INFO, new: indigo::new },
-    SchemeEntry { info: koho::KOHO_CC, new: koho::new_koho_cc },
-    SchemeEntry { info: ledbat::INFO, new: ledbat::new },
-    SchemeEntry { info: ledbat::plus_plus::INFO, new: ledbat::plus_plus::new },
-    SchemeEntry { info: pcc::allegro::INFO, new: pcc::allegro::new },
-    SchemeEntry { info: pcc::experimental::INFO, new: pcc::experimental::new },
-    SchemeEntry { info: prague::INFO, new: prague::new },
-    SchemeEntry { info: quic_bbr::INFO, new: quic_bbr::new },
-    SchemeEntry { info: quic_cubic::INFO, new: quic_cubic::new },
-    SchemeEntry { info: remy::REMYCC, new: remy::new_remycc },
-    SchemeEntry { info: reno::INFO, new: reno::new },
-    SchemeEntry { info: reno_sce::INFO, new: reno_sce::new },
-    SchemeEntry { info: pcc::vivace::INFO, new: pcc::vivace::new },
-    SchemeEntry { info: sprout::SPROUT, new: sprout::new_sprout },
-    SchemeEntry { info: sprout::SPROUT_EWMA, new: sprout::new_sprout_ewma },
-    SchemeEntry { info: remy::TAOVA, new: remy::new_taova },
-    SchemeEntry { info: vegas::INFO, new: vegas::new },
-    SchemeEntry { info: verus::INFO, new: verus::new },
-    SchemeEntry { info: westwood::INFO, new: westwood::new },
+    SchemeEntry { info: bbr::INFO, validation: Validation::Kernel, new: bbr::new },
+    SchemeEntry { info: bbr3::INFO, validation: Validation::Specification, new: bbr3::new },
+    SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Vectors, new: koho::new_calibrated_koho },
+    SchemeEntry { info: copa::INFO, validation: Validation::Published, new: copa::new },
+    SchemeEntry { info: cubic::INFO, validation: Validation::Kernel, new: cubic::new },
+    SchemeEntry { info: cubic::sce::INFO, validation: Validation::Published, new: cubic::sce::new },
+    SchemeEntry { info: dctcp::INFO, validation: Validation::Kernel, new: dctcp::new },
+    SchemeEntry { info: dctcp_sce::INFO, validation: Validation::Published, new: dctcp_sce::new },
+    SchemeEntry { info: fillp::FILLP, validation: Validation::Approximation, new: fillp::new_fillp },
+    SchemeEntry { info: fillp::FILLP_SHEEP, validation: Validation::Approximation, new: fillp::new_fillp_sheep },
+    SchemeEntry { info: illinois::INFO, validation: Validation::Kernel, new: illinois::new },
+    SchemeEntry { info: indigo::INFO, validation: Validation::Published, new: indigo::new },
+    SchemeEntry { info: koho::KOHO_CC, validation: Validation::Vectors, new: koho::new_koho_cc },
+    SchemeEntry { info: ledbat::INFO, validation: Validation::Published, new: ledbat::new },
+    SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Vectors, new: ledbat::plus_plus::new },
+    SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Published, new: pcc::allegro::new },
+    SchemeEntry { info: pcc::experimental::INFO, validation: Validation::Vectors, new: pcc::experimental::new },
+    SchemeEntry { info: prague::INFO, validation: Validation::Published, new: prague::new },
+    SchemeEntry { info: quic_bbr::INFO, validation: Validation::Published, new: quic_bbr::new },
+    SchemeEntry { info: quic_cubic::INFO, validation: Validation::Published, new: quic_cubic::new },
+    SchemeEntry { info: remy::REMYCC, validation: Validation::Vectors, new: remy::new_remycc },
+    SchemeEntry { info: reno::INFO, validation: Validation::Kernel, new: reno::new },
+    SchemeEntry { info: reno_sce::INFO, validation: Validation::Published, new: reno_sce::new },
+    SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Vectors, new: pcc::vivace::new },
+    SchemeEntry { info: sprout::SPROUT, validation: Validation::Published, new: sprout::new_sprout },
+    SchemeEntry { info: sprout::SPROUT_EWMA, validation: Validation::Vectors, new: sprout::new_sprout_ewma },
+    SchemeEntry { info: remy::TAOVA, validation: Validation::Published, new: remy::new_taova },
+    SchemeEntry { info: vegas::INFO, validation: Validation::Kernel, new: vegas::new },
+    SchemeEntry { info: verus::INFO, validation: Validation::Published, new: verus::new },
+    SchemeEntry { info: westwood::INFO, validation: Validation::Kernel, new: westwood::new },
 ];
 
 /// The ECN that a scheme cannot do without.

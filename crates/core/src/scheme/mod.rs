@@ -38,7 +38,7 @@ mod verus;
 mod westwood;
 pub mod window;
 
-pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, build, needed_ecn};
+pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, Validation, build, needed_ecn};
 pub use event::{Ack, Cause, Congestion, EcnFeedback, Feedback, Lost, RateSample, Sent, State, Timeout};
 pub use parameters::{ParameterError, Parameters, Value};
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bakeoff_core::info::{Info, Quantity};
-use bakeoff_core::scheme::{Ack, Congestion, Scheme, SchemeEntry, Setup, Timeout};
+use bakeoff_core::scheme::{Ack, Congestion, Scheme, SchemeEntry, Setup, Timeout, Validation};
 use bakeoff_core::units::{Instant, Rate};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -73,7 +73,8 @@ impl Scheme for Faulty {
 
 fn entry(name: &'static str, new: fn(Setup) -> Box<dyn Scheme>) -> SchemeEntry {
     let telemetry = &[Quantity { name: "losses", unit: "", doc: "" }];
-    SchemeEntry { info: Info { name, title: "", source: "", parameters: &[], telemetry }, new }
+    let info = Info { name, title: "", source: "", parameters: &[], telemetry };
+    SchemeEntry { info, validation: Validation::Vectors, new }
 }
 
 fn faulty(fault: Fault) -> Box<dyn Scheme> {
