@@ -72,6 +72,29 @@ def test_leaving_a_step_ends_its_program_and_all_that_it_has_started(tmp_path: P
         os.close(reader)
 
 
+def test_what_a_program_leaves_behind_is_ended_while_its_number_is_still_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killpg = os.killpg
+
+    def kill_group(number: int, what: int) -> None:
+        os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        killpg(number, what)
+
+    monkeypatch.setattr(os, "killpg", kill_group)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        words = ["sh", "-c", f"exec 9> {fifo}; tail -f /dev/null > /dev/null 2>&1 & echo done"]
+        said = command.run(words, cwd=tmp_path, failing="it failed", environment=command.environment(tmp_path))
+        assert said == "done\n"
+        assert select.select([reader], [], [], LATE_S)[0]
+        assert os.read(reader, 100) == b"", "a process still has the pipe open"
+    finally:
+        os.close(reader)
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_signal_leaves_the_block_and_its_handler_is_put_back(number: signal.Signals) -> None:
     before = [signal.getsignal(each) for each in NUMBERS]

@@ -71,7 +71,7 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
         if not file.is_file():
             raise UserError(f"{name}: not a file; give an experiment file (TOML) or the name of a suite")
         if file.stat().st_size > _MAX_BYTES:
-            raise UserError(f"{name}: larger than {_MAX_BYTES // 2**20} MiB, which is no experiment file")
+            raise UserError(f"{name}: larger than {_MAX_BYTES // 2**20} MiB, the most that an experiment file may have")
         content = file.read_bytes()
     except OSError as error:
         raise UserError(f"{name}: cannot be read ({_reason(error)}); give an experiment file (TOML)") from error

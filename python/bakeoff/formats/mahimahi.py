@@ -125,7 +125,7 @@ def read(path: Path) -> Trace:
             what = "is not a file" if path.exists() else "no such trace file"
             raise UserError(f"{path}: {what}; give the path of a mahimahi trace, one time in milliseconds per line")
         if path.stat().st_size > _MAX_FILE_BYTES:
-            raise UserError(f"{path}: larger than {_MAX_FILE_BYTES // 2**20} MiB, which is no trace")
+            raise UserError(f"{path}: larger than {_MAX_FILE_BYTES // 2**20} MiB, the most that a trace may have")
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
+from bakeoff import children
 from bakeoff.errors import RunFailed
-from bakeoff.kernel.command import environment, kill, run, started
+from bakeoff.kernel.command import environment, output, run, started
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +16,7 @@ GREETING = "bakeoff-guest"
 CPU_LIMIT_S = 60
 WALL_LIMIT_S = 120
 _SLEEP_S = 3600
+_START_NS = 1_700_000_000_000_000_000
 _LAST_LINES = 3
 _FIELDS = 3
 
@@ -50,10 +51,18 @@ int main(void)
 """
 
 
-def arguments(root: Path, seed: int = 1) -> list[str]:
-    """The guest's command line. It feeds the guest's random numbers, so only `seed` may differ between boots."""
+def arguments(root: str, memory: str, seed: int) -> list[str]:
+    """The command line of a guest in virtual time.
+
+    All of it feeds the guest's random numbers: of two boots that are to be alike nothing may differ.
+
+    Args:
+        root: the guest's disk, a folder with the program `init`.
+        memory: in bytes, or with a unit.
+        seed: fixes the random numbers.
+    """
     return [
-        "mem=64M",
+        f"mem={memory}",
         "root=none",
         "rootfstype=hostfs",
         f"rootflags={root}",
@@ -64,7 +73,7 @@ def arguments(root: Path, seed: int = 1) -> list[str]:
         "norandmaps",
         "umid=bakeoff",
         "time-travel=inf-cpu",
-        "time-travel-start=1700000000000000000",
+        f"time-travel-start={_START_NS}",
         "seccomp=on",
         f"seed={seed}",
     ]
@@ -115,14 +124,13 @@ def _greeting(console: str) -> tuple[str, str, str]:
 
 def _boot(kernel: Path, root: Path, work: Path) -> str:
     """Runs a guest within limits of CPU and wall time, leaves no process behind, and returns what it printed."""
-    words = ["prlimit", f"--cpu={CPU_LIMIT_S}", "--core=0", "setarch", "-R", str(kernel), *arguments(root)]
+    guest = arguments(str(root), "64M", seed=1)
+    words = ["prlimit", f"--cpu={CPU_LIMIT_S}", "--core=0", "setarch", "-R", str(kernel), *guest]
     variables = {**environment(work), "PATH": os.defpath}
     failing = "the kernel does not boot"
-    with started(words, cwd=work, failing=failing, environment=variables) as process:
-        try:
-            console, _ = process.communicate(timeout=WALL_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            kill(process)
-            console, _ = process.communicate()
-            console += f"\nstopped after {WALL_LIMIT_S} s"
-    return console
+    with (
+        started(words, cwd=work, failing=failing, environment=variables) as process,
+        children.limited(process, WALL_LIMIT_S) as hung,
+    ):
+        console = output(process)
+    return f"{console}\nstopped after {WALL_LIMIT_S} s" if hung.is_set() else console

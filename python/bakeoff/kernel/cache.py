@@ -101,7 +101,7 @@ def default() -> Built:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise RunFailed("no kernel is built yet: run `bakeoff kernel build`, once, for about eight minutes")
+        raise RunFailed("no kernel is built yet: run `bakeoff kernel build` once, which takes about eight minutes")
     known = ", ".join(built.name for built in found)
     raise RunFailed(f"none of the kernels {known} is the one of this bakeoff: run `bakeoff kernel build`")
 

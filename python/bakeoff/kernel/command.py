@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import subprocess
 from typing import TYPE_CHECKING
 
+from bakeoff import children
 from bakeoff.errors import RunFailed
 from bakeoff.kernel.interruption import shielded
 
@@ -83,7 +83,8 @@ def started(
         environment: all of its variables.
 
     Yields:
-        The program; its output and errors come together from its `stdout`.
+        The program; its output and errors come together from its `stdout`. The block must not wait for it: that is done
+        when it is left.
 
     Raises:
         RunFailed: there is no such program.
@@ -95,31 +96,15 @@ def started(
         yield process
     finally:
         if process is not None:
-            kill(process)
+            children.kill(process)
             _outlive(process)
 
 
 def _start(command: Sequence[str], cwd: Path, failing: str, environment: Mapping[str, str]) -> subprocess.Popen[str]:
     try:
-        return subprocess.Popen(  # noqa: S603 - our own words, no shell
-            command,
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
+        return children.start(command, cwd, environment)
     except FileNotFoundError as error:
         raise RunFailed(f"{failing}: there is no program {command[0]}") from error
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    """Ends a program that was `started`, and all that it has started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _outlive(process: subprocess.Popen[str]) -> None:
@@ -129,6 +114,13 @@ def _outlive(process: subprocess.Popen[str]) -> None:
             pass
         process.stdout.close()
     process.wait()
+
+
+def output(process: subprocess.Popen[str]) -> str:
+    """All that a program prints that was `started`, when it has ended."""
+    text = process.stdout.read() if process.stdout else ""
+    children.await_end(process)
+    return text
 
 
 def run(command: Sequence[str], *, cwd: Path, failing: str, environment: Mapping[str, str]) -> str:
@@ -144,7 +136,7 @@ def run(command: Sequence[str], *, cwd: Path, failing: str, environment: Mapping
         RunFailed: it is missing or fails.
     """
     with started(command, cwd=cwd, failing=failing, environment=environment) as process:
-        text, _ = process.communicate()
+        text = output(process)
     if process.returncode != 0:
         raise RunFailed(f"{failing}: {complaint(text) or f'exit code {process.returncode}'}")
     return text

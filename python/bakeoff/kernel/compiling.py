@@ -6,6 +6,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
+from bakeoff import children
 from bakeoff.errors import RunFailed
 from bakeoff.kernel import configuration
 from bakeoff.kernel.command import complaint, environment, run, started
@@ -92,4 +93,4 @@ def _follow(process: subprocess.Popen[str], write: Callable[[str], object], say:
             told = now
             left = (now - start) * max(FILES - files, 0) / max(files, 1)
             say(f"compiling: {files} of about {FILES} files, about {left / 60:.0f} min left")
-    process.wait()
+    children.await_end(process)

@@ -69,7 +69,7 @@ def find(reference: Reference, folder: Path) -> Found:
     path = folder / Path(reference.file).expanduser()
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise UserError(f"{path}: larger than {_MAX_BYTES // 2**20} MiB, which is no scheme")
+            raise UserError(f"{path}: larger than {_MAX_BYTES // 2**20} MiB, the most that a scheme may have")
         content = path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.errors import RunFailed
+from bakeoff.kernel.boot import arguments
 from bakeoff.worlds import processes
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 # Everything in the guest's command line feeds its random numbers, so nothing in it but the seed may differ between two
 # runs: the folders are named as the guest's own process sees them.
 _HERE = "/proc/self/cwd"
-_START_NS = 1_700_000_000_000_000_000
 _PATH = "/usr/bin:/bin"
 # What starts a guest; one Debian package has them all.
 TOOLS = ("setpriv", "taskset", "prlimit", "setarch")
@@ -153,7 +153,8 @@ def boot(kernel: Path, place: Path, seed: int, limits: Limits) -> Ended:
     """
     environment = {"HOME": str(place), "PATH": _PATH, "TMPDIR": str(_memory_folder(place, limits))}
     with _processors.lend() as processor:
-        command = [*_wrappers(processor, limits), str(kernel), *_arguments(seed, limits)]
+        guest = [*arguments(f"{_HERE}/root", str(limits.memory_bytes), seed), f"folder={_HERE}/run"]
+        command = [*_wrappers(processor, limits), str(kernel), *guest]
         with processes.started(command, place, environment) as process:
             watched = processes.watch(process, limits.wall_s, _NOISE)
     return Ended(watched.console, watched.cpu_s, limits, watched.has_hung, watched.status)
@@ -163,26 +164,6 @@ def _wrappers(processor: int | None, limits: Limits) -> list[str]:
     """The guest dies with us, within its time, and finds its memory at the same addresses every time."""
     pinned = [] if processor is None else ["taskset", "-c", str(processor)]
     return ["setpriv", "--pdeathsig", "KILL", *pinned, "prlimit", f"--cpu={limits.cpu_s}", "--core=0", "setarch", "-R"]
-
-
-def _arguments(seed: int, limits: Limits) -> list[str]:
-    return [
-        f"mem={limits.memory_bytes}",
-        "root=none",
-        "rootfstype=hostfs",
-        f"rootflags={_HERE}/root",
-        "init=/init",
-        "con=null",
-        "con0=fd:0,fd:1",
-        "quiet",
-        "norandmaps",
-        "umid=bakeoff",
-        "time-travel=inf-cpu",
-        f"time-travel-start={_START_NS}",
-        "seccomp=on",
-        f"seed={seed}",
-        f"folder={_HERE}/run",
-    ]
 
 
 def _memory_folder(place: Path, limits: Limits) -> Path:

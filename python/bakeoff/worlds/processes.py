@@ -7,17 +7,17 @@ import collections
 import contextlib
 import os
 import shutil
-import signal
-import subprocess
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bakeoff import children
 from bakeoff.errors import RunFailed
 from bakeoff.worlds import scratch
 
 if TYPE_CHECKING:
     import re
+    import subprocess
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
@@ -64,35 +64,21 @@ def started(command: Sequence[str], place: Path, environment: Mapping[str, str])
     with _gate:
         if place not in _processes:
             raise RunFailed("interrupted")
-        process = _processes[place] = _start(command, place, environment)
+        try:
+            process = _processes[place] = children.start(command, place, environment)
+        except FileNotFoundError as error:
+            raise RunFailed(f"there is no program {error.filename}") from error
     try:
         with process:
             try:
                 yield process
             finally:
-                kill(process)
+                children.kill(process)
     finally:
         with _gate:
             if place in _processes:
                 _processes[place] = None
             _gate.notify_all()
-
-
-def _start(command: Sequence[str], place: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
-    try:
-        return subprocess.Popen(  # noqa: S603 - our own words, no shell
-            command,
-            cwd=place,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        raise RunFailed(f"there is no program {error.filename}") from error
 
 
 @dataclass(frozen=True)
@@ -120,37 +106,21 @@ def watch(process: subprocess.Popen[str], wall_s: float, noise: re.Pattern[str] 
         wall_s: how long it may take.
         noise: lines that are not worth keeping.
     """
-    hung = threading.Event()
-
-    def give_up() -> None:
-        hung.set()
-        kill(process)
-
     console: list[str] = []
     lines = (line.strip() for line in process.stdout or ())
     told = (line for line in lines if line and not (noise and noise.search(line)))
     reader = threading.Thread(target=lambda: console.extend(collections.deque(told, _KEPT_LINES)), daemon=True)
     reader.start()
-    watchdog = threading.Timer(wall_s, give_up)
-    watchdog.daemon = True
-    watchdog.start()
     try:
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with children.limited(process, wall_s) as hung:
+            children.await_end(process)
     finally:
-        watchdog.cancel()
         # A process that it left behind would hold its console open.
-        kill(process)
+        children.kill(process)
         reader.join()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return Watched(tuple(console), usage.ru_utime + usage.ru_stime, hung.is_set(), process.returncode)
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    """Ends a process that was `started` and has not been waited for, with all that it has started."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 @atexit.register
@@ -158,7 +128,7 @@ def stop() -> None:
     """Ends all processes that were `started`, and removes their folders."""
     with _gate:
         for process in filter(None, _processes.values()):
-            kill(process)
+            children.kill(process)
         _gate.wait_for(lambda: not any(_processes.values()), _GRACE_S)
         places = list(_processes)
         _processes.clear()

@@ -15,12 +15,14 @@
 //! **How it is validated.** Utility, doubling, votes and moves here; climbing, tolerance of random loss up to its cliff,
 //! and the loss on a slow drop-tail link in the simulator's behaviour tests.
 
-use super::monitor::{Interval, Monitors};
-use super::{WINDOW, pacing, period};
+use super::monitor::Interval;
+use super::sender::{Controller, Sender, Span};
+use super::trials::Trials;
+use super::{RATE, UTILITY, WINDOW, period};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
-use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
-use crate::units::{Bytes, Instant, Rate};
+use crate::scheme::{Ack, Scheme, Setup};
+use crate::units::{Bytes, Instant};
 
 const MEGABIT: f64 = 1e6;
 /// One percent, by which experiments and moves are counted.
@@ -37,6 +39,8 @@ const HOST_GAP: f64 = 30.0;
 const HOST_RATE: f64 = 200.0;
 /// The guard counts packets of 1500 bytes, Mbit.
 const HOST_PACKET: f64 = 0.012;
+/// Rate of the first interval, and where the start returns to if that is as bad as nothing, Mbit/s.
+const FIRST_RATE: f64 = 2.0;
 /// No rate is larger, Mbit/s.
 const MAX_RATE: f64 = 1e5;
 
@@ -48,23 +52,23 @@ pub(in crate::scheme) const INFO: Info = Info {
     parameters: &[],
     telemetry: &[
         Quantity { name: "mode", unit: "", doc: "0 start, 1 experiments, 2 first move, 3 moves" },
-        Quantity { name: "rate", unit: "bit/s", doc: "base rate, of packets" },
-        Quantity { name: "utility", unit: "", doc: "utility of the newest result" },
+        RATE,
+        UTILITY,
     ],
 };
 
 /// Makes one for a flow that starts.
 pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { packet_size, random, .. } = setup;
-    Box::new(Allegro::new(packet_size, random))
+    Box::new(Sender::new(Allegro::new(packet_size, random), FIRST_RATE))
 }
 
 #[derive(Clone, Debug)]
 enum Mode {
     /// Rate of the last interval that improved, and its utility; the number of the last result.
     Start { best: Option<(f64, f64)>, last: Option<u64> },
-    /// The rates to try, the number of the first interval with them, and their utilities so far.
-    Guess { probes: [f64; 4], first: u64, utilities: Vec<f64> },
+    /// Rates to try, and the rate and utility of each result.
+    Guess(Trials<(f64, f64)>),
     /// Waits for an interval; with the utility to beat, after the first.
     Move { direction: f64, steps: u32, awaited: u64, utility: Option<f64> },
 }
@@ -73,15 +77,11 @@ enum Mode {
 struct Allegro {
     packet: Bytes,
     random: RandomStream,
-    monitors: Monitors,
-    /// Base rate, and that of the interval under way, Mbit/s.
+    /// Base rate, Mbit/s.
     rate: f64,
-    current_rate: f64,
     mode: Mode,
     /// Half the width of the experiments, percent.
     width: u32,
-    /// Packets left in the interval under way.
-    left: u32,
     srtt: f64,
     last_rtt: Option<f64>,
     utility: f64,
@@ -92,129 +92,74 @@ impl Allegro {
         Self {
             packet,
             random,
-            monitors: Monitors::default(),
-            rate: 1.0,
-            current_rate: 2.0,
+            rate: FIRST_RATE / 2.0,
             mode: Mode::Start { best: None, last: None },
             width: 0,
-            left: 0,
             srtt: INITIAL_RTT,
             last_rtt: None,
             utility: 0.0,
         }
     }
 
-    fn begin_interval(&mut self, now: Instant) {
-        self.current_rate = self.next_rate();
-        self.monitors.begin(now, self.current_rate);
-        let period = period(self.packet, self.current_rate, MEGABIT);
-        let packets = if 1.1 * self.srtt / period > MIN_PACKETS {
-            let longer = self.random.below(3) as f64 / 10.0;
-            self.srtt * (1.5 + longer) / period
-        } else {
-            (MIN_TIME / period).max(MIN_PACKETS)
-        };
-        self.left = packets.min(f64::from(WINDOW)) as u32;
-    }
-
-    fn next_rate(&mut self) -> f64 {
+    fn next_rate(&mut self, number: u64) -> f64 {
         match &self.mode {
             Mode::Start { .. } => {
                 self.rate = (2.0 * self.rate).min(MAX_RATE);
                 self.rate
             }
-            Mode::Guess { probes, first, .. } => {
-                let done = self.monitors.next_number().saturating_sub(*first) as usize;
-                probes[done.min(probes.len() - 1)]
-            }
+            // The last trial goes on until all results are there.
+            Mode::Guess(trials) => trials.rate(number).or(trials.rates.last().copied()).unwrap_or(self.rate),
             Mode::Move { .. } => self.rate,
         }
     }
 
-    /// Two pairs of rates, each in random order.
-    fn guess(&mut self) {
+    /// Two pairs of rates, each in random order, from the interval `next` on.
+    fn guess(&mut self, next: u64) {
         self.width = self.width % MAX_WIDTH + 1;
         let width = f64::from(self.width) * STEP;
-        let mut pair = || {
-            let sign = if self.random.chance(0.5) { 1.0 } else { -1.0 };
-            [self.rate * (1.0 + sign * width), self.rate * (1.0 - sign * width)]
-        };
-        let ([a, b], [c, d]) = (pair(), pair());
-        self.mode = Mode::Guess { probes: [a, b, c, d], first: self.monitors.next_number(), utilities: Vec::new() };
+        self.mode = Mode::Guess(Trials::new(self.rate, width, 2, next, &mut self.random));
     }
 
-    fn on_result(&mut self, interval: &Interval, rtt: f64) {
-        let is_first = interval.number == 0;
-        let previous = self.last_rtt.replace(rtt).unwrap_or(rtt);
-        let halved = if is_first && matches!(self.mode, Mode::Start { .. }) { 0.5 } else { 1.0 };
-        self.utility = halved * utility(interval, rtt, previous);
-        match std::mem::replace(&mut self.mode, Mode::Start { best: None, last: None }) {
-            Mode::Start { best, last } => self.on_start_result(interval, best, last),
-            Mode::Guess { probes, first, mut utilities } => {
-                if interval.number >= first && utilities.len() < probes.len() {
-                    utilities.push(self.utility);
-                }
-                if utilities.len() == probes.len() {
-                    self.vote(&probes, &utilities);
-                } else {
-                    self.mode = Mode::Guess { probes, first, utilities };
-                }
-            }
-            Mode::Move { direction, steps, awaited, utility } if interval.number < awaited => {
-                self.mode = Mode::Move { direction, steps, awaited, utility };
-            }
-            Mode::Move { direction, steps, utility, .. } => self.on_move_result(interval, direction, steps, utility),
-        }
-    }
-
-    fn on_start_result(&mut self, interval: &Interval, best: Option<(f64, f64)>, last: Option<u64>) {
+    fn on_start_result(&mut self, interval: &Interval, next: u64, best: Option<(f64, f64)>, last: Option<u64>) {
         let expected = last.map_or(0, |last| last + 1);
         let is_better = best.is_none_or(|(_, utility)| self.utility > utility);
         if interval.acked > 0 && interval.number == expected && is_better {
             self.mode = Mode::Start { best: Some((interval.rate, self.utility)), last: Some(interval.number) };
         } else {
-            self.rate = best.map_or(2.0, |(rate, _)| rate);
-            self.guess();
+            self.rate = best.map_or(FIRST_RATE, |(rate, _)| rate);
+            self.guess(next);
         }
     }
 
-    fn vote(&mut self, probes: &[f64; 4], utilities: &[f64]) {
+    /// Both pairs have to agree.
+    fn vote(&mut self, results: &[(f64, f64)], next: u64) {
         let of_pair = |first: usize| {
-            let is_up = (probes[first] > probes[first + 1]) == (utilities[first] > utilities[first + 1]);
-            if is_up { 1.0 } else { -1.0 }
+            let ((rate, utility), (other_rate, other_utility)) = (results[first], results[first + 1]);
+            if (rate > other_rate) == (utility > other_utility) { 1.0 } else { -1.0 }
         };
         let sum = of_pair(0) + of_pair(2);
         if sum == 0.0 {
-            self.guess();
+            self.guess(next);
             return;
         }
         let direction = f64::signum(sum);
         self.rate *= 1.0 + direction * f64::from(self.width / 2 + 1) * STEP;
         self.width = 0;
-        self.mode = Mode::Move { direction, steps: 1, awaited: self.monitors.next_number(), utility: None };
+        self.mode = Mode::Move { direction, steps: 1, awaited: next, utility: None };
     }
 
-    fn on_move_result(&mut self, interval: &Interval, direction: f64, steps: u32, utility: Option<f64>) {
+    fn on_move_result(&mut self, interval: &Interval, next: u64, direction: f64, steps: u32, utility: Option<f64>) {
         let achieved = f64::from(interval.sent) * HOST_PACKET / interval.sending_time().max(1e-9);
         if utility.is_some_and(|utility| self.utility <= utility) {
             self.rate *= 1.0 - direction * f64::from(steps) * STEP;
-            self.guess();
+            self.guess(next);
         } else if utility.is_some() && self.rate > achieved + HOST_GAP && self.rate > HOST_RATE {
             self.rate = achieved;
-            self.guess();
+            self.guess(next);
         } else {
             let steps = steps + 1;
             self.rate = (self.rate * (1.0 + direction * f64::from(steps) * STEP)).min(MAX_RATE);
-            let awaited = self.monitors.next_number();
-            self.mode = Mode::Move { direction, steps, awaited, utility: Some(self.utility) };
-        }
-    }
-
-    /// Results of intervals older than `newest`, or overdue.
-    fn take_results(&mut self, now: Instant, newest: u64) {
-        while let Some(interval) = self.monitors.take(now, self.srtt, |interval| interval.number < newest) {
-            let rtt = self.monitors.mean_rtt_of(newest).or_else(|| interval.mean_rtt()).unwrap_or(self.srtt);
-            self.on_result(&interval, rtt);
+            self.mode = Mode::Move { direction, steps, awaited: next, utility: Some(self.utility) };
         }
     }
 }
@@ -230,45 +175,63 @@ fn utility(interval: &Interval, rtt: f64, previous_rtt: f64) -> f64 {
     1_000.0 / micros * ((sent - lost) / seconds * of_loss * of_rtt - lost / seconds)
 }
 
-impl Scheme for Allegro {
-    fn cwnd(&self) -> u32 {
-        WINDOW
+impl Controller for Allegro {
+    const UNIT: f64 = MEGABIT;
+
+    fn begin(&mut self, number: u64, _now: Instant) -> (f64, Span) {
+        let rate = self.next_rate(number);
+        let period = period(self.packet, rate, MEGABIT);
+        let packets = if 1.1 * self.srtt / period > MIN_PACKETS {
+            let longer = self.random.below(3) as f64 / 10.0;
+            self.srtt * (1.5 + longer) / period
+        } else {
+            (MIN_TIME / period).max(MIN_PACKETS)
+        };
+        (rate, Span::Packets(packets.min(f64::from(WINDOW)) as u32))
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(pacing(self.current_rate, MEGABIT))
+    fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
+        newest.is_some_and(|newest| interval.number < newest)
     }
 
-    fn on_sent(&mut self, sent: &Sent) -> u64 {
-        if self.left == 0 {
-            self.begin_interval(sent.now);
-        }
-        self.left -= 1;
-        self.monitors.on_sent(sent.now)
+    fn rtt(&self) -> f64 {
+        self.srtt
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if !ack.srtt.is_zero() {
             self.srtt = ack.srtt.as_secs_f64();
         }
-        let newest = ack.packets.iter().filter_map(|packet| self.monitors.on_acked(*packet, ack.now)).max();
-        self.take_results(ack.now, newest.unwrap_or(0));
     }
 
-    fn on_congestion(&mut self, _congestion: &Congestion) {}
-
-    fn on_lost(&mut self, lost: &Lost) {
-        self.monitors.on_lost(lost.packet);
-    }
-
-    fn on_timeout(&mut self, timeout: &Timeout) {
-        self.take_results(timeout.now, 0);
+    fn on_result(&mut self, interval: &Interval, next: u64, newest_rtt: Option<f64>) {
+        let rtt = newest_rtt.or_else(|| interval.mean_rtt()).unwrap_or(self.srtt);
+        let is_first = interval.number == 0;
+        let previous = self.last_rtt.replace(rtt).unwrap_or(rtt);
+        let halved = if is_first && matches!(self.mode, Mode::Start { .. }) { 0.5 } else { 1.0 };
+        self.utility = halved * utility(interval, rtt, previous);
+        match &mut self.mode {
+            Mode::Start { best, last } => {
+                let (best, last) = (*best, *last);
+                self.on_start_result(interval, next, best, last);
+            }
+            Mode::Guess(trials) => {
+                if let Some(results) = trials.add(interval.number, (interval.rate, self.utility)) {
+                    self.vote(&results, next);
+                }
+            }
+            Mode::Move { awaited, .. } if interval.number < *awaited => {}
+            Mode::Move { direction, steps, utility, .. } => {
+                let (direction, steps, utility) = (*direction, *steps, *utility);
+                self.on_move_result(interval, next, direction, steps, utility);
+            }
+        }
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         let mode = match self.mode {
             Mode::Start { .. } => 0,
-            Mode::Guess { .. } => 1,
+            Mode::Guess(_) => 1,
             Mode::Move { utility: None, .. } => 2,
             Mode::Move { .. } => 3,
         };
@@ -314,44 +277,39 @@ mod tests {
     #[test]
     fn the_start_doubles_with_every_interval_and_returns_to_the_best() {
         let mut pcc = allegro();
-        let rates: Vec<_> = (0..5)
-            .map(|second| {
-                pcc.begin_interval(Instant::from_nanos(second * 1_000_000_000));
-                pcc.current_rate
-            })
-            .collect();
+        let rates: Vec<_> = (0..5).map(|number| pcc.begin(number, Instant::ZERO).0).collect();
         assert_eq!(rates, [2.0, 4.0, 8.0, 16.0, 32.0]);
         for (number, (rate, lost)) in [(2.0, 0), (4.0, 0), (8.0, 0), (16.0, 800)].into_iter().enumerate() {
             let result = numbered(number as u64, rate, (rate * 100.0) as u32, lost);
-            pcc.on_result(&result, 0.1);
+            pcc.on_result(&result, 5, None);
         }
         assert_eq!(pcc.rate, 8.0);
-        let Mode::Guess { probes, first, .. } = &pcc.mode else { panic!("{:?}", pcc.mode) };
-        let mut pairs = [[probes[0], probes[1]], [probes[2], probes[3]]];
-        for pair in &mut pairs {
-            pair.sort_by(f64::total_cmp);
-            assert!((pair[0] - 7.92).abs() < 1e-9 && (pair[1] - 8.08).abs() < 1e-9, "{pair:?}");
+        let Mode::Guess(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
+        assert_eq!(trials.rates.len(), 4);
+        for rate in &trials.rates {
+            assert!(((rate - 8.0).abs() - 0.08).abs() < 1e-9, "{rate}");
         }
-        assert_eq!(*first, 5);
+        assert_eq!(trials.rate(5), Some(trials.rates[0]));
+        assert_eq!(pcc.begin(9, Instant::ZERO).0, pcc.begin(8, Instant::ZERO).0, "the last trial goes on");
     }
 
     #[test]
     fn agreeing_pairs_move_the_rate_and_disagreeing_ones_widen_the_experiment() {
         let mut pcc = allegro();
         pcc.rate = 10.0;
-        pcc.guess();
-        pcc.vote(&[10.1, 9.9, 9.9, 10.1], &[2.0, 1.0, 2.0, 1.0]);
+        pcc.guess(0);
+        pcc.vote(&[(10.1, 2.0), (9.9, 1.0), (9.9, 2.0), (10.1, 1.0)], 0);
         assert_eq!(pcc.width, 2);
-        pcc.vote(&[10.2, 9.8, 9.8, 10.2], &[2.0, 1.0, 1.0, 2.0]);
+        pcc.vote(&[(10.2, 2.0), (9.8, 1.0), (9.8, 1.0), (10.2, 2.0)], 0);
         assert!((pcc.rate - 10.2).abs() < 1e-9, "half of two and one: two percent, {}", pcc.rate);
         let first = numbered(0, 10.2, 1_000, 0);
         let better = numbered(0, 10.4, 1_100, 0);
-        pcc.on_result(&first, 0.1);
+        pcc.on_result(&first, 0, None);
         assert!((pcc.rate - 10.2 * 1.02).abs() < 1e-9);
-        pcc.on_result(&better, 0.1);
+        pcc.on_result(&better, 0, None);
         assert!((pcc.rate - 10.2 * 1.02 * 1.03).abs() < 1e-9);
-        pcc.on_result(&first, 0.1);
+        pcc.on_result(&first, 0, None);
         assert!((pcc.rate - 10.2 * 1.02 * 1.03 * 0.97).abs() < 1e-9, "one step back");
-        assert!(matches!(pcc.mode, Mode::Guess { .. }));
+        assert!(matches!(pcc.mode, Mode::Guess(_)));
     }
 }

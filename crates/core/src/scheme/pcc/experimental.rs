@@ -12,14 +12,16 @@
 //! **How it is validated.** Utility, modes and changes here; what the utility leads to on a path in the simulator's
 //! behaviour tests.
 
-use super::monitor::{Interval, Monitors};
+use super::monitor::Interval;
+use super::sender::{Controller, Sender, Span};
 use super::step::{Growth, Step};
+use super::trials::Trials;
 use super::utility::{MEBIBIT, loss_weight, quantised, reward, speed};
-use super::{WINDOW, pacing};
+use super::{RATE, UTILITY};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
-use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
-use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::scheme::{Ack, Scheme, Setup};
+use crate::units::{Bytes, Duration, Instant};
 
 /// Ten packets of 1400 bytes in ten milliseconds, in units of 2^20 bit/s.
 const FIRST_RATE: f64 = 10.0 * 1_400.0 * 8.0 / 0.01 / MEBIBIT;
@@ -28,7 +30,7 @@ const MAX_RATE: f64 = 1e5;
 const LATENCY_COEFFICIENT: f64 = 11_330.0;
 /// Half the distance between the two rates of a pair.
 const PROBE: f64 = 0.05;
-const PROBES: usize = 4;
+const PAIRS: usize = 2;
 /// Length of an interval in round trips, and weight of a new one in their average.
 const ROUND_TRIPS: f64 = 1.5;
 const WEIGHT: f64 = 0.25;
@@ -46,37 +48,38 @@ pub(in crate::scheme) const INFO: Info = Info {
     title: "PCC-Expr",
     source: "PCCproject/PCC-Uspace cd43e34e, src/pcc/pcc_sender.cpp",
     parameters: &[],
-    telemetry: &[
-        Quantity { name: "mode", unit: "", doc: "0 starting, 1 probing, 2 decision made" },
-        Quantity { name: "rate", unit: "bit/s", doc: "base rate, of packets" },
-        Quantity { name: "utility", unit: "", doc: "utility of the newest result" },
-    ],
+    telemetry: &[Quantity { name: "mode", unit: "", doc: "0 starting, 1 probing, 2 decision made" }, RATE, UTILITY],
 };
 
 /// Makes one for a flow that starts.
 pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { packet_size, random, .. } = setup;
-    Box::new(Experimental::new(packet_size, random))
+    Box::new(Sender::new(Experimental::new(packet_size, random), FIRST_RATE))
 }
 
 #[derive(Debug)]
 enum Mode {
-    Starting { awaited: u64, utility: Option<f64>, rtt: f64 },
-    Probing { rates: [f64; PROBES], first: u64, results: Vec<(f64, f64)> },
-    Decided { awaited: u64, previous: (f64, f64), rtt: f64 },
+    Starting {
+        awaited: u64,
+        utility: Option<f64>,
+        rtt: f64,
+    },
+    /// Rates to try, and the rate and utility of each result.
+    Probing(Trials<(f64, f64)>),
+    Decided {
+        awaited: u64,
+        previous: (f64, f64),
+        rtt: f64,
+    },
 }
 
 #[derive(Debug)]
 struct Experimental {
     packet: Bytes,
     random: RandomStream,
-    monitors: Monitors,
     rate: f64,
-    current_rate: f64,
     mode: Mode,
     step: Step,
-    /// The interval under way ends then.
-    end: Option<Instant>,
     rtt: f64,
     is_up: bool,
     utility: f64,
@@ -87,72 +90,22 @@ impl Experimental {
         Self {
             packet,
             random,
-            monitors: Monitors::default(),
             rate: FIRST_RATE,
-            current_rate: FIRST_RATE,
             mode: Mode::Starting { awaited: 0, utility: None, rtt: INITIAL_RTT },
             step: Step::new(Growth::Experimental),
-            end: None,
             rtt: INITIAL_RTT,
             is_up: true,
             utility: 0.0,
         }
     }
 
-    fn begin_interval(&mut self, now: Instant) {
-        let number = self.monitors.next_number();
-        self.current_rate = match &self.mode {
-            Mode::Probing { rates, first, .. } => {
-                rates.get(number.saturating_sub(*first) as usize).copied().unwrap_or(self.rate)
-            }
-            Mode::Starting { .. } | Mode::Decided { .. } => self.rate,
-        };
-        self.monitors.begin(now, self.current_rate);
-        self.end = Some(now + Duration::from_secs_f64(ROUND_TRIPS * self.rtt));
-    }
-
     fn set_rate(&mut self, rate: f64) {
         self.rate = rate.clamp(MIN_RATE, MAX_RATE);
     }
 
-    /// Two pairs around the rate, each in random order.
-    fn probe(&mut self) {
-        let mut pair = || {
-            let sign = if self.random.chance(0.5) { 1.0 } else { -1.0 };
-            [self.rate * (1.0 + sign * PROBE), self.rate * (1.0 - sign * PROBE)]
-        };
-        let ([a, b], [c, d]) = (pair(), pair());
-        self.mode = Mode::Probing { rates: [a, b, c, d], first: self.monitors.next_number(), results: Vec::new() };
-    }
-
-    fn on_result(&mut self, interval: &Interval) {
-        self.utility = utility(interval, self.packet);
-        let next = self.monitors.next_number();
-        match &mut self.mode {
-            Mode::Starting { awaited, .. } | Mode::Decided { awaited, .. } if interval.number < *awaited => {}
-            Mode::Starting { utility, .. } => {
-                if utility.is_some_and(|before| self.utility <= before) {
-                    self.set_rate(self.rate / 2.0);
-                    self.probe();
-                } else {
-                    self.mode = Mode::Starting { awaited: next, utility: Some(self.utility), rtt: self.rtt };
-                    self.set_rate(2.0 * self.rate);
-                }
-            }
-            Mode::Probing { rates, first, results } => {
-                if interval.number >= *first && results.len() < rates.len() {
-                    results.push((interval.rate, self.utility));
-                }
-                if results.len() == rates.len() {
-                    let results = std::mem::take(results);
-                    self.decide(&results, next);
-                }
-            }
-            Mode::Decided { previous, .. } => {
-                let (rate, utility) = *previous;
-                self.follow(interval.rate - rate, self.utility - utility, (interval.rate, self.utility), next);
-            }
-        }
+    /// Pairs around the rate, from the interval `next` on.
+    fn probe(&mut self, next: u64) {
+        self.mode = Mode::Probing(Trials::new(self.rate, PROBE, PAIRS, next, &mut self.random));
     }
 
     /// Both pairs have to agree.
@@ -163,7 +116,7 @@ impl Experimental {
         };
         let (first, second) = (of_pair(0), of_pair(2));
         if first * second <= 0.0 {
-            self.probe();
+            self.probe(next);
             return;
         }
         let base = (self.rate, results.iter().map(|(_, utility)| utility).sum::<f64>() / results.len() as f64);
@@ -177,7 +130,7 @@ impl Experimental {
     fn follow(&mut self, rate: f64, utility: f64, this: (f64, f64), next: u64) {
         let gradient = if rate.abs() < 1e-9 { 0.0 } else { utility / rate };
         if gradient == 0.0 || (gradient > 0.0) != self.is_up {
-            self.go_back();
+            self.go_back(next);
             return;
         }
         let change = self.step.change(gradient, self.rate);
@@ -185,27 +138,20 @@ impl Experimental {
         self.set_rate(self.rate + change);
     }
 
-    fn go_back(&mut self) {
+    fn go_back(&mut self, next: u64) {
         self.set_rate(self.rate / if self.is_up { BACK_FROM_UP } else { BACK_FROM_DOWN });
-        self.probe();
+        self.probe(next);
     }
 
     /// A round trip that has risen ends the start or a decision at once.
-    fn watch_rtt(&mut self) {
+    fn watch_rtt(&mut self, next: u64) {
         match self.mode {
             Mode::Starting { rtt, utility: Some(_), .. } if self.rtt > START_TOLERANCE * rtt => {
                 self.set_rate(self.rate / 2.0);
-                self.probe();
+                self.probe(next);
             }
-            Mode::Decided { rtt, .. } if self.is_up && self.rtt > DECISION_TOLERANCE * rtt => self.go_back(),
+            Mode::Decided { rtt, .. } if self.is_up && self.rtt > DECISION_TOLERANCE * rtt => self.go_back(next),
             _ => {}
-        }
-    }
-
-    fn take_results(&mut self, now: Instant) {
-        let is_done = |interval: &Interval| interval.acked + interval.lost >= interval.sent;
-        while let Some(interval) = self.monitors.take(now, self.rtt, is_done) {
-            self.on_result(&interval);
         }
     }
 }
@@ -221,49 +167,62 @@ fn utility(interval: &Interval, packet: Bytes) -> f64 {
     reward(speed) - speed * (loss_weight(loss) * loss + latency * quantised(trend))
 }
 
-impl Scheme for Experimental {
-    fn cwnd(&self) -> u32 {
-        WINDOW
+impl Controller for Experimental {
+    const UNIT: f64 = MEBIBIT;
+
+    fn begin(&mut self, number: u64, now: Instant) -> (f64, Span) {
+        let trial = if let Mode::Probing(trials) = &self.mode { trials.rate(number) } else { None };
+        (trial.unwrap_or(self.rate), Span::Until(now + Duration::from_secs_f64(ROUND_TRIPS * self.rtt)))
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(pacing(self.current_rate, MEBIBIT))
+    fn is_known(interval: &Interval, _newest: Option<u64>) -> bool {
+        interval.is_accounted_for()
     }
 
-    fn on_sent(&mut self, sent: &Sent) -> u64 {
-        if self.end.is_none_or(|end| sent.now > end) {
-            self.begin_interval(sent.now);
-        }
-        self.monitors.on_sent(sent.now)
+    fn rtt(&self) -> f64 {
+        self.rtt
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        for packet in ack.packets {
-            self.monitors.on_acked(*packet, ack.now);
-        }
-        if let Some(rtt) = ack.rtt {
-            let is_first = self.rtt <= INITIAL_RTT && self.utility == 0.0;
-            let rtt = rtt.as_secs_f64();
-            self.rtt = if is_first { rtt } else { (1.0 - WEIGHT) * self.rtt + WEIGHT * rtt };
-        }
-        self.take_results(ack.now);
-        self.watch_rtt();
+        let Some(rtt) = ack.rtt else { return };
+        let is_first = self.rtt <= INITIAL_RTT && self.utility == 0.0;
+        let rtt = rtt.as_secs_f64();
+        self.rtt = if is_first { rtt } else { (1.0 - WEIGHT) * self.rtt + WEIGHT * rtt };
     }
 
-    fn on_congestion(&mut self, _congestion: &Congestion) {}
-
-    fn on_lost(&mut self, lost: &Lost) {
-        self.monitors.on_lost(lost.packet);
+    fn on_result(&mut self, interval: &Interval, next: u64, _newest_rtt: Option<f64>) {
+        self.utility = utility(interval, self.packet);
+        match &mut self.mode {
+            Mode::Starting { awaited, .. } | Mode::Decided { awaited, .. } if interval.number < *awaited => {}
+            Mode::Starting { utility, .. } => {
+                if utility.is_some_and(|before| self.utility <= before) {
+                    self.set_rate(self.rate / 2.0);
+                    self.probe(next);
+                } else {
+                    self.mode = Mode::Starting { awaited: next, utility: Some(self.utility), rtt: self.rtt };
+                    self.set_rate(2.0 * self.rate);
+                }
+            }
+            Mode::Probing(trials) => {
+                if let Some(results) = trials.add(interval.number, (interval.rate, self.utility)) {
+                    self.decide(&results, next);
+                }
+            }
+            Mode::Decided { previous, .. } => {
+                let (rate, utility) = *previous;
+                self.follow(interval.rate - rate, self.utility - utility, (interval.rate, self.utility), next);
+            }
+        }
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout) {
-        self.take_results(timeout.now);
+    fn after_ack(&mut self, next: u64) {
+        self.watch_rtt(next);
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         let mode = match self.mode {
             Mode::Starting { .. } => 0,
-            Mode::Probing { .. } => 1,
+            Mode::Probing(_) => 1,
             Mode::Decided { .. } => 2,
         };
         report("mode", f64::from(mode));
@@ -278,6 +237,7 @@ mod tests {
     use super::super::monitor::tests::interval;
     use super::super::step::MIN_CHANGE;
     use super::*;
+    use crate::units::Rate;
 
     const PACKET: Bytes = Bytes::new(1_500);
 
@@ -305,20 +265,20 @@ mod tests {
 
     #[test]
     fn the_first_rate_is_ten_packets_in_ten_milliseconds() {
-        let pcc = Experimental::new(PACKET, RandomStream::new(1, "pcc"));
+        let pcc = Sender::new(Experimental::new(PACKET, RandomStream::new(1, "pcc")), FIRST_RATE);
         assert_eq!(pcc.pacing_rate().map(Rate::as_bits_per_second), Some(11_200_000));
     }
 
     #[test]
     fn the_start_doubles_while_utility_grows_and_both_pairs_have_to_agree() {
         let mut pcc = Experimental::new(PACKET, RandomStream::new(1, "pcc"));
-        pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1));
+        pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 0, None);
         assert!((pcc.rate - 2.0 * FIRST_RATE).abs() < 1e-9);
-        pcc.on_result(&interval(2.0 * FIRST_RATE, 850, 0, 0.1));
+        pcc.on_result(&interval(2.0 * FIRST_RATE, 850, 0, 0.1), 0, None);
         assert!((pcc.rate - FIRST_RATE).abs() < 1e-9);
-        assert!(matches!(pcc.mode, Mode::Probing { .. }));
+        assert!(matches!(pcc.mode, Mode::Probing(_)));
         pcc.decide(&[(11.0, 2.0), (10.0, 1.0), (11.0, 1.0), (10.0, 2.0)], 9);
-        assert!(matches!(pcc.mode, Mode::Probing { .. }));
+        assert!(matches!(pcc.mode, Mode::Probing(_)));
         pcc.decide(&[(11.0, 2.0), (10.0, 1.0), (10.0, 1.0), (11.0, 2.0)], 9);
         assert!(matches!(pcc.mode, Mode::Decided { .. }) && pcc.is_up);
         assert!(pcc.rate >= FIRST_RATE + MIN_CHANGE);

@@ -12,10 +12,13 @@
 pub(super) mod allegro;
 pub(super) mod experimental;
 mod monitor;
+mod sender;
 mod step;
+mod trials;
 mod utility;
 pub(super) mod vivace;
 
+use crate::info::Quantity;
 use crate::units::{Bytes, Rate};
 
 /// Packets that may be in flight: UDT's flow window, no limit in practice.
@@ -23,6 +26,10 @@ const WINDOW: u32 = 100_000;
 /// Pacing is never slower, bit/s, and never faster.
 const SLOWEST: f64 = 1_000.0;
 const FASTEST: f64 = 1e11;
+
+/// Telemetry of all three.
+const RATE: Quantity = Quantity { name: "rate", unit: "bit/s", doc: "base rate, of packets" };
+const UTILITY: Quantity = Quantity { name: "utility", unit: "", doc: "utility of the newest result" };
 
 /// A rate in units of `megabit` bit/s as the transport wants it.
 fn pacing(rate: f64, megabit: f64) -> Rate {

@@ -62,6 +62,11 @@ impl Interval {
         (n * self.products - self.times * self.rtts.iter().sum::<f64>()) / spread
     }
 
+    /// True if every packet so far was acknowledged or declared lost.
+    pub(super) fn is_accounted_for(&self) -> bool {
+        self.acked + self.lost >= self.sent
+    }
+
     /// Everything that is not acknowledged counts as lost.
     fn close(&mut self) {
         self.lost = self.sent - self.acked;

@@ -16,16 +16,16 @@
 //! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
 //! what happens to slow links in the simulator's behaviour tests.
 
-use std::collections::VecDeque;
-
-use super::monitor::{Interval, Monitors};
+use super::monitor::Interval;
+use super::sender::{Controller, Sender, Span};
 use super::step::{Growth, Step};
+use super::trials::Trials;
 use super::utility::{loss_weight, quantised, reward, speed};
-use super::{WINDOW, pacing, period};
+use super::{RATE, UTILITY, period};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
-use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
-use crate::units::{Bytes, Instant, Rate};
+use crate::scheme::{Scheme, Setup};
+use crate::units::{Bytes, Instant};
 
 /// The rates of the controller are in Mbit/s.
 const MEGABIT: f64 = 1e6;
@@ -72,8 +72,8 @@ pub(in crate::scheme) const INFO: Info = Info {
     }],
     telemetry: &[
         Quantity { name: "mode", unit: "", doc: "0 start, 1 probing, 2 moving" },
-        Quantity { name: "rate", unit: "bit/s", doc: "base rate, of packets" },
-        Quantity { name: "utility", unit: "", doc: "utility of the newest result" },
+        RATE,
+        UTILITY,
         Quantity { name: "gradient", unit: "", doc: "newest gradient of the utility, per Mbit/s" },
     ],
 };
@@ -82,7 +82,7 @@ pub(in crate::scheme) const INFO: Info = Info {
 pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { packet_size, random, parameters, .. } = setup;
     let latency = if parameters.text("profile") == "loss" { 0.0 } else { LATENCY_COEFFICIENT };
-    Box::new(Vivace::new(packet_size, latency, random))
+    Box::new(Sender::new(Vivace::new(packet_size, latency, random), 2.0 * START_RATE))
 }
 
 /// What an interval came to.
@@ -99,11 +99,17 @@ struct Outcome {
 #[derive(Debug)]
 enum Mode {
     /// The interval whose result is awaited, and the utility before.
-    Start { awaited: Option<u64>, utility: Option<f64> },
-    /// Rates to try from an interval on, and what came of them.
-    Probe { rates: Vec<f64>, first: u64, outcomes: Vec<Outcome> },
+    Start {
+        awaited: Option<u64>,
+        utility: Option<f64>,
+    },
+    Probe(Trials<Outcome>),
     /// The interval at the reference rate, then the one at the target.
-    Move { reference: Option<Outcome>, awaited: u64, target: u64 },
+    Move {
+        reference: Option<Outcome>,
+        awaited: u64,
+        target: u64,
+    },
 }
 
 #[derive(Debug)]
@@ -111,9 +117,7 @@ struct Vivace {
     packet: Bytes,
     latency: f64,
     random: RandomStream,
-    monitors: Monitors,
     rate: f64,
-    current_rate: f64,
     mode: Mode,
     step: Step,
     /// Changes in a row that kept their direction.
@@ -122,12 +126,9 @@ struct Vivace {
     /// Intervals older than this had their emergency.
     emergency: u64,
     has_ignored: bool,
-    left: u32,
     rtt: f64,
     utility: f64,
     gradient: f64,
-    /// Recent outcomes at the base rate, by number: one becomes the reference of a move.
-    recent: VecDeque<(u64, Outcome)>,
 }
 
 impl Vivace {
@@ -136,111 +137,29 @@ impl Vivace {
             packet,
             latency,
             random,
-            monitors: Monitors::default(),
             rate: START_RATE,
-            current_rate: 2.0 * START_RATE,
             mode: Mode::Start { awaited: None, utility: None },
             step: Step::new(Growth::Vivace),
             trend: 0,
             forgiven: START_LOSSES,
             emergency: 0,
             has_ignored: false,
-            left: 0,
             rtt: INITIAL_RTT,
             utility: 0.0,
             gradient: 0.0,
-            recent: VecDeque::new(),
         }
     }
 
-    fn begin_interval(&mut self, now: Instant) {
-        let number = self.monitors.next_number();
-        self.current_rate = match &mut self.mode {
-            Mode::Start { awaited, .. } => {
-                if awaited.is_none() {
-                    *awaited = Some(number);
-                    self.rate = (2.0 * self.rate).min(MAX_RATE);
-                }
-                self.rate
-            }
-            Mode::Probe { rates, first, .. } => {
-                let place = number.saturating_sub(*first);
-                rates.get(place as usize).copied().unwrap_or(self.rate)
-            }
-            Mode::Move { .. } => self.rate,
-        };
-        self.monitors.begin(now, self.current_rate);
-        let rtt = if self.rtt > 1.0 { LONG_RTT } else { self.rtt };
-        let packets = rtt / period(self.packet, self.current_rate, MEGABIT);
-        self.left = packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32;
-    }
-
-    /// Pairs of probes in random order: two if the last changes agreed, else four (`SEARCH`).
-    fn search(&mut self) {
+    /// Pairs of probes in random order, from the interval `next` on: one if the last changes agreed, else two (`SEARCH`).
+    fn search(&mut self, next: u64) {
         let share = PROBE_SHARE.max(PROBE_RATE / self.rate).max(MIN_PROBE / self.rate).min(0.5);
         let pairs = if self.trend >= 1 { 1 } else { 2 };
-        let mut rates = Vec::with_capacity(2 * pairs);
-        for _ in 0..pairs {
-            let sign = if self.random.chance(0.5) { 1.0 } else { -1.0 };
-            rates.extend([self.rate * (1.0 + sign * share), self.rate * (1.0 - sign * share)]);
-        }
-        self.mode = Mode::Probe { rates, first: self.monitors.next_number(), outcomes: Vec::new() };
+        self.mode = Mode::Probe(Trials::new(self.rate, share, pairs, next, &mut self.random));
     }
 
     fn set_rate(&mut self, rate: f64) {
         let least = if matches!(self.mode, Mode::Start { .. }) { MIN_START_RATE } else { MIN_RATE };
         self.rate = rate.clamp(least, MAX_RATE);
-    }
-
-    fn on_result(&mut self, interval: &Interval) {
-        if let Some(rtt) = interval.mean_rtt() {
-            self.rtt = rtt;
-        }
-        let outcome = self.outcome(interval);
-        self.utility = outcome.utility;
-        self.recent.push_back((interval.number, outcome));
-        if self.recent.len() > 2 {
-            self.recent.pop_front();
-        }
-        if interval.loss() > EMERGENCY_LOSS && !matches!(self.mode, Mode::Start { .. }) {
-            if interval.number >= self.emergency {
-                self.emergency = self.monitors.next_number();
-                self.set_rate(self.rate / 2.0);
-                self.search();
-            }
-            return;
-        }
-        match &mut self.mode {
-            Mode::Start { awaited, utility } => {
-                if awaited.is_some_and(|awaited| interval.number >= awaited) {
-                    if utility.is_some_and(|utility| outcome.utility < utility) {
-                        self.set_rate(self.rate / 2.0);
-                        self.search();
-                    } else {
-                        (*awaited, *utility) = (None, Some(outcome.utility));
-                    }
-                }
-            }
-            Mode::Probe { rates, first, outcomes } => {
-                if interval.number >= *first && outcomes.len() < rates.len() {
-                    outcomes.push(outcome);
-                }
-                if outcomes.len() == rates.len() {
-                    let outcomes = std::mem::take(outcomes);
-                    self.decide(outcomes, interval.number);
-                }
-            }
-            Mode::Move { reference, awaited, target } => {
-                if reference.is_none() && interval.number >= *awaited && interval.number < *target {
-                    *reference = Some(outcome);
-                } else if interval.number >= *target {
-                    match *reference {
-                        Some(reference) => self.compare(reference, outcome),
-                        None => self.search(),
-                    }
-                }
-            }
-        }
     }
 
     fn outcome(&mut self, interval: &Interval) -> Outcome {
@@ -259,7 +178,7 @@ impl Vivace {
     }
 
     /// All probes are back.
-    fn decide(&mut self, mut outcomes: Vec<Outcome>, newest: u64) {
+    fn decide(&mut self, mut outcomes: Vec<Outcome>, newest: u64, next: u64) {
         let (sent, lost) = outcomes.iter().fold((0, 0), |(sent, lost), one| (sent + one.sent, lost + one.lost));
         let loss = f64::from(lost) / f64::from(sent.max(1));
         if loss <= COMMON_LOSS {
@@ -273,14 +192,14 @@ impl Vivace {
         let (up_lost, down_lost) = pairs.iter().fold((0, 0), |(u, d), (up, down)| (u + up.lost, d + down.lost));
         let is_odd = down_lost > up_lost + NOISE_PACKETS && vote > 0 && up_lost > 0 && loss >= NOISE_LOSS;
         if is_odd && !std::mem::replace(&mut self.has_ignored, true) {
-            self.search();
+            self.search(next);
             return;
         }
         self.has_ignored = false;
         if vote == 0 {
             self.trend = 2;
             self.step.forget();
-            self.search();
+            self.search(next);
             return;
         }
         let n = pairs.len() as f64;
@@ -292,11 +211,10 @@ impl Vivace {
         let change = self.change(self.gradient);
         if change <= SMALL_CHANGE * self.rate {
             self.set_rate(self.rate + change);
-            self.search();
+            self.search(next);
             return;
         }
-        let target = self.monitors.next_number();
-        self.mode = Mode::Move { reference: None, awaited: newest + 1, target };
+        self.mode = Mode::Move { reference: None, awaited: newest + 1, target: next };
         self.set_rate(self.rate + change);
     }
 
@@ -306,14 +224,14 @@ impl Vivace {
     }
 
     /// A move is over: on, or back to probing.
-    fn compare(&mut self, reference: Outcome, target: Outcome) {
+    fn compare(&mut self, reference: Outcome, target: Outcome, next: u64) {
         let loss = |one: Outcome| f64::from(one.lost) / f64::from(one.sent.max(1));
         let is_contrary = (target.rate - reference.rate) * (loss(target) - loss(reference)) < 0.0;
         let lost = target.lost.max(reference.lost);
         let is_noisy = lost > NOISE_PACKETS || loss(target).max(loss(reference)) >= NOISE_LOSS;
         let difference = target.rate - reference.rate;
         if (is_contrary && is_noisy) || difference == 0.0 {
-            self.search();
+            self.search(next);
             return;
         }
         self.gradient = (target.utility - reference.utility) / difference;
@@ -323,19 +241,9 @@ impl Vivace {
         self.set_rate(self.rate + change);
         if is_reversed || is_small {
             self.trend = if is_reversed { self.trend } else { 2 };
-            self.search();
+            self.search(next);
         } else {
-            let next = self.monitors.next_number();
             self.mode = Mode::Move { reference: Some(target), awaited: next, target: next };
-        }
-    }
-
-    fn take_results(&mut self, now: Instant, newest: Option<u64>) {
-        let is_done = |interval: &Interval| {
-            newest.is_some_and(|newest| interval.number < newest) || interval.acked + interval.lost >= interval.sent
-        };
-        while let Some(interval) = self.monitors.take(now, self.rtt, is_done) {
-            self.on_result(&interval);
         }
     }
 }
@@ -345,42 +253,81 @@ fn utility(speed: f64, loss: f64, slope: f64, latency: f64) -> f64 {
     reward(speed) - speed * loss_weight(loss) * loss - latency * speed * quantised(slope)
 }
 
-impl Scheme for Vivace {
-    fn cwnd(&self) -> u32 {
-        WINDOW
+impl Controller for Vivace {
+    const UNIT: f64 = MEGABIT;
+
+    fn begin(&mut self, number: u64, _now: Instant) -> (f64, Span) {
+        let rate = match &mut self.mode {
+            Mode::Start { awaited, .. } => {
+                if awaited.is_none() {
+                    *awaited = Some(number);
+                    self.rate = (2.0 * self.rate).min(MAX_RATE);
+                }
+                self.rate
+            }
+            Mode::Probe(trials) => trials.rate(number).unwrap_or(self.rate),
+            Mode::Move { .. } => self.rate,
+        };
+        let rtt = if self.rtt > 1.0 { LONG_RTT } else { self.rtt };
+        let packets = rtt / period(self.packet, rate, MEGABIT);
+        (rate, Span::Packets(packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32))
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(pacing(self.current_rate, MEGABIT))
+    fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
+        newest.is_some_and(|newest| interval.number < newest) || interval.is_accounted_for()
     }
 
-    fn on_sent(&mut self, sent: &Sent) -> u64 {
-        if self.left == 0 {
-            self.begin_interval(sent.now);
+    fn rtt(&self) -> f64 {
+        self.rtt
+    }
+
+    fn on_result(&mut self, interval: &Interval, next: u64, _newest_rtt: Option<f64>) {
+        if let Some(rtt) = interval.mean_rtt() {
+            self.rtt = rtt;
         }
-        self.left -= 1;
-        self.monitors.on_sent(sent.now)
-    }
-
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        let newest = ack.packets.iter().filter_map(|packet| self.monitors.on_acked(*packet, ack.now)).max();
-        self.take_results(ack.now, newest);
-    }
-
-    fn on_congestion(&mut self, _congestion: &Congestion) {}
-
-    fn on_lost(&mut self, lost: &Lost) {
-        self.monitors.on_lost(lost.packet);
-    }
-
-    fn on_timeout(&mut self, timeout: &Timeout) {
-        self.take_results(timeout.now, None);
+        let outcome = self.outcome(interval);
+        self.utility = outcome.utility;
+        if interval.loss() > EMERGENCY_LOSS && !matches!(self.mode, Mode::Start { .. }) {
+            if interval.number >= self.emergency {
+                self.emergency = next;
+                self.set_rate(self.rate / 2.0);
+                self.search(next);
+            }
+            return;
+        }
+        match &mut self.mode {
+            Mode::Start { awaited, utility } => {
+                if awaited.is_some_and(|awaited| interval.number >= awaited) {
+                    if utility.is_some_and(|utility| outcome.utility < utility) {
+                        self.set_rate(self.rate / 2.0);
+                        self.search(next);
+                    } else {
+                        (*awaited, *utility) = (None, Some(outcome.utility));
+                    }
+                }
+            }
+            Mode::Probe(trials) => {
+                if let Some(outcomes) = trials.add(interval.number, outcome) {
+                    self.decide(outcomes, interval.number, next);
+                }
+            }
+            Mode::Move { reference, awaited, target } => {
+                if reference.is_none() && interval.number >= *awaited && interval.number < *target {
+                    *reference = Some(outcome);
+                } else if interval.number >= *target {
+                    match *reference {
+                        Some(reference) => self.compare(reference, outcome, next),
+                        None => self.search(next),
+                    }
+                }
+            }
+        }
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         let mode = match self.mode {
             Mode::Start { .. } => 0,
-            Mode::Probe { .. } => 1,
+            Mode::Probe(_) => 1,
             Mode::Move { .. } => 2,
         };
         report("mode", f64::from(mode));
@@ -428,41 +375,37 @@ mod tests {
         Vivace::new(Bytes::new(1_500), 900.0, RandomStream::new(1, "vivace"))
     }
 
-    fn result(pcc: &mut Vivace, number: u64, rate: f64, lost: u32) {
+    fn result(pcc: &mut Vivace, number: u64, next: u64, rate: f64, lost: u32) {
         let sent = (rate * 1e6 / 12_000.0) as u32;
-        pcc.on_result(&super::super::monitor::tests::numbered(number, rate, sent, lost));
+        pcc.on_result(&super::super::monitor::tests::numbered(number, rate, sent, lost), next, None);
     }
 
     #[test]
     fn the_start_doubles_with_each_result_and_halves_when_it_hurts() {
         let mut pcc = vivace();
-        pcc.begin_interval(Instant::ZERO);
-        assert_eq!(pcc.current_rate, 1.6);
-        pcc.begin_interval(Instant::ZERO);
-        assert_eq!(pcc.current_rate, 1.6, "no result yet");
-        result(&mut pcc, 0, 1.6, 0);
-        pcc.begin_interval(Instant::ZERO);
-        assert_eq!(pcc.current_rate, 3.2);
-        result(&mut pcc, 1, 1.6, 0);
-        result(&mut pcc, 2, 3.2, 40);
-        pcc.begin_interval(Instant::ZERO);
-        assert_eq!(pcc.current_rate, 6.4, "fifty losses are forgiven");
-        result(&mut pcc, 3, 6.4, 200);
+        assert_eq!(pcc.begin(0, Instant::ZERO).0, 1.6);
+        assert_eq!(pcc.begin(1, Instant::ZERO).0, 1.6, "no result yet");
+        result(&mut pcc, 0, 2, 1.6, 0);
+        assert_eq!(pcc.begin(2, Instant::ZERO).0, 3.2);
+        result(&mut pcc, 1, 3, 1.6, 0);
+        result(&mut pcc, 2, 3, 3.2, 40);
+        assert_eq!(pcc.begin(3, Instant::ZERO).0, 6.4, "fifty losses are forgiven");
+        result(&mut pcc, 3, 4, 6.4, 200);
         assert_eq!(pcc.rate, 3.2);
-        assert!(matches!(pcc.mode, Mode::Probe { .. }));
+        assert!(matches!(pcc.mode, Mode::Probe(_)));
     }
 
     #[test]
     fn probes_give_a_gradient_and_the_rate_follows_it() {
         let mut pcc = vivace();
         pcc.rate = 20.0;
-        pcc.search();
-        let Mode::Probe { rates, .. } = &pcc.mode else { panic!("{:?}", pcc.mode) };
-        let rates = rates.clone();
+        pcc.search(0);
+        let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
+        let rates = trials.rates.clone();
         assert_eq!(rates.len(), 4);
         assert!(rates.iter().all(|rate| (rate - 20.0).abs() - 1.0 < 1e-9));
         for (number, rate) in rates.iter().enumerate() {
-            result(&mut pcc, number as u64, *rate, 0);
+            result(&mut pcc, number as u64, 0, *rate, 0);
         }
         // 0.9 x^-0.1 at 19.07 units of 2^20 bit/s is 0.67, times a million over 2^20.
         assert!((0.5..0.7).contains(&(pcc.rate - 20.0)), "{}", pcc.rate);
@@ -473,16 +416,13 @@ mod tests {
     fn half_lost_halves_the_rate_once() {
         let mut pcc = vivace();
         pcc.rate = 20.0;
-        pcc.search();
-        for _ in 0..4 {
-            pcc.begin_interval(Instant::ZERO);
-        }
+        pcc.search(0);
         for number in 0..4 {
-            result(&mut pcc, number, 20.0, 1_000);
+            result(&mut pcc, number, 4, 20.0, 1_000);
         }
         assert_eq!(pcc.rate, 10.0);
-        result(&mut pcc, 4, 2.0, 160);
-        result(&mut pcc, 40, 2.0, 160);
+        result(&mut pcc, 4, 5, 2.0, 160);
+        result(&mut pcc, 40, 41, 2.0, 160);
         assert!(pcc.rate >= MIN_RATE);
     }
 }
