@@ -34,7 +34,11 @@ def _paths() -> list[Row]:
 def _schemes() -> list[Row]:
     from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415 - loaded when the command runs
 
-    return _entries("scheme", of_core().schemes)
+    catalogue = of_core()
+    rows = _entries("scheme", catalogue.schemes)
+    for row in rows:
+        row["needs"] = ", ".join(f"a {file.name} file" for file in catalogue.files_of(row["scheme"]))
+    return rows
 
 
 def _queues() -> list[Row]:
