@@ -45,6 +45,8 @@ def number(value: float) -> str:
 
 def default(parameter: dict[str, Any]) -> str:
     """The default of a parameter as it stands in an experiment file."""
+    if parameter["kind"] == "file":
+        return "none: has to be given"
     return number(parameter["default"]) if parameter["kind"] == "number" else quoted(parameter["default"])
 
 

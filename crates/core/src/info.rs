@@ -56,10 +56,8 @@ pub enum Kind {
         /// Used when the experiment says nothing.
         default: &'static str,
     },
-    /// The path of a file; empty for none. It is read when a flow is built.
+    /// The path of a file, which an experiment has to name. It is read when a flow is built.
     File {
-        /// Used when the experiment says nothing.
-        default: &'static str,
         /// What the file holds.
         content: &'static str,
         /// What is wrong with a content, if anything is.

@@ -2,6 +2,7 @@
 
 mod common;
 
+use bakeoff_sim::Scenario;
 use common::{Dumbbell, bulk, mean_after};
 use serde_json::json;
 
@@ -10,7 +11,16 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 const TREE: &str = "BAKEOFF_REMY_TREE";
 
 #[test]
-fn a_sender_without_a_tree_sends_every_three_milliseconds() {
+fn a_sender_without_a_tree_is_refused() {
+    let path = Dumbbell::new(&[json!({"scheme": "taova"})]);
+    let scenario = Scenario::from_json(&path.json().to_string()).expect("a scenario");
+    let refusal = bakeoff_sim::run(&scenario).err().expect("no tree").to_string();
+    assert!(refusal.contains("taova needs a tree of rules"), "{refusal}");
+    assert!(refusal.contains("write parameters = { tree = \"FILE\" }"), "{refusal}");
+}
+
+#[test]
+fn the_rule_that_training_begins_with_sends_every_three_milliseconds() {
     for seed in SEEDS {
         let path =
             Dumbbell { seed, rate_bps: 12_000_000, queue_packets: 1_000, ..Dumbbell::new(&[bulk("taova", 0.0)]) };

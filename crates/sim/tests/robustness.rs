@@ -20,7 +20,8 @@ fn flows() -> Vec<(String, Value)> {
             flows.push((name.to_owned(), bulk(name, 0.0)));
         }
         for profile in profiles {
-            let flow = json!({"scheme": name, "parameters": {"profile": profile}});
+            let mut flow = bulk(name, 0.0);
+            flow["parameters"]["profile"] = json!(profile);
             flows.push((format!("{name} {profile}"), flow));
         }
     }

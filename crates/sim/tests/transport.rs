@@ -5,7 +5,7 @@
 mod common;
 
 use bakeoff_core::scheme::{SCHEMES, needed_ecn};
-use common::{Dumbbell, bulk, run, with};
+use common::{Dumbbell, bulk, files, run, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -14,7 +14,8 @@ fn a_finite_transfer_arrives_exactly_once() {
     for loss in [0.0, 0.05, 0.3] {
         for entry in SCHEMES {
             let scheme = entry.info.name;
-            let transfer = json!({"scheme": scheme, "traffic": {"kind": "finite", "size_bytes": 300_001}});
+            let traffic = json!({"kind": "finite", "size_bytes": 300_001});
+            let transfer = with(&bulk(scheme, 0.0), &json!({"traffic": traffic}));
             let run = Dumbbell { seconds: 300.0, loss, ..Dumbbell::new(&[transfer]) }.run();
             assert_eq!(run.flow(1, "goodput_bytes"), 300_001.0, "{scheme} at loss {loss}");
             assert!(run.flow(1, "completed_ns") > 0.0, "{scheme} at loss {loss}");
@@ -180,7 +181,8 @@ fn any_flow() -> impl Strategy<Value = Value> {
     );
     (0..SCHEMES.len(), traffic, 0_u64..3_000_000_000, options).prop_map(|(scheme, traffic, start_ns, (is_paced, burst, window, is_reverse))| {
         json!({
-            "scheme": SCHEMES[scheme].info.name, "traffic": traffic, "start_ns": start_ns, "stop_ns": start_ns + 4_000_000_000,
+            "scheme": SCHEMES[scheme].info.name, "parameters": files(SCHEMES[scheme].info.name),
+            "traffic": traffic, "start_ns": start_ns, "stop_ns": start_ns + 4_000_000_000,
             "pacing": if is_paced { "internal" } else { "auto" }, "burst_packets": burst, "receive_window_bytes": window,
             "direction": if is_reverse { "reverse" } else { "forward" }, "extra_delay_ns": start_ns / 100, "send_jitter_ns": start_ns / 1_000,
             "ecn": needed_ecn(SCHEMES[scheme].info.name).map_or(Some(if is_paced { "classic" } else { "off" }), |_| None),

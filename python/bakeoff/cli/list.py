@@ -32,16 +32,18 @@ def _paths() -> list[Row]:
 def _schemes() -> list[Row]:
     from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415 - loaded when the command runs
 
+    catalogue = of_core()
     return [
         {
             "scheme": entry.name,
             "title": entry.title,
             "profiles": ", ".join(entry.profiles),
             "worlds": ", ".join(entry.worlds),
+            "needs": ", ".join(f"a {file.name} file" for file in catalogue.files_of(entry.name)),
             "held against": entry.validation,
             "source": entry.source,
         }
-        for entry in of_core().schemes.values()
+        for entry in catalogue.schemes.values()
     ]
 
 

@@ -84,7 +84,7 @@ def _show_entry(entry: Entry) -> None:
         print_table(
             ["parameter", "default", "unit", "values", "meaning"],
             [
-                [parameter.name, _text(parameter.default), parameter.unit, parameter.values, parameter.doc]
+                [parameter.name, _default(parameter), parameter.unit, parameter.values, parameter.doc]
                 for parameter in entry.parameters
             ],
         )
@@ -94,6 +94,10 @@ def _show_entry(entry: Entry) -> None:
             ["telemetry", "unit", "meaning"],
             [[quantity["name"], quantity["unit"], quantity["doc"]] for quantity in entry.telemetry],
         )
+
+
+def _default(parameter: Parameter) -> str:
+    return "none: has to be given" if parameter.kind == "file" else _text(parameter.default)
 
 
 def _text(value: Any) -> str:

@@ -247,7 +247,7 @@ def _entries(text: str) -> dict[str, Entry]:
             Parameter(
                 name=entry["name"],
                 kind=entry["kind"],
-                default=entry["default"],
+                default=entry.get("default", ""),
                 unit=entry["unit"],
                 doc=entry["doc"],
                 least=entry.get("min", -math.inf),

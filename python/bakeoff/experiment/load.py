@@ -167,7 +167,10 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     written = matrix.parse(raw.get("matrix"), found.name)
     settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
     axes = matrix.parse(raw.pop("matrix", None), found.name)
-    catalogue = catalogue.declared(*(_names(raw.get(table)) for table in ("program", "controller", "variant")))
+    programs, controllers, variants = (_names(raw.get(table)) for table in ("program", "controller", "variant"))
+    # The command line may name more.
+    variants += [setting.key.split(".")[1] for setting in settings if setting.key.startswith("variant.")]
+    catalogue = catalogue.declared(programs, controllers, dict.fromkeys(variants))
     _check_values(axes, catalogue, found)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
     first = _first(stripped, settings, axes, catalogue)

@@ -310,7 +310,9 @@ def _scheme(
             raise KeyProblem(place, str(error)) from error
     for name, parameter in files.items():
         if name not in parameters:
-            raise KeyProblem(f"{key}.parameters.{name}", f"missing; {scheme} needs {parameter.values}")
+            example = f"--set variant.mine.scheme={scheme} --set variant.mine.parameters.{name}=FILE"
+            sentence = f"missing; {scheme} needs {parameter.values}; {example} makes a scheme called mine"
+            raise KeyProblem(f"{key}.parameters.{name}", sentence)
     named = reference.parse(scheme)
     return f"{reference.PREFIX}{named.name}" if named else scheme, parameters
 

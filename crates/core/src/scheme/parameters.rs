@@ -46,6 +46,16 @@ pub enum ParameterError {
         /// What would be right.
         expected: String,
     },
+    /// The scheme is nothing without a file, and none was named.
+    #[error("{scheme} needs {content}; write parameters = {{ {name} = \"FILE\" }}")]
+    NoFile {
+        /// The scheme.
+        scheme: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// What the file has to hold.
+        content: &'static str,
+    },
     /// There is no such scheme.
     #[error("there is no scheme called {0:?}")]
     NoScheme(String),
@@ -87,14 +97,14 @@ impl Parameters {
         declared: &'static [Parameter],
     ) -> Result<Self, ParameterError> {
         for parameter in declared {
-            let Kind::File { content, problem, .. } = parameter.kind else { continue };
-            let path = self.text(parameter.name);
+            let Kind::File { content, problem } = parameter.kind else { continue };
+            let (name, path) = (parameter.name, self.text(parameter.name));
             if path.is_empty() {
-                continue;
+                return Err(ParameterError::NoFile { scheme, name, content });
             }
             let invalid = |why: String| ParameterError::Invalid {
                 scheme,
-                name: parameter.name,
+                name,
                 value: format!("{path:?}"),
                 expected: format!("{content}; {why}"),
             };
@@ -102,7 +112,7 @@ impl Parameters {
             if let Some(problem) = problem(&data) {
                 return Err(invalid(problem));
             }
-            self.values.insert(parameter.name, Value::Data(data));
+            self.values.insert(name, Value::Data(data));
         }
         Ok(self)
     }
@@ -141,9 +151,8 @@ fn default(kind: Kind) -> Value {
     match kind {
         Kind::Number { default, .. } => Value::Number(default),
         Kind::Flag { default } => Value::Flag(default),
-        Kind::Choice { default, .. } | Kind::Text { default } | Kind::File { default, .. } => {
-            Value::Text(default.to_owned())
-        }
+        Kind::Choice { default, .. } | Kind::Text { default } => Value::Text(default.to_owned()),
+        Kind::File { .. } => Value::Text(String::new()),
     }
 }
 
@@ -201,7 +210,7 @@ mod tests {
     #[test]
     fn a_file_is_read_and_checked_when_it_is_named() {
         let problem = |bytes: &[u8]| (!bytes.starts_with(b"//!")).then(|| "this one begins otherwise".to_owned());
-        let kind = Kind::File { default: "", content: "a file of code", problem };
+        let kind = Kind::File { content: "a file of code", problem };
         let declared: &'static [Parameter] = Box::leak(Box::new([Parameter { name: "file", kind, unit: "", doc: "" }]));
         let resolve = |name: &str| {
             let given = BTreeMap::from([("file".to_owned(), Value::Text(name.to_owned()))]);
@@ -209,7 +218,8 @@ mod tests {
             parameters.with_files("test", declared).map_err(|error| error.to_string())
         };
         assert!(resolve("src/lib.rs").expect("it is there").data("file").len() > 3);
-        assert!(resolve("").expect("no file").data("file").is_empty());
+        let missing = resolve("").expect_err("no file");
+        assert_eq!(missing, "test needs a file of code; write parameters = { file = \"FILE\" }");
         let wrong = resolve("Cargo.toml").expect_err("no code");
         assert_eq!(
             wrong,

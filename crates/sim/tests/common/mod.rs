@@ -3,6 +3,10 @@
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 #![allow(clippy::float_cmp, reason = "whole numbers held as f64 are exact")]
 
+use std::fs;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
 use bakeoff_core::record::{Column, Table};
 use bakeoff_sim::{Recording, Scenario};
 use serde_json::{Value, json};
@@ -66,7 +70,31 @@ impl Dumbbell {
 
 /// A bulk flow of `scheme` that starts at `start_s`.
 pub fn bulk(scheme: &str, start_s: f64) -> Value {
-    json!({"scheme": scheme, "start_ns": (start_s * 1e9) as u64})
+    json!({"scheme": scheme, "parameters": files(scheme), "start_ns": (start_s * 1e9) as u64})
+}
+
+/// The parameters without which `scheme` is refused: small files that any test may use.
+pub fn files(scheme: &str) -> Value {
+    match scheme {
+        "taova" => json!({"tree": concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/files/one-rule.json")}),
+        "indigo" => json!({"weights": weights_that_keep_the_window()}),
+        _ => json!({}),
+    }
+}
+
+/// Weights of Indigo's smallest network that are all zero but for the bias of its action 2.
+fn weights_that_keep_the_window() -> PathBuf {
+    static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let mut floats = vec![0_f32; 5_542];
+        floats[1 + 2] = 1.0;
+        let bytes: Vec<u8> = floats.into_iter().flat_map(f32::to_le_bytes).collect();
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let (file, own) = (folder.join("indigo-keep.bin"), folder.join(format!("indigo-{}", std::process::id())));
+        // Other test programs write the same file.
+        fs::write(&own, bytes).and_then(|()| fs::rename(&own, &file)).expect("a folder for tests is writable");
+        file
+    });
+    FILE.clone()
 }
 
 /// A hop with other elements.

@@ -12,8 +12,7 @@
 //! one; bakeoff ships none.
 //!
 //! **Deviations.** The original frees its window as soon as a later packet is acknowledged and never sends again; our
-//! transport waits for three later packets and retransmits. Its payload was 1400 bytes; ours is the flow's. Without weights
-//! the window stays as it is.
+//! transport waits for three later packets and retransmits. Its payload was 1400 bytes; ours is the flow's.
 //!
 //! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; the windows
 //! that the published weights settle at, with those weights at hand, in the simulator's behaviour tests.
@@ -51,7 +50,6 @@ pub(super) const INFO: Info = Info {
     parameters: &[Parameter {
         name: "weights",
         kind: Kind::File {
-            default: "",
             content: "a file with the published weights of Indigo",
             problem: |data| {
                 let is_known = SIZES.contains(&(data.len() as u64));

@@ -9,7 +9,7 @@
 //! the Learnability of Congestion Control", SIGCOMM 2014; `tcpexmachina/remy` (`rat.cc`, `memory.cc`,
 //! `whiskertree.cc`); `venkatarun95/genericCC` (`remycc.cc`, `rat.cc`, `memory-default.cc`).
 //!
-//! **Parameters.** `tree` (of `taova`): a file, or nothing for the one rule that training begins with. `profile`: "pantheon" (default
+//! **Parameters.** `tree` (of `taova`): a file; an experiment has to name one. `profile`: "pantheon" (default
 //! of `taova`; genericCC: the first window is two packets, averages rest while packets are missing) or "remy" (default of
 //! `remycc`, whose tree was trained so; Remy's simulator: the first window is that of the rule for an empty memory, every ack counts,
 //! and a sender that was idle begins anew).
@@ -88,18 +88,17 @@ pub(super) const REMYCC: Info = Info {
 /// Name, parameters and source of the sender with a tree from a file.
 pub(super) const TAOVA: Info = Info {
     name: "taova",
-    title: "RemyCC",
+    title: "RemyCC (tree of a file)",
     source: SOURCE,
     parameters: &[
         Parameter {
             name: "tree",
             kind: Kind::File {
-                default: "",
                 content: "a tree of rules, as Remy or bakeoff-train writes it",
                 problem: |bytes| Tree::read(bytes).err().map(|error| error.to_string()),
             },
             unit: "",
-            doc: "the tree of rules, as Remy or bakeoff-train writes it; none for the rule that training begins with",
+            doc: "the tree of rules; the Pantheon's TaoVA-100x is RemyCC-2014-100x.dna of venkatarun95/genericCC",
         },
         profile("pantheon"),
     ],
@@ -129,10 +128,7 @@ pub(super) fn new_remycc(setup: Setup) -> Box<dyn Scheme> {
 
 /// Makes one with the tree of a file for a flow that starts.
 pub(super) fn new_taova(setup: Setup) -> Box<dyn Scheme> {
-    let tree = match setup.parameters.data("tree") {
-        [] => Tree::single(Action::UNTRAINED),
-        bytes => read_or_untrained(bytes),
-    };
+    let tree = read_or_untrained(setup.parameters.data("tree"));
     build(Arc::new(tree), setup)
 }
 
