@@ -5,15 +5,21 @@
 //! with a short round trip grows as if it were 25 ms.
 //!
 //! **Source.** draft-briscoe-iccrg-prague-congestion-control; L4S project `net/ipv4/tcp_prague.c`, in the three revisions that
-//! `profile` names; their function names stand beside the parts.
+//! `profile` names; their function names stand beside the parts. The same project's `udp_prague` keeps the draft's time.
 //!
 //! **Parameters.** `profile` chooses what the others then are, unless they are given:
 //!
 //! | profile | source | `alpha_init` | `first_mark` | `increase` | `rtt_target` |
 //! |---|---|---|---|---|---|
-//! | `draft` | the draft, and version 0.7 of the code (2024) | 0 | halve | unmarked | 25 ms after 4 round trips |
+//! | `draft` | the draft, with the constants of version 0.7 of the code | 0 | halve | unmarked | 25 ms after 4 round trips |
+//! | `linux` | version 0.7 of the code (2024) | 0 | halve | unmarked | 25 ms after 4 round trips |
 //! | `2019b` | the code about November 2019 | 1 | alpha | unmarked | none |
 //! | `2019a` | the code of mid-2019 | 0 | alpha | suppressed | none |
+//!
+//! `draft` and `linux` differ in when a flow with a short round trip may fall again. The draft lets the state of having
+//! answered last as long as `rtt_target`, so that the first mark after it counts (section 2.4.4, and `m_cwr_ts` in `udp_prague`).
+//! In the kernel that state lasts a true round trip, and a mark that begins it within `rtt_target` goes unanswered with all of the
+//! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25.
 //!
 //! **Deviations.** The window is a fraction held in floating point, and never below two packets; the source's smaller packets
 //! below that are left out. The pacer sends single packets. A sender that its pacer holds back counts as limited by its
@@ -38,7 +44,7 @@ pub(super) const INFO: Info = Info {
     title: "TCP Prague",
     source: "draft-briscoe-iccrg-prague-congestion-control; L4S project net/ipv4/tcp_prague.c",
     parameters: &[
-        Parameter::choice("profile", &["draft", "2019b", "2019a"], "which revision the other parameters are of"),
+        Parameter::choice("profile", &["draft", "linux", "2019b", "2019a"], "which revision the other parameters are of"),
         Parameter::choice("alpha_init", &["profile", "0", "1"], "alpha of a flow that starts"),
         Parameter::choice("first_mark", &["profile", "alpha", "halve"], "by what the window falls at the first mark"),
         Parameter::choice(
@@ -84,6 +90,8 @@ struct Law {
     halves_at_first_mark: bool,
     grows_by_unmarked: bool,
     target: Option<Duration>,
+    /// Whether the target, and not the transport's round trip, says when the next mark is answered.
+    answers_by_target: bool,
     surplus: f64,
     has_fallback: bool,
 }
@@ -102,6 +110,7 @@ impl Law {
             halves_at_first_mark: given("first_mark").unwrap_or(first_mark) == "halve",
             grows_by_unmarked: given("increase").unwrap_or(increase) == "unmarked",
             target: millis(given("rtt_target").unwrap_or(target)).map(Duration::from_millis),
+            answers_by_target: parameters.text("profile") == "draft",
             surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
             has_fallback: parameters.flag("classic_fallback"),
         }
@@ -199,6 +208,13 @@ impl Prague {
         self.rounds += u32::from(!self.is_in_slow_start());
     }
 
+    /// Whether a mark is to be answered although the transport still takes the last one for answered: the target is over, which
+    /// is longer than a round trip.
+    fn is_answer_due(&self, now: Instant) -> bool {
+        let Some((target, reduced)) = self.target().zip(self.reduced) else { return false };
+        self.law.answers_by_target && !self.is_in_loss && self.srtt < target && now.since(reduced) >= target
+    }
+
     /// `prague_enter_cwr`.
     fn reduce(&mut self, now: Instant) {
         let is_early = |reduced: Instant| self.target().is_some_and(|target| now.since(reduced) < target);
@@ -263,6 +279,9 @@ impl Scheme for Prague {
         self.newly_marked = feedback.newly_marked;
         self.has_seen_mark |= feedback.newly_marked > 0;
         self.end_round(feedback);
+        if feedback.newly_marked > 0 && feedback.is_reducing && self.is_answer_due(feedback.now) {
+            self.reduce(feedback.now);
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

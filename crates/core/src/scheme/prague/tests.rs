@@ -39,17 +39,20 @@ fn after_a_round_trip(mut prague: Prague, marked: u32, rtt: Duration) -> f64 {
 }
 
 #[test]
-fn profiles_are_three_revisions() {
+fn profiles_are_revisions() {
     let draft = Law {
         alpha: 0.0,
         halves_at_first_mark: true,
         grows_by_unmarked: true,
         target: Some(Duration::from_millis(25)),
+        answers_by_target: true,
         surplus: 0.0,
         has_fallback: false,
     };
     assert_eq!(law(&[]), draft);
-    let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, ..draft };
+    let linux = Law { answers_by_target: false, ..draft };
+    assert_eq!(law(&[("profile", "linux")]), linux);
+    let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, ..linux };
     assert_eq!(law(&[("profile", "2019b")]), late);
     let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, ..late };
     assert_eq!(law(&[("profile", "2019a")]), early);
@@ -91,6 +94,49 @@ fn with_a_short_round_trip_it_falls_once_in_25_ms() {
         prague.window
     });
     assert_eq!(windows, [50.0, 50.0, 50.0, 25.0, 25.0]);
+}
+
+/// When the window falls if every packet is marked, an ack comes every 3 ms and the transport takes a mark for answered for
+/// 21 ms.
+fn falls_at_ms(given: &[(&str, &str)], rtt_ms: u64) -> Vec<u64> {
+    let mut prague = steady(given);
+    (prague.alpha, prague.srtt, prague.round_end) = (1.0, Duration::from_millis(rtt_ms), u64::MAX);
+    let mut transport_answered = None;
+    let mut falls = Vec::new();
+    for millis in (0..100).step_by(3) {
+        let window = prague.window;
+        let is_reducing = transport_answered.is_some_and(|answered| millis < answered + 21);
+        let now = Instant::ZERO + Duration::from_millis(millis);
+        prague.on_ecn_feedback(&EcnFeedback { now, newly_marked: 1, is_reducing, ..feedback(1, false) });
+        if !is_reducing {
+            prague.on_congestion(&congestion(Cause::Ecn, millis));
+            transport_answered = Some(millis);
+        }
+        if prague.window < window {
+            falls.push(millis);
+        }
+    }
+    falls
+}
+
+#[test]
+fn a_fall_lasts_the_target_in_the_draft_and_whole_round_trips_in_linux() {
+    assert_eq!(falls_at_ms(&[], 21), [0, 27, 54, 81]);
+    assert_eq!(falls_at_ms(&[("profile", "linux")], 21), [0, 42, 84]);
+    assert_eq!(falls_at_ms(&[("profile", "2019b")], 21), [0, 21, 42, 63, 84]);
+    // Only the transport knows how long a round trip above the target lasts.
+    assert_eq!(falls_at_ms(&[], 40), [0, 42, 84]);
+}
+
+#[test]
+fn while_losses_are_repaired_no_mark_is_answered() {
+    let mut prague = steady(&[]);
+    (prague.alpha, prague.srtt, prague.round_end) = (1.0, Duration::from_millis(10), u64::MAX);
+    prague.on_congestion(&congestion(Cause::Ecn, 0));
+    prague.on_congestion(&congestion(Cause::Loss, 10));
+    let now = Instant::ZERO + Duration::from_millis(50);
+    prague.on_ecn_feedback(&EcnFeedback { now, newly_marked: 1, is_reducing: true, ..feedback(1, false) });
+    assert_eq!(prague.window, 25.0);
 }
 
 #[test]
