@@ -101,7 +101,7 @@ def test_the_json_contract(bakeoff: Command, here: Path, worlds: Any) -> None:
     assert found["runs"] == {"sim": {"planned": 6, "complete": 6}, "linux": {"planned": 6, "complete": 6}}
     row = found["cells"][0]
     assert row.keys() == {
-        *("cell", "flow", "scheme", "metric", "a", "b", "difference", "relative"),
+        *("cell", "flow", "probe", "scheme", "metric", "a", "b", "difference", "relative"),
         *("median_difference", "median_relative", "spread", "within", "tolerance_ratio"),
     }
     assert row["a"].keys() == {"mean", "median", "sd", "n"}
@@ -109,11 +109,40 @@ def test_the_json_contract(bakeoff: Command, here: Path, worlds: Any) -> None:
     assert rate["tolerance"] == {"relative": 0.03, "absolute": 0.0}
     assert rate["all"]["cells"] == rate["all"]["far"] == 4
     assert rate["all"]["agrees"] is False
-    assert rate["all"]["worst"].keys() == {"cell", "flow", "tolerance_ratio"}
+    assert rate["all"]["worst"].keys() == {"cell", "flow", "probe", "tolerance_ratio"}
     assert rate["schemes"].keys() == {"cubic", "bbr"}
     assert rate["schemes"]["bbr"]["relative"]["median"] == pytest.approx(1, rel=1e-3)
     assert found["metrics"]["flow.queue_p95_ms"]["all"]["agrees"] is True
     assert ended.err.count("\n") == 1
+
+
+def test_probes_are_compared_one_by_one(
+    bakeoff: Command, here: Path, worlds: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "x.toml").write_text(FILE + "[[probe]]\n[[probe]]\ninterval = '50ms'\n")
+
+    def answered(execute: Callable[[PlannedRun], Outcome], factor: int) -> Callable[[PlannedRun], Outcome]:
+        def run(planned: PlannedRun) -> Outcome:
+            # The second probe's round trips are twice those of the first one, and in linux all last longer.
+            rows = [(probe, factor * probe * (40 + number) * 1_000_000) for probe in (1, 2) for number in range(100)]
+            table = {"probe": [row[0] for row in rows], "rtt_ns": [row[1] for row in rows], "fate": "received"}
+            return Outcome(execute(planned).tables | {"probes": pl.DataFrame(table)})
+
+        return run
+
+    monkeypatch.setattr(sim, "execute", answered(sim.execute, 1))
+    linux = sys.modules["pretended_linux"]
+    monkeypatch.setattr(linux, "execute", answered(linux.execute, 2))
+    found = json.loads(bakeoff(*AGREE, "--json", "--quiet").out)
+    rows = {(row["probe"], row["metric"]): row for row in found["cells"] if row["cell"]["scheme"] == "bbr"}
+    median, tail = rows[2, "rtt_p50_ms"], rows[2, "rtt_p95_ms"]
+    assert (median["a"]["mean"], median["b"]["mean"], tail["a"]["mean"]) == (180, 360, 268)
+    assert (median["flow"], median["scheme"]) == (None, "bbr")
+    assert median["tolerance_ratio"] == pytest.approx(0.5 / 0.07)
+    assert rows[1, "rtt_p50_ms"]["a"]["mean"] == 90
+    assert found["metrics"]["probe.rtt_p50_ms"]["all"]["cells"] == 4
+    shown = bakeoff("agree", "x.toml", "--worlds", "sim,linux", "--out", "again", "--quiet").out
+    assert "median round trip, each probe" in shown
 
 
 def test_one_repeat_has_no_spread(bakeoff: Command, worlds: Any) -> None:

@@ -222,6 +222,8 @@ impl Scenario {
         let random = |part: &str| RandomStream::new(self.seed, &format!("flow{}.{part}", flow + 1));
         let (ecn, ect) = config.ecn_with(scheme).map_err(|problem| invalid(format!("flow {}", flow + 1), problem))?;
         let (id, stream, start) = (FlowId(flow as u32), config.stream().with_ecn(ecn, ect), self.start_of(flow));
+        // What cannot do without accurate ECN sends a capable SYN (`TCP_CONG_NEEDS_ECN`, `tcp_ecn_send_syn`).
+        let has_capable_syn = ecn == EcnMode::Accurate && scheme::needed_ecn(scheme).is_some();
         let setup = Setup {
             mss: stream.mss,
             packet_size: stream.packet_size(),
@@ -230,7 +232,7 @@ impl Scenario {
             parameters: Parameters::default(),
         };
         let scheme = make(setup)?;
-        let stream = StreamConfig { feedback: scheme.feedback(), ..stream };
+        let stream = StreamConfig { feedback: scheme.feedback(), has_capable_syn, ..stream };
         let source = Source::new(&config.traffic, start, random("traffic"));
         let sender = Sender::new(id, stream, scheme, source, start, random("send"));
         Ok((sender, Receiver::new(id, stream)))

@@ -1,6 +1,6 @@
 //! A sender and a receiver with nothing between them but a delay and a hand that drops or marks.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
@@ -111,6 +111,62 @@ fn a_mark_halves_the_window_once_and_is_echoed_until_the_answer() {
     assert_eq!((receiver.stats.ce_marks, sender.stats.retransmissions), (3, 0));
     let (first, last) = (falls[0].0, falls[falls.len() - 1].0);
     assert!(last - first < 500, "the window falls within one round trip of the queue: {first} to {last} ms");
+}
+
+/// What the first SYNs ask for if so many are dropped, and the codepoints of all data that follows.
+fn handshake(config: StreamConfig, dropped: usize) -> (Vec<(EcnMode, Ecn)>, BTreeSet<u8>) {
+    let (mut asked, mut data) = (Vec::new(), BTreeSet::new());
+    exchange(config, 1_000 * dropped as u64 + 500, |packet| match packet.payload {
+        Segment::Syn { ecn } => {
+            asked.push((ecn, packet.ecn));
+            if asked.len() <= dropped { Fate::Drop } else { Fate::Pass }
+        }
+        Segment::Data { .. } => {
+            data.insert(packet.ecn.bits());
+            Fate::Pass
+        }
+        _ => Fate::Pass,
+    });
+    (asked, data)
+}
+
+#[test]
+fn a_repeated_syn_asks_without_ecn_and_the_data_is_not_capable() {
+    let capable = |ecn: Ecn| BTreeSet::from([ecn.bits()]);
+    let plain = |modes: &[EcnMode]| modes.iter().map(|mode| (*mode, Ecn::NotEct)).collect::<Vec<_>>();
+    let (off, classic, accurate) = (EcnMode::Off, EcnMode::Classic, EcnMode::Accurate);
+    for mode in [classic, EcnMode::Sce] {
+        let config = StreamConfig { ecn: mode, ..StreamConfig::DEFAULT };
+        assert_eq!(handshake(config, 0), (plain(&[mode]), capable(Ecn::Ect0)));
+        assert_eq!(handshake(config, 1), (plain(&[mode, off]), capable(Ecn::NotEct)));
+        assert_eq!(handshake(config, 2), (plain(&[mode, off, off]), capable(Ecn::NotEct)));
+    }
+    // The kernel asks twice for accurate ECN.
+    let config = StreamConfig::DEFAULT.with_ecn(accurate, Ect::Ect1);
+    assert_eq!(handshake(config, 1), (plain(&[accurate; 2]), capable(Ecn::Ect1)));
+    assert_eq!(handshake(config, 2), (plain(&[accurate, accurate, off]), capable(Ecn::NotEct)));
+    // The request of what needs ECN is capable itself, also when it asks for none.
+    let needy = StreamConfig { has_capable_syn: true, ..config };
+    let asked = [accurate, accurate, off].map(|mode| (mode, Ecn::Ect1)).to_vec();
+    assert_eq!(handshake(needy, 2), (asked, capable(Ecn::NotEct)));
+}
+
+#[test]
+fn the_first_request_that_arrives_decides_on_ecn() {
+    let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
+    let answers = |asked: [EcnMode; 2]| {
+        let mut receiver = Receiver::new(FlowId(0), config);
+        asked.map(|ecn| {
+            let syn = Packet::new(FlowId(0), true, 0, config.header, Instant::ZERO, Segment::Syn { ecn });
+            receiver.accept(syn, Instant::ZERO);
+            match receiver.poll(Instant::ZERO).map(|packet| packet.payload) {
+                Some(Segment::SynAck { ecn }) => ecn,
+                answer => panic!("{answer:?}"),
+            }
+        })
+    };
+    assert_eq!(answers([EcnMode::Classic, EcnMode::Off]), [EcnMode::Classic; 2]);
+    assert_eq!(answers([EcnMode::Off, EcnMode::Classic]), [EcnMode::Off; 2]);
 }
 
 #[test]

@@ -108,18 +108,20 @@ def compare(metric: Metric, ours: Sequence[float], theirs: Sequence[float]) -> D
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One metric of one flow of one cell, in two worlds.
+    """One metric of one flow or probe of one cell, in two worlds.
 
     Attributes:
         cell: value of each axis.
-        flow: number, from 1; None for all flows together.
-        scheme: that of the flow; of all flows together every one that occurs, joined by "+".
+        flow: number, from 1; None for all flows together, and for probes.
+        probe: number, from 1; None for flows.
+        scheme: that of the flow; of all flows together, and of a probe beside them, every one that occurs, joined by "+".
         metric: which number.
         found: the number in both worlds.
     """
 
     cell: dict[str, str]
     flow: int | None
+    probe: int | None = None
     scheme: str
     metric: Metric
     found: Difference

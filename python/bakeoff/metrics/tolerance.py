@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from bakeoff.metrics.probes import ProbeSummary
     from bakeoff.metrics.summary import FlowSummary, TotalSummary
 
 
@@ -31,14 +32,14 @@ class Metric:
     """A number that is compared.
 
     Attributes:
-        scope: `flow`: of each flow; `total`: of all flows together.
+        scope: `flow`: of each flow; `total`: of all flows together; `probe`: of each probe.
         name: field of the summary, as in `bakeoff list metrics`.
         unit: unit of the value; empty for ratios and counts.
         tolerance: how far apart two worlds may be; within either of its sides is enough.
         resolution: differences below it are none: what the recording rounds, or the last packet decides.
     """
 
-    scope: Literal["flow", "total"]
+    scope: Literal["flow", "total", "probe"]
     name: str
     unit: str = ""
     tolerance: Band
@@ -58,7 +59,7 @@ class Metric:
         """The largest difference to a reference that is tolerated, in the unit of the value; above 0."""
         return max(self.tolerance.width(reference), self.resolution.width(reference))
 
-    def value(self, summary: FlowSummary | TotalSummary) -> float | None:
+    def value(self, summary: FlowSummary | TotalSummary | ProbeSummary) -> float | None:
         """The number of one run."""
         found: float | None = getattr(summary, self.name)
         return found
@@ -83,6 +84,8 @@ METRICS = (
     Metric(scope="flow", name="loss", tolerance=_LOSS, resolution=_RATIO),
     Metric(scope="flow", name="retransmits", tolerance=Band(relative=0.15, absolute=10), resolution=_COUNT),
     Metric(scope="flow", name="ce_marks", tolerance=Band(relative=0.2, absolute=10), resolution=_COUNT),
+    Metric(scope="probe", name="rtt_p50_ms", unit="ms", tolerance=_QUEUEING, resolution=_DELAY),
+    Metric(scope="probe", name="rtt_p95_ms", unit="ms", tolerance=_QUEUEING, resolution=_DELAY),
     Metric(scope="total", name="throughput_mbps", unit="Mbit/s", tolerance=_THROUGHPUT, resolution=_RATE),
     Metric(scope="total", name="utilisation", tolerance=_THROUGHPUT, resolution=_RATIO),
     Metric(scope="total", name="jain", tolerance=Band(relative=0.05), resolution=_RATIO),

@@ -4,7 +4,7 @@
 //! and 8 of UDP header the IP packet is as large as the simulator's.
 
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::transport::stream::{AckSegment, Range, Segment};
+use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::prefix::{DecodeError, Kind, MARKED_BYTES_WIDTH, MAX_DETAIL, PREFIX_BYTES, Prefix, TIME_BITS};
@@ -101,8 +101,8 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
         detail: 0,
     };
     Ok(match packet.payload {
-        Segment::Syn => bare,
-        Segment::SynAck => Prefix { kind: Kind::SynAck, ..bare },
+        Segment::Syn { ecn } => Prefix { detail: mode_number(ecn), ..bare },
+        Segment::SynAck { ecn } => Prefix { kind: Kind::SynAck, detail: mode_number(ecn), ..bare },
         Segment::HandshakeAck => Prefix { kind: Kind::HandshakeAck, ..bare },
         Segment::Data { sequence, length, is_window_reduced } => Prefix {
             kind: Kind::Data,
@@ -126,6 +126,17 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             ..bare
         },
     })
+}
+
+/// Modes of ECN by number.
+const MODES: [EcnMode; 4] = [EcnMode::Off, EcnMode::Classic, EcnMode::Accurate, EcnMode::Sce];
+
+fn mode_number(mode: EcnMode) -> u64 {
+    MODES.iter().position(|known| *known == mode).unwrap_or_default() as u64
+}
+
+fn mode(number: u64) -> Result<EcnMode, DecodeError> {
+    MODES.get(number as usize).copied().ok_or(DecodeError::Mode { number })
 }
 
 /// Reads the datagrams that one end of a flow gets, and makes their cut numbers whole: a packet number or a sequence
@@ -153,8 +164,8 @@ impl Decoder {
         let sequence = expand(u64::from(prefix.sequence), u32::BITS, self.highest_sequence);
         let time = Instant::from_nanos(expand(prefix.time, TIME_BITS, now.as_nanos()));
         let payload = match prefix.kind {
-            Kind::Syn => Segment::Syn,
-            Kind::SynAck => Segment::SynAck,
+            Kind::Syn => Segment::Syn { ecn: mode(prefix.detail)? },
+            Kind::SynAck => Segment::SynAck { ecn: mode(prefix.detail)? },
             Kind::HandshakeAck => Segment::HandshakeAck,
             Kind::Data => {
                 if prefix.detail > length.saturating_sub(PREFIX_BYTES) as u64 {

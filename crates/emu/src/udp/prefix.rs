@@ -11,7 +11,7 @@
 //! | 4 | 32 | 4 | number of the packet in its flow and direction from 0, retransmissions included |
 //! | 8 | 36 | 4 | data: sequence; ack: cumulative; otherwise 0 |
 //! | 12 | 40 | 6 | ns since the start of the run: when it was sent; in an ack, the timestamp echo |
-//! | 18 | 46 | 5 | data: payload in bytes; ack: one-way delay in ns; otherwise 0 |
+//! | 18 | 46 | 5 | data: payload in bytes; ack: one-way delay in ns; SYN: the ECN that is asked for or agreed to (0 off, 1 classic, 2 accurate, 3 SCE); otherwise 0 |
 //! | 23 | 51 | 1 | ack: bits 0-2: packets that were marked (ACE); 3: some congestion was experienced (ESCE); otherwise 0 |
 //! | 24 | 52 | 4 | ack, if there are any: bytes that were marked |
 //! | 24 or 28 | 52 or 56 | 8 each | ack: the duplicate, then the SACK blocks: first segment, one past the last one |
@@ -64,6 +64,12 @@ pub enum DecodeError {
         length: usize,
         /// What it claims.
         payload: u64,
+    },
+    /// It asks for an ECN that there is not.
+    #[error("a datagram asks for ECN of mode {number}; the modes are 0 to 3")]
+    Mode {
+        /// The mode.
+        number: u64,
     },
     /// A SACK block ends before it begins.
     #[error("a SACK block from {start} to {end} has no segments")]
@@ -125,7 +131,7 @@ pub struct Prefix {
     pub sequence: u32,
     /// The low 48 bits of the send time, or of an ack's timestamp echo, in ns.
     pub time: u64,
-    /// Payload of data in bytes, one-way delay of an ack in ns, below 2^40.
+    /// Payload of data in bytes, one-way delay of an ack in ns, below 2^40; mode of ECN of a SYN.
     pub detail: u64,
 }
 

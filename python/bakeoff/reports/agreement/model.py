@@ -15,7 +15,7 @@ from bakeoff.metrics.tolerance import METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bakeoff.metrics import RunSummary
+    from bakeoff.metrics import FlowSummary, ProbeSummary, RunSummary, TotalSummary
     from bakeoff.metrics.tolerance import Metric
     from bakeoff.recording import ResultFolder, RunRecording
 
@@ -117,7 +117,7 @@ def _metric_to_json(found: MetricAgreement) -> dict[str, Any]:
 
 def _summary_to_json(summary: Agreement) -> dict[str, Any]:
     worst = summary.worst
-    shown = worst and {"cell": worst.cell, "flow": worst.flow, "tolerance_ratio": worst.found.tolerance_ratio}
+    shown = worst and {"cell": worst.cell, "flow": worst.flow, "probe": worst.probe, "tolerance_ratio": worst.found.tolerance_ratio}
     return asdict(summary) | {"worst": shown}
 
 
@@ -125,6 +125,7 @@ def _line_to_json(line: Line) -> dict[str, Any]:
     return {
         "cell": line.cell,
         "flow": line.flow,
+        "probe": line.probe,
         "scheme": line.scheme,
         "metric": line.metric.name,
         **asdict(line.found),
@@ -133,10 +134,29 @@ def _line_to_json(line: Line) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of the matrix in one world: its complete runs, and the schemes of its flows there."""
+    """A cell of the matrix in one world: its complete runs, the schemes of its flows there, and how many probes it has."""
 
     summaries: list[RunSummary]
     schemes: list[str]
+    probes: int = 0
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What of a run has numbers: a flow, a probe, or all flows together."""
+
+    scope: str
+    number: int | None = None
+
+    def values(self, metric: Metric, summaries: Sequence[RunSummary]) -> list[float]:
+        """The values of a metric over some runs."""
+        parts = [self._of(summary) for summary in summaries]
+        return [value for part in parts if part is not None and (value := metric.value(part)) is not None]
+
+    def _of(self, summary: RunSummary) -> FlowSummary | TotalSummary | ProbeSummary | None:
+        if self.number is None:
+            return summary.total
+        return (summary.flows if self.scope == "flow" else summary.probes)[self.number - 1]
 
 
 def load(first: ResultFolder, second: ResultFolder) -> Report:
@@ -173,7 +193,8 @@ def _cells(recordings: Sequence[RunRecording]) -> dict[Key, _Cell]:
     cells: dict[Key, _Cell] = {}
     for recording in recordings:
         schemes = [str(flow["scheme"]) for flow in recording.scenario["flows"]]
-        cell = cells.setdefault(_key(recording.manifest.cell), _Cell([], schemes))
+        probes = len(recording.scenario.get("probes", ()))
+        cell = cells.setdefault(_key(recording.manifest.cell), _Cell([], schemes, probes))
         if recording.complete:
             cell.summaries.append(summarise(recording))
     return cells
@@ -186,17 +207,20 @@ def _lines(
     ours, theirs = ours or _Cell([], []), theirs or _Cell([], [])
     both = zip(ours.schemes or theirs.schemes, theirs.schemes or ours.schemes, strict=True)
     schemes = [there if stand_ins.get(there) == here else here for here, there in both]
-    for flow in (*range(1, len(schemes) + 1), None):
-        scheme = "+".join(dict.fromkeys(schemes)) if flow is None else schemes[flow - 1]
-        for metric in METRICS:
-            if (metric.scope == "total") == (flow is None):
-                found = compare(metric, _values(metric, flow, ours.summaries), _values(metric, flow, theirs.summaries))
-                yield Line(cell=labels, flow=flow, scheme=scheme, metric=metric, found=found)
-
-
-def _values(metric: Metric, flow: int | None, summaries: Sequence[RunSummary]) -> list[float]:
-    parts = [summary.total if flow is None else summary.flows[flow - 1] for summary in summaries]
-    return [value for part in parts if part is not None and (value := metric.value(part)) is not None]
+    every = "+".join(dict.fromkeys(schemes))
+    parts = [(_Part("flow", number), scheme) for number, scheme in enumerate(schemes, 1)]
+    parts += [(_Part("probe", number), every) for number in range(1, max(ours.probes, theirs.probes) + 1)]
+    for part, scheme in [*parts, (_Part("total"), every)]:
+        for metric in (metric for metric in METRICS if metric.scope == part.scope):
+            found = compare(metric, part.values(metric, ours.summaries), part.values(metric, theirs.summaries))
+            yield Line(
+                cell=labels,
+                flow=part.number if part.scope == "flow" else None,
+                probe=part.number if part.scope == "probe" else None,
+                scheme=scheme,
+                metric=metric,
+                found=found,
+            )
 
 
 def _side(folder: ResultFolder, recordings: Sequence[RunRecording]) -> Side:

@@ -18,12 +18,15 @@ _TITLES = {
     "queue_p95_ms": "95th %ile queueing delay",
     "owd_p50_ms": "median one-way delay",
     "owd_p95_ms": "95th %ile one-way delay",
+    "rtt_p50_ms": "median round trip",
+    "rtt_p95_ms": "95th %ile round trip",
     "loss": "loss",
     "retransmits": "retransmissions",
     "ce_marks": "marks",
     "utilisation": "utilisation",
     "jain": "Jain's index",
 }
+_WHOSE = {"flow": "each flow", "probe": "each probe", "total": "all flows"}
 _PERCENTAGES = frozenset({"loss", "utilisation"})
 
 
@@ -32,7 +35,7 @@ def title(metric: Metric) -> str:
     name = _TITLES[metric.name]
     if metric.name in {"utilisation", "jain"}:
         return name
-    return f"{name}, {'each flow' if metric.scope == 'flow' else 'all flows'}"
+    return f"{name}, {_WHOSE[metric.scope]}"
 
 
 def factor(metric: Metric) -> float:
@@ -46,10 +49,11 @@ def unit(metric: Metric) -> str:
 
 
 def name(line: Line) -> str:
-    """The cell and flow of a line."""
+    """The cell and the flow or probe of a line."""
     parts = [scheme(line.cell[model.SCHEME_AXIS])] if model.SCHEME_AXIS in line.cell else []
     parts += [model.axis_value(axis, text) for axis, text in line.cell.items() if axis != model.SCHEME_AXIS]
     parts += [] if line.flow is None else [f"flow {line.flow}"]
+    parts += [] if line.probe is None else [f"probe {line.probe}"]
     return ", ".join(parts) or "all flows"
 
 
@@ -177,7 +181,7 @@ def line(found: Line) -> LineRow:
     within = {None: words.MISSING, True: "yes", False: "no"}[numbers.within]
     return LineRow(
         name=name(found),
-        metric=f"{title(metric).removesuffix(', each flow')}{f' ({unit(metric)})' if unit(metric) else ''}",
+        metric=f"{title(metric).removesuffix(', each flow').removesuffix(', each probe')}{f' ({unit(metric)})' if unit(metric) else ''}",
         a=value(metric, numbers.a.mean),
         b=value(metric, numbers.b.mean),
         a_median=value(metric, numbers.a.median),

@@ -3,6 +3,10 @@
 //! **Source.** RFC 3168; RFC 9768 (accurate ECN) and Linux 7.3 `include/net/tcp_ecn.h` and `net/ipv4/tcp_input.c`
 //! (`tcp_data_ecn_check`, `tcp_ecn_received_counters`, `__tcp_accecn_process`); draft-morton-tsvwg-sce and
 //! draft-grimes-tcpm-tcpsce, with the SCE project's `net/ipv4/tcp_input.c`.
+//!
+//! **Deviations.** Where the handshake ends without ECN, segments keep the room for the counters of accurate ECN, and a scheme
+//! that needs ECN goes on without marks (the kernel puts Reno in the place of DCTCP). A receiver repeats its SYN-ACK only
+//! when it is asked again, and with the same answer.
 
 use super::segment::AckSegment;
 use crate::packet::Ecn;
@@ -33,6 +37,19 @@ impl EcnMode {
             Self::Accurate => "accurate",
             Self::Sce => "sce",
         }
+    }
+
+    /// What a SYN asks for after so many others: something on the path may drop those that ask for ECN (RFC 3168, section
+    /// 6.1.1.1; RFC 9768, section 3.1.4.1; Linux `tcp_ecn_fallback` and `__tcp_retransmit_skb`).
+    pub(super) fn asked_after(self, syns: u32) -> Self {
+        let tries = if self == Self::Accurate { 2 } else { 1 };
+        if syns < tries { self } else { Self::Off }
+    }
+
+    /// The codepoint of pure acks and retransmissions, which only accurate ECN makes capable (RFC 3168, section 6.1.5;
+    /// RFC 9768, section 3.3.2; Linux `tcp_ecn_send`).
+    pub(super) fn control(self, ect: Ect) -> Ecn {
+        if self == Self::Accurate { ect.into() } else { Ecn::NotEct }
     }
 }
 

@@ -71,6 +71,8 @@ pub struct StreamConfig {
     pub ecn: EcnMode,
     /// The codepoint of packets that may be marked.
     pub ect: Ect,
+    /// The request to connect may be marked too.
+    pub has_capable_syn: bool,
     /// Pacing of schemes without a rate.
     pub pacing: Pacing,
     /// When the receiver acknowledges.
@@ -91,6 +93,7 @@ impl StreamConfig {
         receive_window: None,
         ecn: EcnMode::Off,
         ect: Ect::Ect0,
+        has_capable_syn: false,
         pacing: Pacing::Auto,
         acks: AckMode::Delayed,
         burst_packets: 1,

@@ -21,8 +21,10 @@ impl Positions {
     /// The header of a packet that leaves its endpoint; call for every one, in order.
     pub fn header(&mut self, segment: &Segment) -> Header {
         match *segment {
-            Segment::Syn => Header { flags: Header::SYN, ..Header::default() },
-            Segment::SynAck => Header { flags: Header::SYN | Header::ACK, acknowledged: Some(0), ..Header::default() },
+            Segment::Syn { .. } => Header { flags: Header::SYN, ..Header::default() },
+            Segment::SynAck { .. } => {
+                Header { flags: Header::SYN | Header::ACK, acknowledged: Some(0), ..Header::default() }
+            }
             Segment::HandshakeAck => {
                 Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() }
             }

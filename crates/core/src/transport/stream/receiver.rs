@@ -90,6 +90,16 @@ impl Receiver {
         }
     }
 
+    /// The first request that arrives decides on ECN; later ones, which may not ask for it, get the same answer
+    /// (`tcp_ecn_create_request`, `tcp_check_req`).
+    fn on_syn(&mut self, ecn: EcnMode) {
+        if self.answered_syn.is_none() && !self.answer_syn && ecn != self.config.ecn {
+            self.config.ecn = EcnMode::Off;
+            self.echo = Echo::new(EcnMode::Off);
+        }
+        self.answer_syn = true;
+    }
+
     /// The handshake tells the receiver the round trip.
     fn measure_round_trip(&mut self, now: Instant) {
         if let (Some(answered), None) = (self.answered_syn, self.policy.rtt()) {
@@ -246,7 +256,7 @@ impl Receiver {
 impl Endpoint<Segment> for Receiver {
     fn accept(&mut self, packet: Packet<Segment>, now: Instant) {
         match packet.payload {
-            Segment::Syn => self.answer_syn = true,
+            Segment::Syn { ecn } => self.on_syn(ecn),
             Segment::Data { sequence, length, is_window_reduced } => {
                 if is_window_reduced {
                     // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
@@ -256,14 +266,15 @@ impl Endpoint<Segment> for Receiver {
                 self.on_data(sequence, length, &packet, now);
             }
             Segment::HandshakeAck => self.measure_round_trip(now),
-            Segment::SynAck | Segment::Ack(_) => {}
+            Segment::SynAck { .. } | Segment::Ack(_) => {}
         }
     }
 
     fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
         if std::mem::take(&mut self.answer_syn) {
             self.answered_syn.get_or_insert(now);
-            return Some(self.packet(now, HANDSHAKE_SIZE, Segment::SynAck));
+            let answer = Segment::SynAck { ecn: self.config.ecn };
+            return Some(self.packet(now, HANDSHAKE_SIZE, answer));
         }
         let ack = match self.early.take() {
             Some(ack) => ack,
@@ -277,8 +288,7 @@ impl Endpoint<Segment> for Receiver {
         self.echo.on_ack_sent();
         let is_accurate = self.config.ecn == EcnMode::Accurate;
         let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
-        // With accurate ECN acks may be marked too (RFC 9768, section 3.3.2; Linux `tcp_ecn_send`).
-        Some(if is_accurate { Packet { ecn: self.config.ect.into(), ..packet } } else { packet })
+        Some(Packet { ecn: self.config.ecn.control(self.config.ect), ..packet })
     }
 
     fn next_wakeup(&self) -> Option<Instant> {

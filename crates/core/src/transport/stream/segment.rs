@@ -1,5 +1,6 @@
 //! What the two ends of a stream say to each other.
 
+use super::EcnMode;
 use crate::units::{Bytes, Duration, Instant};
 
 /// SYN or SYN-ACK with its options: MSS, SACK permitted, timestamps, window scale.
@@ -42,9 +43,15 @@ impl Range {
 #[derive(Clone, Copy, Debug)]
 pub enum Segment {
     /// The sender asks for a connection.
-    Syn,
+    Syn {
+        /// The ECN that it asks for.
+        ecn: EcnMode,
+    },
     /// The receiver agrees.
-    SynAck,
+    SynAck {
+        /// The ECN that it agrees to.
+        ecn: EcnMode,
+    },
     /// The sender has heard that; data follows at once.
     HandshakeAck,
     /// One segment of data.

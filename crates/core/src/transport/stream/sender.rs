@@ -197,11 +197,15 @@ impl Sender {
         self.last_sent = now;
         let wait = Duration::from_secs(1 << sent.saturating_sub(LINEAR_SYNS).min(6));
         self.phase = Phase::Connecting { next_syn: wheel::expiry(now, wait), sent: sent + 1 };
-        Some(self.packet(now, HANDSHAKE_SIZE, Ecn::NotEct, false, Segment::Syn))
+        // The codepoint stays when nothing is asked for any more (`tcp_ecn_send_syn`, `tcp_ecn_clear_syn`).
+        let ecn = if self.config.has_capable_syn { self.config.ect.into() } else { Ecn::NotEct };
+        let syn = Segment::Syn { ecn: self.config.ecn.asked_after(sent) };
+        Some(self.packet(now, HANDSHAKE_SIZE, ecn, false, syn))
     }
 
-    fn on_connected(&mut self, now: Instant) {
+    fn on_connected(&mut self, ecn: EcnMode, now: Instant) {
         if let Phase::Connecting { sent, .. } = self.phase {
+            self.config.ecn = ecn;
             // Which of several SYNs is answered only its time stamp tells.
             let is_ambiguous = sent > 1;
             let rtt = if is_ambiguous { stamped(self.last_sent, now) } else { now.since(self.last_sent) };
@@ -327,8 +331,7 @@ impl Sender {
             self.rearm_retransmission_timer(now);
         }
         self.after_sending(now, length);
-        // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5), but with accurate ECN (`tcp_ecn_send`).
-        let ecn = if self.config.ecn == EcnMode::Accurate { self.config.ect.into() } else { Ecn::NotEct };
+        let ecn = self.config.ecn.control(self.config.ect);
         let segment = Segment::Data { sequence, length, is_window_reduced: false };
         Some(self.packet(now, length + self.config.header, ecn, true, segment))
     }
@@ -362,14 +365,14 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
 impl Endpoint<Segment> for Sender {
     fn accept(&mut self, packet: Packet<Segment>, now: Instant) {
         match packet.payload {
-            Segment::SynAck => self.on_connected(now),
+            Segment::SynAck { ecn } => self.on_connected(ecn, now),
             Segment::Ack(ack) => {
                 self.on_ack(&ack, now);
                 if self.source.is_finished() && self.scoreboard.outstanding() == 0 {
                     self.stats.completed.get_or_insert(now);
                 }
             }
-            Segment::Syn | Segment::HandshakeAck | Segment::Data { .. } => {}
+            Segment::Syn { .. } | Segment::HandshakeAck | Segment::Data { .. } => {}
         }
     }
 
@@ -379,7 +382,8 @@ impl Endpoint<Segment> for Sender {
         }
         if matches!(self.phase, Phase::Confirming) {
             self.phase = Phase::Established;
-            return Some(self.packet(now, self.config.header, Ecn::NotEct, false, Segment::HandshakeAck));
+            let ecn = self.config.ecn.control(self.config.ect);
+            return Some(self.packet(now, self.config.header, ecn, false, Segment::HandshakeAck));
         }
         self.run_timer(now);
         while self.scheme.next_timer().is_some_and(|timer| timer <= now) {

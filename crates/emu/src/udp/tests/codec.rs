@@ -1,5 +1,5 @@
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::transport::stream::{AckSegment, Range, Segment};
+use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -44,8 +44,8 @@ fn data(sequence: u64, length: u64, sent: Instant) -> Packet<Segment> {
 /// One packet of every kind, and acks with every number of blocks.
 fn examples() -> Vec<Packet<Segment>> {
     let mut examples = vec![
-        Packet::new(FLOW, true, 0, HANDSHAKE, at(9), Segment::Syn),
-        Packet::new(FLOW, false, 0, HANDSHAKE, at(9), Segment::SynAck),
+        Packet::new(FLOW, true, 0, HANDSHAKE, at(9), Segment::Syn { ecn: EcnMode::Accurate }),
+        Packet::new(FLOW, false, 0, HANDSHAKE, at(9), Segment::SynAck { ecn: EcnMode::Sce }),
         data(50, 1_448, at(1)),
         data(51, 1, at(1)),
     ];

@@ -3,7 +3,7 @@ use std::os::fd::AsFd;
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
-use bakeoff_core::transport::stream::Segment;
+use bakeoff_core::transport::stream::{EcnMode, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::FLOW;
@@ -13,7 +13,7 @@ use crate::udp::{SocketCounts, Timetable, drive};
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 fn syn(number: u64, now: Instant) -> Packet<Segment> {
-    Packet::new(FLOW, true, number, Bytes::new(60), now, Segment::Syn)
+    Packet::new(FLOW, true, number, Bytes::new(60), now, Segment::Syn { ecn: EcnMode::Off })
 }
 
 /// Sends a packet at the start and one a millisecond after each.

@@ -135,7 +135,7 @@ fn a_refused_packet_is_no_error() {
     let (left, right) = connected();
     let mut socket = FlowSocket::new(left, FLOW).unwrap();
     drop(right);
-    let syn = Packet::new(FLOW, true, 0, Bytes::new(60), Instant::ZERO, Segment::Syn);
+    let syn = Packet::new(FLOW, true, 0, Bytes::new(60), Instant::ZERO, Segment::Syn { ecn: EcnMode::Off });
     for _ in 0..3 {
         socket.send(&syn).unwrap();
     }
