@@ -85,6 +85,8 @@ struct Law {
     grows_by_unmarked: bool,
     target: Option<Duration>,
     surplus: f64,
+    /// What a mark took off stays off while slow start goes on (`cwnd_cnt`); later code forgets it (`frac_cwnd`).
+    keeps_falling: bool,
     has_fallback: bool,
 }
 
@@ -103,6 +105,7 @@ impl Law {
             grows_by_unmarked: given("increase").unwrap_or(increase) == "unmarked",
             target: millis(given("rtt_target").unwrap_or(target)).map(Duration::from_millis),
             surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
+            keeps_falling: parameters.text("profile").starts_with("2019"),
             has_fallback: parameters.flag("classic_fallback"),
         }
     }
@@ -129,6 +132,7 @@ struct Prague {
     alpha_updated: Instant,
     reduced: Option<Instant>,
     is_in_loss: bool,
+    was_in_recovery: bool,
     before_loss: Option<(u32, f64)>,
     /// Marks that the ack at hand reports.
     newly_marked: u32,
@@ -154,6 +158,7 @@ impl Prague {
             alpha_updated: Instant::ZERO,
             reduced: None,
             is_in_loss: false,
+            was_in_recovery: false,
             before_loss: None,
             newly_marked: 0,
             srtt: Duration::ZERO,
@@ -228,8 +233,9 @@ impl Prague {
             if self.is_in_slow_start() {
                 let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
                 acked -= grown - self.cwnd;
+                let keeps = if self.law.keeps_falling { self.window - f64::from(self.cwnd) } else { 0.0 };
+                self.window = f64::from(grown) + keeps;
                 self.cwnd = grown;
-                self.window = f64::from(grown);
             }
             self.window += f64::from(acked) * self.increase() / self.window;
         }
@@ -273,6 +279,12 @@ impl Scheme for Prague {
         if ack.state == State::Open {
             self.is_in_loss = false;
         }
+        // A loss while the window falls for a mark begins no new fall of the transport's, and is one here (`prague_state`).
+        let is_in_recovery = ack.state == State::Recovery;
+        if is_in_recovery && !self.was_in_recovery && !self.is_in_loss {
+            self.halve();
+        }
+        self.was_in_recovery = is_in_recovery;
         self.grow(ack);
     }
 
