@@ -20,7 +20,7 @@ RUN: dict[str, Any] = {
     "total": {"throughput_mbps": 8.0, "loss": 0.0, "jain": None, "pantheon": {"throughput_mbps": 9.0}},
     "hops": [{"hop": "forward.0", "queue_p95_ms": 12.5, "dropped": {"overlimit": 7}, "marked": {}, "in_packets": 10}],
     "probes": [{"probe": 1, "rtt_p95_ms": 80.0, "lost_packets": 3}],
-    "published": {"throughput_mbps": 4.0, "owd_p95_ms": None, "loss": 0.1},
+    "published": {"throughput_mbps": 4.0, "owd_p95_ms": None, "loss": 0.1, "flow2": {"throughput_mbps": 5.0}},
 }
 
 
@@ -41,6 +41,8 @@ RUN: dict[str, Any] = {
         ("probe2.rtt_p95_ms", None),
         ("total.throughput_mbps / published.throughput_mbps", 2.0),
         ("published.owd_p95_ms", None),
+        ("flow2.throughput_mbps / published.flow2.throughput_mbps", 1.2),
+        ("published.flow3.throughput_mbps", None),
         ("1 / total.loss", None),
         ("total.jain + 1", None),
         ("max(flow1.throughput_mbps, flow2.throughput_mbps, 1)", 6.0),
@@ -80,6 +82,8 @@ def test_a_run_without_a_published_row_has_no_published_value() -> None:
         ("hops[0].loss", "in quotes"),
         ('hops["forward.0"].dropped', r"expected \"\["),
         ("published.jain", "not a metric"),
+        ("published.flow1.jain", "not a metric"),
+        ("published.probe1.loss", "not a metric"),
         ("1 + rank_correlation(total.loss, total.jain)", "stands alone"),
         ("rank_correlation(total.loss)", 'expected ","'),
         ("rank_correlation(total.loss, total.jain) + 1", "one word too many"),

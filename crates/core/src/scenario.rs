@@ -13,7 +13,7 @@ use crate::random::RandomStream;
 use crate::scheme::{self, ParameterError, Parameters, Scheme, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
 use crate::transport::stream::{AckMode, EcnMode, Ect, Pacing, Receiver, Sender, StreamConfig};
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Bytes, Duration, Instant, Rate};
 use serde::Deserialize;
 
 pub use probe::{ProbeConfig, ProbeEcn, ProbeKind};
@@ -118,6 +118,9 @@ pub struct FlowConfig {
     /// Pacing of schemes without a rate.
     #[serde(default)]
     pub pacing: Pacing,
+    /// The most at which its packets are paced.
+    #[serde(default)]
+    pub max_pacing_rate_bps: Option<u64>,
     /// When the receiver acknowledges.
     #[serde(default)]
     pub acks: AckMode,
@@ -227,7 +230,7 @@ impl Scenario {
         let setup = Setup {
             mss: stream.mss,
             packet_size: stream.packet_size(),
-            is_paced: stream.pacing == Pacing::Internal,
+            is_paced: stream.is_paced(),
             random: random("scheme"),
             parameters: Parameters::default(),
         };
@@ -320,6 +323,8 @@ fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), Sc
         "needs an MSS of 1 to 65000 bytes and headers of at most 500 bytes"
     } else if flow.burst_packets == 0 {
         "needs a burst of at least one packet"
+    } else if flow.max_pacing_rate_bps == Some(0) {
+        "needs a max_pacing_rate above zero"
     } else if flow.dscp > MAX_DSCP {
         "needs a DSCP of 0 to 63"
     } else if flow.receive_window_bytes.is_some_and(|window| window < flow.mss_bytes) {
@@ -359,6 +364,7 @@ impl FlowConfig {
             header: Bytes::new(self.header_bytes),
             receive_window: self.receive_window_bytes.map(Bytes::new),
             pacing: self.pacing,
+            max_pacing_rate: self.max_pacing_rate_bps.map(Rate::from_bits_per_second),
             acks: self.acks,
             burst_packets: self.burst_packets,
             send_jitter: Duration::from_nanos(self.send_jitter_ns),

@@ -341,3 +341,75 @@ proptest! {
         prop_assert!(bench.out.is_sorted_by_key(|out| out.0));
     }
 }
+
+/// One packet every 0.1 ms through slots that open 2 to 3 ms apart; times at which packets come out, and how many.
+fn bursts(slots: &str, seed: u64) -> Vec<(u64, usize)> {
+    let mut bench = Bench::with_seed(&format!(r#""slots": {slots}"#), seed);
+    (0..1_000).for_each(|n| bench.offer(n * 100, 1_000));
+    bench.finish();
+    assert!(bench.numbers().is_sorted() && bench.out.len() == 1_000 && bench.dropped.is_empty());
+    bench.out.chunk_by(|a, b| a.0 == b.0).map(|burst| (burst[0].0, burst.len())).collect()
+}
+
+#[test]
+fn slots_let_packets_through_together() {
+    for seed in 1..=3 {
+        let found = bursts(r#"{"min_ns": 2000000, "max_ns": 3000000, "packets": 1000}"#, seed);
+        for pair in found.windows(2) {
+            // A slot is chosen when the packet behind the last burst looks for one.
+            assert!((2_000..=3_100).contains(&(pair[1].0 - pair[0].0)), "{pair:?}");
+            assert!((19..=32).contains(&pair[0].1), "{pair:?}");
+        }
+        let apart: Vec<_> = found.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        assert!(apart.iter().min() < Some(&2_200) && apart.iter().max() > Some(&2_800), "{apart:?}");
+    }
+    assert_ne!(
+        bursts(r#"{"min_ns": 2000000, "max_ns": 3000000, "packets": 1000}"#, 1),
+        bursts(r#"{"min_ns": 2000000, "max_ns": 3000000, "packets": 1000}"#, 2)
+    );
+}
+
+#[test]
+fn a_slot_lets_no_more_packets_through_than_it_may() {
+    let found = bursts(r#"{"min_ns": 2000000, "max_ns": 2000000, "packets": 16}"#, 1);
+    assert!(found.iter().all(|(_, packets)| *packets <= 16), "{found:?}");
+    // 16 packets in 2 ms are less than come: the slots follow each other.
+    assert!(found.windows(2).all(|pair| pair[1].0 - pair[0].0 == 2_000), "{found:?}");
+}
+
+#[test]
+fn impossible_slots_are_refused() {
+    let slots = |min, max, packets| format!(r#""slots": {{"min_ns": {min}, "max_ns": {max}, "packets": {packets}}}"#);
+    assert!(problem(&slots(1, 2, 0)).contains("slots.packets 0 lets nothing pass"));
+    assert!(problem(&slots(3, 2, 1)).contains("is not possible with slots.min"));
+    assert!(problem(&format!(r#""delay_ns": 5, {}"#, slots(4, 8, 1))).contains("shorter than the delay of the hop"));
+    assert!(problem(&format!(r#""jitter_ns": 5, {}"#, slots(4, 8, 1))).contains("leave jitter and reorder out"));
+    assert!(problem(r#""replay_window": 0"#).contains("replay_window 0 lets nothing pass"));
+}
+
+#[test]
+fn a_replay_window_drops_what_too_many_have_overtaken() {
+    // Every packet is late by 1 ms with a chance of 1 %; others follow every 0.1 ms, so that 10 overtake it.
+    let dropped = |window: u32, seed| {
+        let reorder = r#""reorder": {"probability": 0.01, "change": {"kind": "late", "late_ns": 1000000}}"#;
+        let mut bench = Bench::with_seed(&format!(r#"{reorder}, "replay_window": {window}"#), seed);
+        (0..10_000).for_each(|n| bench.offer(n * 100, 1_000));
+        bench.finish();
+        assert_eq!(bench.out.len() + bench.dropped.len(), 10_000);
+        assert!(bench.dropped.iter().all(|(_, reason)| *reason == Reason::Replay));
+        bench.dropped.len()
+    };
+    for seed in 1..=3 {
+        assert!((50..=150).contains(&dropped(8, seed)), "{}", dropped(8, seed));
+        assert_eq!(dropped(12, seed), 0);
+    }
+}
+
+#[test]
+fn a_replay_window_lets_no_copy_through() {
+    let mut bench = Bench::new(r#""duplicate": 1.0, "replay_window": 64"#);
+    (0..100).for_each(|n| bench.offer(n * 100, 1_000));
+    bench.finish();
+    assert_eq!(bench.numbers(), (0..100).collect::<Vec<_>>());
+    assert_eq!(bench.dropped.len(), 100);
+}

@@ -19,6 +19,7 @@ const CONFIGS: &[&str] = &[
     r#"{"kind": "fq", "limit_packets": 40, "flow_limit_packets": 15, "ce_threshold_ns": 9000000}"#,
     r#"{"kind": "cobalt", "limit_packets": 60, "sce_interval_ns": 25000000}"#,
     r#"{"kind": "cnq", "limit_packets": 60, "target_ns": 2000000}"#,
+    r#"{"kind": "cnq_codel_af", "limit_packets": 60, "target_ns": 2000000}"#,
     r#"{"kind": "lfq", "limit_packets": 40, "target_ns": 2000000, "sce_interval_ns": 25000000}"#,
     r#"{"kind": "codel", "ecn": true, "limit_packets": 60, "ce_threshold_ns": 20000000}"#,
     r#"{"kind": "codel"}"#,

@@ -192,6 +192,8 @@ fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
         _ if hop.policer.is_some() => {
             Some("the kernel's policer counts Ethernet headers too; leave policer out, or give the hop a token bucket")
         }
+        _ if hop.slots.is_some() => Some("the guest's netem is not told of slots; leave slots out"),
+        _ if hop.replay_window.is_some() => Some("the guest has no tunnels; leave replay_window out"),
         _ if hop.duplicate > 0.0 => Some("the guest's log cannot tell two copies apart; leave duplicate out"),
         _ => hop.reorder.and_then(|reorder| match reorder.change {
             Change::Ahead { .. } if hop.link == LinkConfig::Unlimited => None,

@@ -83,7 +83,7 @@ def evaluate(
 
     Args:
         claims: with `id`, `says`, `measure`, `expect`, and optionally `source`, `where`, `against` and `note`.
-        runs: the runs of the experiment, as in the JSON contract; `published` may hold the published totals beside one.
+        runs: the runs of the experiment, as in the JSON contract; `published` may hold published numbers beside one.
         telemetry_of: the telemetry of a run by its id; None where it recorded none.
 
     Raises:

@@ -5,7 +5,7 @@
     factor     = "-" factor | number | value | call | fold | "(" sum ")"
     call       = ("min" | "max" | "abs" | "default") "(" sum { "," sum } ")"
     value      = ( "flow" | "probe" ) N "." metric | "total" "." metric | "hops" "[" string "]" "." metric
-               | "duration_s" | "published" "." ( "throughput_mbps" | "owd_p95_ms" | "loss" )
+               | "duration_s" | "published" "." [ "flow" N "." ] ( "throughput_mbps" | "owd_p95_ms" | "loss" )
     metric     = name | "pantheon" "." name | ("dropped" | "marked" | "duplicated") "[" string "]"
     fold       = ("first" | "last" | "least" | "most" | "mean") "(" sum [ "while" condition ] ")"
                | ("spells" | "seconds" | "longest") "(" condition ")"
@@ -16,7 +16,7 @@ Metrics are those of `bakeoff list metrics`. A value that a run does not have ma
 exist for that run; so does a division by zero. `default(a, b)` is a, or b where a does not exist. Packets dropped or
 marked for a reason that did not occur are 0.
 
-`published` is the row of the experiment's reference beside the run: means over its runs, all flows together.
+`published` is the row of the experiment's reference beside the run: means over its runs, all flows together or one.
 
 A fold makes one number out of the telemetry of the run, which is sampled every `record.interval`. Within it
 `flow1.NAME` is a quantity of `bakeoff show SCHEME` or of every sender, and `time_s` the time. `spells` counts how
@@ -206,6 +206,9 @@ class _Parser:
             forms = 'flow1.METRIC, total.METRIC, published.METRIC, hops["forward.0"].METRIC or probe1.METRIC'
             raise self._reader.error(f'"{head}" is not a value; write {forms}')
         self._reader.expect(".")
+        if head == "published" and (match := NUMBERED.fullmatch(self._reader.next.text)) and match[1] == "flow":
+            steps.append(self._reader.take().text)
+            self._reader.expect(".")
         steps.append(self._known(known, "a metric"))
         if steps[-1] == "pantheon":
             self._reader.expect(".")

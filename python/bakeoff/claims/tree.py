@@ -52,7 +52,11 @@ class Lookup:
         for index, step in enumerate(rest):
             if value is None:
                 return None
-            value = value.get(step, 0) if index and rest[index - 1] in COUNTERS else value[step]
+            if index and rest[index - 1] in COUNTERS:
+                value = value.get(step, 0)
+            else:
+                # A published table may lack a flow.
+                value = value.get(step) if NUMBERED.fullmatch(step) else value[step]
         return None if value is None else float(value)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from bakeoff.experiment.base import Dscp, Model, Packets, Size, Time, default
+from bakeoff.experiment.base import Dscp, Model, Packets, Rate, Size, Time, default
 from bakeoff.experiment.limits import MAX_FLOWS
 
 Parameter = bool | int | float | str
@@ -75,6 +75,9 @@ class Flow(Model):
     receive_window: Size | None = Field(None, description="largest window that the receiver grants; default: unlimited")
     pacing: Literal["auto", "internal"] = Field(
         "auto", description="auto: schemes with a rate of their own are paced; internal: all others too, as in Linux"
+    )
+    max_pacing_rate: Rate | None = Field(
+        None, description="the most at which packets are paced; schemes without a rate of their own are then paced, too"
     )
     acks: Literal["delayed", "each"] = Field(
         "delayed", description="when the receiver acknowledges; delayed: as Linux does, each: every packet at once"

@@ -160,8 +160,12 @@ class Queue(Model):
     flow_limit: Packets | None = _of("fq", "the most packets of one flow")
     drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full (fifo)")
     ecn: bool | None = _of("codel, fq_codel, pie, fq_pie, red", "mark packets that can be marked")
-    target: Time | None = _of("codel, fq_codel, pie, fq_pie, cake, dualpi2, cobalt, cnq, lfq", "the delay to steer to")
-    interval: Time | None = _of("codel, fq_codel, cobalt, cnq, lfq", "how long it may be above the target")
+    target: Time | None = _of(
+        "codel, fq_codel, pie, fq_pie, cake, dualpi2, cobalt, cnq, cnq_codel_af, lfq", "the delay to steer to"
+    )
+    interval: Time | None = _of(
+        "codel, fq_codel, cobalt, cnq, cnq_codel_af, lfq", "how long it may be above the target"
+    )
     ce_threshold: Time | None = _of("codel, fq_codel, fq", "mark every packet that waited longer")
     ce_threshold_selector: int | None = _of("fq_codel", "ce_threshold is for packets with this DS field")
     ce_threshold_mask: int | None = _of("fq_codel", "the bits of the DS field to look at")
@@ -197,7 +201,9 @@ class Queue(Model):
     flow_mode: str | None = _of("cake", "between what the link is shared fairly")
     own_shaper: bool | None = _of("cake", "the link is cake's own shaper")
     sce: str | None = _of("cake", "when to turn ECT(0) into ECT(1)")
-    sce_interval: Time | None = _of("cobalt, cnq, lfq", "turn ECT(0) into ECT(1) by a CoDel with this interval")
+    sce_interval: Time | None = _of(
+        "cobalt, cnq, cnq_codel_af, lfq", "turn ECT(0) into ECT(1) by a CoDel with this interval"
+    )
     sce_thresh: int | None = _of("cake", "the ramp of sce reaches 1/N at the target")
 
 
@@ -238,6 +244,14 @@ class Reorder(Model):
         return self
 
 
+class Slots(Model):
+    """Times at which packets leave the wire together, as netem's `slot`: bursts, as of a radio link."""
+
+    min: Time = Field(description="the least time to the next slot; no shorter than the delay of the hop")
+    max: Time = Field(description="the longest")
+    packets: Packets = Field(description="the most packets that a slot lets through")
+
+
 class Policer(Model):
     """Drops what arrives faster than a token bucket fills, before the queue."""
 
@@ -267,8 +281,12 @@ class Hop(Model):
     delay: Time = default(0, "0s", "propagation delay, one way")
     loss: Loss = Field(0.0, description="behind the queue: each packet is lost with this probability, or in bursts")
     jitter: Time = default(0, "0s", "mean of an exponential extra delay that keeps the order of packets")
+    slots: Slots | None = Field(None, description="when packets may leave the wire together")
     duplicate: Probability = Field(0.0, description="the wire makes two packets of one with this probability")
     reorder: Reorder | None = Field(None, description="packets that change places on the wire")
+    replay_window: Packets | None = Field(
+        None, description="the hop is a tunnel, whose far end drops what so many packets have overtaken"
+    )
     policer: Policer | None = Field(None, description="what drops packets that arrive too fast")
     mangle: list[Mangle] = Field([], max_length=64, description="rules that change ECN and DSCP, in order")
 

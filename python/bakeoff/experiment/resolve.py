@@ -28,6 +28,7 @@ from bakeoff.experiment.path import (
     Policer,
     Reorder,
     ScheduledRate,
+    Slots,
     TokenBucketRate,
     TraceRate,
     TraceSource,
@@ -164,6 +165,8 @@ def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -
     optional = {
         "duplicate": hop.duplicate,
         "reorder": None if hop.reorder is None else _reorder(hop.reorder),
+        "slots": None if hop.slots is None else _slots(hop.slots),
+        "replay_window": hop.replay_window,
         "policer": None if hop.policer is None else _policer(hop.policer),
         "mangle": [rule.model_dump() for rule in hop.mangle],
     }
@@ -178,6 +181,10 @@ def _reorder(reorder: Reorder) -> dict[str, Any]:
         within_ns = _HELD_NS if reorder.within is None else reorder.within
         change = {"kind": "behind", "packets": reorder.behind, "within_ns": within_ns}
     return {"probability": reorder.probability, "change": change}
+
+
+def _slots(slots: Slots) -> dict[str, int]:
+    return {"min_ns": slots.min, "max_ns": slots.max, "packets": slots.packets}
 
 
 def _policer(policer: Policer) -> dict[str, int]:
@@ -265,6 +272,7 @@ def _flow(
         sentence = f"{flow.receive_window} bytes hold less than two segments; make it larger"
         raise KeyProblem(f"{key}.receive_window", sentence)
     dscp = {"dscp": flow.dscp} if flow.dscp else {}
+    optional = {"ecn": flow.ecn, "ect": flow.ect, "max_pacing_rate_bps": flow.max_pacing_rate}
     return dscp | {
         "scheme": scheme[0],
         "parameters": scheme[1],
@@ -280,7 +288,7 @@ def _flow(
         "burst_packets": flow.burst,
         "acks": flow.acks,
         "send_jitter_ns": flow.send_jitter,
-        **{name: value for name, value in (("ecn", flow.ecn), ("ect", flow.ect)) if value is not None},
+        **{name: value for name, value in optional.items() if value is not None},
     }
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import difflib
 
 from bakeoff.errors import UserError
-from bakeoff.references import bbr_loss, pantheon
+from bakeoff.references import bbr_loss, l4s_tests, pantheon
 from bakeoff.references.model import Published, PublishedRun, PublishedScheme, Reference
 
 __all__ = ["Published", "PublishedRun", "PublishedScheme", "Reference", "find", "load", "names"]
 
-_LOADERS = dict.fromkeys(pantheon.TITLES, pantheon.load) | dict.fromkeys(bbr_loss.TITLES, bbr_loss.load)
+_LOADERS = {title: module.load for module in (pantheon, bbr_loss, l4s_tests) for title in module.TITLES}
 
 
 def names() -> tuple[str, ...]:

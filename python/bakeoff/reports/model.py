@@ -211,9 +211,14 @@ def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
 
 def _beside_published(runs: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> list[dict[str, Any]]:
     """The runs of the JSON contract, each with the published numbers of its row, for the claims."""
-    totals = {tuple(group.cell.items()): group.published.total for group in groups if group.published is not None}
-    found = ((run, totals.get(tuple(run["cell"].items()))) for run in runs)
-    return [{**run, "published": asdict(total) if total is not None else None} for run, total in found]
+    rows = {tuple(group.cell.items()): group.published for group in groups if group.published is not None}
+    found = ((run, rows.get(tuple(run["cell"].items()))) for run in runs)
+    return [{**run, "published": _numbers(row) if row is not None else None} for run, row in found]
+
+
+def _numbers(row: PublishedScheme) -> dict[str, Any]:
+    """What a claim may ask of a published row: the numbers of all flows together, and of each."""
+    return {**asdict(row.total), **{f"flow{number}": asdict(flow) for number, flow in row.flows.items()}}
 
 
 @dataclass(frozen=True)
@@ -253,7 +258,8 @@ class _Table:
         return self.reference.scheme(plain(key), cell) if self.reference else None
 
     def _absent(self, published: PublishedScheme, index: int) -> Absent:
-        known = published.key in looks.implemented() or published.key in self.variants
+        # A row without a key is about flows of several schemes.
+        known = not published.key or published.key in looks.implemented() or published.key in self.variants
         reason = "not in this run" if known else "not implemented yet"
         return Absent(published.name, published, self._look(published.key, index), reason)
 

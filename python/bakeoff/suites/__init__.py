@@ -6,6 +6,7 @@ folder are a family, `pantheon`, whose text, if it has one, is `pantheon/family.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
@@ -13,9 +14,10 @@ _PATHS = "paths"
 
 
 def names() -> list[str]:
-    """Names of all suites, sorted."""
+    """Names of all suites, sorted; numbers in them by their value."""
     files = _FOLDER.glob("*/*.toml")
-    return sorted(f"{file.parent.name}/{file.stem}" for file in files if file.parent.name != _PATHS)
+    found = (f"{file.parent.name}/{file.stem}" for file in files if file.parent.name != _PATHS)
+    return sorted(found, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
 
 
 def file(name: str) -> Path:

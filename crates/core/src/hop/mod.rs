@@ -1,6 +1,6 @@
 //! A hop: a door, a queue, a link that serves it, and the wire behind the link.
 //!
-//! At the door rules may change a packet's DS field and a policer may drop it. It waits in the queue, is sent by the link, may
+//! At the door rules may change a packet's DS field and a policer may drop it; behind the wire a tunnel may drop what is late. It waits in the queue, is sent by the link, may
 //! be lost, duplicated or reordered on the wire, and comes out after the propagation delay. Queue and wire are two things:
 //! a packet that propagates takes no room in the buffer. Packets in flight sit in the hop's own ring, in order, so that a
 //! world needs one timer per hop and not one per packet.
@@ -13,6 +13,8 @@ mod mangle;
 mod opportunities;
 mod policer;
 mod reorder;
+mod replay;
+mod slots;
 mod token_bucket;
 mod wire;
 
@@ -24,11 +26,13 @@ pub use loss::{GilbertElliott, LossConfig};
 pub use mangle::{Codepoint, Field, MangleConfig};
 pub use policer::PolicerConfig;
 pub use reorder::{Change, ReorderConfig};
+pub use slots::SlotsConfig;
 pub use wire::Wire;
 
 use self::loss::check_probability;
 use self::mangle::mangle;
 use self::policer::Policer;
+use self::replay::Replay;
 use crate::packet::Packet;
 use crate::queue::{Drops, FifoConfig, Place, Queue, QueueConfig, Reason};
 use crate::units::{Bytes, Instant};
@@ -49,12 +53,18 @@ pub struct HopConfig {
     /// Mean of an exponentially distributed extra delay per packet; packets never overtake each other.
     #[serde(default)]
     pub jitter_ns: u64,
+    /// When packets may leave the wire together.
+    #[serde(default)]
+    pub slots: Option<SlotsConfig>,
     /// Probability that the wire makes two packets of one.
     #[serde(default)]
     pub duplicate: f64,
     /// Which packets overtake others or fall behind.
     #[serde(default)]
     pub reorder: Option<ReorderConfig>,
+    /// Behind the wire: by how many others a packet may be overtaken before it is dropped.
+    #[serde(default)]
+    pub replay_window: Option<u32>,
     /// What may pass the door.
     #[serde(default)]
     pub policer: Option<PolicerConfig>,
@@ -72,8 +82,10 @@ impl HopConfig {
             delay_ns,
             loss: LossConfig::default(),
             jitter_ns: 0,
+            slots: None,
             duplicate: 0.0,
             reorder: None,
+            replay_window: None,
             policer: None,
             mangle: Vec::new(),
         }
@@ -85,6 +97,15 @@ impl HopConfig {
         self.loss.check()?;
         check_probability("duplicate", self.duplicate)?;
         self.reorder.map_or(Ok(()), |reorder| reorder.check(self.delay_ns))?;
+        self.slots.map_or(Ok(()), |slots| slots.check(self.delay_ns))?;
+        if self.slots.is_some() && (self.jitter_ns > 0 || self.reorder.is_some()) {
+            return Err(
+                "slots keep the order of packets and give them their times; leave jitter and reorder out".to_owned()
+            );
+        }
+        if self.replay_window == Some(0) {
+            return Err("replay_window 0 lets nothing pass; give 1 packet or more, or leave it out".to_owned());
+        }
         self.policer.map_or(Ok(()), |policer| policer.check(largest))?;
         self.mangle.iter().copied().try_for_each(MangleConfig::check)
     }
@@ -149,6 +170,7 @@ pub struct Hop<P> {
     queue: Box<dyn Queue<P>>,
     link: Link<P>,
     wire: Wire<P>,
+    replay: Option<Box<Replay>>,
     /// Packets that came in.
     pub accepted: Count,
     /// Packets that came out at the far end.
@@ -165,6 +187,7 @@ impl<P: Clone + Send + 'static> Hop<P> {
             queue: config.queue.build(&Place { mean_rate: link.mean_rate(), largest_packet, seed, hop: name })?,
             link,
             wire: Wire::new(config, seed, name),
+            replay: config.replay_window.map(|window| Box::new(Replay::new(window))),
             accepted: Count::default(),
             delivered: Count::default(),
         })
@@ -174,6 +197,9 @@ impl<P: Clone + Send + 'static> Hop<P> {
     pub fn accept(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
         self.accepted.add(packet.size);
         packet.enter_hop(now);
+        if let Some(replay) = &mut self.replay {
+            replay.enter(&packet);
+        }
         if self.door.as_mut().is_some_and(|door| !door.admits(&mut packet, now, drops)) {
             return drops.push(packet, Reason::Police);
         }
@@ -190,12 +216,17 @@ impl<P: Clone + Send + 'static> Hop<P> {
 
     /// A packet that has come out at the far end by `now`; call until there is none.
     pub fn poll(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
-        if self.wire.next_delivery().is_none_or(|due| due > now) {
-            self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+        loop {
+            if self.wire.next_delivery().is_none_or(|due| due > now) {
+                self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+            }
+            let packet = self.wire.pop(now)?;
+            if self.replay.as_mut().is_none_or(|replay| replay.admits(&packet)) {
+                self.delivered.add(packet.size);
+                return Some(packet);
+            }
+            drops.push(packet, Reason::Replay);
         }
-        let packet = self.wire.pop(now)?;
-        self.delivered.add(packet.size);
-        Some(packet)
     }
 
     /// When [`Hop::poll`] may next have something to say.

@@ -1,10 +1,11 @@
-//! The wire: propagation delay, jitter, loss, duplication and reordering.
+//! The wire: propagation delay, jitter, slots, loss, duplication and reordering.
 
 use std::collections::VecDeque;
 
 use super::generator::{Generator, wire_probability, wire_seed};
 use super::loss::Loss;
 use super::reorder::{Move, Reorder};
+use super::slots::Slots;
 use super::{Count, HopConfig};
 use crate::packet::Packet;
 use crate::queue::{Drops, Reason};
@@ -59,6 +60,7 @@ pub struct Wire<P> {
     delay: Duration,
     impairments: Option<Box<Impairments>>,
     jitter: Option<(Duration, RandomStream)>,
+    slots: Option<Box<Slots>>,
     propagating: VecDeque<(Instant, Packet<P>)>,
     held: Vec<Held<P>>,
     last_delivery: Instant,
@@ -73,6 +75,7 @@ impl<P> Wire<P> {
             delay: Duration::from_nanos(config.delay_ns),
             impairments: Impairments::of(config, seed, name),
             jitter: (!jitter.is_zero()).then(|| (jitter, RandomStream::new(seed, &format!("{name}.jitter")))),
+            slots: config.slots.map(|slots| Box::new(Slots::new(slots, seed, name))),
             propagating: VecDeque::new(),
             held: Vec::new(),
             last_delivery: Instant::ZERO,
@@ -115,6 +118,9 @@ impl<P> Wire<P> {
     /// When a packet arrives that leaves the link at `sent`.
     fn due(&mut self, sent: Instant) -> Instant {
         let due = sent + self.delay;
+        if let Some(slots) = &mut self.slots {
+            return slots.departure(sent, due);
+        }
         let Some((mean, stream)) = &mut self.jitter else { return due };
         self.last_delivery = (due + stream.exponential(*mean)).max(self.last_delivery);
         self.last_delivery

@@ -35,19 +35,114 @@ pub(super) const INFO: Info = Info {
 };
 
 /// `CNQ_QUEUES`: flows are told apart by so many values of their hash.
-const FLOWS: usize = 65_536;
+pub(super) const FLOWS: usize = 65_536;
 
 /// A sparse line before a bulk line.
 #[derive(Debug)]
-pub struct Cnq<P> {
+pub(super) struct Lines<P> {
     hash: FlowHash,
     sparse: Line<P>,
     /// By flow; without a packet, the place of one that went to the sparse line.
     bulk: VecDeque<(u32, Option<Packet<P>>)>,
     /// Places in the bulk line, by flow.
     backlogs: Vec<u32>,
+    /// Flows that have a place in the bulk line.
+    active: usize,
+    /// Places without a packet.
+    placeholders: usize,
     packets: usize,
     bytes: Bytes,
+}
+
+/// A packet that leaves its line.
+#[derive(Debug)]
+pub(super) struct Next<P> {
+    pub(super) packet: Packet<P>,
+    pub(super) flow: usize,
+    pub(super) is_sparse: bool,
+}
+
+impl<P> Lines<P> {
+    pub(super) fn new(place: &Place<'_>) -> Self {
+        Self {
+            hash: FlowHash::new(place),
+            sparse: Line::default(),
+            bulk: VecDeque::new(),
+            backlogs: vec![0; FLOWS],
+            active: 0,
+            placeholders: 0,
+            packets: 0,
+            bytes: Bytes::ZERO,
+        }
+    }
+
+    pub(super) fn packets(&self) -> usize {
+        self.packets
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Places of a flow in the bulk line.
+    pub(super) fn backlog(&self, flow: usize) -> u32 {
+        self.backlogs[flow]
+    }
+
+    /// Flows in the bulk line that have no placeholder there.
+    pub(super) fn bulk_flows(&self) -> usize {
+        self.active.saturating_sub(self.placeholders)
+    }
+
+    pub(super) fn flow(&self, packet: &Packet<P>) -> usize {
+        self.hash.slot(packet, FLOWS)
+    }
+
+    pub(super) fn push(&mut self, packet: Packet<P>) {
+        let flow = self.flow(&packet);
+        self.packets += 1;
+        self.bytes += packet.size;
+        let is_sparse = self.backlogs[flow] == 0;
+        self.backlogs[flow] += 1;
+        if is_sparse {
+            self.active += 1;
+            self.placeholders += 1;
+            self.bulk.push_back((flow as u32, None));
+            self.sparse.push(packet);
+        } else {
+            self.bulk.push_back((flow as u32, Some(packet)));
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Next<P>> {
+        let next = match self.sparse.pop() {
+            Some(packet) => Next { flow: self.flow(&packet), packet, is_sparse: true },
+            None => self.pop_bulk()?,
+        };
+        self.packets -= 1;
+        self.bytes -= next.packet.size;
+        Some(next)
+    }
+
+    /// The next packet of the bulk line; places without one are given up on the way.
+    fn pop_bulk(&mut self) -> Option<Next<P>> {
+        loop {
+            let (flow, packet) = self.bulk.pop_front()?;
+            let flow = flow as usize;
+            self.backlogs[flow] -= 1;
+            self.active -= usize::from(self.backlogs[flow] == 0);
+            if let Some(packet) = packet {
+                return Some(Next { packet, flow, is_sparse: false });
+            }
+            self.placeholders -= 1;
+        }
+    }
+}
+
+/// Two lines, and COBALT on the bulk line.
+#[derive(Debug)]
+pub struct Cnq<P> {
+    lines: Lines<P>,
     limit: usize,
     law: Law,
     control: Control,
@@ -58,58 +153,28 @@ impl<P> Cnq<P> {
     /// An empty queue.
     pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
         Self {
-            hash: FlowHash::new(place),
-            sparse: Line::default(),
-            bulk: VecDeque::new(),
-            backlogs: vec![0; FLOWS],
-            packets: 0,
-            bytes: Bytes::ZERO,
+            lines: Lines::new(place),
             limit: config.limit_packets as usize,
             law: config.law(1),
             control: Control::default(),
             random: cobalt::random(place),
         }
     }
-
-    /// The next packet of the bulk line; places without one are given up on the way.
-    fn pop_bulk(&mut self) -> Option<Packet<P>> {
-        loop {
-            let (flow, packet) = self.bulk.pop_front()?;
-            self.backlogs[flow as usize] -= 1;
-            if packet.is_some() {
-                return packet;
-            }
-        }
-    }
 }
 
 impl<P: Send> Queue<P> for Cnq<P> {
     fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
-        if self.packets >= self.limit {
+        if self.lines.packets() >= self.limit {
             self.control.on_overflow(&self.law, now);
             return drops.push(packet, Reason::Overlimit);
         }
-        let flow = self.hash.slot(&packet, FLOWS);
-        self.packets += 1;
-        self.bytes += packet.size;
-        let is_sparse = self.backlogs[flow] == 0;
-        self.backlogs[flow] += 1;
-        if is_sparse {
-            self.bulk.push_back((flow as u32, None));
-            self.sparse.push(packet);
-        } else {
-            self.bulk.push_back((flow as u32, Some(packet)));
-        }
+        self.lines.push(packet);
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
         loop {
-            let sparse = self.sparse.pop();
-            let is_sparse = sparse.is_some();
-            let mut packet = sparse.or_else(|| self.pop_bulk())?;
-            self.packets -= 1;
-            self.bytes -= packet.size;
-            if self.packets == 0 {
+            let Next { mut packet, is_sparse, .. } = self.lines.pop()?;
+            if self.lines.packets() == 0 {
                 self.control.on_empty(&self.law, now);
             } else if !is_sparse
                 && let Some(reason) = self.control.judge(&self.law, &mut packet, now, &mut self.random, drops)
@@ -122,11 +187,11 @@ impl<P: Send> Queue<P> for Cnq<P> {
     }
 
     fn packets(&self) -> usize {
-        self.packets
+        self.lines.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.bytes
+        self.lines.bytes()
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Reason {
     Sce,
     /// A policer's bucket held too few tokens.
     Police,
+    /// A tunnel took it for a replay: too many packets had overtaken it.
+    Replay,
     /// A rule of the hop changed the DS field.
     Mangle,
     /// The wire made two packets of one.
@@ -38,6 +40,7 @@ impl Reason {
         Self::Blue,
         Self::Sce,
         Self::Police,
+        Self::Replay,
         Self::Mangle,
         Self::Duplicate,
         Self::Qdisc,
@@ -53,6 +56,7 @@ impl Reason {
             Self::Blue => "blue",
             Self::Sce => "sce",
             Self::Police => "police",
+            Self::Replay => "replay",
             Self::Mangle => "mangle",
             Self::Duplicate => "duplicate",
             Self::Qdisc => "qdisc",

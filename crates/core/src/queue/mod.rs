@@ -3,6 +3,7 @@
 mod bands;
 mod cake;
 mod cnq;
+mod cnq_codel_af;
 mod cobalt;
 mod codel;
 mod drops;
@@ -27,6 +28,7 @@ use serde::Deserialize;
 
 pub use cake::{Cake, CakeConfig};
 pub use cnq::Cnq;
+pub use cnq_codel_af::CnqCodelAf;
 pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Codel, CodelConfig};
 pub use drops::{Drops, Duplicate, Reason};
@@ -89,6 +91,8 @@ pub enum QueueConfig {
     Cake(CakeConfig),
     /// COBALT behind a sparse line; see [`Cnq`].
     Cnq(CobaltConfig),
+    /// The same with approximate fairness; see [`CnqCodelAf`].
+    CnqCodelAf(CobaltConfig),
     /// COBALT in one line that is scanned; see [`Lfq`].
     Lfq(CobaltConfig),
 }
@@ -109,6 +113,7 @@ impl QueueConfig {
             Self::Cobalt(config) => (cobalt::INFO, config.check()),
             Self::Cake(config) => (cake::INFO, config.check(place)),
             Self::Cnq(config) => (cnq::INFO, config.check()),
+            Self::CnqCodelAf(config) => (cnq_codel_af::INFO, config.check()),
             Self::Lfq(config) => (lfq::INFO, config.check()),
         };
         checked.map_err(|problem| format!("queue {}: {problem}", info.name))
@@ -140,6 +145,7 @@ impl QueueConfig {
             Self::Cobalt(config) => Box::new(Cobalt::new(config, place)),
             Self::Cake(config) => Box::new(Cake::new(config, place)),
             Self::Cnq(config) => Box::new(Cnq::new(config, place)),
+            Self::CnqCodelAf(config) => Box::new(CnqCodelAf::new(config, place)),
             Self::Lfq(config) => Box::new(Lfq::new(config, place)),
         })
     }
@@ -159,5 +165,6 @@ pub const QUEUES: &[Info] = &[
     cobalt::INFO,
     cake::INFO,
     cnq::INFO,
+    cnq_codel_af::INFO,
     lfq::INFO,
 ];

@@ -44,6 +44,8 @@ fn problem(flow: &FlowConfig) -> Option<&'static str> {
         Some("transfers bulk or a size; on-off traffic needs a scheme of ours")
     } else if flow.pacing != Pacing::Auto {
         Some("paces as its stack does; leave pacing out")
+    } else if flow.max_pacing_rate_bps.is_some() {
+        Some("paces as its stack does; leave max_pacing_rate out")
     } else if flow.acks != AckMode::Delayed {
         Some("acknowledges as its stack does; leave acks out")
     } else if flow.burst_packets > 1 {

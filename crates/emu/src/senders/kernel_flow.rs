@@ -76,8 +76,10 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
     let backlog = if matches!(flow.traffic, TrafficConfig::OnOff { .. }) { ON_OFF_BACKLOG } else { BULK_BACKLOG };
     let segment = TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES);
     let mut options = vec![segment, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
-    if flow.pacing == Pacing::Internal {
-        options.push(TcpOption::Paced);
+    // The kernel counts payload.
+    let most = flow.max_pacing_rate_bps.map(|rate| rate / 8 * flow.mss_bytes / (flow.mss_bytes + flow.header_bytes));
+    if flow.pacing == Pacing::Internal || most.is_some() {
+        options.push(TcpOption::Paced(most));
     }
     for option in options {
         option.set(socket.as_fd()).context(opening)?;

@@ -78,7 +78,7 @@ pub enum TcpOption<'a> {
     /// The reader sleeps until this much has arrived, in bytes.
     ReceiveLowAt(u32),
     /// Pace every controller's packets, not only those of controllers with a rate.
-    Paced,
+    Paced(Option<u64>),
     /// Closing ends the connection at once, and forgets what was not yet delivered.
     Abandoned,
     /// Time to live of every packet from now on.
@@ -95,8 +95,10 @@ impl TcpOption<'_> {
             Self::WindowClamp(bytes) => tcp(libc::TCP_WINDOW_CLAMP, bytes),
             Self::NotSentLowAt(bytes) => tcp(libc::TCP_NOTSENT_LOWAT, bytes),
             Self::ReceiveLowAt(bytes) => set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes.to_ne_bytes()),
-            // Any rate but "unlimited" turns the pacing timer on; this one never binds.
-            Self::Paced => set_option(socket, libc::SOL_SOCKET, MAX_PACING_RATE, &(u64::MAX - 1).to_ne_bytes()),
+            // Any rate but "unlimited" turns the pacing timer on; the highest never binds.
+            Self::Paced(most) => {
+                set_option(socket, libc::SOL_SOCKET, MAX_PACING_RATE, &most.unwrap_or(u64::MAX - 1).to_ne_bytes())
+            }
             // `struct linger`: on, and for no time.
             Self::Abandoned => set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &[1, 0, 0, 0, 0, 0, 0, 0]),
             Self::TimeToLive(hops) => set_option(socket, libc::IPPROTO_IP, libc::IP_TTL, &hops.to_ne_bytes()),

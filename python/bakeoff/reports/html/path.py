@@ -42,7 +42,15 @@ def _facts(hop: Mapping[str, Any]) -> tuple[str, ...]:
         facts.append(f"loss {words.trimmed(100 * hop['loss'])} %")
     if hop["jitter_ns"]:
         facts.append(f"jitter {words.time(hop['jitter_ns'])}")
+    if slots := hop.get("slots"):
+        facts.append(f"slots of {words.count(slots['packets'], 'packet')} every {_span(slots)}")
+    if window := hop.get("replay_window"):
+        facts.append(f"replay window {words.count(window, 'packet')}")
     return tuple(facts)
+
+
+def _span(slots: Mapping[str, Any]) -> str:
+    return f"{words.time(slots['min_ns'])} to {words.time(slots['max_ns'])}"
 
 
 def _link(link: Mapping[str, Any]) -> str:

@@ -181,7 +181,21 @@ impl Control {
         random: &mut RandomStream,
         drops: &mut Drops<P>,
     ) -> Option<Reason> {
-        let sojourn = instant.since(packet.enqueued).as_nanos() as i64;
+        let sojourn = instant.since(packet.enqueued);
+        self.judge_as(law, packet, sojourn, instant, random, drops)
+    }
+
+    /// As [`Control::judge`], as if the packet had waited so long.
+    pub(in crate::queue) fn judge_as<P>(
+        &mut self,
+        law: &Law,
+        packet: &mut Packet<P>,
+        sojourn: Duration,
+        instant: Instant,
+        random: &mut RandomStream,
+        drops: &mut Drops<P>,
+    ) -> Option<Reason> {
+        let sojourn = sojourn.as_nanos() as i64;
         let now = instant.as_nanos() as i64;
         if let Some((target, interval)) = law.sce {
             let (is_due, _) = self.sce.step(now, sojourn > target, interval);

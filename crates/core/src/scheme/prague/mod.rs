@@ -93,6 +93,8 @@ struct Law {
     /// Whether the target, and not the transport's round trip, says when the next mark is answered.
     answers_by_target: bool,
     surplus: f64,
+    /// What a mark took off stays off while slow start goes on (`cwnd_cnt`); later code forgets it (`frac_cwnd`).
+    keeps_falling: bool,
     has_fallback: bool,
 }
 
@@ -112,6 +114,7 @@ impl Law {
             target: millis(given("rtt_target").unwrap_or(target)).map(Duration::from_millis),
             answers_by_target: parameters.text("profile") == "draft",
             surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
+            keeps_falling: parameters.text("profile").starts_with("2019"),
             has_fallback: parameters.flag("classic_fallback"),
         }
     }
@@ -138,6 +141,7 @@ struct Prague {
     alpha_updated: Instant,
     reduced: Option<Instant>,
     is_in_loss: bool,
+    was_in_recovery: bool,
     before_loss: Option<(u32, f64)>,
     /// Marks that the ack at hand reports.
     newly_marked: u32,
@@ -163,6 +167,7 @@ impl Prague {
             alpha_updated: Instant::ZERO,
             reduced: None,
             is_in_loss: false,
+            was_in_recovery: false,
             before_loss: None,
             newly_marked: 0,
             srtt: Duration::ZERO,
@@ -244,8 +249,9 @@ impl Prague {
             if self.is_in_slow_start() {
                 let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
                 acked -= grown - self.cwnd;
+                let keeps = if self.law.keeps_falling { self.window - f64::from(self.cwnd) } else { 0.0 };
+                self.window = f64::from(grown) + keeps;
                 self.cwnd = grown;
-                self.window = f64::from(grown);
             }
             self.window += f64::from(acked) * self.increase() / self.window;
         }
@@ -292,6 +298,12 @@ impl Scheme for Prague {
         if ack.state == State::Open {
             self.is_in_loss = false;
         }
+        // A loss while the window falls for a mark begins no new fall of the transport's, and is one here (`prague_state`).
+        let is_in_recovery = ack.state == State::Recovery;
+        if is_in_recovery && !self.was_in_recovery && !self.is_in_loss {
+            self.halve();
+        }
+        self.was_in_recovery = is_in_recovery;
         self.grow(ack);
     }
 

@@ -47,12 +47,13 @@ fn profiles_are_revisions() {
         target: Some(Duration::from_millis(25)),
         answers_by_target: true,
         surplus: 0.0,
+        keeps_falling: false,
         has_fallback: false,
     };
     assert_eq!(law(&[]), draft);
     let linux = Law { answers_by_target: false, ..draft };
     assert_eq!(law(&[("profile", "linux")]), linux);
-    let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, ..linux };
+    let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, keeps_falling: true, ..linux };
     assert_eq!(law(&[("profile", "2019b")]), late);
     let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, ..late };
     assert_eq!(law(&[("profile", "2019a")]), early);
@@ -83,6 +84,37 @@ fn a_mark_takes_half_of_alpha_and_a_loss_half() {
     assert!((prague.window - 45.0).abs() < 1e-9);
     prague.on_undo(Instant::ZERO);
     assert!((prague.window - 90.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_mark_in_slow_start_is_not_forgotten_while_acks_are_unmarked() {
+    let mut prague = Prague::new(law(&[("profile", "2019b")]), PACKET);
+    (prague.cwnd, prague.window) = (100, 100.0);
+    prague.on_congestion(&congestion(Cause::Ecn, 0));
+    prague.on_ack(&ack(2));
+    assert_eq!((prague.cwnd, prague.window), (102, 52.0));
+    // The first ack of nothing but marked packets ends slow start.
+    for _ in 0..60 {
+        prague.newly_marked = 1;
+        prague.on_ack(&ack(1));
+    }
+    assert_eq!((prague.cwnd, prague.ssthresh), (52, 52));
+}
+
+#[test]
+fn a_loss_while_the_window_falls_for_a_mark_halves_it_once() {
+    let mut prague = steady(&[]);
+    prague.alpha = 0.2;
+    prague.on_congestion(&congestion(Cause::Ecn, 0));
+    for _ in 0..3 {
+        prague.on_ack(&Ack { state: State::Recovery, ..ack(1) });
+    }
+    assert!((prague.window - 45.0).abs() < 1e-9, "{}", prague.window);
+    // And one whose fall was announced does no more than that.
+    let mut prague = steady(&[]);
+    prague.on_congestion(&congestion(Cause::Loss, 0));
+    prague.on_ack(&Ack { state: State::Recovery, ..ack(1) });
+    assert!((prague.window - 50.0).abs() < 1e-9, "{}", prague.window);
 }
 
 #[test]

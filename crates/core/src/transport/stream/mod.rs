@@ -33,7 +33,7 @@ pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};
 
 use crate::scheme::Feedback;
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, Duration, Rate};
 
 /// How a stream paces packets of a scheme that has no rate of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -75,6 +75,8 @@ pub struct StreamConfig {
     pub has_capable_syn: bool,
     /// Pacing of schemes without a rate.
     pub pacing: Pacing,
+    /// The most at which packets are paced, in bytes of IP (`SO_MAX_PACING_RATE`); schemes without a rate are then paced, too.
+    pub max_pacing_rate: Option<Rate>,
     /// When the receiver acknowledges.
     pub acks: AckMode,
     /// Packets that the pacer releases back to back.
@@ -95,6 +97,7 @@ impl StreamConfig {
         ect: Ect::Ect0,
         has_capable_syn: false,
         pacing: Pacing::Auto,
+        max_pacing_rate: None,
         acks: AckMode::Delayed,
         burst_packets: 1,
         send_jitter: Duration::ZERO,
@@ -105,6 +108,11 @@ impl StreamConfig {
     pub fn with_ecn(self, ecn: EcnMode, ect: Ect) -> Self {
         let counts = if ecn == EcnMode::Accurate { segment::COUNTS_OPTION } else { Bytes::ZERO };
         Self { ecn, ect, mss: self.mss.saturating_sub(counts).max(Bytes::new(1)), header: self.header + counts, ..self }
+    }
+
+    /// Whether schemes without a rate of their own are paced.
+    pub fn is_paced(&self) -> bool {
+        self.pacing == Pacing::Internal || self.max_pacing_rate.is_some()
     }
 
     /// IP size of a full segment.

@@ -11,7 +11,7 @@ use super::scoreboard::Scoreboard;
 use super::segment::stamped;
 use super::segment::{HANDSHAKE_SIZE, Range, Segment};
 use super::timer::Timer;
-use super::{EcnMode, Pacing, StreamConfig, wheel};
+use super::{EcnMode, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::random::RandomStream;
@@ -115,7 +115,7 @@ impl Sender {
         start: Instant,
         random: RandomStream,
     ) -> Self {
-        let internal = (config.pacing == Pacing::Internal).then_some(PacingRatios::LINUX);
+        let internal = config.is_paced().then_some(PacingRatios::LINUX);
         Self {
             flow,
             config,
@@ -169,7 +169,8 @@ impl Sender {
             let packet = self.config.packet_size();
             internal_rate(ratios, self.scheme.cwnd(), in_flight, self.scheme.ssthresh(), self.rtt.srtt(), packet)
         };
-        self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal))
+        let rate = self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal));
+        rate.map(|rate| self.config.max_pacing_rate.map_or(rate, |most| rate.min(most)))
     }
 
     fn packet(

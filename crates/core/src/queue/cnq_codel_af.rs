@@ -1,0 +1,160 @@
+//! Cheap Nasty Queueing with approximate fairness: in one line, whoever takes more room than the others is signalled sooner.
+//!
+//! **What it is.** The two lines of `cnq`. Each flow has a COBALT of its own, and its wait is weighed by its share of the queue: a
+//! packet counts as having waited its time, multiplied by the packets that its flow has waiting and by the number of flows, over
+//! all packets that wait. So flows come to have the same room in the bulk line, and with that about the same rate.
+//!
+//! **Source.** `net/sched/sch_cnq_codel_af.c` of the SCE project (chromi/sce); draft-morton-tsvwg-codel-approx-fair.
+//!
+//! **Parameters.** Those of COBALT, with the same defaults.
+//!
+//! **Deviations.** As `cnq`'s; of a queue that is full, COBALT of the flow that arrives is told.
+//!
+//! **How it is validated.** Unit tests here; in the suite `l4s-tests/s1-50mbit` against published rates of two flows.
+
+use super::cnq::{FLOWS, Lines, Next};
+use super::cobalt::{self, CobaltConfig, Control, Law};
+use super::place::Place;
+use super::{Drops, Queue, Reason};
+use crate::info::Info;
+use crate::packet::Packet;
+use crate::random::RandomStream;
+use crate::units::{Bytes, Duration, Instant};
+
+/// Name, parameters and source, for listings and documentation.
+pub(super) const INFO: Info = Info {
+    name: "cnq_codel_af",
+    title: "Cheap Nasty Queueing with approximate fairness (CNQ-CodelAF)",
+    source: "SCE project (chromi/sce) net/sched/sch_cnq_codel_af.c; draft-morton-tsvwg-codel-approx-fair",
+    parameters: &cobalt::PARAMETERS,
+    telemetry: &[],
+};
+
+/// Two lines, and a COBALT a flow.
+#[derive(Debug)]
+pub struct CnqCodelAf<P> {
+    lines: Lines<P>,
+    limit: usize,
+    law: Law,
+    controls: Vec<Control>,
+    /// The flow whose control is looked at next, whether it is idle.
+    decaying: usize,
+    random: RandomStream,
+}
+
+impl<P> CnqCodelAf<P> {
+    /// An empty queue.
+    pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
+        Self {
+            lines: Lines::new(place),
+            limit: config.limit_packets as usize,
+            law: config.law(1),
+            controls: vec![Control::default(); FLOWS],
+            decaying: 0,
+            random: cobalt::random(place),
+        }
+    }
+
+    /// What the wait of a packet counts that has just left the bulk line, for flows that share it alike the wait itself
+    /// (`weighted_sojourn`).
+    fn weigh(&self, sojourn: Duration, flow: usize) -> Duration {
+        let room = u64::from(self.lines.backlog(flow) + 1) * self.lines.bulk_flows() as u64;
+        sojourn.scale(room, self.lines.packets() as u64 + 1)
+    }
+
+    /// Lets the control of one flow rest, if the flow does; with every packet that leaves, the next.
+    fn decay(&mut self, now: Instant) {
+        if self.lines.backlog(self.decaying) == 0 {
+            self.controls[self.decaying].on_empty(&self.law, now);
+        }
+        self.decaying = (self.decaying + 1) % FLOWS;
+    }
+}
+
+impl<P: Send> Queue<P> for CnqCodelAf<P> {
+    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+        if self.lines.packets() >= self.limit {
+            let flow = self.lines.flow(&packet);
+            self.controls[flow].on_overflow(&self.law, now);
+            return drops.push(packet, Reason::Overlimit);
+        }
+        self.lines.push(packet);
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+        loop {
+            let Next { mut packet, flow, is_sparse } = self.lines.pop()?;
+            if is_sparse {
+                self.controls[flow].on_empty(&self.law, now);
+            } else {
+                let wait = self.weigh(now.since(packet.enqueued), flow);
+                let control = &mut self.controls[flow];
+                let reason = control.judge_as(&self.law, &mut packet, wait, now, &mut self.random, drops);
+                if let Some(reason) = reason.filter(|_| self.lines.backlog(flow) > 0) {
+                    drops.push(packet, reason);
+                    continue;
+                }
+            }
+            self.decay(now);
+            return Some(packet);
+        }
+    }
+
+    fn packets(&self) -> usize {
+        self.lines.packets()
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.lines.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::queue::tests::Bench;
+
+    /// Two flows that keep 40 packets waiting together, of which the second has `share`; drops of each.
+    fn drops_of(share: usize) -> [usize; 2] {
+        let mut bench = Bench::new(r#"{"kind": "cnq_codel_af"}"#);
+        let mut offered = [0, 0];
+        for _ in 0..2_000 {
+            for (flow, packets) in [(0, 40 - share), (1, share)] {
+                let gone = bench.sent.iter().filter(|sent| sent.0 == flow).count()
+                    + bench.dropped.iter().filter(|drop| drop.flow == flow).count();
+                let offered = &mut offered[flow as usize];
+                let missing = packets - (*offered - gone);
+                bench.flow = flow;
+                bench.offer(missing);
+                *offered += missing;
+            }
+            bench.send();
+        }
+        [0, 1].map(|flow| bench.dropped.iter().filter(|drop| drop.flow == flow).count())
+    }
+
+    #[test]
+    fn whoever_takes_more_room_is_signalled_more() {
+        let [heavy, light] = drops_of(5);
+        assert!(heavy > 10 * light.max(1), "{heavy} and {light}");
+        let [one, other] = drops_of(20);
+        assert!(one.abs_diff(other) * 4 <= one + other, "{one} and {other}");
+    }
+
+    #[test]
+    fn a_flow_alone_is_signalled_as_by_cobalt() {
+        let times_of = |kind: &str| {
+            let mut bench = Bench::new(&format!(r#"{{"kind": "{kind}"}}"#));
+            bench.standing(40, 1_000);
+            bench.drop_times_ms()
+        };
+        let (alone, cobalt) = (times_of("cnq_codel_af"), times_of("cobalt"));
+        assert!(alone.len().abs_diff(cobalt.len()) <= 2, "{alone:?} and {cobalt:?}");
+    }
+
+    #[test]
+    fn the_limit_drops_what_arrives() {
+        let mut bench = Bench::new(r#"{"kind": "cnq_codel_af", "limit_packets": 3}"#);
+        bench.offer(5);
+        assert_eq!(bench.dropped.iter().map(|drop| drop.number).collect::<Vec<_>>(), [3, 4]);
+    }
+}

@@ -1,0 +1,33 @@
+"""The published steady states of the L4S tests stand beside the cells that they are about."""
+
+from __future__ import annotations
+
+import pytest
+
+from bakeoff.experiment import expand, load
+from bakeoff.references import load as published
+
+
+@pytest.mark.parametrize(("name", "rows"), [("s1-50mbit", 96), ("s1-10mbit", 96), ("s6", 24)])
+def test_every_row_has_a_cell_of_the_suite(name: str, rows: int) -> None:
+    table = published(f"l4s-tests/{name}")
+    assert len(table.schemes) == rows
+    cells = [dict(run.cell) for run in expand(load(f"l4s-tests/{name}", [])).runs]
+    assert len(cells) == rows
+    for cell in cells:
+        first, _, second = cell["pair"].partition(", ")
+        row = table.scheme(first if first == second else "", cell)
+        assert row is not None, cell
+        assert row.name == ", ".join(row.cell.values())
+
+
+def test_numbers_are_those_of_the_table() -> None:
+    row = published("l4s-tests/s1-50mbit").scheme(
+        "prague", {"queue": "dualpi2", "rtts": "160/10ms", "pair": "prague, prague"}
+    )
+    assert row is not None
+    assert [row.flows[flow].throughput_mbps for flow in (1, 2)] == [1.56, 45.46]
+    assert row.total.throughput_mbps is None
+    row = published("l4s-tests/s6").scheme("", {"queue": "pie", "pair": "prague, reno-ecn"})
+    assert row is not None
+    assert row.flows[2].throughput_mbps == 0.78
