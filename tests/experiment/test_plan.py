@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -213,6 +214,38 @@ def test_runs_are_all_cells_once_and_then_again(planned: Planned, minimal: str) 
     assert plan.runs[1].cell == {"scheme": "bbr", "rate": "12Mbit/s"}
     assert plan.runs[1].scenario["forward"][0]["link"]["rate_bps"] == 12_000_000
     assert plan.runs[2].scenario["flows"][0]["scheme"] == "cubic"
+
+
+CLAIMED = """
+claim_repeats = 3
+[[flow]]
+scheme = "cubic"
+[[path.forward]]
+rate = "1Mbit/s"
+[[claim]]
+id = "a"
+says = "b"
+measure = "duration_s"
+expect = "> 1"
+where = { loss = 0, rtt = "1ms" }
+against = { rtt = "2ms" }
+[matrix]
+loss = [0, 0.5]
+rtt = ["1ms", "2ms", "3ms"]
+"""
+
+
+def test_cells_that_a_claim_is_about_run_more_often(planned: Planned) -> None:
+    def often(*changes: str) -> dict[tuple[str, ...], int]:
+        runs = planned('name = "x"\nduration = "1s"\n' + CLAIMED, *changes).runs
+        assert len({run.id for run in runs}) == len(runs)
+        return {tuple(run.cell.values()): run.repeat for run in runs}
+
+    once = dict.fromkeys(itertools.product(("0", "0.5"), ("1ms", "2ms", "3ms")), 1)
+    assert often() == once | {("0", "1ms"): 3, ("0", "2ms"): 3}
+    assert often("repeats=2") == dict.fromkeys(once, 2), "who asks for a number gets it"
+    assert often("repeats=2", "claim_repeats=4") == dict.fromkeys(once, 2) | {("0", "1ms"): 4, ("0", "2ms"): 4}
+    assert often("claim_repeats=1") == once
 
 
 def test_seeds_depend_on_the_repeat_and_the_experiment_only(planned: Planned, minimal: str) -> None:

@@ -104,6 +104,11 @@ class Experiment:
         return self.first.model.repeats
 
     @property
+    def claim_repeats(self) -> int:
+        """Runs of each cell that a claim is about."""
+        return max(self.repeats, self.first.model.claim_repeats)
+
+    @property
     def seed(self) -> int:
         """What all randomness follows from."""
         return self.first.model.seed
@@ -127,6 +132,14 @@ class Experiment:
             for claim in self.first.model.claim
             if all(label in labels.get(axis, ()) for axis, label in (*claim.where.items(), *claim.against.items()))
         )
+
+    def repeats_of(self, labels: Mapping[str, str]) -> int:
+        """Runs of one cell.
+
+        Args:
+            labels: the value of each axis.
+        """
+        return self.claim_repeats if any(claim.is_about(labels) for claim in self.claims) else self.repeats
 
     def cells(self) -> Iterator[Cell | Unmet]:
         """All cells, the last axis moving fastest.
@@ -166,6 +179,8 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     # A claim is checked against the matrix as written too: a narrower one does not make it wrong.
     written = matrix.parse(raw.get("matrix"), found.name)
     settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
+    if any(setting.key == "repeats" for setting in settings):
+        raw.pop("claim_repeats", None)
     axes = matrix.parse(raw.pop("matrix", None), found.name)
     programs, controllers, variants = (_names(raw.get(table)) for table in ("program", "controller", "variant"))
     # The command line may name more.

@@ -45,7 +45,7 @@ class Plan:
     Attributes:
         experiment: where the runs come from.
         world: what executes them.
-        runs: in the order in which they are started: all cells once, then all again.
+        runs: in the order in which they are started: all cells once, then again as often as each asks.
         stand_ins: schemes that run in place of others in this world, by the names of those that were asked for.
         unmet: cells that wait for a file of the user's.
     """
@@ -75,6 +75,7 @@ class Plan:
             "stand_ins": self.stand_ins,
             "duration_ns": model.duration,
             "repeats": experiment.repeats,
+            "claim_repeats": experiment.claim_repeats,
             "seed": experiment.seed,
             "record": {"level": model.record.level, "interval_ns": model.record.interval},
             "reference": experiment.reference,
@@ -104,14 +105,15 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
     Raises:
         UserError: a cell cannot be run, or the whole is larger than anyone would wait for.
     """
-    matrix.count(experiment.axes, experiment.repeats, experiment.source.name)
+    matrix.count(experiment.axes, experiment.claim_repeats, experiment.source.name)
     resolved = list(experiment.cells())
     cells = [cell for cell in resolved if not isinstance(cell, Unmet)]
     unmet = tuple(cell for cell in resolved if isinstance(cell, Unmet))
     for cell in cells:
         estimate.check(cell.scenario, _where(experiment, cell.labels))
     names = _names([cell.labels for cell in cells])
-    width = len(str(experiment.repeats))
+    most = [experiment.repeats_of(cell.labels) for cell in cells]
+    width = len(str(max(most)))
     runs = tuple(
         PlannedRun(
             id=f"{name}run{repeat:0{width}}",
@@ -120,8 +122,9 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
             seed=(seed := derive_seed(experiment.seed, repeat)),
             scenario={"seed": seed, **cell.scenario},
         )
-        for repeat in range(1, experiment.repeats + 1)
-        for name, cell in zip(names, cells, strict=True)
+        for repeat in range(1, max(most) + 1)
+        for name, cell, last in zip(names, cells, most, strict=True)
+        if repeat <= last
     )
     return Plan(experiment, world or experiment.world, runs, unmet=unmet)
 

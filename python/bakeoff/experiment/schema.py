@@ -1,5 +1,6 @@
 """The experiment file as a whole; its JSON Schema is what editors complete with."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -61,6 +62,11 @@ class Claim(Model):
     expect: str = Field(min_length=1, description='e.g. ">= 3"')
     note: str | None = Field(None, description="what a reader of the verdict should know")
 
+    def is_about(self, labels: Mapping[str, str]) -> bool:
+        """Whether a cell is one of those it is about, or that they are compared with."""
+        sides = [self.where, {**self.where, **self.against}]
+        return any(all(labels.get(axis) == label for axis, label in side.items()) for side in sides)
+
 
 class ExperimentFile(Model):
     """One experiment: a path, flows, and what to vary.
@@ -73,6 +79,12 @@ class ExperimentFile(Model):
     description: str = Field("", description="a paragraph for the report")
     duration: Time = Field(gt=0, description="simulated time of one run")
     repeats: int = Field(1, ge=1, le=MAX_REPEATS, description="runs of each cell, each with a seed of its own")
+    claim_repeats: int = Field(
+        1,
+        ge=1,
+        le=MAX_REPEATS,
+        description="runs of each cell that a claim is about, where that is more; `--repeats` replaces both",
+    )
     seed: int = Field(1, ge=0, le=2**53, description="all randomness follows from it")
     world: Literal["sim", "emu", "linux", "live"] = Field("sim", description="what executes the runs")
     record: Record = Field(default_factory=Record, description="how much is recorded")

@@ -121,7 +121,9 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
 def _sentences(report: Report) -> list[str]:
     experiment = report.experiment
     what = words.count(len(report.groups), "scheme" if "scheme" in experiment["axes"] else "cell")
-    sentences = [f"{what}, each run {words.times(experiment['repeats'])}."]
+    repeats, most = experiment["repeats"], experiment.get("claim_repeats", experiment["repeats"])
+    more = f", or {words.times(most)} where a claim is about it" if most > repeats else ""
+    sentences = [f"{what}, each run {words.times(repeats)}{more}."]
     seconds = words.trimmed(experiment["duration_ns"] / 1e9)
     if report.runs:
         starts = sorted({flow["start_ns"] for flow in report.runs[0].recording.scenario["flows"]})
