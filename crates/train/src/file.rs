@@ -18,7 +18,7 @@ pub enum FileError {
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// The state.
-    #[error("no state of a training: {0}")]
+    #[error("not the state of a training: {0}")]
     State(#[from] serde_json::Error),
 }
 

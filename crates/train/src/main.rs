@@ -44,12 +44,14 @@ fn main() -> ExitCode {
 }
 
 fn train(file: &Path, minutes: &str, seed: &str) -> Result<(), Box<dyn Error>> {
-    let minutes: f64 = minutes.parse().map_err(|_| format!("minutes {minutes:?} are no number, as 60 is"))?;
-    let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|_| format!("{minutes} minutes cannot pass"))?;
+    let minutes: f64 =
+        minutes.parse().map_err(|_| format!("minutes {minutes:?} is not a number; give one such as 60"))?;
+    let limit = Duration::try_from_secs_f64(minutes * 60.0)
+        .map_err(|_| format!("{minutes} minutes cannot pass; give a number above zero, such as 60"))?;
     let mut training = if file.exists() {
         read(file)?
     } else {
-        let seed = seed.parse().map_err(|_| format!("seed {seed:?} is no whole number, as 1 is"))?;
+        let seed = seed.parse().map_err(|_| format!("seed {seed:?} is not a whole number; give one such as 1"))?;
         Training::new(Range::HUNDREDFOLD, seed)
     };
     let start = Instant::now();

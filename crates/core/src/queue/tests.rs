@@ -110,6 +110,19 @@ impl Bench {
         }
     }
 
+    /// Tries whether packets of a sparse flow go first and are all let through, while a bulk flow's have to wait and are dropped.
+    pub(super) fn favour_a_sparse_flow(&mut self) {
+        for _ in 0..100 {
+            self.flow = 0;
+            self.standing(20, 25);
+            self.flow = 1;
+            self.offer(1);
+            self.send();
+            assert_eq!(self.sent.last().map(|sent| sent.0), Some(1));
+        }
+        assert!(!self.dropped.is_empty() && self.dropped.iter().all(|drop| drop.flow == 0));
+    }
+
     fn note(&mut self) {
         let now = self.now;
         self.dropped.extend(self.drops.drain().map(|(packet, reason)| Dropped {

@@ -112,7 +112,7 @@ struct Dctcp {
 
 impl WindowAlgorithm for Dctcp {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 
     fn ssthresh_after_mark(&mut self, window: &Window, _now: Instant) -> u32 {

@@ -45,7 +45,7 @@ struct DctcpSce {
 impl WindowAlgorithm for DctcpSce {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
         self.credit.reset();
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 
     fn ssthresh_after_mark(&mut self, window: &Window, _now: Instant) -> u32 {
@@ -58,25 +58,11 @@ impl WindowAlgorithm for DctcpSce {
     }
 
     fn on_ecn_feedback(&mut self, window: &mut Window, feedback: &EcnFeedback) {
-        let Some(marked) = self.credit.read(window, feedback) else { return };
-        if feedback.is_reducing {
-            return;
-        }
-        window.ssthresh = (window.cwnd / 2).max(2);
-        self.credit.add(window, -marked * f64::from(window.cwnd) / 2.0);
+        self.credit.fall(window, feedback, |marked, cwnd| marked * cwnd / 2.0);
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
-        if self.credit.is_marked() || !sce::is_limiting(window, ack, self.ratios) {
-            return;
-        }
-        let acked = ack.newly_delivered;
-        if window.is_in_slow_start() {
-            let left = window.slow_start(acked);
-            self.credit.add(window, f64::from(left) * SLOW_START_SHARE);
-        } else {
-            self.credit.add(window, f64::from(acked));
-        }
+        self.credit.grow(window, ack, self.ratios, SLOW_START_SHARE);
     }
 }
 

@@ -60,7 +60,7 @@ impl Answer {
             return Err(String::from_utf8_lossy(sentence).into_owned());
         }
         let Ok(fixed) = <&[u8; ANSWER_BYTES]>::try_from(bytes) else {
-            return Err(format!("an answer of {} bytes, which is none", bytes.len()));
+            return Err(format!("an answer has {} bytes, not {ANSWER_BYTES}", bytes.len()));
         };
         let number = |start: usize, length: usize| {
             fixed[start..start + length].iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(answer.timer, Some(Instant::from_nanos(7)));
         assert_eq!(Answer::decode(&encoded(1, 0, 0, 0)).unwrap().pacing_rate, None);
         assert_eq!(Answer::decode(b"\x01line 7 is wrong"), Err("line 7 is wrong".to_owned()));
-        assert!(Answer::decode(&[0; 3]).unwrap_err().starts_with("an answer of 3 bytes"));
+        assert!(Answer::decode(&[0; 3]).unwrap_err().starts_with("an answer has 3 bytes"));
         assert!(Answer::decode(&[]).is_err());
     }
 

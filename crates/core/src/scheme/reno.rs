@@ -43,7 +43,7 @@ struct Reno {
 
 impl WindowAlgorithm for Reno {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 
     /// Section 3.1 of RFC 8511: a queue that marks is short, so that 0.8 of the window still fills the path.

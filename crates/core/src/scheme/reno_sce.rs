@@ -57,7 +57,7 @@ struct RenoSce {
 impl WindowAlgorithm for RenoSce {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
         self.credit.reset();
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 
     fn ssthresh_after_mark(&mut self, window: &Window, _now: Instant) -> u32 {
@@ -69,23 +69,11 @@ impl WindowAlgorithm for RenoSce {
     }
 
     fn on_ecn_feedback(&mut self, window: &mut Window, feedback: &EcnFeedback) {
-        let Some(marked) = self.credit.read(window, feedback) else { return };
-        if feedback.is_reducing {
-            return;
-        }
-        window.ssthresh = (window.cwnd / 2).max(2);
-        self.credit.add(window, -marked * f64::from(window.cwnd).sqrt().ceil() * self.coefficient);
+        self.credit.fall(window, feedback, |marked, cwnd| marked * cwnd.sqrt().ceil() * self.coefficient);
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
-        if self.credit.is_marked() || !sce::is_limiting(window, ack, self.ratios) {
-            return;
-        }
-        let mut acked = ack.newly_delivered;
-        if window.is_in_slow_start() {
-            acked = window.slow_start(acked);
-        }
-        self.credit.add(window, f64::from(acked));
+        self.credit.grow(window, ack, self.ratios, 1.0);
     }
 }
 

@@ -43,11 +43,6 @@ impl Credit {
         Some(f64::from(feedback.newly_delivered.max(1)))
     }
 
-    /// True if the last ack carried an echo.
-    pub(super) fn is_marked(&self) -> bool {
-        self.is_marked
-    }
-
     /// True if an echo came within the last window of acks.
     pub(super) fn is_recent(&self) -> bool {
         self.recent > 0
@@ -70,6 +65,31 @@ impl Credit {
             moved -= 1;
         }
         moved
+    }
+
+    /// As Reno, the SCE project's variants of which differ in `fall`: what so many marked packets take off a window of
+    /// that size, in packets as [`Credit::add`] counts them. An echo also ends slow start. While CE makes the window fall,
+    /// no echo counts.
+    pub(super) fn fall(&mut self, window: &mut Window, feedback: &EcnFeedback, fall: impl FnOnce(f64, f64) -> f64) {
+        let Some(marked) = self.read(window, feedback) else { return };
+        if feedback.is_reducing {
+            return;
+        }
+        window.ssthresh = window.half();
+        self.add(window, -fall(marked, f64::from(window.cwnd)));
+    }
+
+    /// As Reno, unless the last ack carried an echo; of what slow start leaves over, a share counts.
+    pub(super) fn grow(&mut self, window: &mut Window, ack: &Ack<'_>, ratios: Option<PacingRatios>, share: f64) {
+        if self.is_marked || !is_limiting(window, ack, ratios) {
+            return;
+        }
+        if window.is_in_slow_start() {
+            let left = window.slow_start(ack.newly_delivered);
+            self.add(window, f64::from(left) * share);
+        } else {
+            self.add(window, f64::from(ack.newly_delivered));
+        }
     }
 
     /// A loss: the count begins anew.

@@ -116,7 +116,7 @@ impl Vegas {
 
 impl WindowAlgorithm for Vegas {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 
     fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {

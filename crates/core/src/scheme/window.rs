@@ -32,6 +32,11 @@ impl Window {
         Self { cwnd: INITIAL_WINDOW, ssthresh: INFINITE_SSTHRESH, credit: 0 }
     }
 
+    /// Half of it, and no less than two packets: the threshold that a loss leaves to Reno (RFC 5681, section 3.1).
+    pub fn half(&self) -> u32 {
+        (self.cwnd / 2).max(2)
+    }
+
     /// True while the window is below the threshold.
     pub fn is_in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

@@ -2,6 +2,8 @@
 
 use super::fixed_point::{Bandwidth, GAIN_UNIT};
 use crate::filter::WindowedFilter;
+use crate::scheme::Ack;
+use crate::units::Duration;
 
 /// Rounds that the maximum of the bandwidth covers (`bbr_bw_rtts`).
 const WINDOW_ROUNDS: u64 = 10;
@@ -20,6 +22,20 @@ pub(in crate::scheme) struct Sample {
     /// Delivery rate; `None` if the ack gives none.
     pub(in crate::scheme) bandwidth: Option<Bandwidth>,
     pub(in crate::scheme) is_app_limited: bool,
+}
+
+impl Sample {
+    /// What an ack shows; packets that were `limited` say no more than those of a limited application.
+    #[inline]
+    pub(in crate::scheme) fn of(ack: &Ack<'_>, limited: &Limited) -> Self {
+        let micros = ack.rate.interval.map_or(0, Duration::as_micros);
+        Self {
+            delivered: ack.delivered,
+            prior_delivered: ack.rate.prior_delivered,
+            bandwidth: (micros > 0).then(|| Bandwidth::of(ack.rate.delivered, micros)),
+            is_app_limited: ack.rate.is_app_limited || limited.covers(ack.rate.prior_delivered),
+        }
+    }
 }
 
 /// Counts round trips by the packets delivered in them.

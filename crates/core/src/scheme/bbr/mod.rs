@@ -39,7 +39,7 @@ use self::aggregation::Aggregation;
 use self::bandwidth::{BandwidthFilter, FULL_THRESHOLD, FullPipe, Rounds};
 use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
-use self::model::{MinRtt, Mode};
+use self::model::{MODE, MinRtt, Mode};
 use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
@@ -57,11 +57,7 @@ pub(super) const INFO: Info = Info {
         doc: "which kernels to follow: 5.1 and later, or 4.9 to 4.17",
     }],
     telemetry: &[
-        Quantity {
-            name: "mode",
-            unit: "",
-            doc: "0 start-up, 1 drain, 2 probing bandwidth, 3 probing the round-trip time",
-        },
+        MODE,
         Quantity { name: "bw", unit: "bit/s", doc: "bandwidth in use, payload" },
         Quantity { name: "model_min_rtt", unit: "ms", doc: "shortest round trip of the last ten seconds" },
         Quantity { name: "pacing_gain", unit: "", doc: "pacing rate over bandwidth" },

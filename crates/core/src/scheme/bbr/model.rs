@@ -2,9 +2,9 @@
 
 use super::Bbr;
 use super::bandwidth::{Limited, Sample};
-use super::fixed_point::{Bandwidth, GAIN_UNIT};
+use super::fixed_point::GAIN_UNIT;
 use super::long_term::{Observation, Verdict};
-use super::window::MIN_WINDOW;
+use crate::info::Quantity;
 use crate::random::RandomStream;
 use crate::scheme::Ack;
 use crate::units::{Duration, Instant};
@@ -22,6 +22,8 @@ pub(in crate::scheme) const CYCLE: [u32; 8] =
 const CYCLE_STARTS: u64 = 7;
 /// How long the shortest round trip is believed, ms (`bbr_min_rtt_win_sec`).
 const MIN_RTT_WINDOW_MS: u64 = 10_000;
+/// The window never falls below this, and is no larger while the round trip is measured anew, packets (`bbr_cwnd_min_target`).
+pub(super) const MIN_WINDOW: u32 = 4;
 /// How long the window stays small when it is measured anew, ms (`bbr_probe_rtt_mode_ms`).
 const PROBE_RTT_MS: u64 = 200;
 
@@ -37,6 +39,10 @@ pub(in crate::scheme) enum Mode {
     /// Look at the empty path.
     ProbeRtt,
 }
+
+/// The mode in telemetry.
+pub(in crate::scheme) const MODE: Quantity =
+    Quantity { name: "mode", unit: "", doc: "0 start-up, 1 drain, 2 probing bandwidth, 3 probing the round-trip time" };
 
 /// The phase in which a gain cycle begins.
 pub(in crate::scheme) fn first_phase(random: &mut RandomStream) -> usize {
@@ -70,13 +76,7 @@ impl Bbr {
         if ack.newly_delivered > 0 {
             self.delivered_at = ack.now.as_micros();
         }
-        let micros = ack.rate.interval.map_or(0, Duration::as_micros);
-        let sample = Sample {
-            delivered: ack.delivered,
-            prior_delivered: ack.rate.prior_delivered,
-            bandwidth: (micros > 0).then(|| Bandwidth::of(ack.rate.delivered, micros)),
-            is_app_limited: ack.rate.is_app_limited || self.min_rtt.limited.covers(ack.rate.prior_delivered),
-        };
+        let sample = Sample::of(ack, &self.min_rtt.limited);
         self.update_bandwidth(ack, &sample);
         self.update_phase(ack);
         if self.rounds.is_start && !sample.is_app_limited {

@@ -2,12 +2,10 @@
 
 use super::Bbr;
 use super::fixed_point::{Bandwidth, GAIN_UNIT, MAX_PACKETS};
-use super::model::Mode;
+use super::model::{MIN_WINDOW, Mode};
 use crate::scheme::{Ack, INITIAL_WINDOW, State};
 use crate::units::Instant;
 
-/// The least that keeps a receiver busy which acknowledges every other packet (`bbr_cwnd_min_target`).
-pub(super) const MIN_WINDOW: u32 = 4;
 /// What is added to the window while probing, so that even a tiny one grows.
 const PROBE_PACKETS: u32 = 2;
 

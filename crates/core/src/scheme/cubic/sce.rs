@@ -77,7 +77,7 @@ impl WindowAlgorithm for CubicSce {
             let moved = self.credit.add(window, -marked * f64::from(window.cwnd).sqrt().ceil());
             law.flatten(feedback.now, moved.unsigned_abs());
         }
-        window.ssthresh = (window.cwnd / 2).max(2);
+        window.ssthresh = window.half();
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {

@@ -34,7 +34,7 @@ mod tests;
 use self::recovery::Recovery;
 use super::bbr::bandwidth::{BandwidthFilter, FullPipe, Limited, Rounds};
 use super::bbr::fixed_point::GAIN_UNIT;
-use super::bbr::model::Mode;
+use super::bbr::model::{MODE, Mode};
 use super::quic::{INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, initial_window};
 use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
 use crate::filter::WindowedFilter;
@@ -74,11 +74,7 @@ pub(super) const INFO: Info = Info {
         INITIAL_WINDOW,
     ],
     telemetry: &[
-        Quantity {
-            name: "mode",
-            unit: "",
-            doc: "0 start-up, 1 drain, 2 probing bandwidth, 3 probing the round-trip time",
-        },
+        MODE,
         Quantity { name: "bw", unit: "bit/s", doc: "most that was delivered in ten rounds, UDP payload" },
         Quantity { name: "model_min_rtt", unit: "ms", doc: "shortest round trip of the last ten seconds" },
         Quantity { name: "pacing_gain", unit: "", doc: "pacing rate over bandwidth" },

@@ -4,7 +4,7 @@ use super::recovery::News;
 use super::{MIN_WINDOW, QuicBbr};
 use crate::scheme::Ack;
 use crate::scheme::bbr::bandwidth::Sample;
-use crate::scheme::bbr::fixed_point::{Bandwidth, GAIN_UNIT};
+use crate::scheme::bbr::fixed_point::GAIN_UNIT;
 use crate::scheme::bbr::model::{CWND_GAIN, CYCLE, Mode, first_phase};
 use crate::scheme::quic::{INITIAL_RTT, MAX_WINDOW};
 use crate::units::{Duration, Instant};
@@ -33,13 +33,7 @@ impl QuicBbr {
 
     /// Rounds, bandwidth, round-trip time, recovery, ack aggregation; true if the shortest round trip is too old.
     fn take_delivered(&mut self, ack: &Ack<'_>, has_losses: bool) -> bool {
-        let micros = ack.rate.interval.map_or(0, Duration::as_micros);
-        let sample = Sample {
-            delivered: ack.delivered,
-            prior_delivered: ack.rate.prior_delivered,
-            bandwidth: (micros > 0).then(|| Bandwidth::of(ack.rate.delivered, micros)),
-            is_app_limited: ack.rate.is_app_limited || self.limited.covers(ack.rate.prior_delivered),
-        };
+        let sample = Sample::of(ack, &self.limited);
         self.rounds.on_sample(&sample);
         self.is_app_limited = sample.is_app_limited;
         if let Some(bandwidth) = sample.bandwidth {
