@@ -19,7 +19,7 @@ use super::monitor::{Interval, Monitors};
 use super::{WINDOW, pacing, period};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
-use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
+use crate::scheme::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
 use crate::units::{Bytes, Instant, Rate};
 
 const MEGABIT: f64 = 1e6;
@@ -237,6 +237,11 @@ impl Scheme for Allegro {
 
     fn pacing_rate(&self) -> Option<Rate> {
         Some(pacing(self.current_rate, MEGABIT))
+    }
+
+    /// The receiver acknowledges every packet, with the number of its interval.
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
