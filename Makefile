@@ -47,10 +47,10 @@ bench-emu: env ## the emulated world beside a plain TUN loop (needs root)
 bench-linux: env ## the linux world beside ns-3 (needs a kernel: bakeoff kernel build)
 	$(PY) benches/linux.py
 
-bench-gym: env ## steps per CPU second of the Gymnasium environments
+bench-gym: env ## steps per CPU of many Gymnasium environments beside one
 	$(PY) benches/gym.py
 
-bench-schemes: env ## callbacks per CPU second of schemes in Python
+bench-schemes: env ## user CPU of schemes in Python beside the core's
 	$(PY) benches/schemes.py
 
 docs: env ## write docs/reference from the code

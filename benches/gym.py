@@ -1,8 +1,9 @@
-"""Measures the Gymnasium environments: steps per second of user CPU, one run at a time and many at once."""
+"""Measures the Gymnasium environments: steps per second of user CPU, as a multiple of those of one run at a time."""
 
 from __future__ import annotations
 
 import resource
+import statistics
 import sys
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 import bakeoff.gym as lab
 from run import warn_if_busy
 
-_STEPS = 6_000
+_STEPS = 2_000
+_ROUNDS = 3
 _SEED = 1
 
 
@@ -38,7 +40,7 @@ def measure_many(count: int) -> float:
     environments: Any = gymnasium.make_vec(lab.ID, num_envs=count, vectorization_mode="vector_entry_point")
     environments.reset(seed=_SEED)
     random = np.random.default_rng(_SEED)
-    steps = max(_STEPS // count, 200)
+    steps = max(_STEPS // count, 100)
     begun = _user_s()
     for _ in range(steps):
         environments.step(random.uniform(-1, 1, (count, 1)).astype(np.float32))
@@ -46,12 +48,17 @@ def measure_many(count: int) -> float:
 
 
 def main() -> int:
-    """Measures, prints a table."""
+    """Measures one after the other, several times; prints medians."""
     warn_if_busy()
-    print(f"{'environments':20}{'steps/CPU-s':>12}")
-    print(f"{'gymnasium.make':20}{measure_one():12.0f}")
-    for count in (1, 16, 64):
-        print(f"{f'make_vec, {count}':20}{measure_many(count):12.0f}", flush=True)
+    counts = (1, 16, 64)
+    ratios: list[list[float]] = [[] for _ in counts]
+    for _ in range(_ROUNDS):
+        alone = measure_one()
+        for found, count in zip(ratios, counts, strict=True):
+            found.append(measure_many(count) / alone)
+    print(f"{'environments':20}{'steps per CPU, gymnasium.make = 1':>34}")
+    for found, count in zip(ratios, counts, strict=True):
+        print(f"{f'make_vec, {count}':20}{statistics.median(found):34.1f}")
     return 0
 
 

@@ -101,6 +101,9 @@ class Episodes:
             A row a run of `INTERVAL_FIELDS`; what is not known is not a number.
         """
 
+    def losses(self) -> list[tuple[int, str]]:
+        """The places of the runs in which a flow has lost its connection, and a sentence for each."""
+
 def check(scenario_json: str) -> None:
     """Checks that the simulator can run a resolved scenario.
 

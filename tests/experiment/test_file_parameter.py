@@ -34,7 +34,9 @@ def _load(folder: Path, parameters: str) -> None:
 def test_a_scheme_that_needs_a_file_is_refused_without_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"flow\.1\.parameters\.weights: missing; indigo needs the path of a file with"):
         _load(tmp_path, "")
-    remedy = r"--set variant\.mine\.scheme=indigo --set variant\.mine\.parameters\.weights=FILE makes a scheme called mine"
+    remedy = (
+        r"--set variant\.mine\.scheme=indigo --set variant\.mine\.parameters\.weights=FILE makes a scheme called mine"
+    )
     with pytest.raises(UserError, match=remedy):
         _load(tmp_path, "")
     with pytest.raises(UserError, match=r'"gone\.bin" is not possible; write the path of a file with'):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -13,6 +14,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import bakeoff.gym as lab
+from bakeoff import _core
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
@@ -67,9 +69,11 @@ def test_a_seed_is_a_trajectory() -> None:
 def test_chance_goes_on_after_a_reset_without_a_seed() -> None:
     environment = gymnasium.make(lab.ID)
     environment.reset(seed=3)
-    one, _ = environment.reset()
-    two, _ = environment.reset()
-    assert one.tolist() != two.tolist()
+    environment.reset()
+    one = environment.step(np.zeros(1, np.float32))[4]
+    environment.reset()
+    two = environment.step(np.zeros(1, np.float32))[4]
+    assert one["rtt_s"] != two["rtt_s"]
 
 
 def test_many_runs_at_once_are_those_of_one() -> None:
@@ -92,7 +96,7 @@ def test_a_run_that_is_over_begins_anew(experiment: str) -> None:
     envs.reset(seed=1)
     over = np.zeros(2, bool)
     times = []
-    for _ in range(400):
+    for _ in range(600):
         _, rewards, terminated, truncated, infos = envs.step(np.zeros((2, 1), np.float32))
         assert not terminated.any()
         assert (rewards[over] == 0).all()
@@ -105,7 +109,8 @@ def test_a_run_that_is_over_begins_anew(experiment: str) -> None:
 
 
 def test_the_flow_sends_at_the_rate_that_is_decided(experiment: str) -> None:
-    environment = gymnasium.make(lab.ID, paths=experiment)
+    task = lab.Task(decide=lambda rate, action: rate * (1 + 0.5 * action))
+    environment = gymnasium.make(lab.ID, paths=experiment, task=task)
     environment.reset(seed=1)
     for _ in range(80):
         rate = environment.step(np.zeros(1, np.float32))[4]["rate_bps"]
@@ -122,7 +127,7 @@ def test_other_flows_run_their_schemes(tmp_path: Path) -> None:
     file = file_of(tmp_path, others='scheme = "cubic"\n[[flow]]\nscheme = "bbr"')
     environment = gymnasium.make(lab.ID, paths=file, flow=2)
     environment.reset(seed=1)
-    for _ in range(20):
+    for _ in range(60):
         *_, told = environment.step(np.zeros(1, np.float32))
     assert told["rtt_s"] > 0.05, "cubic fills the queue"
 
@@ -145,15 +150,87 @@ def test_a_task_of_ones_own(experiment: str) -> None:
     assert told["rate_bps"] == 3e6
 
 
-def test_aurora_is_computed_as_its_paper_says() -> None:
-    rows = np.array([[2.0, 0.1, 30_000, 20_000, 5_000, 0.06, 0.5, 0.05, 0.055, 0]])
-    interval = lab.Intervals(rows, np.array([0.06]), np.array([3e6]))
+def test_aurora_is_computed_as_its_source_says() -> None:
+    # PCC-RL at 64bea6e: sender_obs.py (features, none of them scaled), network_sim.py (reward), config.py (step).
+    told = {
+        "start_s": 2.0,
+        "length_s": 0.1,
+        "sent_bytes": 43_440,
+        "acked_bytes": 28_960,
+        "lost_bytes": 7_240,
+        "rtt_mean_s": 0.06,
+        "rtt_gradient": 0.5,
+        "min_rtt_s": 0.04,
+        "srtt_s": 0.055,
+        "in_flight_bytes": 0,
+        "rtt_increase_s": 0.02,
+    }
+    rows = np.array([[told[name] for name in _core.INTERVAL_FIELDS]])
+    interval = lab.Intervals(rows, rtt_s=np.array([0.06]), least_rtt_s=np.array([0.05]), rate_bps=np.array([3e6]))
     task = lab.Task()
     values = [float(feature.of(interval)[0]) for feature in task.features]
-    assert values == pytest.approx([0.5, 1.2, 1.5])
-    packets = 20_000 * 8 / 0.1 / (8 * 1500)
-    assert task.reward(interval)[0] == pytest.approx(10 * packets - 1000 * 0.06 - 2000 * 0.2)
-    assert task.decide(np.array([3e6, 3e6]), np.array([1.0, -1.0])).tolist() == [4.5e6, 2e6]
+    assert values == pytest.approx([0.02 / 0.1, 0.06 / 0.05, 1.5])
+    assert task.history == 10
+    # Twenty packets in a tenth of a second, and five lost.
+    assert task.reward(interval)[0] == pytest.approx((10 * 200 - 1000 * 0.06 - 2000 * 0.2) / 1000)
+    assert task.decide(np.array([3e6, 3e6]), np.array([1.0, -1.0])) == pytest.approx([3e6 * 1.025, 3e6 / 1.025])
+
+
+def test_an_interval_is_half_of_the_mean_round_trip_of_the_one_before(experiment: str) -> None:
+    environment = gymnasium.make(lab.ID, paths=experiment)
+    environment.reset(seed=1)
+    before = environment.step(np.zeros(1, np.float32))[4]
+    for _ in range(20):
+        told = environment.step(np.ones(1, np.float32))[4]
+        assert told["time_s"] - before["time_s"] == pytest.approx(before["rtt_s"] / 2)
+        before = told
+
+
+def test_the_least_round_trip_is_that_of_means(experiment: str) -> None:
+    feature = lab.Feature("ratio", 0, 10, lambda interval: interval.rtt_s / interval.least_rtt_s)
+    task = lab.Task(features=(feature,), history=1, decide=lambda rate, action: rate * (1 + 0.5 * action))
+    environment = gymnasium.make(lab.ID, paths=experiment, task=task)
+    environment.reset(seed=1)
+    observation, *_, told = environment.step(np.zeros(1, np.float32))
+    least = told["rtt_s"] / observation[0]
+    for step in range(30):
+        observation, *_, told = environment.step(np.array([0.2 if step < 15 else -0.5], np.float32))
+        least = min(least, told["rtt_s"])
+        assert observation[0] == pytest.approx(told["rtt_s"] / least, rel=1e-3)
+
+
+def test_a_lost_connection_ends_the_run() -> None:
+    def cut(random: np.random.Generator) -> dict[str, Any]:
+        scenario = lab.aurora_paths(random)
+        steps = [{"at_ns": 0, "rate_bps": 10**7}, {"at_ns": 5 * 10**9, "rate_bps": 0}]
+        link = {"kind": "schedule", "period_ns": None, "steps": steps}
+        scenario["forward"][0] |= {"link": link, "loss": 0.0}
+        scenario["flows"].append(scenario["flows"][0] | {"scheme": "quinn:cubic"})
+        return scenario
+
+    task = lab.Task(interval_s=1.0)
+    environment = gymnasium.make(lab.ID, paths=cut, task=task)
+    environment.reset(seed=1)
+    sentence = r"flow 2 lost its connection 3\d\.?\d* s into the run: timed out"
+    for _ in range(60):
+        *_, over, told = environment.step(np.zeros(1, np.float32))
+        assert over == ("connection_lost" in told)
+        if over:
+            break
+    assert re.fullmatch(sentence, told["connection_lost"])
+    assert told["time_s"] < 59
+    envs = lab.CongestionControlVector(2, cut, task=task)
+    envs.reset(seed=1)
+    told_of: list[str] = []
+    for _ in range(60):
+        *_, truncated, infos = envs.step(np.zeros((2, 1), np.float32))
+        lost = infos.get("_connection_lost", np.zeros(2, bool))
+        assert (truncated == lost).all()
+        told_of += list(infos["connection_lost"][lost]) if lost.any() else []
+        if len(told_of) == 2:
+            break
+    assert all(re.fullmatch(sentence, text) for text in told_of)
+    assert len(told_of) == 2
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path, experiment: str) -> None:

@@ -77,6 +77,13 @@ impl Episodes {
         episodes.iter_mut().zip(decisions).flat_map(step).collect()
     }
 
+    /// The runs in which a flow has lost its connection, and what is to be said of it.
+    pub(crate) fn losses(&self) -> Vec<(usize, String)> {
+        let episodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let loss = |episode: &Option<Episode>| Some(episode.as_ref()?.simulation.loss()?.to_string());
+        episodes.iter().enumerate().filter_map(|(place, episode)| Some((place, loss(episode)?))).collect()
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

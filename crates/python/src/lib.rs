@@ -116,6 +116,11 @@ mod _core {
             let rows = Array2::from_shape_vec((count, FIELDS.len()), rows);
             Ok(rows.map_err(|error| PyRuntimeError::new_err(error.to_string()))?.into_pyarray(py))
         }
+
+        /// The runs in which a flow has lost its connection, and what is to be said of it.
+        fn losses(&self) -> Vec<(usize, String)> {
+            self.0.losses()
+        }
     }
 
     /// Checks that the simulator can run a resolved scenario.

@@ -8,7 +8,7 @@ use bakeoff_core::scheme::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, 
 use bakeoff_core::units::{Duration, Instant, Rate};
 
 /// Names of what [`Agent::take`] returns, in its order. Bytes are payload.
-pub const FIELDS: [&str; 10] = [
+pub const FIELDS: [&str; 11] = [
     "start_s",
     "length_s",
     "sent_bytes",
@@ -19,6 +19,7 @@ pub const FIELDS: [&str; 10] = [
     "min_rtt_s",
     "srtt_s",
     "in_flight_bytes",
+    "rtt_increase_s",
 ];
 
 /// Who decides for a flow.
@@ -38,6 +39,7 @@ struct State {
     acked: u64,
     lost: u64,
     line: Line,
+    rtts: Vec<f64>,
     min_rtt: Option<Duration>,
     srtt: Option<Duration>,
     in_flight: u32,
@@ -54,6 +56,7 @@ impl Default for State {
             acked: 0,
             lost: 0,
             line: Line::default(),
+            rtts: Vec::new(),
             min_rtt: None,
             srtt: None,
             in_flight: 0,
@@ -91,6 +94,14 @@ impl Line {
         let slope = (self.count * self.products - self.times * self.values) / spread;
         if slope.is_finite() { slope } else { 0.0 }
     }
+}
+
+/// The mean of the later half of some values above that of the earlier half, which is the shorter one (PCC-RL `sender_obs.py`, "latency
+/// increase"); zero for fewer than two.
+fn increase(values: &[f64]) -> f64 {
+    let (earlier, later) = values.split_at(values.len() / 2);
+    let mean = |half: &[f64]| half.iter().sum::<f64>() / half.len() as f64;
+    if earlier.is_empty() { 0.0 } else { mean(later) - mean(earlier) }
 }
 
 impl Agent {
@@ -132,8 +143,10 @@ impl Agent {
             or_nan(state.min_rtt),
             or_nan(state.srtt),
             (u64::from(state.in_flight) * state.mss) as f64,
+            increase(&state.rtts),
         ];
         state.start = now;
+        state.rtts.clear();
         (state.sent, state.acked, state.lost, state.line) = (0, 0, 0, Line::default());
         taken
     }
@@ -166,6 +179,7 @@ impl Scheme for Driven {
         if let Some(rtt) = ack.rtt {
             let time = ack.now.since(state.start).as_secs_f64();
             state.line.add(time, rtt.as_secs_f64());
+            state.rtts.push(rtt.as_secs_f64());
         }
     }
 
@@ -194,5 +208,14 @@ mod tests {
         assert_eq!((line.mean(), line.slope()), (5.0, 0.0));
         line.add(3.0, 9.0);
         assert_eq!((line.mean(), line.slope()), (7.0, 2.0));
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "small whole numbers are exact")]
+    fn the_middle_of_an_odd_number_of_round_trips_belongs_to_the_later_half() {
+        assert_eq!(increase(&[]), 0.0);
+        assert_eq!(increase(&[5.0]), 0.0);
+        assert_eq!(increase(&[5.0, 6.0]), 1.0);
+        assert_eq!(increase(&[5.0, 6.0, 10.0]), 3.0);
     }
 }

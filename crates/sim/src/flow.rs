@@ -138,8 +138,18 @@ impl Flow {
         }
     }
 
-    /// What its two ends have done; an error if their connection was lost before the flow was to stop.
+    /// How its connection was lost, if it was, before the flow was to stop.
+    pub(crate) fn loss(&self, number: usize) -> Option<Error> {
+        let Ends::Stack { sender, receiver } = &self.ends else { return None };
+        let failure = [sender, receiver].into_iter().find_map(|end| end.failure_before(self.stop))?;
+        Some(Error::Lost { flow: number, at: failure.at, why: failure.why.clone() })
+    }
+
+    /// What its two ends have done; an error if their connection was lost.
     pub(crate) fn account(&self, number: usize) -> Result<FlowAccount, Error> {
+        if let Some(error) = self.loss(number) {
+            return Err(error);
+        }
         let Self { ends, start, stop } = self;
         let account = FlowAccount { start: *start, stop: *stop, goodput: self.goodput(), ..FlowAccount::default() };
         match ends {
@@ -149,10 +159,7 @@ impl Flow {
                 completed: sender.stats.completed,
                 ..account
             }),
-            Ends::Stack { sender, receiver } => {
-                if let Some(failure) = [sender, receiver].into_iter().find_map(|end| end.failure_before(*stop)) {
-                    return Err(Error::Lost { flow: number, at: failure.at, why: failure.why.clone() });
-                }
+            Ends::Stack { sender, .. } => {
                 let stats = sender.stats();
                 Ok(FlowAccount { retransmissions: stats.lost, completed: stats.completed, ..account })
             }

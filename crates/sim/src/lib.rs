@@ -77,6 +77,11 @@ impl Simulation {
         self.0.run_until(until);
     }
 
+    /// Why it cannot succeed any more: a stack that lost its connection.
+    pub fn loss(&self) -> Option<Error> {
+        self.0.loss()
+    }
+
     /// How far it has run.
     pub fn now(&self) -> Instant {
         self.0.times().0

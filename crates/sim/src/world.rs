@@ -88,6 +88,11 @@ impl World {
         self.now = until;
     }
 
+    /// The first flow whose connection was lost.
+    pub(crate) fn loss(&self) -> Option<Error> {
+        (1..).zip(&self.flows).find_map(|(number, flow)| flow.loss(number))
+    }
+
     /// Checks that every packet is accounted for and hands over the tables.
     pub(crate) fn finish(mut self) -> Result<Recording, Error> {
         for hop in 0..self.path.hops.len() {

@@ -14,7 +14,7 @@ const TREE: &str = "BAKEOFF_REMY_TREE";
 fn a_sender_without_a_tree_is_refused() {
     let path = Dumbbell::new(&[json!({"scheme": "taova"})]);
     let scenario = Scenario::from_json(&path.json().to_string()).expect("a scenario");
-    let refusal = bakeoff_sim::run(&scenario).err().expect("no tree").to_string();
+    let refusal = bakeoff_sim::run(&scenario).expect_err("no tree").to_string();
     assert!(refusal.contains("taova needs a tree of rules"), "{refusal}");
     assert!(refusal.contains("write parameters = { tree = \"FILE\" }"), "{refusal}");
 }

@@ -10,7 +10,7 @@ from bakeoff.cli.output import print_json, print_table
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
-    from bakeoff.experiment.catalogue import Entry
+    from bakeoff.experiment.catalogue import Entry, Parameter
 
 SCHEMA = "schema"
 

@@ -47,7 +47,7 @@ class _Runs:
         shape = (count, self.task.history, len(features))
         self._low, self._high = (np.array([getattr(f, side) for f in features]) for side in ("low", "high"))
         self._history = np.zeros(shape, np.float64)
-        self._rate, self._rtt, self._end, self._now, self._wait = (np.zeros(count) for _ in range(5))
+        self._rate, self._rtt, self._least, self._end, self._now, self._wait = (np.zeros(count) for _ in range(6))
         self._window = np.full(count, _WINDOW, np.uint32)
 
     def spaces(self) -> tuple[gymnasium.Space[Observation], gymnasium.Space[Observation]]:
@@ -67,28 +67,35 @@ class _Runs:
         flows = len(scenario["flows"])
         if not 1 <= self._flow <= flows:
             raise UserError(f"flow {self._flow}: the scenario has flows 1 to {flows}; choose one of them")
+        steered = scenario["flows"][self._flow - 1]
+        first_rate = steered.get(paths_of.FIRST_RATE)
+        plain = [{key: flow[key] for key in flow if key != paths_of.FIRST_RATE} for flow in scenario["flows"]]
         try:
-            row = self._episodes.begin(place, json.dumps(scenario), self._flow - 1)
+            row = self._episodes.begin(place, json.dumps(scenario | {"flows": plain}), self._flow - 1)
         except _core.ScenarioError as error:
             raise UserError(str(error)) from error
         rows = row[np.newaxis]
-        srtt = float(Intervals(rows, rows[:, 0], rows[:, 0]).srtt_s[0])
+        srtt = float(rows[0, _SRTT])
         if not srtt > 0:
             raise UserError(f"flow {self._flow} has no acknowledgement before the run ends; make the run longer")
-        flow = scenario["flows"][self._flow - 1]
-        self._end[place] = min(scenario["duration_ns"], flow["stop_ns"]) / 1e9
-        self._rtt[place] = srtt
-        self._rate[place] = np.clip(
-            _INITIAL_PACKETS * _PACKET_BITS / srtt, self.task.slowest_bps, self.task.fastest_bps
-        )
-        first = Intervals(rows, self._rtt[[place]], self._rate[[place]])
+        self._end[place] = min(scenario["duration_ns"], steered["stop_ns"]) / 1e9
+        self._rtt[place] = self._least[place] = srtt
+        rate = _INITIAL_PACKETS * _PACKET_BITS / srtt if first_rate is None else first_rate
+        self._rate[place] = np.clip(rate, self.task.slowest_bps, self.task.fastest_bps)
+        first = Intervals(rows, self._rtt[[place]], self._least[[place]], self._rate[[place]])
         self._now[place] = first.end_s[0]
         self._wait[place] = self._length(first)[0]
         # As if it had always been like this.
         self._history[place] = self._features(first)
 
-    def step(self, actions: Numbers, resting: NDArray[np.bool_]) -> tuple[Intervals, Numbers, NDArray[np.bool_]]:
-        """Takes the runs that do not rest to the next decision: what happened, its worth, and which are over."""
+    def step(
+        self, actions: Numbers, resting: NDArray[np.bool_]
+    ) -> tuple[Intervals, Numbers, NDArray[np.bool_], dict[int, str]]:
+        """Takes the runs that do not rest to the next decision.
+
+        Returns:
+            What happened, its worth, which are over, and what to say of those in which a flow lost its connection.
+        """
         task = self.task
         rate = np.clip(task.decide(self._rate, np.clip(actions, -1, 1)), task.slowest_bps, task.fastest_bps)
         until = np.where(resting, 0.0, np.minimum(self._now + self._wait, self._end))
@@ -96,7 +103,8 @@ class _Runs:
         unknown = np.isnan(rows[:, _RTT])
         self._rate = np.where(resting, self._rate, rate)
         self._rtt = np.where(unknown, self._rtt, rows[:, _RTT])
-        intervals = Intervals(rows, self._rtt, self._rate)
+        self._least = np.minimum(self._least, self._rtt)
+        intervals = Intervals(rows, self._rtt, self._least, self._rate)
         self._now = np.where(resting, self._now, until)
         self._wait = self._length(intervals)
         self._history = np.where(
@@ -104,7 +112,10 @@ class _Runs:
             self._history,
             np.concatenate([self._history[:, 1:], self._features(intervals)[:, np.newaxis]], axis=1),
         )
-        return intervals, task.reward(intervals), self._now >= self._end
+        losses = {place: sentence for place, sentence in self._episodes.losses() if not resting[place]}
+        over = self._now >= self._end
+        over[list(losses)] = True
+        return intervals, task.reward(intervals), over, losses
 
     def observation(self) -> Observation:
         """The last intervals of every run, the newest last."""
@@ -113,14 +124,14 @@ class _Runs:
     def _length(self, intervals: Intervals) -> Numbers:
         if self.task.interval_s is not None:
             return np.full(len(intervals.rows), self.task.interval_s)
-        return np.maximum(intervals.srtt_s, self.task.shortest_s)
+        return np.maximum(intervals.rtt_s / 2, self.task.shortest_s)
 
     def _features(self, intervals: Intervals) -> Numbers:
         columns = np.stack([feature.of(intervals) for feature in self.task.features], axis=1)
         return np.clip(np.nan_to_num(columns), self._low, self._high)
 
 
-_RTT = _core.INTERVAL_FIELDS.index("rtt_mean_s")
+_RTT, _SRTT = (_core.INTERVAL_FIELDS.index(name) for name in ("rtt_mean_s", "srtt_s"))
 
 
 def _told(intervals: Intervals) -> dict[str, Numbers]:
@@ -136,7 +147,8 @@ def _told(intervals: Intervals) -> dict[str, Numbers]:
 class CongestionControl(gymnasium.Env["Observation", "Observation"]):
     """One flow of a run: an action a monitor interval decides its pacing rate.
 
-    An episode is a run; at its end it is truncated, never terminated.
+    An episode is a run; at its end it is truncated, never terminated. Where a stack beside the agent loses its
+    connection the run is over too, and `info["connection_lost"]` says how.
 
     Args:
         paths: where it takes place: a suite or experiment file, or a function from random numbers to a scenario; by
@@ -165,8 +177,10 @@ class CongestionControl(gymnasium.Env["Observation", "Observation"]):
     def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """One monitor interval."""
         awake = np.zeros(1, np.bool_)
-        intervals, reward, over = self._runs.step(np.asarray(action, np.float64).reshape(1), awake)
-        told = {name: float(values[0]) for name, values in _told(intervals).items()}
+        intervals, reward, over, losses = self._runs.step(np.asarray(action, np.float64).reshape(1), awake)
+        told: dict[str, Any] = {name: float(values[0]) for name, values in _told(intervals).items()}
+        if losses:
+            told["connection_lost"] = losses[0]
         return self._runs.observation()[0], float(reward[0]), False, bool(over[0]), told
 
 
@@ -221,12 +235,17 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
     ) -> tuple[Observation, Numbers, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """One monitor interval of every run."""
         resting = self._over
-        intervals, reward, over = self._runs.step(np.asarray(actions, np.float64).reshape(self.num_envs), resting)
+        decided = np.asarray(actions, np.float64).reshape(self.num_envs)
+        intervals, reward, over, losses = self._runs.step(decided, resting)
         for place in np.flatnonzero(resting):
             self._runs.begin(int(place), self._randoms[place])
         self._over = over & ~resting
         told: dict[str, Any] = {}
         for name, values in _told(intervals).items():
             told |= {name: np.where(resting, 0.0, values), f"_{name}": ~resting}
+        if losses:
+            places = range(self.num_envs)
+            told["connection_lost"] = np.array([losses.get(place) for place in places], object)
+            told["_connection_lost"] = np.array([place in losses for place in places])
         nothing = np.zeros(self.num_envs, np.bool_)
         return self._runs.observation(), np.where(resting, 0.0, reward), nothing, self._over.copy(), told

@@ -24,11 +24,13 @@ class Intervals:
     Attributes:
         rows: as the core counts them.
         rtt_s: mean round-trip time; that of the last interval that had one, where nothing was acknowledged.
+        least_rtt_s: the smallest that `rtt_s` has been so far.
         rate_bps: pacing rate that was decided for the interval.
     """
 
     rows: Numbers
     rtt_s: Numbers
+    least_rtt_s: Numbers
     rate_bps: Numbers
 
     def _column(self, name: str) -> Numbers:
@@ -38,6 +40,11 @@ class Intervals:
     def end_s(self) -> Numbers:
         """When it ended, in the time of the run."""
         return self._column("start_s") + self._column("length_s")
+
+    @property
+    def length_s(self) -> Numbers:
+        """How long it was; never 0."""
+        return np.maximum(self._column("length_s"), 1e-9)
 
     @property
     def sent_bytes(self) -> Numbers:
@@ -62,7 +69,7 @@ class Intervals:
     @property
     def throughput_bps(self) -> Numbers:
         """Acknowledged payload over time."""
-        return 8 * self.acked_bytes / np.maximum(self._column("length_s"), 1e-9)
+        return 8 * self.acked_bytes / self.length_s
 
     @property
     def loss(self) -> Numbers:
@@ -73,6 +80,11 @@ class Intervals:
     def rtt_gradient(self) -> Numbers:
         """Slope of the round-trip time over time, by least squares; 0 with fewer than two acks."""
         return self._column("rtt_gradient")
+
+    @property
+    def rtt_increase_s(self) -> Numbers:
+        """Mean round-trip time of the later half of its acks above that of the earlier half; 0 with fewer than two."""
+        return self._column("rtt_increase_s")
 
     @property
     def min_rtt_s(self) -> Numbers:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     Paths = Callable[[np.random.Generator], dict[str, Any]]
 
+FIRST_RATE = "first_rate_bps"
+"""What a scenario may say of the flow that is steered: the rate that it begins with."""
+
 _PACKET = 1500
 _DURATION_NS = 60 * 10**9
 
@@ -24,7 +27,8 @@ def aurora_paths(random: np.random.Generator) -> dict[str, Any]:
     """A scenario of one flow for 60 s over a random link, as Aurora was trained.
 
     Rate 100 to 500 packets/s, delay 50 to 500 ms one way, queue 2 to 2981 packets (its logarithm is uniform), loss 0 to
-    5 % (Jay et al., ICML 2019, section 5; PCC-RL `network_sim.py`).
+    5 %, first rate 0.3 to 1.5 times that of the link (Jay et al., ICML 2019, section 5; PCC-RL `network_sim.py`,
+    `create_new_links_and_senders`).
     """
     rate = round(random.uniform(100, 500) * _PACKET * 8)
     delay_ns = round(random.uniform(0.05, 0.5) * 1e9)
@@ -35,12 +39,13 @@ def aurora_paths(random: np.random.Generator) -> dict[str, Any]:
         "queue": {"kind": "fifo", "limit_packets": packets},
         "loss": random.uniform(0, 0.05),
     }
+    flow = {"scheme": "agent", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": _DURATION_NS}
     return {
         "duration_ns": _DURATION_NS,
         "record": {"level": "summary", "interval_ns": 10**8},
         "forward": [forward | wire],
         "reverse": [{"link": {"kind": "unlimited"}, "queue": {"kind": "fifo"}} | wire],
-        "flows": [{"scheme": "agent", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": _DURATION_NS}],
+        "flows": [flow | {FIRST_RATE: random.uniform(0.3, 1.5) * rate}],
     }
 
 

@@ -1,13 +1,17 @@
 """What is observed, decided and rewarded; by default as in Aurora.
 
 **Source.** N. Jay et al., A Deep Reinforcement Learning Perspective on Internet Congestion Control, ICML 2019, sec. 4,
-and PCCproject/PCC-RL: three statistics of each monitor interval of one round trip, of the last ten intervals; the rate
-is multiplied by 1 + scale * action, or divided by 1 - scale * action below zero; 10 * throughput (packets/s) - 1000 *
-round trip (s) - 2000 * loss is the reward.
+and PCCproject/PCC-RL at 64bea6e, whose files and names stand beside the parts: three statistics of each of the last ten
+monitor intervals (`SimulatedNetworkEnv`, `history_len`), none of them scaled (`sender_obs.py`, `scale`); an interval is
+half of the mean round trip of the one before (`step`, `run_dur`); the rate is multiplied by 1 + 0.025 * action, or
+divided by 1 - 0.025 * action below zero (`apply_rate_delta`, `config.py` `DELTA_SCALE`).
 
-**Deviations.** Actions are within -1 and 1, as most learners want them, so the scale is 0.5 where Aurora's unbounded
-actions have 0.025. The gradient of the round trip is a regression, as in PCC's papers. The first rate is that of the
-initial window (RFC 6928).
+**Deviations.** Actions are within -1 and 1, as most learners want them; PCC-RL's have no bounds, and its policy may
+take larger steps. PCC-RL takes one packet off what was acknowledged before it computes throughput and sending ratio;
+nothing is taken off here, as in the paper. Without an ack an interval has the round trip of the one before, not zero.
+The history begins with the first interval, not with zeros; on paths of experiment files the first rate is that of the
+initial window (RFC 6928); rates are 10 packets/s to 10 Gbit/s, not 40 to 1000 packets/s; an episode is a run of the
+scenario, not 400 intervals.
 """
 
 from __future__ import annotations
@@ -24,7 +28,10 @@ if TYPE_CHECKING:
 
     from bakeoff.gym.intervals import Intervals, Numbers
 
-_PACKET_BITS = 8 * 1500
+# Of a packet of 1500 bytes; intervals count payload.
+_PAYLOAD_BITS = 8 * 1448
+# `network_sim.py`, REWARD_SCALE.
+_REWARD_SCALE = 0.001
 
 
 @dataclass(frozen=True)
@@ -50,17 +57,22 @@ def _send_ratio(intervals: Intervals) -> Numbers:
 
 
 AURORA = (
-    Feature("round-trip gradient (s/s)", -1, 10, lambda interval: interval.rtt_gradient),
-    Feature("round trip over its minimum (ratio)", 1, 10_000, lambda interval: interval.rtt_s / interval.min_rtt_s),
+    Feature("round-trip inflation (s/s)", -1, 10, lambda interval: interval.rtt_increase_s / interval.length_s),
+    Feature("round trip over its minimum (ratio)", 1, 10_000, lambda interval: interval.rtt_s / interval.least_rtt_s),
     Feature("sent over acknowledged (ratio)", 0, 1_000, _send_ratio),
 )
-"""The statistics of Aurora, in the ranges of PCC-RL."""
+"""The statistics of Aurora, in the ranges of PCC-RL (`sender_obs.py`: sent latency inflation, latency ratio, send
+ratio).
+
+The inflation is the round trip of the later half of the acks above that of the earlier half, over the interval: half of
+the slope. The minimum is that of the intervals' means.
+"""
 
 
 def aurora_reward(interval: Intervals) -> Numbers:
-    """10 * throughput (packets of 1500 bytes a second) - 1000 * mean round trip (s) - 2000 * loss (ratio)."""
-    packets = interval.throughput_bps / _PACKET_BITS
-    return 10 * packets - 1000 * interval.rtt_s - 2000 * interval.loss
+    """A thousandth of 10 * throughput (packets/s) - 1000 * mean round trip (s) - 2000 * loss (`network_sim.py`)."""
+    packets = interval.throughput_bps / _PAYLOAD_BITS
+    return _REWARD_SCALE * (10 * packets - 1000 * interval.rtt_s - 2000 * interval.loss)
 
 
 def multiply(scale: float) -> Callable[[Numbers, Numbers], Numbers]:
@@ -72,7 +84,7 @@ def multiply(scale: float) -> Callable[[Numbers, Numbers], Numbers]:
     return decide
 
 
-_HALF = multiply(0.5)
+_AURORA_STEP = multiply(0.025)
 
 
 @dataclass(frozen=True)
@@ -86,14 +98,14 @@ class Task:
         decide: pacing rates (bit/s, IP headers included) from the rates before and actions within -1 and 1.
         slowest_bps: no rate is lower.
         fastest_bps: no rate is higher.
-        interval_s: time between decisions; None: one smoothed round trip.
+        interval_s: time between decisions; None: half of the mean round trip of the interval before.
         shortest_s: no interval is shorter.
     """
 
     features: tuple[Feature, ...] = AURORA
     history: int = 10
     reward: Callable[[Intervals], Numbers] = aurora_reward
-    decide: Callable[[Numbers, Numbers], Numbers] = _HALF
+    decide: Callable[[Numbers, Numbers], Numbers] = _AURORA_STEP
     slowest_bps: float = 1.2e5
     fastest_bps: float = 1e10
     interval_s: float | None = None

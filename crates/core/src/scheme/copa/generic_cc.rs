@@ -114,7 +114,6 @@ pub(super) struct GenericCc {
     acked: u32,
     rtt: Rtt,
     delays: Delays,
-    handshake_rtt: Option<Duration>,
     /// Up less down, of the acks of this round, and how many they are (`update_dir`, `pkts_per_rtt`).
     direction: i64,
     round_acks: i64,
@@ -156,7 +155,6 @@ impl GenericCc {
             acked: 0,
             rtt: if is_january_2018 { Rtt::Latest { min: None } } else { Rtt::unjittered() },
             delays: Delays::default(),
-            handshake_rtt: None,
             direction: 1,
             round_acks: 0,
             round_start: None,
@@ -177,7 +175,7 @@ impl GenericCc {
         let mut rtt = std::mem::replace(&mut self.rtt, Rtt::Latest { min: None });
         rtt.forget();
         let before_silence = self.before_silence.max(self.window);
-        *self = Self { rtt, handshake_rtt: self.handshake_rtt, last_ack: Some(now), before_silence, ..fresh };
+        *self = Self { rtt, last_ack: Some(now), before_silence, ..fresh };
     }
 
     /// Too early to adapt, at an ack that does not count yet.
@@ -290,9 +288,11 @@ impl Scheme for GenericCc {
         (self.windows_out * self.window).ceil() as u32
     }
 
+    /// None before the window first moves: `init` spreads the probe packets over the round trip of the handshake, but
+    /// `onPktSent` takes that back with the first of them, and the window goes out at once.
     fn pacing_rate(&self) -> Option<Rate> {
         if self.acked < 2 * PROBE_PACKETS {
-            return pace(self.packet_size, self.window, self.handshake_rtt?);
+            return None;
         }
         pace(self.packet_size, self.window / self.pacing_rounds, self.delays.standing)
     }
@@ -304,7 +304,6 @@ impl Scheme for GenericCc {
     /// `onACK`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let Some(rtt) = ack.rtt.filter(|_| ack.newly_delivered > 0) else { return };
-        self.handshake_rtt.get_or_insert(ack.min_rtt);
         self.last_ack = Some(ack.now);
         self.delays = self.rtt.update(rtt, self.delays.min, ack.now);
         self.update_delta(false, rtt, ack.now);
@@ -367,7 +366,7 @@ mod tests {
                 sender.on_ack(&ack(n, 100, n));
                 assert_eq!(sender.window, 10.0);
             }
-            assert_eq!(sender.pacing_rate(), Some(Rate::from_bits_per_second(1_200_000)), "ten packets in 100 ms");
+            assert_eq!(sender.pacing_rate(), None, "each ack lets a packet out at once");
             (19..24).for_each(|n| sender.on_ack(&ack(n, 100, n)));
             assert_eq!(sender.window, 15.0);
             // 15 packets are more than 200 / (100 x 1) and less than 200 / (100 x 0.1).

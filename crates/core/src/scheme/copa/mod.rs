@@ -25,7 +25,6 @@
 //! - genericCC sends datagrams once, and counts as in flight what was sent after the latest packet acknowledged; here
 //!   lost packets are sent again, and leave the window when our transport declares them lost. As there, every packet is
 //!   acknowledged; "paper" and "mvfst" have the acks of our stream, with exact times.
-//! - The first ten packets leave at once; genericCC spreads them over the round trip of its handshake.
 //! - After two seconds without an ack genericCC begins again; here with the first retransmission timeout after that.
 //! - "paper" never moves by more than a packet per ack, as genericCC does not; the paper names no bound. After a
 //!   timeout the window is two packets, as after mvfst's persistent congestion.

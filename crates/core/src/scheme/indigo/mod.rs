@@ -22,7 +22,7 @@ mod network;
 use std::collections::VecDeque;
 
 use self::network::{ACTIONS, INPUTS, Network, SIZES};
-use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Feedback, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Bytes, Instant};
 
@@ -34,9 +34,9 @@ const STEP_MS: u64 = 10;
 const SCALES: [f64; 4] = [200.0, 200.0, 200.0, 5_000.0];
 /// The action that is taken to have come before the first one.
 const FIRST_ACTION: usize = 4;
-const MIN_WINDOW: u32 = 2;
+const MIN_WINDOW: f64 = 2.0;
 /// No window is larger, packets.
-const MAX_WINDOW: u32 = 1 << 24;
+const MAX_WINDOW: f64 = 16_777_216.0;
 /// Bytes per millisecond to Mbit/s.
 const MBPS: f64 = 0.008;
 /// Packets that are remembered; one that was neither acknowledged nor lost goes when there are more.
@@ -94,7 +94,8 @@ type Averages = [Option<f64>; 3];
 struct Indigo {
     mss: Bytes,
     network: Option<Network>,
-    cwnd: u32,
+    /// With its fraction: half of five is two and a half.
+    cwnd: f64,
     packets: VecDeque<Packet>,
     /// Number of the first one remembered.
     first: u64,
@@ -113,7 +114,7 @@ impl Indigo {
         Self {
             mss,
             network,
-            cwnd: INITIAL_WINDOW,
+            cwnd: f64::from(INITIAL_WINDOW),
             packets: VecDeque::new(),
             first: 0,
             sent_bytes: 0,
@@ -166,7 +167,7 @@ impl Indigo {
         self.shown = std::mem::take(&mut self.averages);
         let [delay, delivery, sending] = self.shown.map(|average| average.unwrap_or(0.0));
         let mut observation = [0.0; INPUTS];
-        let state = [delay, delivery, sending, f64::from(self.cwnd)];
+        let state = [delay, delivery, sending, self.cwnd];
         for (input, (value, scale)) in observation.iter_mut().zip(state.into_iter().zip(SCALES)) {
             *input = (value / scale) as f32;
         }
@@ -174,19 +175,24 @@ impl Indigo {
         let Some(network) = &mut self.network else { return };
         self.action = network.decide(&observation);
         let window = match self.action {
-            0 => self.cwnd / 2,
-            1 => self.cwnd.saturating_sub(10),
+            0 => self.cwnd / 2.0,
+            1 => self.cwnd - 10.0,
             2 => self.cwnd,
-            3 => self.cwnd + 10,
-            _ => self.cwnd * 2,
+            3 => self.cwnd + 10.0,
+            _ => self.cwnd * 2.0,
         };
         self.cwnd = window.clamp(MIN_WINDOW, MAX_WINDOW);
     }
 }
 
 impl Scheme for Indigo {
+    /// A packet leaves while fewer than that, with its fraction, are out (`window_is_open`).
     fn cwnd(&self) -> u32 {
-        self.cwnd
+        self.cwnd.ceil() as u32
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
     }
 
     /// Returns the packet's number.
@@ -296,6 +302,9 @@ mod tests {
         let mut indigo = always(4);
         run(&mut indigo, 0, 23, 50);
         assert_eq!(indigo.cwnd(), 40, "two steps");
+        let mut indigo = always(0);
+        run(&mut indigo, 0, 23, 50);
+        assert_eq!(indigo.cwnd(), 3, "with a window of two and a half a third packet leaves");
     }
 
     #[test]

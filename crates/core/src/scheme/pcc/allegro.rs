@@ -21,7 +21,7 @@ use super::trials::Trials;
 use super::{RATE, UTILITY, WINDOW, period};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
-use crate::scheme::{Ack, Scheme, Setup};
+use crate::scheme::{Ack, Feedback, Scheme, Setup};
 use crate::units::{Bytes, Instant};
 
 const MEGABIT: f64 = 1e6;
@@ -192,6 +192,11 @@ impl Controller for Allegro {
 
     fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
         newest.is_some_and(|newest| interval.number < newest)
+    }
+
+    /// The receiver acknowledges every packet, with the number of its interval.
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
     }
 
     fn rtt(&self) -> f64 {

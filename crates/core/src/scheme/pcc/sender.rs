@@ -3,7 +3,7 @@
 
 use super::monitor::{Interval, Monitors};
 use super::{WINDOW, pacing};
-use crate::scheme::{Ack, Congestion, Lost, Scheme, Sent, Timeout};
+use crate::scheme::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Timeout};
 use crate::units::{Instant, Rate};
 
 /// How long an interval lasts.
@@ -26,6 +26,11 @@ pub(super) trait Controller: Send {
     /// True if nothing more is to be waited for in an interval that is over; `newest` is the newest one of which the ack
     /// at hand reports a packet.
     fn is_known(interval: &Interval, newest: Option<u64>) -> bool;
+
+    /// What the receiver lets the sender know.
+    fn feedback(&self) -> Feedback {
+        Feedback::Tcp
+    }
 
     /// The round trip by which a result is overdue, seconds.
     fn rtt(&self) -> f64;
@@ -79,6 +84,10 @@ impl<C: Controller> Scheme for Sender<C> {
 
     fn pacing_rate(&self) -> Option<Rate> {
         Some(pacing(self.rate, C::UNIT))
+    }
+
+    fn feedback(&self) -> Feedback {
+        self.controller.feedback()
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
