@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bakeoff.errors import RunFailed
+from bakeoff.kernel import cache
 from bakeoff.recording import ResultFolder
 
 if TYPE_CHECKING:
@@ -36,11 +38,11 @@ kind = "ping"
 """
 
 
-def run(folder: Path, experiment: str) -> ResultFolder:
+def run(folder: Path, experiment: str, *words: str) -> ResultFolder:
     """The results of an experiment."""
     file = folder / "office.toml"
     file.write_text(experiment, encoding="utf-8")
-    command = [sys.executable, "-m", "bakeoff", "run", str(file), "--out", str(folder / "results"), "--quiet"]
+    command = [sys.executable, "-m", "bakeoff", "run", str(file), "--out", str(folder / "results"), "--quiet", *words]
     subprocess.run(command, check=True, capture_output=True, timeout=250)
     return ResultFolder.open(folder / "results")
 
@@ -56,3 +58,23 @@ def encrypted(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     """Only a flow whose headers nobody but its ends can read."""
     experiment = EXPERIMENT.partition("[[flow]]")[0] + '[[flow]]\nscheme = "quinn:cubic"\n'
     return run(tmp_path_factory.mktemp("encrypted"), experiment)
+
+
+@pytest.fixture(scope="session")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
+    """A flow with accurate ECN that is marked."""
+    experiment = EXPERIMENT.partition("[[flow]]")[0] + '[[flow]]\nscheme = "dctcp"\n'
+    return run(tmp_path_factory.mktemp("counted"), experiment)
+
+
+@pytest.fixture(scope="session")
+def of_kernel(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
+    """Senders of the kernel's and of ours in the linux world, if this machine can run it."""
+    try:
+        cache.default()
+    except RunFailed as error:
+        pytest.skip(str(error))
+    flows = [("kernel:cubic", "classic"), ("kernel:dctcp", "accurate"), ("own:cubic", "classic")]
+    tables = "".join(f'[[flow]]\nscheme = "{scheme}"\necn = "{ecn}"\n' for scheme, ecn in flows)
+    head, probe = EXPERIMENT.replace("12s", "5s").partition("[[flow]]")[0], '[[probe]]\ninterval = "100ms"\n'
+    return run(tmp_path_factory.mktemp("kernel"), head + tables + probe, "--world", "linux")

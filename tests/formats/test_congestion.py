@@ -30,12 +30,34 @@ def test_counts_are_those_of_the_other_tables(office: ResultFolder) -> None:
         assert other.goodput_mbps is not None
         assert ours.goodput_mbps == pytest.approx(other.goodput_mbps, rel=0.02)
     marked, lossy = flows
-    assert marked.ce > 0
-    assert 0 < marked.cwr <= marked.ce
-    assert marked.ece >= marked.ce
+    assert marked.cwr is not None
+    assert marked.ece is not None
+    assert 0 < marked.cwr <= marked.ce <= marked.ece
     assert lossy.retransmitted_segments > 10
+    assert lossy.sack_acks is not None
+    assert lossy.duplicate_acks is not None
     assert lossy.sack_acks >= lossy.duplicate_acks > 0
     assert marked.esce is None, "it does not echo SCE"
+
+
+def test_what_counts_marks_is_no_echo(counted: ResultFolder) -> None:
+    (flow,) = congestion.of_run(counted.recordings()[0])
+    assert flow.ce > 100
+    assert (flow.ece, flow.cwr) == (None, None), "with accurate ECN these flags are a counter"
+
+
+def test_statistics_of_real_packets_are_those_of_the_other_tables(of_kernel: ResultFolder) -> None:
+    recording = of_kernel.recordings()[0]
+    flows, summary = congestion.of_run(recording), summarise(recording)
+    assert [flow.ce for flow in flows] == [flow.ce_marks for flow in summary.flows]
+    assert [flow.retransmitted_segments for flow in flows] == [flow.retransmits for flow in summary.flows]
+    marked, counted, ours = flows
+    for flow in (marked, ours):
+        assert flow.cwr is not None
+        assert flow.ece is not None
+        assert 0 < flow.cwr <= flow.ce <= flow.ece
+    assert (counted.cwr, counted.ece) == (None, None)
+    assert {flow.sack_acks for flow in flows} == {None}, "real packets' blocks are not recorded"
 
 
 def test_round_trips_are_those_of_the_path(office: ResultFolder) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from bakeoff.errors import UserError
 from bakeoff.formats import flent
+from bakeoff.metrics import summarise
 from bakeoff.metrics.fairness import jain
 
 if TYPE_CHECKING:
@@ -41,6 +42,15 @@ def run_flent(path: Path, *words: str) -> str:
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=250, env=environment)
     assert not TROUBLE.search(done.stderr), done.stderr
     return done.stdout
+
+
+def test_flent_reads_a_recording_of_real_packets(of_kernel: ResultFolder, tmp_path: Path) -> None:
+    recording = of_kernel.recordings()[0]
+    (path,) = flent.write(recording, "office", tmp_path)
+    text = run_flent(path, "-f", "summary")
+    (ping,) = [line.split() for line in text.splitlines() if line.strip().startswith("Ping (ms) ICMP")]
+    (probe,) = summarise(recording).probes
+    assert float(ping[5]) == pytest.approx(probe.rtt_p50_ms, rel=0.02)
 
 
 @pytest.mark.parametrize(

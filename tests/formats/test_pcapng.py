@@ -13,6 +13,7 @@ import pytest
 
 from bakeoff.errors import UserError
 from bakeoff.formats import packets, pcapng
+from bakeoff.metrics import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,7 @@ def test_its_analysis_of_tcp_finds_what_was_sent_again_and_nothing_else(capture:
     assert Counter(int(row[0], 0) for row in rows) == Counter(again["number"].to_list())
     bogus = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.window_full"
     assert tshark(capture, "-Y", f"{bogus} || tcp.analysis.zero_window", "-e", "frame.number") == []
-    echoes = tshark(capture, "-Y", "tcp.flags.ece == 1", "-e", "tcp.stream")
+    echoes = tshark(capture, "-Y", "frame.interface_id == 1 && tcp.flags.ece == 1", "-e", "tcp.stream")
     recorded = passages.filter((pl.col("hop") == "reverse.0") & (pl.col("fate") == "passed"))
     assert len(echoes) == recorded.filter(pl.col("flags") & 64 != 0).height > 0
 
@@ -117,6 +118,19 @@ def test_with_payload_every_checksum_is_good(office: ResultFolder, tmp_path: Pat
     (path,) = pcapng.write(office.recordings()[0], "office", tmp_path, snap_bytes=2000)
     rows = tshark(path, *CHECKSUMS, "-Y", "tcp", "-e", "tcp.checksum.status")
     assert {row[0] for row in rows} == {"1"}
+
+
+@needs_tshark
+def test_a_recording_of_real_packets_is_read_as_well(of_kernel: ResultFolder, tmp_path: Path) -> None:
+    recording = of_kernel.recordings()[0]
+    (path,) = pcapng.write(recording, "office", tmp_path)
+    rows = tshark(path, *CHECKSUMS, "-e", "ip.checksum.status", "-e", "_ws.malformed")
+    assert {tuple(row) for row in rows} == {("1", "")}
+    asked = tshark(path, "-Y", "tcp.flags.syn == 1 && tcp.flags.ack == 0", "-e", "ip.src", "-e", "tcp.flags")
+    flags = {int(address.rpartition(".")[2]): int(found, 0) for address, found in asked}
+    assert flags == {1: 0x0C2, 2: 0x1C2, 3: 0x0C2}, "SYN with CWR and ECE; AE for accurate ECN"
+    again = Counter(int(row[0].rpartition(".")[2]) for row in tshark(path, "-Y", AGAIN, "-e", "ip.src"))
+    assert again == {flow.flow: flow.retransmits for flow in summarise(recording).flows if flow.retransmits}
 
 
 def test_it_is_written_in_parts(office: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,6 +154,23 @@ queue = { kind = "fq_codel" }
 
 
 @needs_root
+@pytest.mark.parametrize("scheme", ["kernel:cubic", "own:cubic", "quinn:cubic"])
+def test_packets_carry_the_dscp_of_their_flow(tmp_path: Path, scheme: str) -> None:
+    more = """
+[[path.forward]]
+mangle = [{ match = { dscp = 46, ecn = "ect0" }, set = { ecn = "ect1" } }]
+"""
+    marked = flow(scheme, ecn="classic") + "dscp = 46\n"
+    outcome = run(experiment(tmp_path, flows=marked + flow(scheme, ecn="classic"), more=more))
+    data = (pl.col("hop") == "forward.0") & (pl.col("direction") == "data") & (pl.col("ecn_in") == 2)
+    # Rules leave the first packet alone.
+    data &= pl.col("number") > 0
+    behind = outcome.tables["passages"].filter(data & (pl.col("fate") == "passed"))
+    codepoints = dict(behind.group_by("flow").agg(pl.col("ecn_out").unique()).iter_rows())
+    assert codepoints == {1: [1], 2: [2]}
+
+
+@needs_root
 def test_a_link_may_follow_a_trace(tmp_path: Path) -> None:
     planned = experiment(tmp_path, flows=flow("kernel:cubic"))
     # A packet every two milliseconds: 6 Mbit/s.
@@ -232,6 +249,24 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
         sending.sendto(bytes({bytes}), (sys.argv[1], int(sys.argv[2])))
         {then}
 """
+# Sends datagrams with DSCP 46, the first of which rules leave alone; tells the DS field of the third.
+CLASSIFIED = """
+import socket, sys, time
+with socket.socket(socket.{family}, socket.SOCK_DGRAM) as sending:
+    sending.setsockopt(socket.{level}, socket.{prefix}_{option}, 46 << 2 | 2)
+    while True:
+        sending.sendto(bytes(1000), (sys.argv[1], int(sys.argv[2])))
+        time.sleep(0.01)
+"""
+TELLING = """
+import socket, sys
+with socket.socket(socket.{family}, socket.SOCK_DGRAM) as listening:
+    listening.setsockopt(socket.{level}, socket.{prefix}_RECV{option}, 1)
+    listening.bind(("", int(sys.argv[1])))
+    for _ in range(3):
+        _, told, *_ = listening.recvmsg(2048, 256)
+    sys.exit(f"a DS field of {{told[0][2][0]:#04x}}")
+"""
 # Calls where nobody answers, again and again.
 DEAF = """
 import socket, sys, time
@@ -274,6 +309,32 @@ def test_programs_of_others_run_as_ordinary_users_over_both_protocols(tmp_path: 
     sent = first_flow(outcome)
     assert sent["received_bytes"] * 8 / 1.5 > 0.5 * RATE_MBPS * 1e6
     assert sent["goodput_bytes"] > 0
+
+
+@needs_root
+@pytest.mark.parametrize("protocol", ["IP", "IPV6"])
+def test_what_a_rule_sets_is_in_the_header(tmp_path: Path, protocol: str) -> None:
+    more = """
+[[path.forward]]
+mangle = [{ match = { ecn = "ect0" }, set = { dscp = 10 } }]
+"""
+    sockets = {"IP": ("AF_INET", "TOS"), "IPV6": ("AF_INET6", "TCLASS")}
+    family, option = sockets[protocol]
+    names = {"family": family, "level": f"IPPROTO_{protocol}", "prefix": protocol, "option": option}
+    address = "{address}" if protocol == "IP" else "{address6}"
+    scripts = {"sender": CLASSIFIED.format(**names), "receiver": TELLING.format(**names)}
+    flows = program(tmp_path, **scripts, address=address) + flow("program:script")
+    # EF and ECT(0) went in.
+    with pytest.raises(RunStopped, match="it said: a DS field of 0x2a"):
+        run(experiment(tmp_path, flows=flows, more=more))
+
+
+@needs_root
+def test_cake_has_no_tins_for_the_dscps_of_a_program(tmp_path: Path) -> None:
+    names = {"family": "AF_INET", "level": "IPPROTO_IP", "prefix": "IP", "option": "TOS"}
+    flows = program(tmp_path, sender=CLASSIFIED.format(**names)) + flow("program:script")
+    with pytest.raises(RunStopped, match="flow 1: its program sends packets with DSCP 46, and queue cake has no tins"):
+        run(experiment(tmp_path, flows=flows, more='[[path.forward]]\nrate = "50Mbit/s"\nqueue = { kind = "cake" }\n'))
 
 
 @needs_root

@@ -60,7 +60,7 @@ pub struct Packet<P> {
     pub is_retransmission: bool,
     /// ECN codepoint, as the last hop left it.
     pub ecn: Ecn,
-    /// Differentiated services codepoint, as the last hop left it: the first six bits of the DS field (RFC 2474).
+    /// Differentiated services codepoint, as the last hop left it (RFC 2474).
     pub dscp: u8,
     /// Size of the IP packet.
     pub size: Bytes,
@@ -84,6 +84,11 @@ pub struct Packet<P> {
 }
 
 impl<P> Packet<P> {
+    /// The DS field of the IP header: six bits of DSCP (RFC 2474) and two of ECN (RFC 3168).
+    pub fn ds_field(&self) -> u8 {
+        self.dscp << 2 | self.ecn.bits()
+    }
+
     /// A packet that leaves its endpoint at `now`, not ECN-capable and sent for the first time.
     pub fn new(flow: FlowId, is_data_direction: bool, number: u64, size: Bytes, now: Instant, payload: P) -> Self {
         Self {

@@ -42,7 +42,7 @@ impl<P: Clone + Send + 'static> NamedHop<P> {
 
 /// The ways between the two ends of a flow or probe, as hops in order.
 struct Routes {
-    /// The DSCP that the sender gives its packets.
+    /// The DSCP that the scenario's sender gives its packets.
     dscp: u8,
     /// Of data and requests.
     data: Vec<usize>,
@@ -81,14 +81,18 @@ impl<P: Clone + Send + 'static> Path<P> {
         Ok(path)
     }
 
+    /// Gives a packet that a simulated endpoint sends the DSCP of its flow; acks have none.
+    pub fn classify(&self, packet: &mut Packet<P>) {
+        if packet.is_data_direction {
+            packet.dscp = self.routes[packet.flow.0 as usize].dscp;
+        }
+    }
+
     /// The hop that a packet is to enter next, by number, which it is taken to have passed from then on; `None` if it
     /// has arrived.
     pub fn next_hop(&self, packet: &mut Packet<P>) -> Option<usize> {
         let routes = &self.routes[packet.flow.0 as usize];
         let route = if packet.is_data_direction { &routes.data } else { &routes.acks };
-        if packet.hops_passed == 0 && packet.is_data_direction {
-            packet.dscp = routes.dscp;
-        }
         let hop = *route.get(usize::from(packet.hops_passed))?;
         packet.hops_passed += 1;
         Some(hop)

@@ -47,6 +47,17 @@ pub enum RunError {
         /// The largest packet of the path, in bytes.
         largest: u64,
     },
+    /// A queue would have to sort a program's packets into tins that it does not have.
+    #[error(
+        "flow {flow}: its program sends packets with DSCP {dscp}, and queue cake has no tins for them here; give it \
+         diffserv = \"besteffort\""
+    )]
+    Tins {
+        /// Number of the flow from 1.
+        flow: u32,
+        /// What it gave a packet.
+        dscp: u8,
+    },
     /// The run began before its senders were ready.
     #[error("the senders were not ready when the run began: this machine was too busy to start them in time")]
     NotReady,

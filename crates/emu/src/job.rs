@@ -215,8 +215,8 @@ fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
         Some(("burst", "the kernel paces in bursts of its own; leave it out"))
     } else if flow.acks != AckMode::Delayed && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("acks", "the kernel decides when it acknowledges; leave it out"))
-    } else if flow.dscp > 0 && !flow.scheme.starts_with(KERNEL_PREFIX) {
-        Some(("dscp", "only the kernel's senders set it; leave it out"))
+    } else if flow.dscp > 0 && flow.scheme.starts_with(PROGRAM_PREFIX) {
+        Some(("dscp", "the program gives its packets what it likes; leave it out"))
     } else {
         None
     }
@@ -278,6 +278,19 @@ mod tests {
         assert_eq!(refused("kernel:cubic", r#", "ecn": "sce""#), sentence);
         let sentence = "flow.1.ect: no controller of this kernel sends ECT(1); leave it out";
         assert_eq!(refused("kernel:cubic", r#", "ecn": "classic", "ect": "ect1""#), sentence);
+    }
+
+    #[test]
+    fn every_sender_of_ours_and_of_the_kernel_has_dscps() {
+        let hop = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "fifo"}"#);
+        let with_dscp = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "dscp": 46"#);
+        for scheme in ["kernel:reno", "own:reno"] {
+            assert!(Job::from_json(&with_dscp.replace("kernel:reno", scheme)).is_ok(), "{scheme}");
+        }
+        let flow = serde_json::json!({"scheme": "program:x", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 1, "dscp": 46});
+        let flow: FlowConfig = serde_json::from_value(flow).unwrap();
+        let (key, problem) = flow_problem(&flow).unwrap();
+        assert_eq!((key, problem), ("dscp", "the program gives its packets what it likes; leave it out"));
     }
 
     #[test]

@@ -145,7 +145,8 @@ impl World {
     }
 
     /// Puts what an end of a flow sends on its way.
-    fn send(&mut self, flow: usize, packet: Packet<Payload>) {
+    fn send(&mut self, flow: usize, mut packet: Packet<Payload>) {
+        self.path.classify(&mut packet);
         let flow = &mut self.flows[flow];
         self.recorder.is_sent(&packet, || flow.header(&packet.payload));
         self.carry_on(packet);

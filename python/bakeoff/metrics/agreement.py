@@ -114,7 +114,7 @@ class Line:
         cell: value of each axis.
         flow: number, from 1; None for all flows together, and for probes.
         probe: number, from 1; None for flows.
-        scheme: that of the flow; of all flows together, and of a probe beside them, every one that occurs, joined by "+".
+        scheme: that of the flow; of all flows together, and of a probe, every one that occurs, joined by "+".
         metric: which number.
         found: the number in both worlds.
     """

@@ -9,7 +9,7 @@ it. Late segments by time stamp and lost bytes are left out: a recording says wh
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     from bakeoff.recording import RunRecording
 
-_CWR, _ECE, _ESCE = 1 << 7, 1 << 6, 1 << 8
+_SYN, _CWR, _ECE, _ESCE = 1 << 1, 1 << 7, 1 << 6, 1 << 8
+# What asks for accurate ECN has in the place of ESCE (RFC 9768, section 3.1).
+_AE = _ESCE
+# Logs of real packets keep the beginning of their headers, without SACK blocks.
+_WITH_BLOCKS = "sim"
 _ECT1, _ECT0, _CE = 1, 2, 3
 _COLUMNS = (
     "number", "sent_ns", "out_ns", "ecn_in", "ecn_out", "fate", "retransmit", "flags", "sequence_bytes",
@@ -73,12 +77,12 @@ class FlowCongestion:
         ce: data segments with CE.
         sce: data segments that a queue turned from ECT(0) to ECT(1).
         sce_ratio: of the data segments.
-        cwr: segments that say that the window was reduced.
+        cwr: segments that say that the window was reduced; None with accurate ECN, where the flag counts marks.
         acks: acks, at the sender.
         ack_ratio: acks per data segment.
-        duplicate_acks: acks that acknowledge nothing new and carry SACK blocks.
-        sack_acks: acks with SACK blocks.
-        ece: acks that echo CE.
+        duplicate_acks: acks that acknowledge nothing new and carry SACK blocks; None if the world records none.
+        sack_acks: acks with SACK blocks; None as before.
+        ece: acks that echo CE; None with accurate ECN, as `cwr`.
         esce: acks that echo SCE; None unless the flow does so.
         acked_bytes: bytes acknowledged.
         esce_acked_ratio: of these, what acks with ESCE acknowledged.
@@ -98,12 +102,12 @@ class FlowCongestion:
     ce: int
     sce: int
     sce_ratio: float | None
-    cwr: int
+    cwr: int | None
     acks: int
     ack_ratio: float | None
-    duplicate_acks: int
-    sack_acks: int
-    ece: int
+    duplicate_acks: int | None
+    sack_acks: int | None
+    ece: int | None
     esce: int | None
     acked_bytes: int
     esce_acked_ratio: float | None
@@ -126,7 +130,10 @@ def of_run(recording: RunRecording) -> list[FlowCongestion]:
     table = recording.scan("passages")
     flows = enumerate(recording.scenario["flows"], 1)
     found = [_flow(table, number, config, recording.scenario) for number, config in flows]
-    return [one for one in found if one is not None]
+    known = [one for one in found if one is not None]
+    if recording.manifest.world == _WITH_BLOCKS:
+        return known
+    return [replace(one, duplicate_acks=None, sack_acks=None) for one in known]
 
 
 def _flow(
@@ -140,7 +147,9 @@ def _flow(
     if sent["flags"].is_null().all():
         return None
     came = _arrived(_packets(table, number, "data", f"{direction}.{len(scenario[direction]) - 1}"))
-    acks = _arrived(_packets(table, number, "acks", last)).filter(pl.col("flags") & 2 == 0)
+    acks = _arrived(_packets(table, number, "acks", last)).filter(~_has(_SYN))
+    # The last request for a connection that was sent; earlier ones may have asked for what none has answered.
+    is_accurate = bool(sent.filter(_has(_SYN)).tail(1).select(_has(_AE)).to_series().any())
     data, sent_data = came.filter(pl.col("payload_bytes") > 0), sent.filter(pl.col("payload_bytes") > 0)
     # What was ECT(0) when it was sent, and is ECT(1) now.
     was = dict(zip(sent_data["number"].to_list(), sent_data["ecn_in"].to_list(), strict=True))
@@ -157,12 +166,13 @@ def _flow(
         ce=int((data["ecn_out"] == _CE).sum()),
         sce=int(marked.sum()),
         sce_ratio=_ratio(int(marked.sum()), data.height),
-        cwr=_count(came, _CWR),
+        cwr=None if is_accurate else _count(came.filter(~_has(_SYN)), _CWR),
         ack_ratio=_ratio(acks.height, data.height),
         gap_ms=distribution(np.diff(came["out_ns"].to_numpy()) / NS_PER_MS),
         sce_gap_ms=distribution(np.diff(data["out_ns"].to_numpy()[marked]) / NS_PER_MS),
         sce_run_length=distribution(_runs(marked)),
         rtt_ms=distribution(_round_trips(sent_data, acks)),
+        ece=None if is_accurate else _count(acks, _ECE),
         **_of_acks(acks, echoes_sce=config.get("ecn") == "sce"),
     )
 
@@ -189,7 +199,6 @@ def _of_acks(acks: pl.DataFrame, *, echoes_sce: bool) -> dict[str, Any]:
         "acks": acks.height,
         "duplicate_acks": int(((news == 0) & has_sack).sum()),
         "sack_acks": int(has_sack.sum()),
-        "ece": _count(acks, _ECE),
         "esce": int(echoes.sum()) if echoes_sce else None,
         "acked_bytes": acked,
         "esce_acked_ratio": _ratio(int(news[echoes].sum()), acked) if echoes_sce else None,
@@ -218,8 +227,12 @@ def _runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     return edges[1::2] - edges[::2]
 
 
+def _has(flag: int) -> pl.Expr:
+    return (pl.col("flags").fill_null(0) & flag) != 0
+
+
 def _count(rows: pl.DataFrame, flag: int) -> int:
-    return int(((rows["flags"].fill_null(0) & flag) != 0).sum())
+    return rows.filter(_has(flag)).height
 
 
 def _ratio(part: int, whole: int) -> float | None:

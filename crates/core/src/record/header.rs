@@ -28,6 +28,8 @@ impl Header {
     pub const ECE: u16 = 1 << 6;
     /// Says that the window was reduced (RFC 3168, section 6.1).
     pub const CWR: u16 = 1 << 7;
-    /// Echoes some congestion experienced (draft-morton-tsvwg-sce, section 4), in the place of AE (RFC 9768), once NS.
+    /// Echoes some congestion experienced (draft-morton-tsvwg-sce, section 4), in the place of [`Header::AE`].
     pub const ESCE: u16 = 1 << 8;
+    /// Counts marks in the acks of accurate ECN, together with CWR and ECE (RFC 9768, section 3.1); once NS.
+    pub const AE: u16 = 1 << 8;
 }

@@ -92,7 +92,7 @@ impl Engine {
             let size = whole.size(segment);
             let mut packet = Packet::new(owner.flow, owner.is_data_direction, u64::from(*number), size, now, piece);
             *number = number.wrapping_add(1);
-            packet.ecn = whole.headers.ecn;
+            (packet.ecn, packet.dscp) = (whole.headers.ecn, whole.headers.dscp);
             let event = Event::Sent { packet: id(&packet), ecn: packet.ecn, size: logged_size(size) };
             self.journal.note(now, &event);
             self.journal.note_header(&header(&whole, segment, size.count() as usize));

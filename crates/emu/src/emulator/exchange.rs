@@ -32,6 +32,8 @@ pub(super) struct Exchange<'a> {
     pub(super) merges: bool,
     /// What no packet of the hosts' devices exceeds.
     pub(super) largest_packet: Bytes,
+    /// Whether a queue would have to sort packets by their DSCPs and cannot.
+    has_no_tins: bool,
     pub(super) lateness: Lateness,
     pub(super) interfaces: Vec<Interface>,
     pub(super) discarded: Discarded,
@@ -48,6 +50,7 @@ impl<'a> Exchange<'a> {
         engine: Engine,
         job: &EmulatorJob,
     ) -> Self {
+        let mut hops = job.scenario.forward.iter().chain(&job.scenario.reverse);
         Self {
             clock,
             devices,
@@ -55,6 +58,7 @@ impl<'a> Exchange<'a> {
             engine,
             merges: job.merges,
             largest_packet: job.scenario.largest_packet(),
+            has_no_tins: hops.any(|hop| hop.queue.problem_with_dscps().is_some()),
             lateness: Lateness::default(),
             interfaces: vec![Interface::default(); devices.len()],
             discarded: Discarded::default(),
@@ -128,6 +132,9 @@ impl<'a> Exchange<'a> {
         if whole.headers.is_fragment {
             return Err(RunError::Fragment { flow: owner.flow.0 + 1, largest: self.largest_packet.count() });
         }
+        if self.has_no_tins && whole.headers.dscp > 0 {
+            return Err(RunError::Tins { flow: owner.flow.0 + 1, dscp: whole.headers.dscp });
+        }
         if whole.headers.hop_limit <= LAST_HOP {
             self.discarded.silent += 1;
             return Ok(());
@@ -164,7 +171,7 @@ impl<'a> Exchange<'a> {
         let device = usize::from(piece.device);
         let range = piece.segment..piece.segment + segments;
         let to = &self.devices[device];
-        let written = piece.whole.emit(range, first.packet.ecn, &mut self.scratch, |parts| to.write(parts));
+        let written = piece.whole.emit(range, first.packet.ds_field(), &mut self.scratch, |parts| to.write(parts));
         match written {
             Ok(()) => self.interfaces[device].written += 1,
             Err(_) => self.interfaces[device].refused += 1,
@@ -172,10 +179,10 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// Whether a packet is the segment behind another one, and marked like it.
+/// Whether a packet is the segment behind another one, with the same DS field.
 fn follows(next: &Delivery, last: &Delivery) -> bool {
     let (next, last) = (&next.packet, &last.packet);
     std::sync::Arc::ptr_eq(&next.payload.whole, &last.payload.whole)
         && next.payload.segment == last.payload.segment + 1
-        && next.ecn == last.ecn
+        && next.ds_field() == last.ds_field()
 }

@@ -40,6 +40,7 @@ pub(super) struct Headers {
     /// Routers that the packet may still pass.
     pub(super) hop_limit: u8,
     pub(super) ecn: Ecn,
+    pub(super) dscp: u8,
     /// Ports of sender and receiver, or the identification twice; zero if the transport has neither.
     pub(super) ports: [u16; 2],
     /// Whether it goes to a group and not to a host.
@@ -94,18 +95,20 @@ impl Headers {
             payload_at,
             hop_limit: packet[if is_v6 { 7 } else { 8 }],
             ecn: Ecn::from_bits(traffic_class),
+            dscp: traffic_class >> 2,
             ports,
             is_multicast: if is_v6 { packet[24] == 0xff } else { packet[16] >> 4 == 14 },
             is_fragment,
         })
     }
 
-    /// Writes the ECN codepoint into the IP header.
-    pub(super) fn write_ecn(&self, packet: &mut [u8], ecn: Ecn) {
+    /// Writes DSCP and ECN codepoint into the IP header.
+    pub(super) fn write_ds_field(&self, packet: &mut [u8], field: u8) {
         if self.is_v6 {
-            packet[1] = packet[1] & !0x30 | ecn.bits() << 4;
+            packet[0] = packet[0] & 0xf0 | field >> 4;
+            packet[1] = packet[1] & 0x0f | field << 4;
         } else {
-            packet[1] = packet[1] & !3 | ecn.bits();
+            packet[1] = field;
         }
     }
 
@@ -183,27 +186,29 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_changes_two_bits_and_the_checksum() {
+    fn a_mark_or_a_rule_changes_the_ds_field_and_the_checksum() {
         let mut packet = EXAMPLE;
         packet[1] = 0b1011_1010;
         let headers = Headers::read(&packet).unwrap();
-        assert_eq!(headers.ecn, Ecn::Ect0);
-        headers.write_ecn(&mut packet, Ecn::Ce);
-        headers.write_ip_checksum(&mut packet);
-        assert_eq!(packet[1], 0b1011_1011);
-        assert_eq!(folded(sum(&packet[..20])), 0xffff, "a valid header sums to all ones");
+        assert_eq!((headers.dscp, headers.ecn), (46, Ecn::Ect0));
+        for field in [0b1011_1011, 0b0010_1010] {
+            headers.write_ds_field(&mut packet, field);
+            headers.write_ip_checksum(&mut packet);
+            assert_eq!(packet[1], field);
+            assert_eq!(folded(sum(&packet[..20])), 0xffff, "a valid header sums to all ones");
+        }
     }
 
     #[test]
-    fn ipv6_keeps_its_codepoint_across_two_bytes() {
+    fn ipv6_keeps_its_ds_field_across_two_bytes() {
         let mut packet = [0; 48];
         packet[0] = 0x6b;
         packet[1] = 0xa5;
         packet[6] = UDP;
         let headers = Headers::read(&packet).unwrap();
-        assert_eq!((headers.ecn, headers.payload_at), (Ecn::Ect0, 48));
-        headers.write_ecn(&mut packet, Ecn::Ce);
-        assert_eq!(packet[..2], [0x6b, 0xb5]);
+        assert_eq!((headers.dscp, headers.ecn, headers.payload_at), (46, Ecn::Ect0, 48));
+        headers.write_ds_field(&mut packet, 0x2b);
+        assert_eq!(packet[..2], [0x62, 0xb5]);
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bakeoff_core::packet::Ecn;
 use bakeoff_core::units::Bytes;
 
 use super::headers::{CWR, FIN, Headers, PSH, TCP_CHECKSUM, Transport};
@@ -102,11 +101,11 @@ impl SuperPacket {
         }
     }
 
-    /// Writes some segments, which all have this codepoint, as one packet into `scratch`, and hands its parts to `write`.
+    /// Writes some segments, which all have this DS field, as one packet into `scratch`, and hands its parts to `write`.
     pub(super) fn emit<T>(
         &self,
         segments: Range<u16>,
-        ecn: Ecn,
+        ds_field: u8,
         scratch: &mut [u8; VNET_BYTES + HEADER_BYTES],
         write: impl FnOnce(&[IoSlice<'_>]) -> T,
     ) -> T {
@@ -115,7 +114,7 @@ impl SuperPacket {
         let (vnet, head) = scratch.split_at_mut(VNET_BYTES);
         let head = &mut head[..headers.payload_at];
         head.copy_from_slice(&self.bytes[..headers.payload_at]);
-        headers.write_ecn(head, ecn);
+        headers.write_ds_field(head, ds_field);
         if self.segments() == 1 {
             vnet.copy_from_slice(&self.vnet);
         } else {

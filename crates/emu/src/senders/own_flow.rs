@@ -29,7 +29,7 @@ pub(super) fn open(
     run_receiver(plan, receiver, socket, plan.stage.news.clone());
     plan.stage.hosts.enter(plan.sender.host)?;
     let socket = connect(plan, plan.sender, plan.receiver)?;
-    run_sender(plan, sender, socket, plan.stage.news.clone());
+    run_sender(plan, sender, socket.with_dscp(plan.flow().dscp), plan.stage.news.clone());
     Ok(())
 }
 

@@ -27,6 +27,7 @@ pub(super) fn open(plan: &Plan<'_>, entry: &StackEntry) -> Result<(), RunError> 
     });
     plan.stage.hosts.enter(plan.sender.host)?;
     let socket = connect(plan, plan.sender, plan.receiver)?;
+    let socket = socket.with_dscp(plan.flow().dscp);
     run(plan, sender, socket, scenario.stop_of(index), |sender, tell| {
         sender.telemetry(tell);
         let stats = sender.stats();

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use bakeoff_core::record::Header;
+use bakeoff_core::transport::stream::{answer_flags, echo_flags, request_flags};
 use bakeoff_core::units::Bytes;
 
 use crate::log::{Protocol, TransportHeader};
-use crate::udp::{Kind, Prefix};
+use crate::udp::{Kind, Prefix, ecn_mode};
 
 const SYN: u8 = 2;
 const RST: u8 = 4;
@@ -116,16 +117,17 @@ impl Headers {
     }
 
     fn own_header(&self, prefix: Prefix) -> Header {
-        let flag = |is_set, flag| if is_set { flag } else { 0 };
         let position = u64::from(prefix.sequence) * self.mss;
-        let echoes = flag(prefix.is_window_reduced, Header::CWR) | flag(prefix.is_ecn_echo, Header::ECE);
+        let echoes = echo_flags(prefix.is_ecn_echo, prefix.is_sce_echo, prefix.marked_packets);
+        let reduced = if prefix.is_window_reduced { Header::CWR } else { 0 };
+        let ecn = ecn_mode(prefix.detail).unwrap_or_default();
         let ack = Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() };
         match prefix.kind {
-            Kind::Syn => Header { flags: Header::SYN, ..Header::default() },
-            Kind::SynAck => Header { flags: Header::SYN | Header::ACK, sequence: None, ..ack },
+            Kind::Syn => Header { flags: Header::SYN | request_flags(ecn), ..Header::default() },
+            Kind::SynAck => Header { flags: Header::SYN | Header::ACK | answer_flags(ecn), sequence: None, ..ack },
             Kind::HandshakeAck => ack,
             Kind::Data => Header {
-                flags: ack.flags | echoes,
+                flags: ack.flags | reduced,
                 sequence: Some(position),
                 payload: Bytes::new(prefix.detail),
                 ..ack

@@ -135,7 +135,8 @@ fn mode_number(mode: EcnMode) -> u64 {
     MODES.iter().position(|known| *known == mode).unwrap_or_default() as u64
 }
 
-fn mode(number: u64) -> Result<EcnMode, DecodeError> {
+/// The mode of ECN that a SYN tells.
+pub fn ecn_mode(number: u64) -> Result<EcnMode, DecodeError> {
     MODES.get(number as usize).copied().ok_or(DecodeError::Mode { number })
 }
 
@@ -164,8 +165,8 @@ impl Decoder {
         let sequence = expand(u64::from(prefix.sequence), u32::BITS, self.highest_sequence);
         let time = Instant::from_nanos(expand(prefix.time, TIME_BITS, now.as_nanos()));
         let payload = match prefix.kind {
-            Kind::Syn => Segment::Syn { ecn: mode(prefix.detail)? },
-            Kind::SynAck => Segment::SynAck { ecn: mode(prefix.detail)? },
+            Kind::Syn => Segment::Syn { ecn: ecn_mode(prefix.detail)? },
+            Kind::SynAck => Segment::SynAck { ecn: ecn_mode(prefix.detail)? },
             Kind::HandshakeAck => Segment::HandshakeAck,
             Kind::Data => {
                 if prefix.detail > length.saturating_sub(PREFIX_BYTES) as u64 {

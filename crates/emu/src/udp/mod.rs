@@ -29,7 +29,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
-pub use codec::{Datagram, Decoder, EncodeError, MAX_HEADER_BYTES, SMALLEST_PACKET, encode};
+pub use codec::{Datagram, Decoder, EncodeError, MAX_HEADER_BYTES, SMALLEST_PACKET, ecn_mode, encode};
 pub use form::{Datagrams, Form, Segments};
 pub use prefix::{DecodeError, Kind, PREFIX_BYTES, Prefix};
 

@@ -39,6 +39,7 @@ pub struct SocketCounts {
 pub struct FlowSocket<F = Segments> {
     socket: UdpSocket,
     form: F,
+    dscp: u8,
     tos: u8,
     datagram: Vec<u8>,
     batch: Batch,
@@ -60,6 +61,11 @@ impl FlowSocket<Datagrams> {
 }
 
 impl<F> FlowSocket<F> {
+    /// The same, but the packets that it sends have this DSCP.
+    pub fn with_dscp(self, dscp: u8) -> Self {
+        Self { dscp, ..self }
+    }
+
     /// What has passed so far.
     pub fn counts(&self) -> SocketCounts {
         self.counts
@@ -87,6 +93,7 @@ impl<F: Form> FlowSocket<F> {
             socket,
             batch: Batch::new(form.kept_bytes()),
             form,
+            dscp: 0,
             tos: 0,
             datagram: Vec::new(),
             counts: SocketCounts::default(),
@@ -96,10 +103,10 @@ impl<F: Form> FlowSocket<F> {
     /// Sends a packet, or counts it as lost.
     pub(super) fn send(&mut self, packet: &Packet<F::Payload>) -> Result<(), FlowError> {
         self.form.write(packet, &mut self.datagram)?;
-        let tos = packet.ecn.bits();
+        let tos = self.dscp << 2 | packet.ecn.bits();
         if tos != self.tos {
             sys::set_option(self.socket.as_fd(), libc::IPPROTO_IP, libc::IP_TOS, i32::from(tos))
-                .context("setting the ECN codepoint")?;
+                .context("setting the DS field")?;
             self.tos = tos;
         }
         // A refusal tells of an earlier packet, and this one was not sent because of it.

@@ -117,7 +117,12 @@ def _metric_to_json(found: MetricAgreement) -> dict[str, Any]:
 
 def _summary_to_json(summary: Agreement) -> dict[str, Any]:
     worst = summary.worst
-    shown = worst and {"cell": worst.cell, "flow": worst.flow, "probe": worst.probe, "tolerance_ratio": worst.found.tolerance_ratio}
+    shown = worst and {
+        "cell": worst.cell,
+        "flow": worst.flow,
+        "probe": worst.probe,
+        "tolerance_ratio": worst.found.tolerance_ratio,
+    }
     return asdict(summary) | {"worst": shown}
 
 
@@ -134,7 +139,7 @@ def _line_to_json(line: Line) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of the matrix in one world: its complete runs, the schemes of its flows there, and how many probes it has."""
+    """A cell of the matrix in one world: complete runs, the schemes of its flows there, and number of probes."""
 
     summaries: list[RunSummary]
     schemes: list[str]

@@ -178,10 +178,11 @@ class LineRow:
 def line(found: Line) -> LineRow:
     """A line in words."""
     metric, numbers = found.metric, found.found
+    name_of_metric = title(metric).removesuffix(", each flow").removesuffix(", each probe")
     within = {None: words.MISSING, True: "yes", False: "no"}[numbers.within]
     return LineRow(
         name=name(found),
-        metric=f"{title(metric).removesuffix(', each flow').removesuffix(', each probe')}{f' ({unit(metric)})' if unit(metric) else ''}",
+        metric=f"{name_of_metric}{f' ({unit(metric)})' if unit(metric) else ''}",
         a=value(metric, numbers.a.mean),
         b=value(metric, numbers.b.mean),
         a_median=value(metric, numbers.a.median),

@@ -27,7 +27,7 @@ mod timer;
 mod wheel;
 
 pub use ecn::{EcnMode, Ect};
-pub use positions::Positions;
+pub use positions::{Positions, answer_flags, echo_flags, request_flags};
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};

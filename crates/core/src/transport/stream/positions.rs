@@ -1,8 +1,33 @@
 //! Segment numbers as positions in the stream, for those who look at packets.
 
+use super::EcnMode;
 use super::segment::{AckSegment, Range, Segment};
 use crate::record::Header;
 use crate::units::Bytes;
+
+/// How a SYN asks for ECN (RFC 3168, section 6.1.1; RFC 9768, section 3.1.1).
+pub const fn request_flags(ecn: EcnMode) -> u16 {
+    match ecn {
+        EcnMode::Off => 0,
+        EcnMode::Classic | EcnMode::Sce => Header::CWR | Header::ECE,
+        EcnMode::Accurate => Header::AE | Header::CWR | Header::ECE,
+    }
+}
+
+/// How a SYN-ACK agrees to it. With accurate ECN the flags would tell the codepoint of the SYN (RFC 9768, table 2), which is
+/// not known here.
+pub const fn answer_flags(ecn: EcnMode) -> u16 {
+    match ecn {
+        EcnMode::Off | EcnMode::Accurate => 0,
+        EcnMode::Classic | EcnMode::Sce => Header::ECE,
+    }
+}
+
+/// What an ack echoes: marks, some congestion, and with accurate ECN the count of marks (ACE).
+pub const fn echo_flags(is_ecn_echo: bool, is_sce_echo: bool, marked_packets: u8) -> u16 {
+    let count = (marked_packets as u16) << Header::ECE.trailing_zeros();
+    count | if is_ecn_echo { Header::ECE } else { 0 } | if is_sce_echo { Header::ESCE } else { 0 }
+}
 
 /// Where the segments of one flow begin.
 #[derive(Clone, Debug)]
@@ -21,9 +46,10 @@ impl Positions {
     /// The header of a packet that leaves its endpoint; call for every one, in order.
     pub fn header(&mut self, segment: &Segment) -> Header {
         match *segment {
-            Segment::Syn { .. } => Header { flags: Header::SYN, ..Header::default() },
-            Segment::SynAck { .. } => {
-                Header { flags: Header::SYN | Header::ACK, acknowledged: Some(0), ..Header::default() }
+            Segment::Syn { ecn } => Header { flags: Header::SYN | request_flags(ecn), ..Header::default() },
+            Segment::SynAck { ecn } => {
+                let flags = Header::SYN | Header::ACK | answer_flags(ecn);
+                Header { flags, acknowledged: Some(0), ..Header::default() }
             }
             Segment::HandshakeAck => {
                 Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() }
@@ -57,7 +83,7 @@ impl Positions {
     }
 
     fn of_ack(&self, ack: &AckSegment) -> Header {
-        let echo = if ack.is_ecn_echo { Header::ECE } else { 0 };
+        let echo = echo_flags(ack.is_ecn_echo, ack.is_sce_echo, ack.marked_packets);
         let mut sack = [None; Header::SACK_BLOCKS];
         let told = ack.duplicate.iter().chain(ack.blocks());
         for (block, Range { start, end }) in sack.iter_mut().zip(told) {
@@ -80,6 +106,19 @@ mod tests {
 
     fn data(sequence: u64, length: u64) -> Segment {
         Segment::Data { sequence, length: Bytes::new(length), is_window_reduced: false }
+    }
+
+    #[test]
+    fn flags_tell_of_ecn() {
+        let flags = |segment| Positions::default().header(&segment).flags;
+        let syn = |ecn| flags(Segment::Syn { ecn });
+        assert_eq!([syn(EcnMode::Off), syn(EcnMode::Sce), syn(EcnMode::Accurate)], [0x002, 0x0c2, 0x1c2]);
+        assert_eq!(flags(Segment::SynAck { ecn: EcnMode::Classic }), 0x052);
+        let mut ack = AckSegment::new(1, Instant::ZERO, Duration::ZERO);
+        ack.marked_packets = 0b101;
+        assert_eq!(flags(Segment::Ack(ack)), 0x150, "five marks, as every connection begins, are AE and ECE");
+        (ack.marked_packets, ack.is_sce_echo) = (0, true);
+        assert_eq!(flags(Segment::Ack(ack)), 0x110);
     }
 
     #[test]

@@ -1,3 +1,5 @@
+use bakeoff_core::packet::Ecn;
+
 use super::*;
 
 const PAYLOAD: usize = 1_000;
@@ -35,7 +37,7 @@ fn with_vnet(packet: &[u8], kind: u8) -> Vec<u8> {
 
 fn emitted(whole: &SuperPacket, segments: Range<u16>, ecn: Ecn) -> Vec<u8> {
     let mut scratch = SCRATCH;
-    whole.emit(segments, ecn, &mut scratch, |parts| parts.iter().flat_map(|part| part.to_vec()).collect())
+    whole.emit(segments, ecn.bits(), &mut scratch, |parts| parts.iter().flat_map(|part| part.to_vec()).collect())
 }
 
 fn sequence(packet: &[u8], transport_at: usize) -> u32 {
