@@ -147,6 +147,7 @@ fn a_first_round_trip_below_that_of_the_path_ends_slow_start_with_the_eighth_ack
         let numbers = fill(&mut flow, at(0));
         for number in numbers.iter().take(8) {
             acked(&mut flow, *number, ms(200), at(200));
+            fill(&mut flow, at(200));
         }
         assert_eq!(flow.ssthresh == 17 * MSS, ends, "{first}: {}", flow.ssthresh);
     }
