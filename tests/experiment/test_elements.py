@@ -54,6 +54,9 @@ def test_elements_come_in_base_units(tmp_path: Path) -> None:
     assert hop["reorder"]["change"] == {"kind": "behind", "packets": 3, "within_ns": 100_000_000}
     hop = hop_of(tmp_path, 'policer = { rate = "5Mbit/s", burst = "15kB" }')
     assert hop["policer"] == {"rate_bps": 5_000_000, "burst_bytes": 15_000}
+    hop = hop_of(tmp_path, 'slots = { min = "20ms", max = "50ms", packets = "16pkt" }\nreplay_window = "32pkt"')
+    assert hop["slots"] == {"min_ns": 20_000_000, "max_ns": 50_000_000, "packets": 16}
+    assert hop["replay_window"] == 32
     hop = hop_of(tmp_path, 'mangle = [{ set = { ecn = "ect1", dscp = 0 } }]')
     assert hop["mangle"] == [{"match": {"ecn": None, "dscp": None}, "set": {"ecn": "ect1", "dscp": 0}}]
 
@@ -69,6 +72,8 @@ def test_a_plain_hop_has_no_elements(tmp_path: Path) -> None:
         ('rate = { token_bucket = "1Mbit/s", burst = "9kB", peak = "1Mbit/s" }', "peak must be more than the rate"),
         ('policer = { rate = "1Mbit/s", burst = "1kB" }', "policer.burst 1000B holds no packet"),
         ("mangle = [{ match = { dscp = 3 }, set = { dscp = 0 } }]", "no packet has DSCP 3 here; give a flow dscp = 3"),
+        ('slots = { min = "1ms", max = "5ms", packets = "16pkt" }', "shorter than the delay of the hop"),
+        ('slots = { min = "30ms", max = "20ms", packets = "16pkt" }', "is not possible with slots.min"),
         ("mangle = [{ set = {} }]", "mangle.set is empty"),
         ("loss = { to_bad = 0.0, to_good = 0.2 }", "loss loses nothing"),
         (
@@ -88,6 +93,8 @@ def test_what_is_impossible_is_refused(tmp_path: Path, elements: str, part: str)
         ("duplicate = 0.1", "leave duplicate out"),
         ('policer = { rate = "1Mbit/s", burst = "9kB" }', "leave policer out"),
         ('mangle = [{ set = { ecn = "ect1" } }]', "leave mangle out"),
+        ('slots = { min = "30ms", max = "40ms", packets = "16pkt" }', "leave slots out"),
+        ('replay_window = "32pkt"', "leave replay_window out"),
         ("reorder = { probability = 0.1 }", "give reorder to a hop of its own"),
         ('reorder = { probability = 0.1, late = "1ms" }', "netem cannot hold single packets back"),
     ],

@@ -45,6 +45,7 @@ HOPS = st.fixed_dictionaries(
         "delay": TIMES,
         "loss": st.sampled_from([0, 0.01, 0.5, "99%"]),
         "jitter": TIMES,
+        "replay_window": st.sampled_from(["1pkt", "32pkt"]),
     },
 )
 TRAFFIC = st.sampled_from(
@@ -81,6 +82,7 @@ FLOWS = st.fixed_dictionaries(
         "mss": st.sampled_from(["100B", "1448B", "9kB"]),
         "receive_window": st.sampled_from(["20kB", "1MB"]),
         "pacing": st.sampled_from(["auto", "internal"]),
+        "max_pacing_rate": st.sampled_from(["10kbit/s", "5Mbit/s"]),
         "burst": st.sampled_from(["1pkt", "10pkt"]),
         "ecn": st.sampled_from(["off", "classic", "accurate", "sce"]),
         "ect": st.sampled_from(["ect0", "ect1"]),

@@ -13,7 +13,11 @@ from bakeoff.references.model import Published, PublishedRun, PublishedScheme, R
 
 __all__ = ["Published", "PublishedRun", "PublishedScheme", "Reference", "find", "load", "names"]
 
-_LOADERS = {title: module.load for module in (pantheon, bbr_loss, l4s_tests) for title in module.TITLES}
+_LOADERS = (
+    dict.fromkeys(pantheon.TITLES, pantheon.load)
+    | dict.fromkeys(bbr_loss.TITLES, bbr_loss.load)
+    | dict.fromkeys(l4s_tests.TITLES, l4s_tests.load)
+)
 
 
 def names() -> tuple[str, ...]:

@@ -71,6 +71,13 @@ def published(row: Group | Absent, flow: int | None) -> Published | None:
     return scheme.total if flow is None else scheme.flows.get(flow)
 
 
+def has_published(metric: Metric, numbers: Published | None) -> bool:
+    """Whether a published number belongs beside ours; it does not where a row has others, but never this one."""
+    if numbers is None:
+        return False
+    return metric.value(numbers) is not None or all(other.value(numbers) is None for other in METRICS)
+
+
 def render(folder: ResultFolder, console: Console | None = None) -> None:
     """Prints the tables of a result folder on stdout.
 
@@ -139,7 +146,7 @@ def _cell(metric: Metric, row: Group | Absent, flow: int | None) -> Text:
     if isinstance(row, Group):
         ours = metric.value(row.pantheon(flow))
         text.append(metric.text(ours))
-    if theirs is not None:
+    if has_published(metric, theirs):
         text.append("\n" if isinstance(row, Group) else "")
         text.append(metric.text(expected), style="dim")
         if isinstance(row, Group):

@@ -3,7 +3,7 @@
 //! **What it is.** Packets are numbered in the order in which they reach the hop, as a tunnel that begins there numbers them. Behind
 //! the wire a packet is dropped if its number lies a whole window below the highest that has come out, or has come out before.
 //!
-//! **Source.** RFC 4303, section 3.4.3 (IPsec); Linux 7.3 `net/xfrm/xfrm_replay.c` (`xfrm_replay_check_legacy`).
+//! **Source.** RFC 4303, section 3.4.3; Linux 7.3 `net/xfrm/xfrm_replay.c` (`xfrm_replay_check_legacy`).
 //!
 //! **Parameters.** `replay_window`, in packets; no default.
 //!

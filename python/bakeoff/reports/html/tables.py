@@ -65,12 +65,13 @@ def summary(report: Report) -> list[SummaryRow]:
 
 def _cell(metric: terminal.Metric, row: Group | Absent, flow: int | None) -> Cell:
     theirs = terminal.published(row, flow)
+    is_shown = terminal.has_published(metric, theirs)
     expected = metric.value(theirs) if theirs is not None else None
-    printed = metric.text(expected) if theirs is not None else ""
+    printed = metric.text(expected) if is_shown else ""
     if isinstance(row, Absent):
         return Cell("", printed, "")
     ours = metric.value(row.pantheon(flow))
-    return Cell(metric.text(ours), printed, words.ratio(ours, expected) if theirs is not None else "")
+    return Cell(metric.text(ours), printed, words.ratio(ours, expected) if is_shown else "")
 
 
 @dataclass(frozen=True)

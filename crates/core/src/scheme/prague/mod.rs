@@ -24,6 +24,7 @@
 //! **Deviations.** The window is a fraction held in floating point, and never below two packets; the source's smaller packets
 //! below that are left out. The pacer sends single packets. A sender that its pacer holds back counts as limited by its
 //! window. Alpha is corrected before the window falls because of the same ack, the source does so after.
+//! With the profiles of 2019 a fall ends slow start with the next ack; in the source that ack has to report nothing but marks.
 //!
 //! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue and sharing with CUBIC over
 //! `DualPI2` in the simulator's behaviour tests.

@@ -87,13 +87,12 @@ fn a_mark_takes_half_of_alpha_and_a_loss_half() {
 }
 
 #[test]
-fn a_mark_in_slow_start_is_not_forgotten_while_acks_are_unmarked() {
+fn a_mark_in_slow_start_is_not_forgotten_with_the_next_ack() {
     let mut prague = Prague::new(law(&[("profile", "2019b")]), PACKET);
     (prague.cwnd, prague.window) = (100, 100.0);
     prague.on_congestion(&congestion(Cause::Ecn, 0));
     prague.on_ack(&ack(2));
-    assert_eq!((prague.cwnd, prague.window), (102, 52.0));
-    // The first ack of nothing but marked packets ends slow start.
+    assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (101, 52.0, 101));
     for _ in 0..60 {
         prague.newly_marked = 1;
         prague.on_ack(&ack(1));
