@@ -30,11 +30,11 @@ def page(family: dict[str, Any]) -> Iterator[str]:
     """
     name = family["family"]
     experiments = [experiment for experiment in family["experiments"] if experiment["claims"]]
-    yield f"# The claims of {suites.family_doc(name).partition(chr(10))[0].removeprefix('# ')}"
+    yield f"# Claims: {suites.family_doc(name).partition(chr(10))[0].removeprefix('# ')}"
     yield ""
     yield f"Written by `scripts/claims.py` from what `bakeoff run {name} --set claim_repeats=5 --json` prints."
-    yield "Measured: the mean over the seeds and its 95 % interval. A claim holds if the whole interval is as expected, fails if"
-    yield "none of it is, and is undecided otherwise; what its remark names in other numbers was read off the runs."
+    yield "Measured: the mean over the seeds and its 95 % interval. A claim holds if the whole interval is as expected,"
+    yield "fails if none of it is, and is undecided otherwise. Other numbers in a remark were read off the runs."
     yield ""
     yield from _summary(experiments)
     for experiment in experiments:
