@@ -8,8 +8,8 @@
     "flow.1.scheme" = "cubic"
     "flow.2.scheme" = "bbr"
 
-Each combination is a cell and runs `repeats` times, or `claim_repeats` where a claim is about it. Seeds follow from the seed of the experiment and the number of the
-repeat alone, so that all cells meet the same chance.
+Each combination is a cell and runs `repeats` times, or `claim_repeats` where a claim is about it. Seeds follow from the
+seed of the experiment and the number of the repeat alone, so that all cells meet the same chance.
 """
 
 from __future__ import annotations

@@ -1,0 +1,83 @@
+"""Writes the claims of a family of suites as a page in Markdown: what was measured, on how many seeds, and the verdict.
+
+bakeoff run sce-l4s --set claim_repeats=5 --json > claims.json
+scripts/claims.py claims.json > docs/sce-l4s-claims.md
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bakeoff import suites
+from bakeoff.reports.words import significant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VERDICTS = ("holds", "fails", "undecided")
+
+
+def page(family: dict[str, Any]) -> Iterator[str]:
+    """The lines of the page.
+
+    Args:
+        family: the object that `bakeoff run FAMILY --json` prints.
+    """
+    name = family["family"]
+    experiments = [experiment for experiment in family["experiments"] if experiment["claims"]]
+    yield f"# Claims: {suites.family_doc(name).partition(chr(10))[0].removeprefix('# ')}"
+    yield ""
+    yield f"Written by `scripts/claims.py` from what `bakeoff run {name} --set claim_repeats=5 --json` prints."
+    yield "Measured: the mean over the seeds and its 95 % interval. A claim holds if the whole interval is as expected,"
+    yield "fails if none of it is, and is undecided otherwise. Other numbers in a remark were read off the runs."
+    yield ""
+    yield from _summary(experiments)
+    for experiment in experiments:
+        yield ""
+        yield f"## {_title(experiment['experiment'])}"
+        yield ""
+        yield "| claim | measured | expected | seeds | verdict | remark |"
+        yield "|---|---|---|---|---|---|"
+        yield from map(_row, experiment["claims"])
+
+
+def _summary(experiments: list[dict[str, Any]]) -> Iterator[str]:
+    yield "| suite | claims | hold | fail | undecided |"
+    yield "|---|---|---|---|---|"
+    whole: Counter[str] = Counter()
+    for experiment in experiments:
+        counts = Counter(claim["verdict"] for claim in experiment["claims"])
+        whole += counts
+        yield _counted(_title(experiment["experiment"]), counts)
+    yield _counted("**all**", whole)
+
+
+def _counted(title: str, counts: Counter[str]) -> str:
+    return f"| {title} | {counts.total()} | {' | '.join(str(counts[verdict]) for verdict in VERDICTS)} |"
+
+
+def _row(claim: dict[str, Any]) -> str:
+    cells = ", ".join(f"{axis} {value}" for axis, value in claim["where"].items())
+    beside = ", ".join(claim["against"].values())
+    about = f"{cells}, over that of {beside}" if beside else cells
+    measured = significant(claim["mean"])
+    if claim["low"] is not None:
+        measured += f" ({significant(claim['low'])} to {significant(claim['high'])})"
+    first = f"**{claim['id']}** {claim['says']}<br>`{claim['measure']}` in {about}"
+    verdict = claim["verdict"] if claim["verdict"] == "holds" else f"**{claim['verdict']}**"
+    row = [first, measured, claim["expect"], str(claim["runs"]), verdict, claim["note"] or ""]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _title(name: str) -> str:
+    title: str = tomllib.loads(suites.file(name).read_text())["title"]
+    return title
+
+
+if __name__ == "__main__":
+    print("\n".join(page(json.loads(Path(sys.argv[1]).read_text()))))
