@@ -25,8 +25,8 @@
 //! below that are left out. The pacer sends single packets. A sender that its pacer holds back counts as limited by its
 //! window. Alpha is corrected before the window falls because of the same ack, the source does so after.
 //!
-//! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue and sharing with CUBIC over
-//! `DualPI2` in the simulator's behaviour tests.
+//! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
+//! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
 
 mod fallback;
 #[cfg(test)]
@@ -44,7 +44,11 @@ pub(super) const INFO: Info = Info {
     title: "TCP Prague",
     source: "draft-briscoe-iccrg-prague-congestion-control; L4S project net/ipv4/tcp_prague.c",
     parameters: &[
-        Parameter::choice("profile", &["draft", "linux", "2019b", "2019a"], "which revision the other parameters are of"),
+        Parameter::choice(
+            "profile",
+            &["draft", "linux", "2019b", "2019a"],
+            "which revision the other parameters are of",
+        ),
         Parameter::choice("alpha_init", &["profile", "0", "1"], "alpha of a flow that starts"),
         Parameter::choice("first_mark", &["profile", "alpha", "halve"], "by what the window falls at the first mark"),
         Parameter::choice(
