@@ -26,8 +26,8 @@
 //! window. Alpha is corrected before the window falls because of the same ack, the source does so after.
 //! With the profiles of 2019 a fall ends slow start with the next ack; in the source that ack has to report nothing but marks.
 //!
-//! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue and sharing with CUBIC over
-//! `DualPI2` in the simulator's behaviour tests.
+//! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
+//! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
 
 mod fallback;
 #[cfg(test)]
@@ -45,7 +45,11 @@ pub(super) const INFO: Info = Info {
     title: "TCP Prague",
     source: "draft-briscoe-iccrg-prague-congestion-control; L4S project net/ipv4/tcp_prague.c",
     parameters: &[
-        Parameter::choice("profile", &["draft", "linux", "2019b", "2019a"], "which revision the other parameters are of"),
+        Parameter::choice(
+            "profile",
+            &["draft", "linux", "2019b", "2019a"],
+            "which revision the other parameters are of",
+        ),
         Parameter::choice("alpha_init", &["profile", "0", "1"], "alpha of a flow that starts"),
         Parameter::choice("first_mark", &["profile", "alpha", "halve"], "by what the window falls at the first mark"),
         Parameter::choice(
