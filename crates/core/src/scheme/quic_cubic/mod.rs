@@ -18,6 +18,7 @@
 //!   a timeout of at least 200 ms. As in QUIC a transmission has a number of its own, so a lost retransmission is a loss
 //!   like any other; and no reduction is ever undone.
 //! - Chromium of 2017 kept a result for 30 ms while the window did not change; here every ack is evaluated.
+//! - Of `first_rtt` only the minimum is taken; the smoothed round trip begins with the first that is measured.
 //! - Every packet counts as a full one.
 //!
 //! **How it is validated.** Factors, curve, the end of slow start and one reduction per window here; ordering and level
@@ -25,16 +26,14 @@
 
 mod curve;
 mod prr;
-mod round_trip;
 mod slow_start;
 #[cfg(test)]
 mod tests;
 
 use self::curve::Curve;
 use self::prr::Reduction;
-use self::round_trip::RoundTrip;
 use self::slow_start::DelayDetector;
-use super::quic::{INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, initial_window};
+use super::quic::{INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, initial_window};
 use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Rate};
@@ -79,7 +78,8 @@ pub(super) const INFO: Info = Info {
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { packet_size, parameters, .. } = setup;
     let (window, connections) = (initial_window(&parameters), parameters.number("connections"));
-    let first_rtt = Duration::from_secs_f64(parameters.number("first_rtt") / 1e3);
+    let first_rtt = Some(parameters.number("first_rtt")).filter(|ms| *ms > 0.0);
+    let first_rtt = first_rtt.map_or(Duration::MAX, |ms| Duration::from_secs_f64(ms / 1e3));
     Box::new(QuicCubic::new(PacketSize::of(packet_size), window, connections, first_rtt))
 }
 
@@ -88,7 +88,9 @@ struct QuicCubic {
     packet: PacketSize,
     window: u64,
     ssthresh: u64,
-    round_trip: RoundTrip,
+    srtt: Duration,
+    /// No minimum is above it.
+    first_rtt: Duration,
     curve: Curve,
     detector: DelayDetector,
     /// Numbers of the packets sent last, acknowledged last, and sent last at the last reduction.
@@ -109,7 +111,8 @@ impl QuicCubic {
             packet,
             window,
             ssthresh: MAX_WINDOW,
-            round_trip: RoundTrip::new(first_rtt),
+            srtt: INITIAL_RTT,
+            first_rtt,
             curve: Curve::new(connections),
             detector: DelayDetector::default(),
             sent: 0,
@@ -130,12 +133,9 @@ impl QuicCubic {
         self.reduction.is_some() && self.largest_acked <= self.cutback
     }
 
-    fn take_round_trip(&mut self, rtt: Duration) {
-        self.round_trip.on_sample(rtt);
-        let least = self.round_trip.least();
-        if self.is_in_slow_start() && self.detector.on_sample(rtt, least, self.window / MSS, self.sent) {
-            self.ssthresh = self.window;
-        }
+    /// The shortest round trip, measured or told.
+    fn least(&self, ack: &Ack<'_>) -> Duration {
+        ack.min_rtt.min(self.first_rtt)
     }
 
     /// `OnPacketLost`: one reduction per window.
@@ -169,7 +169,7 @@ impl QuicCubic {
             self.window = if self.is_in_slow_start() {
                 self.window + MSS
             } else {
-                self.curve.after_ack(self.packet.counted, self.window, self.round_trip.least(), ack.now).min(MAX_WINDOW)
+                self.curve.after_ack(self.packet.counted, self.window, self.least(ack), ack.now).min(MAX_WINDOW)
             };
         }
         if self.is_in_slow_start() {
@@ -191,7 +191,7 @@ impl Scheme for QuicCubic {
 
     fn pacing_rate(&self) -> Option<Rate> {
         let percent = if self.is_in_slow_start() { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
-        self.packet.rate(self.window * percent / 100, self.round_trip.smoothed())
+        self.packet.rate(self.window * percent / 100, self.srtt)
     }
 
     fn ssthresh(&self) -> Option<u32> {
@@ -212,8 +212,12 @@ impl Scheme for QuicCubic {
 
     /// `OnCongestionEvent`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if let Some(rtt) = ack.rtt {
-            self.take_round_trip(rtt);
+        self.srtt = ack.srtt;
+        if let Some(rtt) = ack.rtt
+            && self.is_in_slow_start()
+            && self.detector.on_sample(rtt, self.least(ack), self.window / MSS, self.sent)
+        {
+            self.ssthresh = self.window;
         }
         self.take_losses(ack);
         for number in ack.packets {
