@@ -355,12 +355,13 @@ fn bursts(slots: &str, seed: u64) -> Vec<(u64, usize)> {
 fn slots_let_packets_through_together() {
     for seed in 1..=3 {
         let found = bursts(r#"{"min_ns": 2000000, "max_ns": 3000000, "packets": 1000}"#, seed);
-        for pair in found.windows(2) {
+        // The first packet comes at the very time at which slots begin.
+        for pair in found[1..].windows(2) {
             // A slot is chosen when the packet behind the last burst looks for one.
             assert!((2_000..=3_100).contains(&(pair[1].0 - pair[0].0)), "{pair:?}");
             assert!((19..=32).contains(&pair[0].1), "{pair:?}");
         }
-        let apart: Vec<_> = found.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        let apart: Vec<_> = found[1..].windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
         assert!(apart.iter().min() < Some(&2_200) && apart.iter().max() > Some(&2_800), "{apart:?}");
     }
     assert_ne!(
@@ -374,7 +375,7 @@ fn a_slot_lets_no_more_packets_through_than_it_may() {
     let found = bursts(r#"{"min_ns": 2000000, "max_ns": 2000000, "packets": 16}"#, 1);
     assert!(found.iter().all(|(_, packets)| *packets <= 16), "{found:?}");
     // 16 packets in 2 ms are less than come: the slots follow each other.
-    assert!(found.windows(2).all(|pair| pair[1].0 - pair[0].0 == 2_000), "{found:?}");
+    assert!(found[1..].windows(2).all(|pair| pair[1].0 - pair[0].0 == 2_000), "{found:?}");
 }
 
 #[test]
