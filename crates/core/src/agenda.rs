@@ -12,46 +12,46 @@ const NEVER: Instant = Instant::FAR_FUTURE;
 /// A wake-up for each participant, or none.
 #[derive(Debug)]
 pub struct Agenda {
-    /// The two that meet in each match, as time and participant: the winners of `2n` and `2n + 1` meet in `n`, and the second
-    /// half are the matches of the participants themselves.
-    matches: Vec<[(Instant, u32); 2]>,
-    /// Who won the last match, which is the first.
-    first: (Instant, u32),
+    /// Time and number of who has come so far: the participants themselves are the second half, and place `n` belongs to the
+    /// winner of the match between `2n` and `2n + 1`.
+    places: Vec<(Instant, u32)>,
 }
 
 impl Agenda {
     /// An empty agenda for `participants` participants.
     pub fn new(participants: usize) -> Self {
-        let matches = vec![[(NEVER, 0); 2]; participants.max(2).next_power_of_two()];
-        Self { matches, first: (NEVER, 0) }
+        Self { places: vec![(NEVER, 0); 2 * participants.max(2).next_power_of_two()] }
     }
 
     /// The next participant and its time.
     pub fn next(&self) -> Option<(Instant, usize)> {
-        let (time, participant) = self.first;
+        let (time, participant) = self.places[1];
         (time != NEVER).then_some((time, participant as usize))
     }
 
     /// Wakes `participant` at `time`; `None` takes it off the agenda.
     pub fn set(&mut self, participant: usize, time: Option<Instant>) {
         let mut winner = (time.unwrap_or(NEVER), participant as u32);
-        let mut place = self.matches.len() + participant;
+        let mut place = self.place_of(participant);
+        self.places[place] = winner;
         while place > 1 {
-            let pair = &mut self.matches[place / 2];
-            pair[place % 2] = winner;
-            winner = if pair[1].0 < pair[0].0 { pair[1] } else { pair[0] };
+            winner = winner.min(self.places[place ^ 1]);
             place /= 2;
+            self.places[place] = winner;
         }
-        self.first = winner;
     }
 
     /// Wakes `participant` at `time` unless it is woken earlier anyway. A wake-up that has become needless costs less
     /// than moving it.
     pub fn set_by(&mut self, participant: usize, time: Option<Instant>) {
-        let place = self.matches.len() + participant;
-        if time.is_some_and(|time| time < self.matches[place / 2][place % 2].0) {
+        let planned = self.places[self.place_of(participant)].0;
+        if time.is_some_and(|time| time < planned) {
             self.set(participant, time);
         }
+    }
+
+    fn place_of(&self, participant: usize) -> usize {
+        self.places.len() / 2 + participant
     }
 }
 

@@ -207,6 +207,7 @@ impl World {
         }
     }
 
+    #[cold]
     fn record_drops(&mut self, hop: usize) {
         for (packet, reason) in self.drops.drain() {
             self.recorder.is_dropped(hop, &packet, reason);

@@ -112,6 +112,7 @@ impl Scoreboard {
     /// Adds a segment that is sent for the first time.
     pub(super) fn push(&mut self, sent: Instant, length: Bytes, snapshot: Snapshot, scheme_state: u64) {
         let sequence = self.next();
+        let older = self.append(sequence);
         self.ring.push_back(Outstanding {
             sent,
             snapshot: Some(snapshot),
@@ -121,11 +122,10 @@ impl Scoreboard {
             is_lost: false,
             is_retransmitted: false,
             was_retransmitted: false,
-            is_listed: false,
-            older: NONE,
+            is_listed: true,
+            older,
             newer: NONE,
         });
-        self.link(sequence);
     }
 
     /// Removes the first segment, which has been acknowledged.
@@ -226,16 +226,22 @@ impl Scoreboard {
     }
 
     fn link(&mut self, sequence: u64) {
-        let older = std::mem::replace(&mut self.newest, sequence);
+        let older = self.append(sequence);
         if let Some(segment) = self.get_mut(sequence) {
             segment.is_listed = true;
             segment.older = older;
             segment.newer = NONE;
         }
+    }
+
+    /// Makes a segment the newest of the list, and returns the one that was.
+    fn append(&mut self, sequence: u64) -> u64 {
+        let older = std::mem::replace(&mut self.newest, sequence);
         match self.get_mut(older) {
             Some(neighbour) => neighbour.newer = sequence,
             None => self.oldest = sequence,
         }
+        older
     }
 
     fn unlink(&mut self, sequence: u64) {
