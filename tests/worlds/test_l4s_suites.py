@@ -19,7 +19,7 @@ def test_scenarios_stand_in_their_order() -> None:
 @pytest.mark.parametrize("name", MEMBERS)
 @pytest.mark.parametrize("place", [0, -1])
 def test_a_scenario_runs(name: str, place: int) -> None:
-    plan = expand(load(name, ["duration=12s", 'record.level="summary"']))
+    plan = expand(load(name, ["duration=12s", 'record.level="series"']))
     run = plan.runs[place]
     # The rows behind the flows' are those of probes.
     flows = sim.execute(run).tables["flows"].head(len(run.scenario["flows"]))
