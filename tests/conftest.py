@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from bakeoff.recording import ResultFolder, Timing
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+# Under nohup it is ignored, and what tests start would inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 SIZE = 1500
 SECOND = 1_000_000_000
