@@ -56,7 +56,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Vectors, new: koho::new_calibrated_koho },
     SchemeEntry { info: copa::INFO, validation: Validation::Published, new: copa::new },
     SchemeEntry { info: cubic::INFO, validation: Validation::Kernel, new: cubic::new },
-    SchemeEntry { info: cubic::sce::INFO, validation: Validation::Published, new: cubic::sce::new },
+    SchemeEntry { info: cubic::sce::INFO, validation: Validation::Vectors, new: cubic::sce::new },
     SchemeEntry { info: dctcp::INFO, validation: Validation::Kernel, new: dctcp::new },
     SchemeEntry { info: dctcp_sce::INFO, validation: Validation::Published, new: dctcp_sce::new },
     SchemeEntry { info: fillp::FILLP, validation: Validation::Approximation, new: fillp::new_fillp },
