@@ -6,52 +6,70 @@
 
 use crate::units::Instant;
 
-/// Not on the agenda.
+/// A time and who is due then, in one number, which orders them as one comparison.
+type Entry = u128;
+
+fn entry(time: Instant, participant: usize) -> Entry {
+    Entry::from(time.as_nanos()) << u32::BITS | participant as Entry
+}
+
+fn time_of(entry: Entry) -> Instant {
+    Instant::from_nanos((entry >> u32::BITS) as u64)
+}
+
+/// The time of who is not on the agenda.
 const NEVER: Instant = Instant::FAR_FUTURE;
 
 /// A wake-up for each participant, or none.
 #[derive(Debug)]
 pub struct Agenda {
-    /// Time and number of who has come so far: the participants themselves are the second half, and place `n` belongs to the
-    /// winner of the match between `2n` and `2n + 1`.
-    places: Vec<(Instant, u32)>,
+    /// Who has come so far: match `n` is between the winners of the matches `2n` and `2n + 1`, and those of the second half
+    /// are between two participants each.
+    matches: Vec<[Entry; 2]>,
 }
 
 impl Agenda {
     /// An empty agenda for `participants` participants.
     pub fn new(participants: usize) -> Self {
-        Self { places: vec![(NEVER, 0); 2 * participants.max(2).next_power_of_two()] }
+        Self { matches: vec![[entry(NEVER, 0); 2]; participants.max(2).next_power_of_two()] }
     }
 
     /// The next participant and its time.
     pub fn next(&self) -> Option<(Instant, usize)> {
-        let (time, participant) = self.places[1];
-        (time != NEVER).then_some((time, participant as usize))
+        let [one, other] = self.matches[1];
+        let first = one.min(other);
+        (time_of(first) != NEVER).then_some((time_of(first), first as u32 as usize))
     }
 
     /// Wakes `participant` at `time`; `None` takes it off the agenda.
     pub fn set(&mut self, participant: usize, time: Option<Instant>) {
-        let mut winner = (time.unwrap_or(NEVER), participant as u32);
+        let mut winner = entry(time.unwrap_or(NEVER), participant);
         let mut place = self.place_of(participant);
-        self.places[place] = winner;
         while place > 1 {
-            winner = winner.min(self.places[place ^ 1]);
+            let side = place % 2;
             place /= 2;
-            self.places[place] = winner;
+            let contest = &mut self.matches[place];
+            contest[side] = winner;
+            winner = winner.min(contest[1 - side]);
         }
     }
 
     /// Wakes `participant` at `time` unless it is woken earlier anyway. A wake-up that has become needless costs less
     /// than moving it.
     pub fn set_by(&mut self, participant: usize, time: Option<Instant>) {
-        let planned = self.places[self.place_of(participant)].0;
-        if time.is_some_and(|time| time < planned) {
+        if time.is_some_and(|time| time < self.planned(participant)) {
             self.set(participant, time);
         }
     }
 
+    /// When `participant` is woken; in the far future if it is not.
+    pub fn planned(&self, participant: usize) -> Instant {
+        let place = self.place_of(participant);
+        time_of(self.matches[place / 2][place % 2])
+    }
+
     fn place_of(&self, participant: usize) -> usize {
-        self.places.len() / 2 + participant
+        self.matches.len() + participant
     }
 }
 

@@ -3,8 +3,6 @@
 //! Kathleen Nichols' algorithm keeps the best three samples of a window; time and memory per sample are constant. The
 //! clock is any counter that never runs backwards: microseconds for a minimum RTT, round trips for a maximum bandwidth.
 
-use std::cmp::Ordering;
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sample {
     time: u64,
@@ -15,19 +13,19 @@ struct Sample {
 #[derive(Clone, Copy, Debug)]
 pub struct WindowedFilter {
     window: u64,
-    better: Ordering,
+    is_max: bool,
     best: Option<[Sample; 3]>,
 }
 
 impl WindowedFilter {
     /// A running maximum over `window` units of the caller's clock.
     pub const fn max(window: u64) -> Self {
-        Self { window, better: Ordering::Greater, best: None }
+        Self { window, is_max: true, best: None }
     }
 
     /// A running minimum over `window` units of the caller's clock.
     pub const fn min(window: u64) -> Self {
-        Self { window, better: Ordering::Less, best: None }
+        Self { window, is_max: false, best: None }
     }
 
     /// The best value in the window; `None` before the first sample.
@@ -44,40 +42,35 @@ impl WindowedFilter {
     /// Takes a sample and returns the best value of the window that ends now.
     pub fn update(&mut self, time: u64, value: u64) -> u64 {
         let sample = Sample { time, value };
-        let Some(mut best) = self.best else { return self.reset(time, value) };
-        if self.is_no_worse(value, best[0].value) || time - best[2].time > self.window {
+        let is_no_worse = |than: Sample| value == than.value || (value > than.value) == self.is_max;
+        let Some(best) = &mut self.best else { return self.reset(time, value) };
+        if is_no_worse(best[0]) || time - best[2].time > self.window {
             return self.reset(time, value);
         }
-        if self.is_no_worse(value, best[1].value) {
+        if is_no_worse(best[1]) {
             best[1] = sample;
             best[2] = sample;
-        } else if self.is_no_worse(value, best[2].value) {
+        } else if is_no_worse(best[2]) {
             best[2] = sample;
         }
-        self.best = Some(Self::age(best, sample, self.window));
-        self.best.map_or(value, |best| best[0].value)
+        age(best, sample, self.window);
+        best[0].value
     }
+}
 
-    fn is_no_worse(&self, value: u64, than: u64) -> bool {
-        let order = value.cmp(&than);
-        order == self.better || order == Ordering::Equal
-    }
-
-    /// Lets the best sample go when it leaves the window, and renews the runners-up after a quarter and a half of it.
-    fn age(mut best: [Sample; 3], sample: Sample, window: u64) -> [Sample; 3] {
-        let elapsed = sample.time - best[0].time;
-        if elapsed > window {
-            best = [best[1], best[2], sample];
-            if sample.time - best[0].time > window {
-                best = [best[1], best[2], sample];
-            }
-        } else if best[1].time == best[0].time && elapsed > window / 4 {
-            best[1] = sample;
-            best[2] = sample;
-        } else if best[2].time == best[1].time && elapsed > window / 2 {
-            best[2] = sample;
+/// Lets the best sample go when it leaves the window, and renews the runners-up after a quarter and a half of it.
+fn age(best: &mut [Sample; 3], sample: Sample, window: u64) {
+    let elapsed = sample.time - best[0].time;
+    if elapsed > window {
+        *best = [best[1], best[2], sample];
+        if sample.time - best[0].time > window {
+            *best = [best[1], best[2], sample];
         }
-        best
+    } else if best[1].time == best[0].time && elapsed > window / 4 {
+        best[1] = sample;
+        best[2] = sample;
+    } else if best[2].time == best[1].time && elapsed > window / 2 {
+        best[2] = sample;
     }
 }
 

@@ -62,6 +62,14 @@ impl Instant {
     }
 }
 
+/// The earlier of two times that may not be.
+pub fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
+    }
+}
+
 impl Duration {
     /// No time at all.
     pub const ZERO: Self = Self(0);

@@ -69,14 +69,12 @@ impl Flow {
     /// A packet arrives at the end that it goes to.
     pub(crate) fn accept(&mut self, mut packet: Packet<Payload>, now: Instant) {
         let is_data_direction = packet.is_data_direction;
-        match (&mut packet.payload, &mut self.ends) {
+        match (std::mem::replace(&mut packet.payload, Payload::Probe), &mut self.ends) {
             (Payload::Segment(segment), Ends::Stream { sender, receiver, .. }) => {
-                let segment = *segment;
                 let packet = packet.map(|_| segment);
                 if is_data_direction { receiver.accept(packet, now) } else { sender.accept(packet, now) }
             }
             (Payload::Datagram(datagram), Ends::Stack { sender, receiver }) => {
-                let datagram = std::mem::take(datagram);
                 let end = if is_data_direction { receiver } else { sender };
                 end.accept(packet.map(|_| datagram), now);
             }

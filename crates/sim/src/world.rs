@@ -156,9 +156,10 @@ impl World {
     fn carry_on(&mut self, mut packet: Packet<Payload>) {
         let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(packet) };
         self.recorder.enters_hop(hop, &packet, self.now);
-        self.path.hops[hop].hop.accept(packet, self.now, &mut self.drops);
+        let entered = &mut self.path.hops[hop].hop;
+        entered.accept(packet, self.now, &mut self.drops);
+        self.agenda.set_by(hop, entered.next_wakeup());
         self.note_drops(hop);
-        self.agenda.set_by(hop, self.path.hops[hop].hop.next_wakeup());
     }
 
     fn deliver(&mut self, packet: Packet<Payload>) {
@@ -180,7 +181,8 @@ impl World {
             }
             // What a timer or the pacer had planned for this moment comes before what the ack calls for: a host takes
             // some time over an ack, however little.
-            if self.flows[index].sender_wakeup().is_some_and(|due| due <= self.now) {
+            let planned = self.agenda.planned(self.numbering.number(Participant::Sender(index)));
+            if planned <= self.now && self.flows[index].sender_wakeup().is_some_and(|due| due <= self.now) {
                 self.wake_sender(index);
             }
             self.flows[index].accept(packet, self.now);

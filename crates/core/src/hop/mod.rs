@@ -35,7 +35,7 @@ use self::policer::Policer;
 use self::replay::Replay;
 use crate::packet::Packet;
 use crate::queue::{Drops, FifoConfig, Place, Queue, QueueConfig, Reason};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Instant, earlier};
 
 /// A hop as an experiment describes it.
 #[derive(Clone, Debug, Deserialize)]
@@ -217,8 +217,10 @@ impl<P: Clone + Send + 'static> Hop<P> {
     /// A packet that has come out at the far end by `now`; call until there is none.
     pub fn poll(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
         loop {
-            if self.wire.next_delivery().is_none_or(|due| due > now) {
-                self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+            match self.wire.next_delivery() {
+                Some(due) if due <= now => {}
+                Some(_) if !self.wire.may_overtake() => return None,
+                _ => self.link.serve(now, &mut *self.queue, &mut self.wire, drops),
             }
             let packet = self.wire.pop(now)?;
             if self.replay.as_mut().is_none_or(|replay| replay.admits(&packet)) {
@@ -233,11 +235,11 @@ impl<P: Clone + Send + 'static> Hop<P> {
     pub fn next_wakeup(&self) -> Option<Instant> {
         // Unless the wire reorders, a packet still to be sent comes out after everything on it, so that the wire alone decides
         // while it is not empty.
-        let (delivery, service) = (self.wire.next_delivery(), || self.link.next_service(self.queue.packets() > 0));
-        if self.wire.may_overtake() {
-            return delivery.into_iter().chain(service()).min();
+        let delivery = self.wire.next_delivery();
+        if delivery.is_some() && !self.wire.may_overtake() {
+            return delivery;
         }
-        delivery.or_else(service)
+        earlier(delivery, self.link.next_service(self.queue.packets() > 0))
     }
 
     /// Packets and bytes waiting in the queue at `now`.

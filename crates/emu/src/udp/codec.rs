@@ -111,7 +111,7 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             detail: length.count().min(MAX_DETAIL),
             ..bare
         },
-        Segment::Ack(ack) => Prefix {
+        Segment::Ack(ref ack) => Prefix {
             kind: Kind::Ack,
             is_ecn_echo: ack.is_ecn_echo,
             is_sce_echo: ack.is_sce_echo,
@@ -175,7 +175,7 @@ impl Decoder {
                 let is_window_reduced = prefix.is_window_reduced;
                 Segment::Data { sequence, length: Bytes::new(prefix.detail), is_window_reduced }
             }
-            Kind::Ack => Segment::Ack(read_ack(&prefix, bytes, sequence, time)?),
+            Kind::Ack => Segment::Ack(Box::new(read_ack(&prefix, bytes, sequence, time)?)),
         };
         let number = expand(u64::from(prefix.number), u32::BITS, self.highest_number);
         self.highest_number = self.highest_number.max(number);

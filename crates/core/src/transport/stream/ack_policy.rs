@@ -5,7 +5,7 @@
 //! acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
 
 use super::{AckMode, wheel};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, earlier};
 
 /// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
 const DELAY_MIN: Duration = Duration::from_millis(40);
@@ -218,7 +218,7 @@ impl AckPolicy {
 
     /// When an ack is due that waits.
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
-        [self.delayed_until, self.compressed_until].into_iter().flatten().min()
+        earlier(self.delayed_until, self.compressed_until)
     }
 }
 

@@ -287,7 +287,7 @@ impl Endpoint<Segment> for Receiver {
         self.last_acked = ack.cumulative;
         self.echo.on_ack_sent();
         let is_accurate = self.config.ecn == EcnMode::Accurate;
-        let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
+        let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(Box::new(ack)));
         Some(Packet { ecn: self.config.ecn.control(self.config.ect), ..packet })
     }
 

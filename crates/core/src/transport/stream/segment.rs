@@ -39,8 +39,8 @@ impl Range {
     }
 }
 
-/// What a packet of a stream carries.
-#[derive(Clone, Copy, Debug)]
+/// What a packet of a stream carries. Packets are moved often, so that what is large is kept elsewhere.
+#[derive(Clone, Debug)]
 pub enum Segment {
     /// The sender asks for a connection.
     Syn {
@@ -64,7 +64,7 @@ pub enum Segment {
         is_window_reduced: bool,
     },
     /// An acknowledgement.
-    Ack(AckSegment),
+    Ack(Box<AckSegment>),
 }
 
 /// An acknowledgement.

@@ -17,7 +17,7 @@ use crate::packet::{Ecn, FlowId, Packet};
 use crate::random::RandomStream;
 use crate::scheme::{PacingRatios, Scheme, Sent};
 use crate::traffic::Source;
-use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate, earlier};
 
 /// SYNs that are repeated after a second each, before the wait doubles (`tcp_syn_linear_timeouts`).
 const LINEAR_SYNS: u32 = 4;
@@ -296,10 +296,10 @@ impl Sender {
         let sequence = self.scoreboard.next();
         self.scoreboard.push(now, length, snapshot, scheme_state);
         self.source.take(length);
-        if is_idle || matches!(self.timer, Some((super::timer::Purpose::LossProbe, _))) {
+        let must_rearm = is_idle || matches!(self.timer, Some((super::timer::Purpose::LossProbe, _)));
+        if !self.schedule_loss_probe(now, false) && must_rearm {
             self.rearm_retransmission_timer(now);
         }
-        self.schedule_loss_probe(now, false);
         // With accurate ECN the bit belongs to a counter (`tcp_ecn_queue_cwr`).
         let is_window_reduced = matches!(self.config.ecn, EcnMode::Classic | EcnMode::Sce)
             && std::mem::take(&mut self.must_announce_reduction);
@@ -352,14 +352,6 @@ impl Sender {
         let has_new = !self.source.is_finished() && self.source.next_wakeup().is_none();
         let may_send_new = has_new && self.scoreboard.next() < self.window_end();
         may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted()
-    }
-}
-
-/// The earlier of two times that may not be.
-fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        _ => one.or(other),
     }
 }
 

@@ -13,7 +13,7 @@ const TICKS_AT_START: u64 = (1 << 32) - 299_000;
 /// When a timer goes off that is set at `now` to go off after `wait`, which is rounded up to ticks
 /// (`usecs_to_jiffies`).
 pub(super) fn expiry(now: Instant, wait: Duration) -> Instant {
-    let ticks = wait.as_nanos().div_ceil(Duration::from_millis(1).as_nanos());
+    let ticks = (wait + Duration::from_nanos(999_999)).as_millis();
     let due = TICKS_AT_START + now.as_millis() + ticks;
     Instant::ZERO + Duration::from_millis(timer_wheel::fires(due, ticks) - TICKS_AT_START)
 }

@@ -120,7 +120,7 @@ fn packets_cross_with_size_number_and_codepoint() {
     let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct];
     let segment = Segment::Data { sequence: 9, length: Bytes::new(1_448), is_window_reduced: false };
     for (number, ecn) in (0..).zip(codepoints) {
-        let packet = Packet::new(FLOW, true, number, Bytes::new(1_500), Instant::from_nanos(5), segment);
+        let packet = Packet::new(FLOW, true, number, Bytes::new(1_500), Instant::from_nanos(5), segment.clone());
         left.send(&Packet { ecn, ..packet }).unwrap();
     }
     assert_eq!(right.receive().unwrap(), codepoints.len());
