@@ -20,37 +20,72 @@ fn time_of(entry: Entry) -> Instant {
 /// The time of who is not on the agenda.
 const NEVER: Instant = Instant::FAR_FUTURE;
 
-/// A wake-up for each participant, or none.
+/// Some participants, numbered from zero, and who of them is first.
 #[derive(Debug)]
-pub struct Agenda {
+struct Tournament {
     /// Who has come so far: match `n` is between the winners of the matches `2n` and `2n + 1`, and those of the second half
     /// are between two participants each.
     matches: Vec<[Entry; 2]>,
 }
 
-impl Agenda {
-    /// An empty agenda for `participants` participants.
-    pub fn new(participants: usize) -> Self {
+impl Tournament {
+    fn new(participants: usize) -> Self {
         Self { matches: vec![[entry(NEVER, 0); 2]; participants.max(2).next_power_of_two()] }
     }
 
-    /// The next participant and its time.
-    pub fn next(&self) -> Option<(Instant, usize)> {
+    fn winner(&self) -> Entry {
         let [one, other] = self.matches[1];
-        let first = one.min(other);
-        (time_of(first) != NEVER).then_some((time_of(first), first as u32 as usize))
+        one.min(other)
     }
 
-    /// Wakes `participant` at `time`; `None` takes it off the agenda.
-    pub fn set(&mut self, participant: usize, time: Option<Instant>) {
-        let mut winner = entry(time.unwrap_or(NEVER), participant);
-        let mut place = self.place_of(participant);
+    fn set(&mut self, place: usize, entry: Entry) {
+        let mut winner = entry;
+        let mut place = self.matches.len() + place;
         while place > 1 {
             let side = place % 2;
             place /= 2;
             let contest = &mut self.matches[place];
             contest[side] = winner;
-            winner = winner.min(contest[1 - side]);
+            // Looked up by its place, not chosen by a branch: who wins is not to be foreseen.
+            let is_beaten = contest[1 - side] < winner;
+            winner = contest[side ^ usize::from(is_beaten)];
+        }
+    }
+
+    fn get(&self, place: usize) -> Entry {
+        let place = self.matches.len() + place;
+        self.matches[place / 2][place % 2]
+    }
+}
+
+/// A wake-up for each participant, or none.
+#[derive(Debug)]
+pub struct Agenda {
+    /// So many participants, the first, are woken far more often than the others and play among themselves.
+    busy: usize,
+    of_busy: Tournament,
+    of_others: Tournament,
+}
+
+impl Agenda {
+    /// An empty agenda for `participants` participants, the first `busy` of which are woken most often.
+    pub fn new(participants: usize, busy: usize) -> Self {
+        let others = participants.saturating_sub(busy);
+        Self { busy, of_busy: Tournament::new(busy), of_others: Tournament::new(others) }
+    }
+
+    /// The next participant and its time.
+    pub fn next(&self) -> Option<(Instant, usize)> {
+        let first = self.of_busy.winner().min(self.of_others.winner());
+        (time_of(first) != NEVER).then_some((time_of(first), first as u32 as usize))
+    }
+
+    /// Wakes `participant` at `time`; `None` takes it off the agenda.
+    pub fn set(&mut self, participant: usize, time: Option<Instant>) {
+        let entry = entry(time.unwrap_or(NEVER), participant);
+        match participant.checked_sub(self.busy) {
+            None => self.of_busy.set(participant, entry),
+            Some(place) => self.of_others.set(place, entry),
         }
     }
 
@@ -64,12 +99,10 @@ impl Agenda {
 
     /// When `participant` is woken; in the far future if it is not.
     pub fn planned(&self, participant: usize) -> Instant {
-        let place = self.place_of(participant);
-        time_of(self.matches[place / 2][place % 2])
-    }
-
-    fn place_of(&self, participant: usize) -> usize {
-        self.matches.len() + participant
+        time_of(match participant.checked_sub(self.busy) {
+            None => self.of_busy.get(participant),
+            Some(place) => self.of_others.get(place),
+        })
     }
 }
 
@@ -84,7 +117,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_earliest_is_always_first(operations in prop::collection::vec((0_usize..8, prop::option::of(0_u64..50)), 1..200)) {
-            let mut agenda = Agenda::new(8);
+            let mut agenda = Agenda::new(8, 3);
             let mut model = BTreeMap::new();
             for (participant, time) in operations {
                 let time = time.map(Instant::from_nanos);
@@ -101,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_earlier_wakeup_stands() {
-        let mut agenda = Agenda::new(1);
+        let mut agenda = Agenda::new(1, 0);
         agenda.set_by(0, Some(Instant::from_nanos(5)));
         agenda.set_by(0, Some(Instant::from_nanos(9)));
         agenda.set_by(0, None);

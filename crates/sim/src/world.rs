@@ -32,7 +32,7 @@ impl World {
         let topology = Topology::of(scenario, choose)?;
         let numbering = topology.numbering();
         let Topology { path, flows, probes } = topology;
-        let mut agenda = Agenda::new(numbering.count());
+        let mut agenda = Agenda::new(numbering.count(), numbering.hops);
         for (index, flow) in flows.iter().enumerate() {
             agenda.set(numbering.number(Participant::Sender(index)), Some(flow.start));
         }

@@ -48,7 +48,7 @@ fn id(packet: &Packet<Piece>) -> PacketId {
 impl Engine {
     pub(super) fn new(scenario: &Scenario, journal: Journal) -> Result<Self, RunError> {
         let path = Path::of(scenario).map_err(JobError::from)?;
-        let mut agenda = Agenda::new(path.hops.len() + 1);
+        let mut agenda = Agenda::new(path.hops.len() + 1, path.hops.len());
         let interval = Duration::from_nanos(scenario.record.interval_ns);
         let interval = (scenario.record.level >= Level::Series).then_some(interval);
         agenda.set(path.hops.len(), interval.map(|interval| Instant::ZERO + interval));

@@ -124,6 +124,9 @@ impl Sender {
             }
         }
         for block in ack.blocks().iter().filter(|block| block.end > first && block.end <= next) {
+            if self.known_blocks.contains(block) {
+                continue;
+            }
             let mut parts = std::mem::take(&mut self.new_ranges);
             let block = Range { start: block.start.max(first), end: block.end };
             self.sacked.insert(block, |part| parts.push(part));
@@ -132,6 +135,7 @@ impl Sender {
             }
             self.new_ranges = parts;
         }
+        self.known_blocks = *ack.places();
     }
 
     fn take_sacked(&mut self, sequence: u64, highest: u64, report: &mut Report, now: Instant) {

@@ -18,6 +18,7 @@ mod range_set;
 mod rate_sampler;
 mod receive_window;
 mod receiver;
+mod recent_blocks;
 mod recovery;
 mod rtt;
 mod scoreboard;

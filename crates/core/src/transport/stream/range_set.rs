@@ -55,7 +55,7 @@ impl RangeSet {
                 is_new(Range { start: cursor, end: range.start });
             }
             cursor = cursor.max(range.end);
-            merged = Range { start: merged.start.min(range.start), end: merged.end.max(range.end) };
+            merged = merged.union(*range);
             last += 1;
         }
         if cursor < added.end {

@@ -6,6 +6,7 @@ use super::ack_policy::{AckPolicy, Arrival};
 use super::ecn::{Echo, News};
 use super::range_set::RangeSet;
 use super::receive_window::ReceiveWindow;
+use super::recent_blocks::RecentBlocks;
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
 use super::{AckMode, EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
@@ -13,8 +14,6 @@ use crate::packet::{Ecn, FlowId, Packet};
 use crate::scheme::Feedback;
 use crate::units::{Bytes, Duration, Instant};
 
-/// Recently arrived out-of-order segments whose blocks are reported, most recent first (Linux keeps four).
-const RECENT: usize = 4;
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
 
@@ -41,7 +40,7 @@ pub struct Receiver {
     out_of_order: RangeSet,
     /// Segments in `out_of_order`.
     waiting: u64,
-    recent: [Option<u64>; RECENT],
+    recent: RecentBlocks,
     /// Out-of-order segments shorter than the MSS, and by how much.
     short: Vec<(u64, Bytes)>,
     duplicate: Option<Range>,
@@ -75,7 +74,7 @@ impl Receiver {
             waiting: 0,
             next: 0,
             out_of_order: RangeSet::default(),
-            recent: [None; RECENT],
+            recent: RecentBlocks::default(),
             short: Vec::new(),
             duplicate: None,
             timestamp_echo: Instant::ZERO,
@@ -119,8 +118,8 @@ impl Receiver {
         self.one_way_delay = now.since(packet.sent);
         self.stats.ce_marks += u64::from(packet.ecn == Ecn::Ce);
         let waiting = self.waiting;
-        // What follows the latest segment is no block of its own.
-        let may_be_scattered = sequence > self.next && self.recent[0] != Some(sequence - 1);
+        // What follows the latest block is no block of its own.
+        let may_be_scattered = sequence > self.next && self.recent.latest().is_none_or(|latest| latest.end != sequence);
         let held_back = (may_be_scattered && self.policy.holds_back()).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
         let news = self.echo.read(packet.ecn, length, arrival == Arrival::Duplicate);
@@ -188,7 +187,9 @@ impl Receiver {
     /// A segment behind a hole.
     fn keep(&mut self, sequence: u64, length: Bytes) -> Arrival {
         let mut is_new = false;
-        let block = self.out_of_order.insert(Range { start: sequence, end: sequence + 1 }, |_| is_new = true);
+        let segment = Range { start: sequence, end: sequence + 1 };
+        self.out_of_order.insert(segment, |_| is_new = true);
+        let before = self.recent.add(segment);
         if !is_new {
             return self.note_duplicate(sequence);
         }
@@ -196,7 +197,7 @@ impl Receiver {
         if length < self.config.mss {
             self.short.push((sequence, self.config.mss - length));
         }
-        if self.remember(sequence, block) >= EXPECTED_BLOCKS { Arrival::Scattered } else { Arrival::OutOfOrder }
+        if before >= EXPECTED_BLOCKS { Arrival::Scattered } else { Arrival::OutOfOrder }
     }
 
     /// Hands over what has waited for the segment that has just arrived.
@@ -205,7 +206,7 @@ impl Receiver {
         self.waiting -= waiting.end - waiting.start;
         self.next = waiting.end;
         self.out_of_order.remove_below(self.next);
-        self.forget_recent();
+        self.recent.remove_below(self.next);
         self.stats.goodput += self.config.mss * (waiting.end - waiting.start);
         let next = self.next;
         let missing = self.short.iter().filter(|(sequence, _)| *sequence < next).map(|(_, missing)| *missing).sum();
@@ -213,35 +214,12 @@ impl Receiver {
         self.short.retain(|(sequence, _)| *sequence >= next);
     }
 
-    /// Keeps only those recent segments that still wait.
-    fn forget_recent(&mut self) {
-        let mut kept = [None; RECENT];
-        let waiting = self.recent.into_iter().flatten().filter(|sequence| *sequence >= self.next);
-        for (slot, sequence) in kept.iter_mut().zip(waiting) {
-            *slot = Some(sequence);
-        }
-        self.recent = kept;
-    }
-
-    /// Puts `block`, which `sequence` has joined, first among those reported (RFC 2018, section 4) and returns how many
-    /// stood before it.
-    fn remember(&mut self, sequence: u64, block: Range) -> usize {
-        let is_this = |recent: &Option<u64>| recent.is_some_and(|recent| block.contains(recent));
-        let before = self.recent.iter().position(|recent| recent.is_none() || is_this(recent)).unwrap_or(RECENT);
-        self.recent.copy_within(0..before.min(RECENT - 1), 1);
-        self.recent[0] = Some(sequence);
-        before
-    }
-
     fn ack(&mut self) -> AckSegment {
         let mut ack = AckSegment::new(self.next, self.timestamp_echo, self.one_way_delay);
         ack.duplicate = self.duplicate.take();
         self.echo.write(&mut ack);
-        for sequence in self.recent.into_iter().flatten() {
-            let is_reported = ack.blocks().iter().any(|block| block.contains(sequence));
-            if !is_reported && let Some(block) = self.out_of_order.find(sequence) {
-                ack.add_block(block);
-            }
+        for block in self.recent.iter() {
+            ack.add_block(block);
         }
         ack
     }

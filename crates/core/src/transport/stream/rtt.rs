@@ -27,6 +27,8 @@ pub(super) struct RttEstimator {
     rttvar_us4: i64,
     /// The variance may fall once per round trip, when this segment has been acknowledged.
     round_end: u64,
+    /// The retransmission timeout, not backed off.
+    timeout: Duration,
     backoff: u32,
     min_rtt: WindowedFilter,
 }
@@ -39,6 +41,7 @@ impl RttEstimator {
             mdev_max_us4: 0,
             rttvar_us4: 0,
             round_end: 0,
+            timeout: RTO_INITIAL,
             backoff: 0,
             min_rtt: WindowedFilter::min(MIN_RTT_WINDOW_MS),
         }
@@ -47,7 +50,12 @@ impl RttEstimator {
     /// Takes a sample; `first_unacked` and `next_sequence` tell when a round trip has passed.
     pub(super) fn on_sample(&mut self, rtt: Duration, first_unacked: u64, next_sequence: u64) {
         self.backoff = 0;
-        let measured = rtt.as_micros() as i64;
+        self.smooth(rtt.as_micros() as i64, first_unacked, next_sequence);
+        let timeout_us = ((self.srtt_us8 >> 3) + self.rttvar_us4) as u64;
+        self.timeout = Duration::from_millis(timeout_us.div_ceil(1_000));
+    }
+
+    fn smooth(&mut self, measured: i64, first_unacked: u64, next_sequence: u64) {
         if self.srtt_us8 == 0 {
             self.srtt_us8 = (measured << 3).max(1);
             self.mdev_us4 = measured << 1;
@@ -104,13 +112,7 @@ impl RttEstimator {
 
     /// The retransmission timeout, backed off.
     pub(super) fn rto(&self) -> Duration {
-        let base = if self.has_sample() {
-            let timeout_us = ((self.srtt_us8 >> 3) + self.rttvar_us4) as u64;
-            Duration::from_millis(timeout_us.div_ceil(1_000))
-        } else {
-            RTO_INITIAL
-        };
-        (base * (1 << self.backoff.min(16))).min(RTO_MAX)
+        (self.timeout * (1 << self.backoff.min(16))).min(RTO_MAX)
     }
 
     /// Linux `TCP_RTO_MIN`, which a loss probe adds when a single segment is in flight.

@@ -6,7 +6,7 @@ use crate::units::{Bytes, Duration, Instant};
 /// SYN or SYN-ACK with its options: MSS, SACK permitted, timestamps, window scale.
 pub(super) const HANDSHAKE_SIZE: Bytes = Bytes::new(60);
 /// With timestamps there is room for three SACK blocks (RFC 2018, section 3).
-const MAX_SACK_BLOCKS: usize = 3;
+pub(super) const MAX_SACK_BLOCKS: usize = 3;
 /// Kind, length and padding of the SACK option; each block adds [`SACK_BLOCK`].
 const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
@@ -36,6 +36,16 @@ impl Range {
     /// True if `sequence` lies inside.
     pub const fn contains(self, sequence: u64) -> bool {
         self.start <= sequence && sequence < self.end
+    }
+
+    /// True if nothing is missing between the two.
+    pub(super) fn touches(self, other: Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// From the first to the last of two that touch.
+    pub(super) fn union(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
@@ -106,6 +116,11 @@ impl AckSegment {
             marked_packets: 0,
             marked_bytes: 0,
         }
+    }
+
+    /// All places for blocks, those that are not used empty.
+    pub(super) fn places(&self) -> &[Range; MAX_SACK_BLOCKS] {
+        &self.sack
     }
 
     /// Adds a block if there is room.
