@@ -78,6 +78,19 @@ def test_the_page_has_a_figure_of_them(tmp_path: Path) -> None:
     assert '"unit": "Round trip (ms)"' in text or '"unit":"Round trip (ms)"' in text
 
 
+def test_figures_and_path_name_what_they_show(tmp_path: Path) -> None:
+    marked = (
+        FILE.replace('queue = { limit = "20pkt" }', 'queue = { kind = "dualpi2" }')
+        + '[[probe]]\n[[probe]]\necn = "ect1"\n'
+    )
+    text = html.render(report(tmp_path, marked), datetime(2026, 3, 4, tzinfo=UTC))
+    assert "Probe 2, ECT(1) (95th percentile" in text
+    assert "Probe 1 (95th percentile" in text
+    assert "Flow 1, TCP Reno" in text.replace("Flow 1, TCP Reno (mean", "")
+    assert "dualpi2 queue" in text
+    assert "no limit" not in text
+
+
 def test_nothing_is_said_of_probes_that_were_not_there(tmp_path: Path) -> None:
     shown = report(tmp_path, FILE)
     assert "probe" not in printed(shown, 120)

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::random::RandomStream;
-use bakeoff_core::scheme::{self, Parameters, Scheme, Setup};
+use bakeoff_core::scheme::{self, Ack, Congestion, Parameters, Scheme, Setup, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::{EcnMode, Ect, Receiver, Segment, Sender, StreamConfig};
-use bakeoff_core::units::{Duration, Instant};
+use bakeoff_core::units::{Duration, Instant, Rate};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
 /// Time between two packets on the forward path, so that windows stay finite.
@@ -45,11 +45,22 @@ fn exchange(
 fn exchange_with_thin_acks(
     config: StreamConfig,
     millis: u64,
+    fate: impl FnMut(&Packet<Segment>) -> Fate,
+    acks: u64,
+) -> (Sender, Receiver, Vec<(u64, f64)>) {
+    exchange_of(reno(), config, millis, fate, acks)
+}
+
+/// The same for any scheme.
+fn exchange_of(
+    scheme: Box<dyn Scheme>,
+    config: StreamConfig,
+    millis: u64,
     mut fate: impl FnMut(&Packet<Segment>) -> Fate,
     acks: u64,
 ) -> (Sender, Receiver, Vec<(u64, f64)>) {
     let source = Source::new(&TrafficConfig::Bulk, Instant::ZERO, random());
-    let mut sender = Sender::new(FlowId(0), config, reno(), source, Instant::ZERO, random());
+    let mut sender = Sender::new(FlowId(0), config, scheme, source, Instant::ZERO, random());
     let mut receiver = Receiver::new(FlowId(0), config);
     let (mut forward, mut back) = (VecDeque::new(), VecDeque::new());
     let (mut link_free, mut cwnd, mut falls) = (Instant::ZERO, 0.0, Vec::new());
@@ -250,4 +261,48 @@ fn a_flight_lost_whole_takes_a_timeout_and_then_goes_on() {
     });
     assert!(sender.stats.timeouts >= 1);
     assert!(receiver.stats.goodput.count() > 1_000 * 1_448, "{}", receiver.stats.goodput);
+}
+
+/// Sends 10 packets in a round trip of 40 ms, whatever its window, and tells whether that limited it.
+struct Paced {
+    cwnd: u32,
+    is_cwnd_limited: bool,
+}
+
+impl Scheme for Paced {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Rate::of(StreamConfig::DEFAULT.packet_size(), Duration::from_millis(4))
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.is_cwnd_limited = ack.is_cwnd_limited;
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("is_cwnd_limited", self.is_cwnd_limited.into());
+    }
+}
+
+#[test]
+fn a_window_that_the_pace_does_not_fill_is_no_limit() {
+    // `tcp_cwnd_validate` looks at what is in flight whenever something was sent.
+    for (cwnd, expected) in [(40, 0.0), (20, 0.0), (8, 1.0)] {
+        let scheme = Box::new(Paced { cwnd, is_cwnd_limited: false });
+        let (sender, ..) = exchange_of(scheme, StreamConfig::DEFAULT, 1_000, |_| Fate::Pass, 1);
+        let mut found = None;
+        sender.telemetry(&mut |name, value| {
+            if name == "is_cwnd_limited" {
+                found = Some(value);
+            }
+        });
+        assert_eq!(found, Some(expected), "window of {cwnd}");
+    }
 }

@@ -5,8 +5,9 @@
 //!
 //! **Source.** The SCE project's `net/ipv4/tcp_reno_sce.c` (revisions 63982553 and 07bbe597); draft-morton-tsvwg-sce.
 //!
-//! **Parameters.** `coefficient` is 1 in the older revision and 0.5 in the later one; which of them was tested in November
-//! 2019 is not known. `ss_ratio` and `ca_ratio` are the settings of the test's hosts.
+//! **Parameters.** `coefficient` is 1 in revision 63982553 and 0.5 in 07bbe597; which of them was tested in November 2019 is
+//! not known. Only the second ends slow start at the first mark, as the tests have it and as it is here. `ss_ratio` and
+//! `ca_ratio` are the settings of the test's hosts, with which nothing was paced there: see the suites `sce-l4s`.
 //!
 //! **Deviations.** CE makes the window fall over one round trip by proportional rate reduction, during which other echoes
 //! count for nothing. The root is that of the window as it is; the kernel's is carried along and lags behind after slow

@@ -75,5 +75,8 @@ def _queue(queue: Mapping[str, Any]) -> str:
         limits.append(words.size(queue["limit_bytes"]))
     if queue.get("limit_time_ns") is not None:
         limits.append(words.time(queue["limit_time_ns"]))
+    # Only a fifo has no limit unless it is given one; what the others have by themselves is on their page.
+    if not limits and queue["kind"] == "fifo":
+        limits.append("no limit")
     drop = " drop-head" if queue.get("drop") == "head" else ""
-    return f"{queue['kind']}{drop} queue, {' or '.join(limits) or 'no limit'}"
+    return f"{queue['kind']}{drop} queue" + (f", {' or '.join(limits)}" if limits else "")

@@ -15,6 +15,8 @@ from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S, mbps
 from bakeoff.reports import looks, words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -104,11 +106,19 @@ def _round_trips(
     probes = probes.filter(probes["rtt_ns"].is_not_null())
     for probe, config in zip(run.summary.probes, run.recording.scenario["probes"], strict=True):
         rows = probes.filter(probes["probe"] == probe.probe)
-        mark = {"ect0": ", ECT(0)", "ect1": ", ECT(1)"}.get(config["ecn"], "")
-        label = f"Ping{mark} (median {words.number(probe.rtt_p50_ms)} ms)"
+        label = f"Ping{mark(config)} (median {words.number(probe.rtt_p50_ms)} ms)"
         curve = _on_grid(rows, "sent_ns", rows["rtt_ns"].to_numpy() / NS_PER_MS, times)
         found.append(({"label": label, "style": "dotted"}, curve, _colours(_PROBE_LOOKS + probe.probe)))
     return found
+
+
+def mark(probe: Mapping[str, Any]) -> str:
+    """What tells a probe apart from others: its ECN codepoint, if it has one.
+
+    Args:
+        probe: a probe of the scenario.
+    """
+    return {"ect0": ", ECT(0)", "ect1": ", ECT(1)"}.get(probe["ecn"], "")
 
 
 def _on_grid(

@@ -51,9 +51,9 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
     elif series is not None:
         found["delay"] = _delay_lines(series, run.summary, pack)
     if recording.has("probes"):
-        found["probes"] = _probes(recording.table("probes"), run.summary, rates.origin_ns, pack)
+        found["probes"] = _probes(recording, run.summary, rates.origin_ns, pack)
     if recording.has("telemetry"):
-        found["telemetry"] = _telemetry(recording, rates.origin_ns, pack)
+        found["telemetry"] = _telemetry(recording, run.summary, rates.origin_ns, pack)
     return {kind: figure for kind, figure in found.items() if figure is not None}
 
 
@@ -167,26 +167,28 @@ def _delay_lines(series: pl.DataFrame, summary: RunSummary, pack: Pack) -> dict[
     return {"kind": "time", "unit": "One-way delay (ms)", "x": x, "series": shown}
 
 
-def _probes(table: pl.DataFrame, summary: RunSummary, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
+def _probes(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
     """Each answered request at the time of its sending."""
+    table = recording.table("probes")
     rows = table.filter(table["rtt_ns"].is_not_null() & (table["probe"] <= MAX_FLOWS)).sort("sent_ns", "probe")
     if rows.is_empty():
         return None
     probes, round_trips = rows["probe"].to_numpy(), rows["rtt_ns"].to_numpy() / NS_PER_MS
+    marks = [responsiveness.mark(probe) for probe in recording.scenario["probes"]]
     shown = [
         {
-            "label": f"Probe {probe.probe} (95th percentile {words.number(probe.rtt_p95_ms)} ms)",
+            "label": f"Probe {probe.probe}{mark} (95th percentile {words.number(probe.rtt_p95_ms)} ms)",
             "style": "dots",
             "y": pack.add(np.where(probes == probe.probe, round_trips, np.nan)),
             **_colours(probe.probe),
         }
-        for probe in summary.probes[:MAX_FLOWS]
+        for probe, mark in zip(summary.probes[:MAX_FLOWS], marks, strict=False)
     ]
     x = pack.add((rows["sent_ns"].to_numpy() - origin_ns) / NS_PER_S)
     return {"kind": "time", "unit": "Round trip (ms)", "x": x, "series": shown}
 
 
-def _telemetry(recording: RunRecording, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
+def _telemetry(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
     table = recording.table("telemetry")
     table = table.filter(table["flow"] <= MAX_FLOWS)
     if table.is_empty():
@@ -201,7 +203,7 @@ def _telemetry(recording: RunRecording, origin_ns: int, pack: Pack) -> dict[str,
         times = times[::stride]
         curves = [
             {
-                "label": f"Flow {flow}",
+                "label": f"Flow {flow}, {looks.title(summary.flows[flow - 1].scheme)}",
                 "style": "solid",
                 "y": pack.add(_held(rows.filter(rows["flow"] == flow), times)),
                 **_colours(flow),

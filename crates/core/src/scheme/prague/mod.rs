@@ -22,7 +22,8 @@
 //! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25.
 //!
 //! **Deviations.** The window is a fraction held in floating point, and never below two packets; the source's smaller packets
-//! below that are left out. The pacer sends single packets. A sender that its pacer holds back counts as limited by its
+//! below that are left out. The pacer sends single packets, and a window in a round trip; the kernel takes the rate from packets
+//! and holds their payload to it, which is 3.6 % faster. A sender that its pacer holds back counts as limited by its
 //! window. Alpha is corrected before the window falls because of the same ack, the source does so after.
 //! With the profiles of 2019 a fall ends slow start with the next ack; in the source that ack has to report nothing but marks.
 //!

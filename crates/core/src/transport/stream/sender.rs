@@ -308,6 +308,10 @@ impl Sender {
             && std::mem::take(&mut self.must_announce_reduction);
         let ecn = if self.config.ecn == EcnMode::Off { Ecn::NotEct } else { self.config.ect.into() };
         self.after_sending(now, length);
+        if self.pacer.next() > now {
+            // The pacer ends what is sent at once, and with a packet of it the window may be full or not.
+            self.note_usage(self.scoreboard.in_flight() >= self.scheme.cwnd());
+        }
         Some(self.packet(
             now,
             length + self.config.header,

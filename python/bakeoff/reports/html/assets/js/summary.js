@@ -193,9 +193,9 @@ function drawSummary(host, figure, width) {
   const delays = points.map((point) => point[0]);
   const rates = points.map((point) => point[1]);
   const xWhole = figure.log ?? padded(Math.min(...delays), Math.max(...delays));
+  // As much room below the slowest as above the fastest, and never so little that rates that are alike seem far apart.
   const [, top] = padded(0, Math.max(...rates));
-  const [bottom] = padded(Math.min(...rates), Math.max(...rates));
-  const yWhole = [Math.max(0, bottom), top];
+  const yWhole = [Math.max(0, Math.min(...rates) - (top - Math.max(...rates))), top];
   // uPlot needs data to have scales; the points themselves are drawn by hand.
   const order = [...points].sort((a, b) => a[0] - b[0]);
   let zoomed = false;
