@@ -8,14 +8,13 @@
 //! **Parameters.** See [`INFO`].
 //!
 //! **Deviations.** Marks are learnt from accurate ECN, as Linux does where both ends have it, and not from the echo of RFC
-//! 8257, section 3.2. Both laws count packets, the RFC bytes. A loss found while the window falls because of marks
-//! makes it fall no further; Linux halves the threshold then.
+//! 8257, section 3.2. Both laws count packets, the RFC bytes.
 //!
 //! **How it is validated.** Alpha against its closed form and the kernel's integers here; standing queue and utilisation in
 //! the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, EcnFeedback, Scheme, Setup};
+use super::{Ack, EcnFeedback, Scheme, Setup, State};
 use crate::info::{Info, Parameter, Quantity};
 use crate::units::Instant;
 
@@ -53,7 +52,7 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
         "rfc8257" => Alpha::Real { alpha, gain: 0.5_f64.powi(shift as i32) },
         _ => Alpha::Whole { alpha: (alpha * SCALE as f64) as u64, shift },
     };
-    Box::new(WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0 }))
+    Box::new(WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false }))
 }
 
 /// The moving average of the share of marked packets.
@@ -108,10 +107,13 @@ struct Dctcp {
     /// Packets delivered and marked when it began.
     delivered: u64,
     marked: u64,
+    /// The recovery that begins or lasts has halved the threshold.
+    has_halved: bool,
 }
 
 impl WindowAlgorithm for Dctcp {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
+        self.has_halved = true;
         window.half()
     }
 
@@ -127,6 +129,16 @@ impl WindowAlgorithm for Dctcp {
         (self.end, self.delivered, self.marked) = (feedback.next_sequence, feedback.delivered, feedback.marked);
     }
 
+    /// A loss while the window falls for a mark begins no new fall, but a lower one (`dctcp_state`).
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        if ack.state != State::Recovery {
+            self.has_halved = false;
+        } else if !self.has_halved {
+            window.ssthresh = window.half();
+            self.has_halved = true;
+        }
+    }
+
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
         window.grow_as_reno(ack);
     }
@@ -140,6 +152,8 @@ impl WindowAlgorithm for Dctcp {
 mod tests {
     #![expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
 
+    use super::super::window::ack;
+    use super::super::{Cause, Congestion};
     use super::*;
 
     const WHOLE: Alpha = Alpha::Whole { alpha: SCALE, shift: 4 };
@@ -177,7 +191,7 @@ mod tests {
 
     #[test]
     fn marks_are_counted_window_by_window() {
-        let mut dctcp = Dctcp { alpha: REAL, end: 0, delivered: 0, marked: 0 };
+        let mut dctcp = Dctcp { alpha: REAL, end: 0, delivered: 0, marked: 0, has_halved: false };
         let feedback = |first_unacked, delivered, marked| EcnFeedback {
             now: Instant::ZERO,
             newly_delivered: 1,
@@ -196,5 +210,26 @@ mod tests {
         assert_eq!(dctcp.alpha.value(), 15.0 / 16.0, "the window lasts until segment 11");
         dctcp.on_ecn_feedback(&mut window, &feedback(11, 11, 10));
         assert_eq!(dctcp.alpha.value(), 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0);
+    }
+    #[test]
+    fn a_loss_while_the_window_falls_for_a_mark_halves_the_threshold_once() {
+        let alpha = Alpha::Whole { alpha: 100, shift: 4 };
+        let mut scheme = WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false });
+        let at = |state| Ack { state, in_flight: 100, ..ack(1) };
+        (0..90).for_each(|_| scheme.on_ack(&at(State::Open)));
+        let congestion = |cause| Congestion { now: Instant::ZERO, cause, in_flight: 100, is_timer: false };
+        scheme.on_congestion(&congestion(Cause::Ecn));
+        scheme.on_ack(&at(State::Cwr));
+        let cwnd = scheme.cwnd();
+        assert_eq!(scheme.ssthresh(), Some(96));
+        scheme.on_ack(&at(State::Recovery));
+        assert_eq!((cwnd, scheme.ssthresh()), (101, Some(50)));
+        scheme.on_ack(&at(State::Recovery));
+        assert_eq!(scheme.ssthresh(), Some(50), "once in a recovery");
+        scheme.on_recovered(Instant::ZERO);
+        scheme.on_ack(&at(State::Open));
+        scheme.on_congestion(&congestion(Cause::Loss));
+        scheme.on_ack(&at(State::Recovery));
+        assert_eq!(scheme.ssthresh(), Some(25), "and not again for a recovery that begins with a fall");
     }
 }

@@ -8,10 +8,10 @@
 //! **Source.** N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016; Linux
 //! `net/ipv4/tcp_bbr.c`, whose integer arithmetic is kept. Names of its functions and constants stand beside the parts.
 //!
-//! **Parameters.** `generation`: "current" (default; Linux 5.1 and later) or "2018" (Linux 4.9 to 4.17: no pacing
+//! **Parameters.** `generation`: "current" (default; Linux 5.10 and later) or "2018" (Linux 4.9 to 4.17: no pacing
 //! margin of 1 %, no correction for packets that wait in the pacer, no allowance for ack aggregation, no two packets
-//! more while probing; and the fq queueing discipline counted packets with their headers against a rate of payload,
-//! while TCP now counts payload).
+//! more while probing; a round trip equal to the shortest put off its probe; and the fq queueing discipline counted
+//! packets with their headers against a rate of payload, while TCP now counts payload).
 //!
 //! **Deviations.**
 //! - The kernel corrects the packets in flight for those whose departure the pacer has booked ahead
@@ -54,7 +54,7 @@ pub(super) const INFO: Info = Info {
         name: "generation",
         kind: Kind::Choice { options: &["current", "2018"], default: "current" },
         unit: "",
-        doc: "which kernels to follow: 5.1 and later, or 4.9 to 4.17",
+        doc: "which kernels to follow: 5.10 and later, or 4.9 to 4.17",
     }],
     telemetry: &[
         MODE,
@@ -79,7 +79,7 @@ struct Generation {
     /// How far below the bandwidth to pace (`bbr_pacing_margin_percent`).
     margin_percent: u32,
     /// Paces payload instead of packets, corrects for what waits in the pacer, allows for ack aggregation, adds two
-    /// packets while probing.
+    /// packets while probing, and only a shorter round trip puts off the probe for it.
     is_current: bool,
 }
 

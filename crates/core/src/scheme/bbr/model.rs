@@ -181,7 +181,8 @@ impl Bbr {
         }
         let is_expired = now > *self.min_rtt.stamp.get_or_insert(now) + MIN_RTT_WINDOW_MS;
         if let Some(rtt) = ack.rtt.map(Duration::as_micros) {
-            let is_lower = self.min_rtt.micros.is_none_or(|min_rtt| rtt <= min_rtt);
+            let is_current = self.generation.is_current;
+            let is_lower = self.min_rtt.micros.is_none_or(|min_rtt| rtt < min_rtt || (!is_current && rtt == min_rtt));
             if is_lower || (is_expired && !ack.is_delayed) {
                 self.min_rtt.micros = Some(rtt);
                 self.min_rtt.stamp = Some(now);

@@ -95,8 +95,8 @@ fn after_ten_seconds_the_window_falls_to_four_for_200_milliseconds_and_a_round()
     path.rtt = Duration::from_millis(41);
     let window = path.bbr.cwnd();
     path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
-    // The path's 40 ms were last seen after 300 ms.
-    assert_eq!(path.now.as_millis(), 10_301);
+    // The path's 40 ms were first seen with the first ack.
+    assert_eq!(path.now.as_millis(), 10_002);
     assert_eq!((path.bbr.cwnd(), path.bbr.pacing_gain), (4, 256));
     path.acks(30);
     path.in_flight = 4;
@@ -112,6 +112,23 @@ fn after_ten_seconds_the_window_falls_to_four_for_200_milliseconds_and_a_round()
     (path.in_flight, path.gap, path.rtt) = (40, Duration::from_millis(1), rtt);
     path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
     assert_eq!(path.now.since(left).as_millis(), 10_001);
+}
+
+#[test]
+fn only_a_shorter_round_trip_puts_off_the_probe() {
+    let probe = |generation, seen_again| {
+        let mut path = Path::probing(generation, 1);
+        path.acks(4_700);
+        path.rtt = Duration::from_micros(seen_again);
+        path.ack();
+        path.rtt = Duration::from_millis(41);
+        path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
+        path.now.as_millis()
+    };
+    // The path's 40 ms are seen from the first ack to that of 5 s, and 39.999 or 40 ms with the one after it.
+    assert_eq!(probe(CURRENT, 39_999), 15_002);
+    assert_eq!(probe(CURRENT, 40_000), 10_002);
+    assert_eq!(probe(OLD, 40_000), 15_002);
 }
 
 #[test]
