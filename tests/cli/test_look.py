@@ -40,6 +40,14 @@ def test_lists_are_tables_and_json(bakeoff: Command, kind: str) -> None:
     assert "\x1b" not in table.out
 
 
+def test_the_list_of_schemes_says_where_they_run_and_what_they_need(bakeoff: Command) -> None:
+    rows = {row["scheme"]: row for row in json.loads(bakeoff("list", "schemes", "--json").out)}
+    assert rows["cubic"]["worlds"] == "sim, emu, linux"
+    assert rows["quinn:cubic"]["worlds"] == "sim, emu"
+    assert rows["copa"]["profiles"].startswith("paper, ")
+    assert (rows["indigo"]["needs"], rows["cubic"]["needs"]) == ("a weights file", "")
+
+
 @pytest.mark.parametrize("kind", ["schemes", "queues"])
 @pytest.mark.parametrize("width", [80, 120])
 def test_in_a_terminal_each_scheme_and_queue_has_one_line(bakeoff: Command, kind: str, width: int) -> None:
