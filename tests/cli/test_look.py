@@ -18,6 +18,7 @@ from rich.cells import cell_len
 
 from bakeoff import suites
 from bakeoff.cli.list import KINDS
+from bakeoff.cli.output import columns_that_fit
 from bakeoff.errors import RunFailed
 from bakeoff.worlds import privilege
 
@@ -64,6 +65,11 @@ def test_in_a_terminal_each_scheme_and_queue_has_one_line(bakeoff: Command, kind
     assert ("held against" in head) == (kind == "schemes" and width == 120)
     assert "source" in left_out
     assert f"for {', '.join(left_out)}, which do not fit" in err
+
+
+@pytest.mark.parametrize(("width", "columns"), [(10, 3), (9, 2), (6, 2), (5, 1), (1, 1)])
+def test_details_are_shown_as_far_as_a_line_goes(width: int, columns: int) -> None:
+    assert columns_that_fit([["a", "b", "c"], ["aa", "bb", "cc"]], 2, width) == columns
 
 
 def test_where_a_table_is_too_wide_every_column_has_a_line(bakeoff: Command) -> None:

@@ -56,7 +56,7 @@ def print_table(
 
     lines = [list(row) for row in rows]
     out = console()
-    shown = _columns_that_fit([head, *lines], details, out.width)
+    shown = columns_that_fit([head, *lines], details, out.width)
     if out.width < _NARROWEST_COLUMN * shown:
         for line in lines:
             for name, cell in zip(head, line, strict=True):
@@ -74,8 +74,14 @@ def print_table(
     return list(head[shown:])
 
 
-def _columns_that_fit(lines: Sequence[Sequence[str]], details: int, width: int) -> int:
-    """How many columns to show: without as many of the last `details` as it takes for each row to fit into a line."""
+def columns_that_fit(lines: Sequence[Sequence[str]], details: int, width: int) -> int:
+    """How many columns to show.
+
+    Args:
+        lines: cells as text, the head among them.
+        details: how many of the last columns may be left out, so that each row fits into a line.
+        width: of a line.
+    """
     from rich.cells import cell_len  # noqa: PLC0415 - loaded when something is printed
 
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
