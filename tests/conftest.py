@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 from bakeoff.recording import ResultFolder, Timing
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 # Under nohup it is ignored, and what tests start would inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# How long an example takes says something of the machine.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
 
 SIZE = 1500
 SECOND = 1_000_000_000

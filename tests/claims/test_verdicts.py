@@ -61,6 +61,23 @@ def test_cells_are_compared_repeat_by_repeat() -> None:
     assert result.verdict == "undecided", "no ratio to 0"
 
 
+def test_one_outlier_does_not_move_a_median() -> None:
+    runs = [run(loss) for loss in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 90.0)]
+    (result,) = evaluate([claim("<= 0.8", statistic="median")], runs)
+    # With nine runs the second from either end: both outer pairs together are 2 (1 + 9) / 512 = 3.9 %.
+    assert (result.verdict, result.mean, result.low, result.high) == ("holds", 0.5, 0.2, 0.8)
+    (mean,) = evaluate([claim("<= 0.8")], runs)
+    assert mean.verdict == "undecided"
+
+
+def test_few_runs_do_not_decide_a_median() -> None:
+    (five,) = evaluate([claim("<= 1", statistic="median")], [run(0.1)] * 5)
+    assert (five.verdict, five.reason) == ("undecided", "a median has an interval from six runs on")
+    (six,) = evaluate([claim("<= 1", statistic="median")], [run(0.1)] * 6)
+    (one,) = evaluate([claim("<= 1", statistic="median")], [run(0.1)])
+    assert six.verdict == one.verdict == "holds"
+
+
 def test_a_failed_run_leaves_a_claim_undecided() -> None:
     (result,) = evaluate([claim("<= 0.5")], [run(0.1), run(None, status="failed")])
     assert result.verdict == "undecided"

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
 import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.cells import cell_len
 
 from bakeoff import suites
 from bakeoff.cli.list import KINDS
+from bakeoff.cli.output import columns_that_fit
 from bakeoff.errors import RunFailed
 from bakeoff.worlds import privilege
 
@@ -30,6 +39,64 @@ def test_lists_are_tables_and_json(bakeoff: Command, kind: str) -> None:
     assert len(table.out.splitlines()) >= len(rows) + 1 > 1
     assert all(next(iter(row.values())) in table.out for row in rows)
     assert "\x1b" not in table.out
+
+
+def test_the_list_of_schemes_says_where_they_run_and_what_they_need(bakeoff: Command) -> None:
+    rows = {row["scheme"]: row for row in json.loads(bakeoff("list", "schemes", "--json").out)}
+    assert rows["cubic"]["worlds"] == "sim, emu, linux"
+    assert rows["quinn:cubic"]["worlds"] == "sim, emu"
+    assert rows["copa"]["profiles"].startswith("paper, ")
+    assert (rows["indigo"]["needs"], rows["cubic"]["needs"]) == ("a weights file", "")
+
+
+@pytest.mark.parametrize("kind", ["schemes", "queues"])
+@pytest.mark.parametrize("width", [80, 120])
+def test_in_a_terminal_each_scheme_and_queue_has_one_line(bakeoff: Command, kind: str, width: int) -> None:
+    rows = json.loads(bakeoff("list", kind, "--json").out)
+    out, err = in_terminal(width, "list", kind)
+    head, *lines = out.splitlines()
+    assert len(lines) == len(rows)
+    assert all(cell_len(line) <= width for line in [head, *lines])
+    for row, line in zip(rows, lines, strict=True):
+        name, title = list(row.values())[:2]
+        assert line.startswith(name)
+        assert title in line
+    left_out = [column for column in rows[0] if column not in head]
+    assert ("held against" in head) == (kind == "schemes" and width == 120)
+    assert "source" in left_out
+    assert f"for {', '.join(left_out)}, which do not fit" in err
+
+
+@pytest.mark.parametrize(("width", "columns"), [(10, 3), (9, 2), (6, 2), (5, 1), (1, 1)])
+def test_details_are_shown_as_far_as_a_line_goes(width: int, columns: int) -> None:
+    assert columns_that_fit([["a", "b", "c"], ["aa", "bb", "cc"]], 2, width) == columns
+
+
+def test_where_a_table_is_too_wide_every_column_has_a_line(bakeoff: Command) -> None:
+    rows = json.loads(bakeoff("list", "schemes", "--json").out)
+    out, err = in_terminal(50, "list", "schemes")
+    assert out.count("source: ") == len(rows)
+    assert not err
+
+
+def in_terminal(width: int, *words: str) -> tuple[str, str]:
+    """What a command writes to a terminal of this width, without styles, and what it says on stderr."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, width))
+    environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("COLUMNS", None)
+    command = [sys.executable, "-m", "bakeoff", *words]
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(theirs)
+        out = b""
+        # The end of a terminal whose other side is closed is an error.
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 1 << 16):
+                out += piece
+        os.close(ours)
+        assert process.stderr is not None
+        err = process.stderr.read()
+    return re.sub(r"\x1b\[[\d;]*m", "", out.decode()), err.decode()
 
 
 @pytest.mark.parametrize("name", suites.names())

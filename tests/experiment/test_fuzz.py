@@ -82,7 +82,7 @@ WORDS = st.sampled_from(
         "at",
     ]
 )
-SETTINGS = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+SETTINGS = settings(suppress_health_check=[HealthCheck.too_slow])
 JUNK = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.text(max_size=5), inner, max_size=3),

@@ -126,6 +126,9 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
         pacing = "internal"
         burst = "10pkt"
         ecn = "classic"
+        ect = "ect1"
+        dscp = 46
+        max_pacing_rate = "5Mbit/s"
         acks = "each"
         send_jitter = "1us"
         [[flow]]
@@ -167,6 +170,9 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
         "pacing": "internal",
         "burst_packets": 10,
         "ecn": "classic",
+        "ect": "ect1",
+        "dscp": 46,
+        "max_pacing_rate_bps": 5_000_000,
         "acks": "each",
         "send_jitter_ns": 1000,
     }
@@ -367,6 +373,7 @@ def test_the_resolved_experiment_tells_plans_apart(planned: Planned, minimal: st
             "where": {},
             "against": {},
             "measure": "duration_s",
+            "statistic": "mean",
             "expect": "> 1",
             "note": None,
         }

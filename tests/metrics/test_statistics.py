@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.percentile import nearest
-from bakeoff.metrics.statistics import estimate, paired, t95
+from bakeoff.metrics.statistics import estimate, median, paired, t95
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 5, 10, 20, 30, 31, 50, 200])
@@ -35,6 +35,18 @@ def test_estimates() -> None:
     assert three is not None
     assert three.high == pytest.approx(2 + 4.3027 / math.sqrt(3))
     assert three.low == pytest.approx(2 - 4.3027 / math.sqrt(3))
+
+
+# From tables of the sign test: the runs, from either end, between which the median is in 95 % of cases or more.
+@pytest.mark.parametrize(("count", "rank"), [(6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (20, 6), (40, 14), (100, 40)])
+def test_a_median_lies_between_two_runs(count: int, rank: int) -> None:
+    found = median(list(range(count, 0, -1)))
+    assert found is not None
+    assert (found.mean, found.low, found.high, found.count) == ((count + 1) / 2, rank, count + 1 - rank, count)
+    few = median([3.0, 1.0, 2.0, 9.0, 8.0])
+    assert few is not None
+    assert (few.mean, few.low, few.high) == (3.0, None, None)
+    assert median([]) is None
 
 
 def test_equal_values_have_no_width() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
+from bakeoff.references.model import Published
 from bakeoff.reports import compare, looks, model, terminal
 
 if TYPE_CHECKING:
@@ -105,3 +106,12 @@ def test_comparison_with_a_reference(india: ResultFolder) -> None:
     assert "Sprout" in found.only_right
     value = found.to_json()
     assert value["lines"][0]["verdict"] is None
+
+
+def test_a_number_that_a_published_row_lacks_is_not_shown_beside_ours() -> None:
+    def shown(*numbers: float | None) -> list[bool]:
+        return [terminal.has_published(metric, Published(*numbers)) for metric in terminal.METRICS]
+
+    assert shown(1.0, None, 0.1) == [True, False, True]
+    assert shown(None, None, None) == [True, True, True], "a row that has none at all says so"
+    assert not terminal.has_published(terminal.METRICS[0], None)

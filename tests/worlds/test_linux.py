@@ -197,6 +197,16 @@ def test_any_scheme_runs_with_ecn(scheme: str, ecn: str) -> None:
     assert "cwnd" in found["telemetry"]["name"].to_list()
 
 
+@pytest.mark.parametrize("scheme", ["kernel:reno", "own:reno"])
+def test_packets_carry_the_dscp_of_their_flow(scheme: str) -> None:
+    # Of the three lines that go one before the other, DSCP 2 has the last and DSCP 4 the first.
+    hop = {**HOP, "queue": {"kind": "pfifo_fast"}}
+    found = run({"scheme": scheme, "dscp": 2}, {"scheme": scheme, "dscp": 4}, forward=[hop])
+    last, first = found["flows"]["received_packets"][1:]
+    assert last < 100
+    assert first > 2000
+
+
 def test_flows_both_ways() -> None:
     found = run({}, {"direction": "reverse"}, reverse=[HOP], duration="10s", level="series")
     # Acks between data keep the links from being full: the simulator has 75 %.

@@ -119,7 +119,7 @@ FILES = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(raw=FILES)
 def test_what_the_schema_accepts_the_core_runs(raw: dict[str, Any]) -> None:
     try:

@@ -1,9 +1,9 @@
 """Verdicts: each claim over all runs that it is about.
 
 A claim that compares cells is about the ratio of the measure in them, each repeat against its own: repeats with the
-same number meet the same chance. With several runs, a claim holds if the whole 95 % interval of the mean lies in the
-expected range, fails if none of it does, and is undecided otherwise. A single run has no interval: then its value alone
-decides.
+same number meet the same chance. With several runs, a claim holds if the whole 95 % interval of the mean, or of the
+median where it asks for that, lies in the expected range, fails if none of it does, and is undecided otherwise. A
+single run has no interval: then its value alone decides.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ class ClaimResult:
         where: the cells it is about.
         against: where the cells that they are compared with differ from them; empty if they are not.
         measure: what was measured, as written.
+        statistic: what of it was expected, "mean" or "median".
         expect: the expectation, as written.
         verdict: what came out.
-        mean: mean of the measure over the runs; None if it never exists.
-        low: lower end of the 95 % interval; None for fewer than two runs.
+        mean: mean of the measure over the runs, or their median; None if it never exists.
+        low: lower end of the 95 % interval; None for fewer than two runs, or six for a median.
         high: upper end.
         runs: number of runs that had the measure.
         reason: why it is undecided; None otherwise.
@@ -54,6 +55,7 @@ class ClaimResult:
     where: Mapping[str, str] = field(default_factory=dict)
     against: Mapping[str, str] = field(default_factory=dict)
     measure: str
+    statistic: str = "mean"
     expect: str
     verdict: Verdict
     mean: float | None
@@ -82,7 +84,8 @@ def evaluate(
     """The verdict on each claim.
 
     Args:
-        claims: with `id`, `says`, `measure`, `expect`, and optionally `source`, `where`, `against` and `note`.
+        claims: with `id`, `says`, `measure`, `expect`, and optionally `source`, `where`, `against`, `statistic` and
+            `note`.
         runs: the runs of the experiment, as in the JSON contract; `published` may hold published numbers beside one.
         telemetry_of: the telemetry of a run by its id; None where it recorded none.
 
@@ -96,7 +99,7 @@ def evaluate(
 def _evaluate(
     claim: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], telemetry_of: Callable[[str], Telemetry | None]
 ) -> ClaimResult:
-    from bakeoff.metrics.statistics import estimate  # noqa: PLC0415 - brings what checking a claim does not need
+    from bakeoff.metrics.statistics import estimate, median  # noqa: PLC0415 - brings what checking a claim does not need
 
     try:
         measure, expected = parse_measure(claim["measure"]), parse_expectation(claim["expect"])
@@ -118,7 +121,8 @@ def _evaluate(
             ]
         missing = sum(value is None for value in values)
     known = [value for value in values if value is not None]
-    found = estimate(known)
+    statistic = claim.get("statistic", "mean")
+    found = median(known) if statistic == "median" else estimate(known)
     verdict, reason = _judge(expected, found, missing)
     if found is None and complete and not missing:
         reason = "too few cells have both values, or one of them is the same everywhere"
@@ -129,6 +133,7 @@ def _evaluate(
         where=where,
         against=against,
         measure=claim["measure"],
+        statistic=statistic,
         expect=claim["expect"],
         verdict=verdict,
         mean=found.mean if found else None,
@@ -156,12 +161,12 @@ def _ratio(value: float | None, other: float | None) -> float | None:
 
 def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple[Verdict, str | None]:
     """Verdict and, if undecided, the reason; `missing` is the number of runs that have no value."""
-    if missing:
-        return "undecided", f"runs that failed or lack the value: {missing}"
-    if found is None:
-        return "undecided", "no run matches"
-    if found.low is None or found.high is None:
+    if missing or found is None:
+        return "undecided", f"runs that failed or lack the value: {missing}" if missing else "no run matches"
+    if found.count == 1:
         return ("holds" if expected.contains(found.mean) else "fails"), None
+    if found.low is None or found.high is None:
+        return "undecided", "a median has an interval from six runs on"
     if expected.contains(found.low) and expected.contains(found.high):
         return "holds", None
     if expected.misses(found.low, found.high):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.output import print_json, print_table
+from bakeoff.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +37,10 @@ def _schemes() -> list[Row]:
         {
             "scheme": entry.name,
             "title": entry.title,
-            "profiles": ", ".join(entry.profiles),
             "worlds": ", ".join(entry.worlds),
-            "needs": ", ".join(f"a {file.name} file" for file in catalogue.files_of(entry.name)),
             "held against": entry.validation,
+            "profiles": ", ".join(entry.profiles),
+            "needs": ", ".join(f"a {file.name} file" for file in catalogue.files_of(entry.name)),
             "source": entry.source,
         }
         for entry in catalogue.schemes.values()
@@ -71,6 +71,9 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "metrics": _metrics,
 }
 
+# How many of the last columns `show` tells too.
+DETAILS = {"schemes": 4, "queues": 1}
+
 
 @click.command("list")
 @click.argument("kind", type=click.Choice(list(KINDS)))
@@ -81,4 +84,6 @@ def command(kind: str, *, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        print_table(list(rows[0]), [list(row.values()) for row in rows])
+        left_out = print_table(list(rows[0]), [list(row.values()) for row in rows], details=DETAILS.get(kind, 0))
+        if left_out:
+            say(f"for {', '.join(left_out)}, which do not fit into a line here: bakeoff show NAME, or --json.")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 10_000
 _NARROWEST_COLUMN = 22
+# Spaces between columns.
+_GAP = 2
 
 
 def say(sentence: str) -> None:
@@ -35,33 +37,58 @@ def console() -> Console:
     return Console(file=sys.stdout, width=width, highlight=False)
 
 
-def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+def print_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = (), details: int = 0
+) -> list[str]:
     """A table on stdout, or one block a row where the terminal is too narrow for it.
 
     Args:
         head: names of the columns.
         rows: cells as text.
         right: columns to be aligned right.
+        details: how many of the last columns a table may go without where a row would not fit into a line with them.
+
+    Returns:
+        The columns that were left out.
     """
     from rich.table import Table  # noqa: PLC0415 - loaded when something is printed
     from rich.text import Text  # noqa: PLC0415
 
     lines = [list(row) for row in rows]
     out = console()
-    if out.width < _NARROWEST_COLUMN * len(head):
+    shown = columns_that_fit([head, *lines], details, out.width)
+    if out.width < _NARROWEST_COLUMN * shown:
         for line in lines:
             for name, cell in zip(head, line, strict=True):
                 if cell:
                     out.print(Text(f"{name}: {cell}"))
             out.print()
-        return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in head:
+        return []
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for name in head[:shown]:
         justify = "right" if name in right else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == head[0])  # type: ignore[arg-type]
     for line in lines:
-        table.add_row(*(Text(cell) for cell in line))
+        table.add_row(*(Text(cell) for cell in line[:shown]))
     out.print(table)
+    return list(head[shown:])
+
+
+def columns_that_fit(lines: Sequence[Sequence[str]], details: int, width: int) -> int:
+    """How many columns to show.
+
+    Args:
+        lines: cells as text, the head among them.
+        details: how many of the last columns may be left out, so that each row fits into a line.
+        width: of a line.
+    """
+    from rich.cells import cell_len  # noqa: PLC0415 - loaded when something is printed
+
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    shown = len(widths)
+    while details and sum(widths[:shown]) + _GAP * (shown - 1) > width:
+        shown, details = shown - 1, details - 1
+    return shown
 
 
 def amount_of_bytes(number: float) -> str:

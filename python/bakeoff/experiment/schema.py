@@ -59,6 +59,11 @@ class Claim(Model):
         '"total.pantheon.owd_p95_ms / published.owd_p95_ms" beside a reference, or, over all cells, '
         '"rank_correlation(total.loss, published.loss)"',
     )
+    statistic: Literal["mean", "median"] = Field(
+        "mean",
+        description="what of the runs has to be as expected: a ratio to what can be next to nothing has no mean that "
+        "more runs would tell better, but a median",
+    )
     expect: str = Field(min_length=1, description='e.g. ">= 3"')
     note: str | None = Field(None, description="what a reader of the verdict should know")
 

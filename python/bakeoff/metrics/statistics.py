@@ -1,4 +1,4 @@
-"""Means over repeats with their uncertainty, and comparisons on equal seeds."""
+"""Means and medians over repeats with their uncertainty, and comparisons on equal seeds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _Z95 = 1.959964
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over runs.
+    """A mean or a median over runs.
 
     Attributes:
-        mean: the plain mean.
-        low: lower end of the 95 % confidence interval; None for a single run.
-        high: upper end; None for a single run.
+        mean: the plain mean, or the median.
+        low: lower end of the 95 % confidence interval; None for a single run, and for the median of fewer than six.
+        high: upper end; None as before.
         count: number of runs.
     """
 
@@ -59,6 +59,24 @@ def estimate(values: Sequence[float]) -> Estimate | None:
         return Estimate(mean, None, None, 1)
     half = t95(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
     return Estimate(mean, mean - half, mean + half, len(values))
+
+
+def median(values: Sequence[float]) -> Estimate | None:
+    """Median of independent runs, between the two that enclose it in 95 % of cases or more; None if there are no runs.
+
+    So many runs lie on one side of the median as heads fall in so many throws (the sign test): nothing is assumed of
+    how they are distributed. Fewer than six never enclose it so surely.
+    """
+    if not values:
+        return None
+    ordered, count = sorted(values), len(values)
+    outside, tail = 0, 1
+    while 40 * tail <= 2**count:
+        outside += 1
+        tail += math.comb(count, outside)
+    if outside == 0:
+        return Estimate(statistics.median(ordered), None, None, count)
+    return Estimate(statistics.median(ordered), ordered[outside - 1], ordered[count - outside], count)
 
 
 def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Estimate | None:

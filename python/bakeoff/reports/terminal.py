@@ -234,6 +234,8 @@ def _claims(claims: Sequence[ClaimResult], console: Console) -> None:
         measured = words.significant(claim.mean)
         if claim.low is not None:
             measured += f" [{words.significant(claim.low)}, {words.significant(claim.high)}]"
+        if claim.statistic == "median":
+            measured = f"median {measured}"
         verdict = Text(claim.verdict, style=_VERDICT_STYLE[claim.verdict])
         if claim.reason:
             verdict.append(f" ({claim.reason})", style="dim")
