@@ -1,4 +1,6 @@
-//! Copa as genericCC runs it (`markoviancc.cc`; its names stand beside the parts), at two commits.
+//! Copa as genericCC runs it (`markoviancc.cc`; its names stand beside the parts), at three commits.
+
+use std::collections::VecDeque;
 
 use super::extreme::Extreme;
 use super::{LEAST_WINDOW, MOST_WINDOW, Shown, pace};
@@ -7,6 +9,7 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// Packets of the first window; as many acks, and all but one of as many again, change nothing (`num_probe_pkts`).
 const PROBE_PACKETS: u32 = 10;
+const PROBE_PACKETS_2017: u32 = 5;
 /// For how long the shortest round trip is believed: ten seconds, or twenty of it.
 const MIN_RTT_LENGTH: Duration = Duration::from_secs(10);
 const MIN_RTT_ROUNDS: u64 = 20;
@@ -19,12 +22,27 @@ const AFTER_HEAVY_LOSS: f64 = 0.7;
 const JUDGED_PACKETS: u32 = 20;
 /// Without an ack for so long, everything begins again.
 const SILENCE: Duration = Duration::from_secs(2);
+const SILENCE_2017: Duration = Duration::from_secs(1);
+/// Round trips that either half of the swing has to have before it is judged (`TimeWindow::is_copa`).
+const JUDGED_SAMPLES: usize = 4;
+
+/// The commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    /// f7ca42f.
+    August2017,
+    /// 80b516c.
+    January2018,
+    /// d0153f8.
+    Later,
+}
 
 /// How a round trip becomes the one that window and target are computed with.
 #[derive(Debug)]
 enum Rtt {
-    /// 80b516c: the last one, above the shortest ever.
-    Latest { min: Option<Duration> },
+    /// Before d0153f8: the last one, above the shortest ever; with those of the last ten seconds, where δ changes
+    /// (`TimeWindow`).
+    Latest { min: Option<Duration>, recent: VecDeque<(Instant, Duration)> },
     /// d0153f8: the shortest of half a smoothed one (`RTTWindow`).
     Unjittered { srtt: Option<Duration>, min: Extreme, standing: Extreme, swing_min: Extreme, swing_max: Extreme },
 }
@@ -45,19 +63,30 @@ impl Rtt {
         Self::Unjittered { srtt: None, min, standing, swing_min: Extreme::least(), swing_max: Extreme::greatest() }
     }
 
+    fn latest() -> Self {
+        Self::Latest { min: None, recent: VecDeque::new() }
+    }
+
     fn forget(&mut self) {
         *self = match self {
-            Self::Latest { .. } => Self::Latest { min: None },
+            Self::Latest { .. } => Self::latest(),
             Self::Unjittered { .. } => Self::unjittered(),
         };
     }
 
-    fn update(&mut self, rtt: Duration, previous_min: Duration, now: Instant) -> Delays {
+    fn update(&mut self, rtt: Duration, previous_min: Duration, now: Instant, is_auto: bool) -> Delays {
         match self {
-            Self::Latest { min } => {
+            Self::Latest { min, recent } => {
                 let least = min.map_or(rtt, |least| least.min(rtt));
                 *min = Some(least);
-                Delays { latest: rtt, min: least, standing: rtt, is_copa: true }
+                let is_copa = !is_auto || {
+                    recent.push_back((now, rtt));
+                    while recent.front().is_some_and(|(time, _)| now.since(*time) > MIN_RTT_LENGTH) {
+                        recent.pop_front();
+                    }
+                    is_emptied_twice(recent, rtt, now)
+                };
+                Delays { latest: rtt, min: least, standing: rtt, is_copa }
             }
             Self::Unjittered { srtt, min, standing, swing_min, swing_max } => {
                 let smooth = srtt.map_or(rtt, |srtt| srtt.scale(15, 16) + rtt.scale(1, 16));
@@ -72,6 +101,21 @@ impl Rtt {
             }
         }
     }
+}
+
+/// True if the queue was nearly empty both in the last two round trips and in the two before, or if that cannot be said yet
+/// (`TimeWindow::is_copa`).
+fn is_emptied_twice(recent: &VecDeque<(Instant, Duration)>, rtt: Duration, now: Instant) -> bool {
+    let within = |rounds: u64| recent.iter().rev().take_while(move |(time, _)| now.since(*time) < rtt * rounds);
+    let newer = within(SWING_ROUNDS / 2).count();
+    let older = within(SWING_ROUNDS).count() - newer;
+    if newer < JUDGED_SAMPLES || older < JUDGED_SAMPLES {
+        return true;
+    }
+    let least = recent.iter().map(|(_, rtt)| rtt.as_secs_f64()).fold(f64::INFINITY, f64::min);
+    let most = within(SWING_ROUNDS).map(|(_, rtt)| rtt.as_secs_f64()).fold(0.0, f64::max);
+    let is_low = |(_, rtt): &(Instant, Duration)| rtt.as_secs_f64() < least + NEARLY_EMPTY * (most - least);
+    within(SWING_ROUNDS / 2).any(is_low) && within(SWING_ROUNDS).skip(newer).any(is_low)
 }
 
 /// Watches for heavy loss over two round trips or more (`ReduceOnLoss`).
@@ -100,11 +144,12 @@ impl LossGuard {
 #[derive(Debug)]
 pub(super) struct GenericCc {
     packet_size: Bytes,
-    is_january_2018: bool,
+    program: Program,
     default_delta: f64,
     /// δ follows the losses while others fill the queue (`AUTO_MODE`).
     is_auto: bool,
     delta: f64,
+    probe_packets: u32,
     window: f64,
     /// Round trips over which a window's packets leave, and windows that may be out (`get_the_window`): the older one
     /// is paced, and its window limits it only when the round trip doubles.
@@ -131,29 +176,36 @@ pub(super) struct GenericCc {
 }
 
 impl GenericCc {
+    /// Commit f7ca42f: δ changes where others fill the queue.
+    pub(super) fn august_2017(packet_size: Bytes, delta: f64, is_auto: bool) -> Self {
+        Self::new(packet_size, delta, Program::August2017, is_auto)
+    }
+
     /// Commit 80b516c: constant δ.
     pub(super) fn january_2018(packet_size: Bytes, delta: f64) -> Self {
-        Self::new(packet_size, delta, true, false)
+        Self::new(packet_size, delta, Program::January2018, false)
     }
 
     /// Commit d0153f8: δ changes where others fill the queue.
     pub(super) fn later(packet_size: Bytes, delta: f64, is_auto: bool) -> Self {
-        Self::new(packet_size, delta, false, is_auto)
+        Self::new(packet_size, delta, Program::Later, is_auto)
     }
 
-    fn new(packet_size: Bytes, delta: f64, is_january_2018: bool, is_auto: bool) -> Self {
+    fn new(packet_size: Bytes, delta: f64, program: Program, is_auto: bool) -> Self {
+        let probe_packets = if program == Program::August2017 { PROBE_PACKETS_2017 } else { PROBE_PACKETS };
         Self {
             packet_size,
-            is_january_2018,
+            program,
             default_delta: delta,
             is_auto,
             delta,
-            window: f64::from(PROBE_PACKETS),
-            pacing_rounds: if is_january_2018 { 1.0 } else { 0.5 },
-            windows_out: if is_january_2018 { 2.0 } else { 1.0 },
+            probe_packets,
+            window: f64::from(probe_packets),
+            pacing_rounds: if program == Program::Later { 0.5 } else { 1.0 },
+            windows_out: if program == Program::January2018 { 2.0 } else { 1.0 },
             is_slow_start: true,
             acked: 0,
-            rtt: if is_january_2018 { Rtt::Latest { min: None } } else { Rtt::unjittered() },
+            rtt: if program == Program::Later { Rtt::unjittered() } else { Rtt::latest() },
             delays: Delays::default(),
             direction: 1,
             round_acks: 0,
@@ -171,8 +223,8 @@ impl GenericCc {
 
     /// `init`, after two seconds of silence.
     fn begin_again(&mut self, now: Instant) {
-        let fresh = Self::new(self.packet_size, self.default_delta, self.is_january_2018, self.is_auto);
-        let mut rtt = std::mem::replace(&mut self.rtt, Rtt::Latest { min: None });
+        let fresh = Self::new(self.packet_size, self.default_delta, self.program, self.is_auto);
+        let mut rtt = std::mem::replace(&mut self.rtt, Rtt::latest());
         rtt.forget();
         let before_silence = self.before_silence.max(self.window);
         *self = Self { rtt, last_ack: Some(now), before_silence, ..fresh };
@@ -180,7 +232,7 @@ impl GenericCc {
 
     /// Too early to adapt, at an ack that does not count yet.
     fn is_probing(&self) -> bool {
-        self.acked < 2 * PROBE_PACKETS - 1
+        self.acked < 2 * self.probe_packets - 1
     }
 
     /// `update_delta`; `rtt` is zero where a loss is reported, so that every ack that shows one counts.
@@ -189,15 +241,18 @@ impl GenericCc {
             return;
         }
         let has_passed = |since: Option<Instant>| since.is_none_or(|since| now.since(since) > rtt);
+        let is_later = self.program == Program::Later;
         if self.delays.is_copa {
-            if self.last_delta_growth.is_none() || has_passed(self.last_delta_loss) {
+            if !is_later {
+                self.delta = self.default_delta;
+            } else if self.last_delta_growth.is_none() || has_passed(self.last_delta_loss) {
                 self.delta = self.default_delta;
                 self.last_delta_growth = Some(now);
             }
             return;
         }
         if self.last_delta_growth.is_none() {
-            self.delta = self.default_delta;
+            self.delta = if is_later { self.default_delta } else { 1.0 };
         }
         if is_loss && has_passed(self.last_delta_loss) {
             self.delta *= 2.0;
@@ -206,13 +261,15 @@ impl GenericCc {
             self.delta = 1.0 / (1.0 / self.delta + 1.0);
             self.last_delta_growth = Some(now);
         }
-        self.delta = self.delta.min(self.default_delta);
+        if is_later {
+            self.delta = self.delta.min(self.default_delta);
+        }
     }
 
     /// The end of a round: the velocity doubles in a lasting direction.
     fn end_round(&mut self, now: Instant) {
         let is_lasting = (self.direction > 0) == self.was_up && self.direction != 0;
-        if self.is_january_2018 && self.direction.abs() <= 2 * self.round_acks / 3 {
+        if self.program != Program::Later && self.direction.abs() <= 2 * self.round_acks / 3 {
             self.velocity = 1.0;
         } else if is_lasting {
             self.velocity = self.velocity.trunc() * 2.0;
@@ -224,16 +281,18 @@ impl GenericCc {
         (self.round_acks, self.direction) = (0, 0);
     }
 
-    /// No faster than a window x δ.
+    /// No faster than a window x δ, or than a window.
     fn bound_velocity(&mut self) {
         let most = self.window * self.delta;
-        if self.is_january_2018 {
-            self.velocity = self.velocity.min(most.trunc());
-        } else {
-            if self.velocity > most {
-                self.velocity /= 2.0;
+        match self.program {
+            Program::August2017 => self.velocity = self.velocity.min(self.window.trunc()),
+            Program::January2018 => self.velocity = self.velocity.min(most.trunc()),
+            Program::Later => {
+                if self.velocity > most {
+                    self.velocity /= 2.0;
+                }
+                self.velocity = self.velocity.max(1.0);
             }
-            self.velocity = self.velocity.max(1.0);
         }
     }
 
@@ -264,7 +323,10 @@ impl GenericCc {
     /// Losses that this ack showed.
     fn take_losses(&mut self, now: Instant) {
         let lost = std::mem::take(&mut self.lost);
-        if self.is_january_2018 {
+        if self.program != Program::Later {
+            if lost > 0 {
+                self.update_delta(true, Duration::ZERO, now);
+            }
             return;
         }
         let rtt = self.delays.latest;
@@ -291,7 +353,7 @@ impl Scheme for GenericCc {
     /// None before the window first moves: `init` spreads the probe packets over the round trip of the handshake, but
     /// `onPktSent` takes that back with the first of them, and the window goes out at once.
     fn pacing_rate(&self) -> Option<Rate> {
-        if self.acked < 2 * PROBE_PACKETS {
+        if self.acked < 2 * self.probe_packets {
             return None;
         }
         pace(self.packet_size, self.window / self.pacing_rounds, self.delays.standing)
@@ -305,7 +367,7 @@ impl Scheme for GenericCc {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let Some(rtt) = ack.rtt.filter(|_| ack.newly_delivered > 0) else { return };
         self.last_ack = Some(ack.now);
-        self.delays = self.rtt.update(rtt, self.delays.min, ack.now);
+        self.delays = self.rtt.update(rtt, self.delays.min, ack.now, self.is_auto);
         self.update_delta(false, rtt, ack.now);
         self.move_window(ack.now);
         self.take_losses(ack.now);
@@ -319,7 +381,8 @@ impl Scheme for GenericCc {
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
-        if self.last_ack.is_some_and(|last| timeout.now.since(last) > SILENCE) {
+        let silence = if self.program == Program::August2017 { SILENCE_2017 } else { SILENCE };
+        if self.last_ack.is_some_and(|last| timeout.now.since(last) > silence) {
             self.begin_again(timeout.now);
         }
     }
@@ -371,7 +434,7 @@ mod tests {
             assert_eq!(sender.window, 15.0);
             // 15 packets are more than 200 / (100 x 1) and less than 200 / (100 x 0.1).
             sender.on_ack(&ack(124, 200, 24));
-            assert!(sender.window == 16.0 && sender.is_slow_start != sender.is_january_2018);
+            assert!(sender.window == 16.0 && sender.is_slow_start == (sender.program == Program::Later));
         }
     }
 
@@ -379,7 +442,7 @@ mod tests {
     fn the_target_is_a_packet_in_the_queue_or_ten() {
         let (old, new) = (GenericCc::january_2018(PACKET, 1.0), GenericCc::later(PACKET, 0.1, false));
         for (sender, rtt_ms, step) in [(&old, 102, 1.0), (&old, 103, -1.0), (&new, 133, 10.0), (&new, 134, -10.0)] {
-            let fresh = GenericCc::new(PACKET, sender.delta, sender.is_january_2018, false);
+            let fresh = GenericCc::new(PACKET, sender.delta, sender.program, false);
             let mut sender = GenericCc { round_start: Some(at(1_000)), ..steady(fresh) };
             sender.on_ack(&ack(1_000, rtt_ms, 1));
             let expected = 40.0 + step / 40.0;
@@ -453,6 +516,41 @@ mod tests {
             sender.on_ack(&ack(1_000 + 20 * n, 100, n));
         }
         assert!((20..40).contains(&sender.cwnd()), "{}", sender.cwnd());
+    }
+
+    #[test]
+    fn the_oldest_one_begins_with_five_packets_and_moves_by_up_to_a_window() {
+        let mut sender = GenericCc::august_2017(PACKET, 0.5, true);
+        assert_eq!(sender.cwnd(), 5);
+        (0..9).for_each(|n| sender.on_ack(&ack(n, 100, n)));
+        assert_eq!(sender.window, 5.0);
+        sender.on_ack(&ack(9, 100, 9));
+        assert_eq!(sender.window, 6.0);
+        let mut sender = steady(sender);
+        assert_eq!(sender.cwnd(), 40);
+        sender.velocity = 64.0;
+        sender.bound_velocity();
+        assert_eq!(sender.velocity, 40.0, "not 40 x 0.5");
+    }
+
+    #[test]
+    fn the_oldest_one_wants_an_empty_queue_in_both_halves_of_four_round_trips() {
+        // An ack every 20 ms; the queue is empty in the newer half, in the older, in both and in none.
+        for (empty, is_copa) in [([49, 48], false), ([0, 33], false), ([33, 49], true), ([0, 1], false)] {
+            let mut sender = steady(GenericCc::august_2017(PACKET, 0.5, true));
+            for n in 0..50 {
+                sender.on_ack(&ack(1_000 + 20 * n, if empty.contains(&n) { 100 } else { 180 }, 20 + n));
+            }
+            assert_eq!(sender.delays.is_copa, is_copa, "{empty:?}");
+            assert_eq!(sender.delta == 0.5, is_copa, "{empty:?}: {}", sender.delta);
+            if !is_copa {
+                assert!(sender.delta < 0.5, "a packet more with every round trip: {}", sender.delta);
+                let before = sender.delta;
+                sender.lost = 1;
+                sender.on_ack(&ack(2_000, 180, 90));
+                assert!(sender.delta > 1.4 * before && sender.delta <= 2.0 * before, "and half as many after a loss");
+            }
+        }
     }
 
     #[test]

@@ -8,14 +8,16 @@
 //!
 //! **Source.** Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018
 //! (sections by memory of the field, not re-read: unverified in detail); `venkatarun95/genericCC`, `markoviancc.cc`, at
-//! 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`.
+//! f7ca42f, 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`.
 //!
-//! **Parameters.** `profile` names one of four programs, and `delta` replaces its own δ:
+//! **Parameters.** `profile` names one of five programs, and `delta` replaces its own δ:
 //! - "paper" (default): δ = 0.5, both modes;
-//! - "pantheon-2018-01": genericCC at 80b516c, which Pantheon ran until January 2018 with an option that it did not
-//!   understand, so that δ was 1 and constant; the last round trip stands for the shortest of the last half, the
+//! - "pantheon-2017-08": genericCC at f7ca42f, the last that Pantheon named which understands the option that it is given:
+//!   δ = 0.5 and both modes; round trips and pace as in the next, one window out, and a velocity of up to a window;
+//! - "pantheon-2018-01": genericCC at 80b516c, which Pantheon named in January 2018, with an option that it does not
+//!   understand, so that δ is 1 and constant; the last round trip stands for the shortest of the last half, the
 //!   shortest is never forgotten, and packets are paced over a whole round trip, with up to two windows of them out;
-//! - "pantheon": genericCC at d0153f8, which Pantheon ran later, with δ = 0.1 and both modes;
+//! - "pantheon": genericCC at d0153f8, which Pantheon named later, with δ = 0.1 and both modes;
 //! - "mvfst": δ = 0.05, no second mode; the window doubles at once in slow start, and the last round trip gives the
 //!   queueing delay.
 //!
@@ -25,7 +27,8 @@
 //! - genericCC sends datagrams once, and counts as in flight what was sent after the latest packet acknowledged; here
 //!   lost packets are sent again, and leave the window when our transport declares them lost. As there, every packet is
 //!   acknowledged; "paper" and "mvfst" have the acks of our stream, with exact times.
-//! - After two seconds without an ack genericCC begins again; here with the first retransmission timeout after that.
+//! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission timeout
+//!   after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
 //! - "paper" never moves by more than a packet per ack, as genericCC does not; the paper names no bound. After a
 //!   timeout the window is two packets, as after mvfst's persistent congestion.
 //! - In "mvfst" the shortest round trips are exact, not estimated with three samples, and the velocity ends at 2^20.
@@ -50,9 +53,12 @@ pub(super) const INFO: Info = Info {
     parameters: &[
         Parameter {
             name: "profile",
-            kind: Kind::Choice { options: &["paper", "pantheon-2018-01", "pantheon", "mvfst"], default: "paper" },
+            kind: Kind::Choice {
+                options: &["paper", "pantheon-2017-08", "pantheon-2018-01", "pantheon", "mvfst"],
+                default: "paper",
+            },
             unit: "",
-            doc: "the paper, the programs that Pantheon ran in January 2018 and later, or production code",
+            doc: "the paper, the programs that Pantheon named in August 2017, in January 2018 and later, or production code",
         },
         Parameter {
             name: "delta",
@@ -86,6 +92,7 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let delta = |own: f64| Some(parameters.number("delta")).filter(|delta| *delta > 0.0).unwrap_or(own);
     let switches_mode = parameters.flag("switches_mode");
     match parameters.text("profile") {
+        "pantheon-2017-08" => Box::new(generic_cc::GenericCc::august_2017(packet_size, delta(0.5), switches_mode)),
         "pantheon-2018-01" => Box::new(generic_cc::GenericCc::january_2018(packet_size, delta(1.0))),
         "pantheon" => Box::new(generic_cc::GenericCc::later(packet_size, delta(0.1), switches_mode)),
         "mvfst" => Box::new(mvfst::Mvfst::new(packet_size, delta(0.05))),

@@ -21,7 +21,7 @@ use super::trials::Trials;
 use super::{RATE, UTILITY, WINDOW, period};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
-use crate::scheme::{Ack, Feedback, Scheme, Setup};
+use crate::scheme::{Ack, Scheme, Setup};
 use crate::units::{Bytes, Instant};
 
 const MEGABIT: f64 = 1e6;
@@ -190,17 +190,12 @@ impl Controller for Allegro {
         (rate, Span::Packets(packets.min(f64::from(WINDOW)) as u32))
     }
 
-    fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
+    fn is_known(&self, interval: &Interval, newest: Option<u64>, _now: Instant) -> bool {
         newest.is_some_and(|newest| interval.number < newest)
     }
 
-    /// The receiver acknowledges every packet, with the number of its interval.
-    fn feedback(&self) -> Feedback {
-        Feedback::EveryPacket
-    }
-
-    fn rtt(&self) -> f64 {
-        self.srtt
+    fn patience(&self) -> f64 {
+        2.0 * self.srtt
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

@@ -3,18 +3,21 @@
 //! **What it is.** As [`super::vivace`], with monitor intervals of one and a half round trips, a utility that minds the
 //! round trip far more, and a rate that follows the gradient interval by interval as long as its sign stays.
 //!
-//! **Source.** PCCproject/PCC-Uspace at cd43e34e: `src/pcc/pcc_sender.cpp`, `pcc_monitor_interval_queue.cpp`.
+//! **Source.** PCCproject/PCC-Uspace at cd43e34e: `src/pcc/pcc_sender.cpp`, `pcc_monitor_interval_queue.cpp`, `src/core/core.cpp`.
+//! Of its tolerances of the round trip only the one of the start is in use there.
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** See [`super`].
+//! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of their
+//! deviations after it was sent; here the transport may send it again before, but its interval waits as long for its result.
+//! After an interval of a single packet, which has no speed, probing begins again around the same rate.
 //!
 //! **How it is validated.** Utility, modes and changes here; what the utility leads to on a path in the simulator's
 //! behaviour tests.
 
 use super::monitor::Interval;
 use super::sender::{Controller, Sender, Span};
-use super::step::{Growth, Step};
+use super::step::{Growth, MIN_CHANGE, Step};
 use super::trials::Trials;
 use super::utility::{MEBIBIT, loss_weight, quantised, reward, speed};
 use super::{RATE, UTILITY};
@@ -26,21 +29,26 @@ use crate::units::{Bytes, Duration, Instant};
 /// Ten packets of 1400 bytes in ten milliseconds, in units of 2^20 bit/s.
 const FIRST_RATE: f64 = 10.0 * 1_400.0 * 8.0 / 0.01 / MEBIBIT;
 const MIN_RATE: f64 = 2.0;
+/// A limit that the original lacks.
 const MAX_RATE: f64 = 1e5;
 const LATENCY_COEFFICIENT: f64 = 11_330.0;
+/// The utility counts payload: packets without the headers of IP, UDP and UDT.
+const HEADERS: Bytes = Bytes::new(20 + 8 + 16);
 /// Half the distance between the two rates of a pair.
 const PROBE: f64 = 0.05;
 const PAIRS: usize = 2;
 /// Length of an interval in round trips, and weight of a new one in their average.
 const ROUND_TRIPS: f64 = 1.5;
 const WEIGHT: f64 = 0.25;
-const INITIAL_RTT: f64 = 0.01;
-/// Rise of the round trip that ends the start, and a decision.
+/// A packet's round trip over that at the start of the interval under way which ends the start.
 const START_TOLERANCE: f64 = 1.3;
-const DECISION_TOLERANCE: f64 = 1.05;
 /// What a decision is divided by when it proves wrong.
 const BACK_FROM_UP: f64 = 1.02;
 const BACK_FROM_DOWN: f64 = 0.98;
+/// UDT's round trip and deviation before the first sample, seconds, and the weight of a new one (`m_iRTT`, `m_iRTTVar`).
+const UDT_RTT: f64 = 0.1;
+const UDT_DEVIATION: f64 = 0.05;
+const UDT_WEIGHT: f64 = 0.125;
 
 /// Name, parameters and source.
 pub(in crate::scheme) const INFO: Info = Info {
@@ -59,28 +67,29 @@ pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
 
 #[derive(Debug)]
 enum Mode {
-    Starting {
-        awaited: u64,
-        utility: Option<f64>,
-        rtt: f64,
-    },
+    /// The interval whose result is awaited, as soon as there is a round trip, and the utility to beat.
+    Starting { awaited: Option<u64>, utility: f64 },
     /// Rates to try, and the rate and utility of each result.
     Probing(Trials<(f64, f64)>),
-    Decided {
-        awaited: u64,
-        previous: (f64, f64),
-        rtt: f64,
-    },
+    /// Rate and utility to compare the awaited result with.
+    Decided { awaited: u64, previous: (f64, f64) },
 }
 
 #[derive(Debug)]
 struct Experimental {
-    packet: Bytes,
+    payload: Bytes,
     random: RandomStream,
     rate: f64,
     mode: Mode,
     step: Step,
-    rtt: f64,
+    /// The average round trip, seconds, and what it was when the interval under way began; `None` before the first.
+    rtt: Option<f64>,
+    rtt_at_begin: Option<f64>,
+    /// The round trip has risen in the start.
+    is_inflated: bool,
+    /// UDT's own average round trip and deviation, seconds.
+    udt_rtt: f64,
+    udt_deviation: f64,
     is_up: bool,
     utility: f64,
 }
@@ -88,19 +97,23 @@ struct Experimental {
 impl Experimental {
     fn new(packet: Bytes, random: RandomStream) -> Self {
         Self {
-            packet,
+            payload: packet.saturating_sub(HEADERS),
             random,
             rate: FIRST_RATE,
-            mode: Mode::Starting { awaited: 0, utility: None, rtt: INITIAL_RTT },
+            mode: Mode::Starting { awaited: None, utility: 0.0 },
             step: Step::new(Growth::Experimental),
-            rtt: INITIAL_RTT,
+            rtt: None,
+            rtt_at_begin: None,
+            is_inflated: false,
+            udt_rtt: UDT_RTT,
+            udt_deviation: UDT_DEVIATION,
             is_up: true,
             utility: 0.0,
         }
     }
 
     fn set_rate(&mut self, rate: f64) {
-        self.rate = rate.clamp(MIN_RATE, MAX_RATE);
+        self.rate = rate.min(MAX_RATE);
     }
 
     /// Pairs around the rate, from the interval `next` on.
@@ -108,62 +121,63 @@ impl Experimental {
         self.mode = Mode::Probing(Trials::new(self.rate, PROBE, PAIRS, next, &mut self.random));
     }
 
-    /// Both pairs have to agree.
+    /// The change of rate that two results, of rate and utility, ask for (`ComputeRateChange`).
+    fn change(&mut self, one: (f64, f64), other: (f64, f64)) -> f64 {
+        let difference = one.0 - other.0;
+        let change =
+            if difference == 0.0 { MIN_CHANGE } else { self.step.change((one.1 - other.1) / difference, self.rate) };
+        change.max(MIN_RATE - self.rate)
+    }
+
+    fn make(&mut self, change: f64, previous: (f64, f64), next: u64) {
+        self.step.remember(change);
+        self.mode = Mode::Decided { awaited: next, previous };
+        self.set_rate(self.rate + change);
+    }
+
+    /// Both pairs have to agree on the direction. The first says how far, and the better half of the second is what the
+    /// next result is compared with.
     fn decide(&mut self, results: &[(f64, f64)], next: u64) {
-        let of_pair = |first: usize| {
+        let is_up = |first: usize| {
             let ((rate, utility), (other_rate, other_utility)) = (results[first], results[first + 1]);
-            (utility - other_utility) / (rate - other_rate)
+            if utility > other_utility { rate > other_rate } else { rate < other_rate }
         };
-        let (first, second) = (of_pair(0), of_pair(2));
-        if first * second <= 0.0 {
+        if is_up(0) != is_up(2) {
             self.probe(next);
             return;
         }
-        let base = (self.rate, results.iter().map(|(_, utility)| utility).sum::<f64>() / results.len() as f64);
-        let change = self.step.change(f64::midpoint(first, second), self.rate);
-        self.is_up = change > 0.0;
-        self.mode = Mode::Decided { awaited: next, previous: base, rtt: self.rtt };
-        self.set_rate(self.rate + change);
+        self.is_up = is_up(0);
+        let best = if results[2].1 > results[3].1 { results[2] } else { results[3] };
+        let change = self.change(results[0], results[1]);
+        self.make(change, best, next);
     }
 
-    /// One more step while the gradient keeps its sign; else a little back, and probing.
-    fn follow(&mut self, rate: f64, utility: f64, this: (f64, f64), next: u64) {
-        let gradient = if rate.abs() < 1e-9 { 0.0 } else { utility / rate };
-        if gradient == 0.0 || (gradient > 0.0) != self.is_up {
-            self.go_back(next);
-            return;
+    /// One more step while its sign stays; else a little back, and probing.
+    fn follow(&mut self, this: (f64, f64), previous: (f64, f64), next: u64) {
+        let change = self.change(this, previous);
+        if (change > 0.0) == self.step.was_up() {
+            self.make(change, this, next);
+        } else {
+            self.set_rate(self.rate / if self.is_up { BACK_FROM_UP } else { BACK_FROM_DOWN });
+            self.probe(next);
         }
-        let change = self.step.change(gradient, self.rate);
-        self.mode = Mode::Decided { awaited: next, previous: this, rtt: self.rtt };
-        self.set_rate(self.rate + change);
     }
 
-    fn go_back(&mut self, next: u64) {
-        self.set_rate(self.rate / if self.is_up { BACK_FROM_UP } else { BACK_FROM_DOWN });
-        self.probe(next);
-    }
-
-    /// A round trip that has risen ends the start or a decision at once.
-    fn watch_rtt(&mut self, next: u64) {
-        match self.mode {
-            Mode::Starting { rtt, utility: Some(_), .. } if self.rtt > START_TOLERANCE * rtt => {
-                self.set_rate(self.rate / 2.0);
-                self.probe(next);
-            }
-            Mode::Decided { rtt, .. } if self.is_up && self.rtt > DECISION_TOLERANCE * rtt => self.go_back(next),
-            _ => {}
-        }
+    /// How long a packet is waited for before it is taken for lost, seconds (`checkTimers`).
+    fn loss_delay(&self) -> f64 {
+        2.0 * self.udt_rtt + 4.0 * self.udt_deviation
     }
 }
 
 /// The utility as coded: the latency term is per packet, and a falling round trip is rewarded.
-fn utility(interval: &Interval, packet: Bytes) -> f64 {
-    let (speed, loss) = (speed(interval, packet), interval.loss());
-    let (first, second) = interval.rtts.split_at(interval.rtts.len() / 2);
+fn utility(interval: &Interval, payload: Bytes) -> f64 {
+    let (speed, loss) = (speed(interval, payload), interval.loss());
+    let half = interval.rtts.len() / 2;
     let sum = |part: &[f64]| part.iter().sum::<f64>();
-    let all = sum(&interval.rtts);
-    let trend = if all > 0.0 { 2.0 * (sum(second) - sum(first)) / all } else { 0.0 };
-    let latency = LATENCY_COEFFICIENT * packet.count() as f64;
+    let (first, second) = (sum(&interval.rtts[..half]), sum(&interval.rtts[half..2 * half]));
+    let all = first + second;
+    let trend = if all > 0.0 { 2.0 * (second - first) / all } else { 0.0 };
+    let latency = LATENCY_COEFFICIENT * payload.count() as f64;
     reward(speed) - speed * (loss_weight(loss) * loss + latency * quantised(trend))
 }
 
@@ -172,51 +186,81 @@ impl Controller for Experimental {
 
     fn begin(&mut self, number: u64, now: Instant) -> (f64, Span) {
         let trial = if let Mode::Probing(trials) = &self.mode { trials.rate(number) } else { None };
-        (trial.unwrap_or(self.rate), Span::Until(now + Duration::from_secs_f64(ROUND_TRIPS * self.rtt)))
+        let end = |rtt| Span::Until(now + Duration::from_secs_f64(ROUND_TRIPS * rtt));
+        self.rtt_at_begin = self.rtt;
+        (trial.unwrap_or(self.rate), self.rtt.map_or(Span::Packets(1), end))
     }
 
-    fn is_known(interval: &Interval, _newest: Option<u64>) -> bool {
-        interval.is_accounted_for()
+    fn is_known(&self, interval: &Interval, _newest: Option<u64>, now: Instant) -> bool {
+        let is_given_up = |sent: Instant| now.since(sent).as_secs_f64() > self.loss_delay();
+        interval.is_accounted_for() && interval.last_lost.is_none_or(is_given_up)
     }
 
-    fn rtt(&self) -> f64 {
-        self.rtt
+    fn patience(&self) -> f64 {
+        self.loss_delay()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let Some(rtt) = ack.rtt else { return };
-        let is_first = self.rtt <= INITIAL_RTT && self.utility == 0.0;
-        let rtt = rtt.as_secs_f64();
-        self.rtt = if is_first { rtt } else { (1.0 - WEIGHT) * self.rtt + WEIGHT * rtt };
+        let Some(rtt) = ack.rtt.map(Duration::as_secs_f64) else { return };
+        self.rtt = Some(self.rtt.map_or(rtt, |average| (1.0 - WEIGHT) * average + WEIGHT * rtt));
+        self.udt_rtt += UDT_WEIGHT * (rtt - self.udt_rtt);
+        self.udt_deviation += UDT_WEIGHT * ((rtt - self.udt_rtt).abs() - self.udt_deviation);
+        let is_starting = matches!(self.mode, Mode::Starting { .. });
+        self.is_inflated = is_starting && self.rtt_at_begin.is_some_and(|before| rtt > START_TOLERANCE * before);
     }
 
     fn on_result(&mut self, interval: &Interval, next: u64, _newest_rtt: Option<f64>) {
-        self.utility = utility(interval, self.packet);
+        let is_single = interval.sent < 2;
+        if !is_single {
+            self.utility = utility(interval, self.payload);
+        }
+        let this = (interval.rate, self.utility);
         match &mut self.mode {
-            Mode::Starting { awaited, .. } | Mode::Decided { awaited, .. } if interval.number < *awaited => {}
-            Mode::Starting { utility, .. } => {
-                if utility.is_some_and(|before| self.utility <= before) {
+            Mode::Starting { awaited, utility } => {
+                if self.is_inflated || awaited.is_none_or(|awaited| interval.number < awaited) {
+                    return;
+                }
+                *awaited = Some(next);
+                if is_single {
+                    return;
+                }
+                if self.utility > *utility {
+                    *utility = self.utility;
+                    self.set_rate(2.0 * self.rate);
+                } else {
                     self.set_rate(self.rate / 2.0);
                     self.probe(next);
-                } else {
-                    self.mode = Mode::Starting { awaited: next, utility: Some(self.utility), rtt: self.rtt };
-                    self.set_rate(2.0 * self.rate);
                 }
             }
-            Mode::Probing(trials) => {
-                if let Some(results) = trials.add(interval.number, (interval.rate, self.utility)) {
+            Mode::Probing(trials) if trials.is_of(interval.number) => {
+                if is_single {
+                    self.probe(next);
+                } else if let Some(results) = trials.add(interval.number, this) {
                     self.decide(&results, next);
                 }
             }
-            Mode::Decided { previous, .. } => {
-                let (rate, utility) = *previous;
-                self.follow(interval.rate - rate, self.utility - utility, (interval.rate, self.utility), next);
+            Mode::Decided { awaited, previous } if interval.number >= *awaited => {
+                let previous = *previous;
+                if is_single {
+                    *awaited = next;
+                } else {
+                    self.follow(this, previous, next);
+                }
             }
+            Mode::Probing(_) | Mode::Decided { .. } => {}
         }
     }
 
     fn after_ack(&mut self, next: u64) {
-        self.watch_rtt(next);
+        let has_rtt = self.rtt.is_some();
+        match &mut self.mode {
+            Mode::Starting { .. } if std::mem::take(&mut self.is_inflated) => {
+                self.set_rate(self.rate / 2.0);
+                self.probe(next);
+            }
+            Mode::Starting { awaited: awaited @ None, .. } if has_rtt => *awaited = Some(next),
+            _ => {}
+        }
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
@@ -235,8 +279,8 @@ impl Controller for Experimental {
 #[allow(clippy::float_cmp, reason = "rates and steps are exact")]
 mod tests {
     use super::super::monitor::tests::interval;
-    use super::super::step::MIN_CHANGE;
     use super::*;
+    use crate::scheme::window;
     use crate::units::Rate;
 
     const PACKET: Bytes = Bytes::new(1_500);
@@ -246,6 +290,8 @@ mod tests {
         let steady = interval(10.0, 1_000, 0, 0.1);
         let speed: f64 = 1_000.0 * 12_000.0 / MEBIBIT;
         assert!((utility(&steady, PACKET) - speed.powf(0.9)).abs() < 1e-9);
+        let odd = interval(10.0, 999, 0, 0.1);
+        assert!((utility(&odd, PACKET) - (0.999 * speed).powf(0.9)).abs() < 1e-9, "the last round trip has no partner");
         let mut rising = steady.clone();
         for rtt in &mut rising.rtts[500..] {
             *rtt = 0.103;
@@ -269,9 +315,21 @@ mod tests {
         assert_eq!(pcc.pacing_rate().map(Rate::as_bits_per_second), Some(11_200_000));
     }
 
+    fn started() -> Experimental {
+        let mut pcc = Experimental::new(PACKET, RandomStream::new(1, "pcc"));
+        pcc.on_ack(&ack(0, 100));
+        pcc.after_ack(0);
+        pcc
+    }
+
+    fn ack(millis: u64, rtt_ms: u64) -> Ack<'static> {
+        let now = Instant::ZERO + Duration::from_millis(millis);
+        Ack { now, rtt: Some(Duration::from_millis(rtt_ms)), ..window::ack(1) }
+    }
+
     #[test]
     fn the_start_doubles_while_utility_grows_and_both_pairs_have_to_agree() {
-        let mut pcc = Experimental::new(PACKET, RandomStream::new(1, "pcc"));
+        let mut pcc = started();
         pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 0, None);
         assert!((pcc.rate - 2.0 * FIRST_RATE).abs() < 1e-9);
         pcc.on_result(&interval(2.0 * FIRST_RATE, 850, 0, 0.1), 0, None);
@@ -279,11 +337,47 @@ mod tests {
         assert!(matches!(pcc.mode, Mode::Probing(_)));
         pcc.decide(&[(11.0, 2.0), (10.0, 1.0), (11.0, 1.0), (10.0, 2.0)], 9);
         assert!(matches!(pcc.mode, Mode::Probing(_)));
-        pcc.decide(&[(11.0, 2.0), (10.0, 1.0), (10.0, 1.0), (11.0, 2.0)], 9);
-        assert!(matches!(pcc.mode, Mode::Decided { .. }) && pcc.is_up);
+        pcc.decide(&[(11.0, 2.0), (10.0, 1.0), (10.0, 1.0), (11.0, 3.0)], 9);
+        assert!(matches!(pcc.mode, Mode::Decided { previous: (11.0, 3.0), .. }) && pcc.is_up);
         assert!(pcc.rate >= FIRST_RATE + MIN_CHANGE);
         let decided = pcc.rate;
-        pcc.follow(1.0, -1.0, (decided, 0.0), 10);
-        assert!((pcc.rate - decided / 1.02).abs() < 1e-9);
+        pcc.follow((decided, 2.0), (11.0, 3.0), 10);
+        assert!(pcc.rate < decided && matches!(pcc.mode, Mode::Probing(_)), "a step back");
+    }
+
+    #[test]
+    fn a_decision_that_proves_wrong_is_taken_back_by_two_percent_and_no_rate_is_below_two() {
+        let mut pcc = started();
+        pcc.rate = 2.2;
+        pcc.decide(&[(2.3, 1.0), (2.1, 2.0), (2.3, 1.0), (2.1, 2.0)], 9);
+        assert_eq!(pcc.rate, MIN_RATE, "the least change of 0.5 would lead below");
+        pcc.follow((2.0, 1.0), (2.1, 2.0), 10);
+        assert!((pcc.rate - MIN_RATE / 0.98).abs() < 1e-9 && matches!(pcc.mode, Mode::Probing(_)));
+    }
+
+    #[test]
+    fn a_round_trip_that_rises_by_a_third_ends_the_start() {
+        for (rtt_ms, is_starting) in [(129, true), (131, false)] {
+            let mut pcc = started();
+            pcc.begin(0, Instant::ZERO);
+            pcc.on_ack(&ack(10, rtt_ms));
+            pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 5, None);
+            pcc.after_ack(5);
+            assert_eq!(matches!(pcc.mode, Mode::Starting { .. }), is_starting, "{rtt_ms} ms");
+            assert_eq!(pcc.rate, FIRST_RATE * if is_starting { 2.0 } else { 0.5 });
+        }
+    }
+
+    #[test]
+    fn losses_count_after_two_round_trips_and_four_deviations() {
+        let pcc = started();
+        // 100 ms, and seven eighths of 50 ms.
+        let lost = |age_ms: u64| {
+            let now = Instant::ZERO + Duration::from_secs(9);
+            let mut interval = interval(10.0, 10, 1, 0.1);
+            interval.last_lost = Some(now - Duration::from_millis(age_ms));
+            pcc.is_known(&interval, None, now)
+        };
+        assert_eq!([lost(374), lost(376)], [false, true]);
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Interval {
     pub(super) sent: u32,
     pub(super) acked: u32,
     pub(super) lost: u32,
+    /// When the latest of those was sent.
+    pub(super) last_lost: Option<Instant>,
     /// Round trips in the order of their acks, seconds.
     pub(super) rtts: Vec<f64>,
     /// Sums over (send time, round trip): times, squares, products.
@@ -40,11 +42,6 @@ impl Interval {
     /// The share of packets that did not arrive.
     pub(super) fn loss(&self) -> f64 {
         f64::from(self.lost) / f64::from(self.sent.max(1))
-    }
-
-    /// Seconds from its start to the start of the next one.
-    pub(super) fn duration(&self) -> f64 {
-        self.end.unwrap_or(self.last_sent).since(self.start).as_secs_f64()
     }
 
     /// Seconds from its start to its last packet.
@@ -73,6 +70,11 @@ impl Interval {
     }
 }
 
+/// Microseconds since a packet was sent.
+fn age_micros(packet: u64, now: Instant) -> u64 {
+    now.as_micros().wrapping_sub(packet & ((1 << TIME_BITS) - 1)) & ((1 << TIME_BITS) - 1)
+}
+
 /// The interval under way and those that wait for their results, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Monitors {
@@ -97,6 +99,7 @@ impl Monitors {
             sent: 0,
             acked: 0,
             lost: 0,
+            last_lost: None,
             rtts: Vec::new(),
             times: 0.0,
             squares: 0.0,
@@ -129,7 +132,7 @@ impl Monitors {
     /// A packet arrived; returns the number of its interval, unless that is done with.
     pub(super) fn on_acked(&mut self, packet: u64, now: Instant) -> Option<u64> {
         let sent_micros = packet & ((1 << TIME_BITS) - 1);
-        let micros = now.as_micros().wrapping_sub(sent_micros) & ((1 << TIME_BITS) - 1);
+        let micros = age_micros(packet, now);
         let interval = self.find(packet)?;
         let (rtt, start) = (micros as f64 / 1e6, interval.start);
         let time = sent_micros as f64 / 1e6 - start.as_micros() as f64 / 1e6;
@@ -142,17 +145,25 @@ impl Monitors {
     }
 
     /// A packet was declared lost.
-    pub(super) fn on_lost(&mut self, packet: u64) {
+    pub(super) fn on_lost(&mut self, packet: u64, now: Instant) {
         if let Some(interval) = self.find(packet) {
             interval.lost += 1;
+            let sent = now - Duration::from_micros(age_micros(packet, now));
+            interval.last_lost = Some(interval.last_lost.map_or(sent, |last| last.max(sent)));
         }
     }
 
-    /// The oldest interval, if it is over and `is_done` says that its result is known, or if it has waited long enough.
-    pub(super) fn take(&mut self, now: Instant, rtt: f64, is_done: impl Fn(&Interval) -> bool) -> Option<Interval> {
+    /// The oldest interval, if it is over and `is_done` says that its result is known, or if it has waited for `patience`
+    /// (seconds) and 100 ms.
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        patience: f64,
+        is_done: impl Fn(&Interval) -> bool,
+    ) -> Option<Interval> {
         let oldest = self.waiting.front()?;
         let end = oldest.end?;
-        let is_overdue = now > end + Duration::from_secs_f64(2.0 * rtt) + Duration::from_millis(100);
+        let is_overdue = now > end + Duration::from_secs_f64(patience) + Duration::from_millis(100);
         if !is_done(oldest) && !is_overdue && self.waiting.len() <= MAX_WAITING {
             return None;
         }
@@ -183,6 +194,7 @@ pub(super) mod tests {
             sent,
             acked: sent - lost,
             lost,
+            last_lost: None,
             rtts: vec![rtt; (sent - lost) as usize],
             times: 0.0,
             squares: 0.0,
@@ -221,18 +233,18 @@ pub(super) mod tests {
         let done = monitors.take(at(1_250), 0.1, |interval| interval.number < 1).expect("an ack of it");
         assert_eq!((done.sent, done.acked, done.lost), (10, 9, 1));
         assert!((done.rtt_slope() - 0.1).abs() < 1e-6, "{}", done.rtt_slope());
-        assert!((done.duration() - 0.1).abs() < 1e-9 && (done.sending_time() - 0.09).abs() < 1e-9);
+        assert!((done.sending_time() - 0.09).abs() < 1e-9);
     }
 
     #[test]
-    fn an_interval_without_news_is_closed_after_two_round_trips() {
+    fn an_interval_without_news_is_closed_when_patience_ends() {
         let mut monitors = Monitors::default();
         monitors.begin(at(0), 1.0);
         monitors.on_sent(at(0));
         assert!(monitors.take(at(10_000), 0.1, |_| true).is_none(), "it is not over");
         monitors.begin(at(100), 1.0);
-        assert!(monitors.take(at(399), 0.1, |_| false).is_none());
-        let lost = monitors.take(at(401), 0.1, |_| false).expect("overdue");
+        assert!(monitors.take(at(399), 0.2, |_| false).is_none());
+        let lost = monitors.take(at(401), 0.2, |_| false).expect("overdue");
         assert_eq!((lost.sent, lost.lost), (1, 1));
     }
 }

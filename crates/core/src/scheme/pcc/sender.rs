@@ -25,15 +25,10 @@ pub(super) trait Controller: Send {
 
     /// True if nothing more is to be waited for in an interval that is over; `newest` is the newest one of which the ack
     /// at hand reports a packet.
-    fn is_known(interval: &Interval, newest: Option<u64>) -> bool;
+    fn is_known(&self, interval: &Interval, newest: Option<u64>, now: Instant) -> bool;
 
-    /// What the receiver lets the sender know.
-    fn feedback(&self) -> Feedback {
-        Feedback::Tcp
-    }
-
-    /// The round trip by which a result is overdue, seconds.
-    fn rtt(&self) -> f64;
+    /// How long after its end a result is waited for, seconds.
+    fn patience(&self) -> f64;
 
     /// An ack came in, whose results are not yet taken.
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
@@ -69,8 +64,10 @@ impl<C: Controller> Sender<C> {
     }
 
     fn take_results(&mut self, now: Instant, newest: Option<u64>) {
-        let is_known = |interval: &Interval| C::is_known(interval, newest);
-        while let Some(interval) = self.monitors.take(now, self.controller.rtt(), is_known) {
+        loop {
+            let controller = &self.controller;
+            let is_known = |interval: &Interval| controller.is_known(interval, newest, now);
+            let Some(interval) = self.monitors.take(now, controller.patience(), is_known) else { return };
             let newest_rtt = newest.and_then(|newest| self.monitors.mean_rtt_of(newest));
             self.controller.on_result(&interval, self.monitors.next_number(), newest_rtt);
         }
@@ -87,7 +84,7 @@ impl<C: Controller> Scheme for Sender<C> {
     }
 
     fn feedback(&self) -> Feedback {
-        self.controller.feedback()
+        Feedback::EveryPacket
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
@@ -114,7 +111,7 @@ impl<C: Controller> Scheme for Sender<C> {
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 
     fn on_lost(&mut self, lost: &Lost) {
-        self.monitors.on_lost(lost.packet);
+        self.monitors.on_lost(lost.packet, lost.now);
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {

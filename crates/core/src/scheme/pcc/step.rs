@@ -27,30 +27,56 @@ pub(super) struct Step {
     previous: f64,
 }
 
+/// What a change is to the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// There is none before.
+    First,
+    On,
+    Back,
+}
+
 impl Step {
     pub(super) fn new(growth: Growth) -> Self {
         Self { growth, amplifier: 0.0, boundary: 0.0, swing: 0, previous: 0.0 }
     }
 
-    /// The last change does not count any more.
-    pub(super) fn forget(&mut self) {
-        self.previous = 0.0;
+    /// The change that was made, or 0 for none: the next one is compared with it.
+    pub(super) fn remember(&mut self, change: f64) {
+        self.previous = change;
     }
 
-    /// True if a change in this direction goes on as before.
-    pub(super) fn is_going_on(&self, gradient: f64) -> bool {
-        gradient * self.previous >= 0.0
+    /// True if the change before was up.
+    pub(super) fn was_up(&self) -> bool {
+        self.previous > 0.0
     }
 
-    /// The change of `rate` for a gradient of utility per Mbit/s; never zero.
+    /// What a change in this direction is. The experimental program knows two signs, and takes zero for a negative one.
+    pub(super) fn turn(&self, gradient: f64) -> Turn {
+        let product = gradient * self.previous;
+        let (is_on, is_back) = match self.growth {
+            Growth::Vivace => (product > 0.0, product < 0.0),
+            Growth::Experimental => {
+                let is_on = (gradient > 0.0) == (self.previous > 0.0);
+                (is_on, !is_on)
+            }
+        };
+        match (is_on, is_back) {
+            (true, _) => Turn::On,
+            (_, true) => Turn::Back,
+            _ => Turn::First,
+        }
+    }
+
+    /// The change of `rate` for a gradient of utility per Mbit/s.
     pub(super) fn change(&mut self, gradient: f64, rate: f64) -> f64 {
-        let is_same = self.is_going_on(gradient);
-        if !is_same {
+        let turn = self.turn(gradient);
+        if turn == Turn::Back {
             (self.amplifier, self.boundary) = (0.0, 0.0);
             self.swing = (self.swing + 1).min(2);
         }
         let mut change = gradient * self.factor();
-        if is_same {
+        if turn == Turn::On {
             self.gain_confidence();
         }
         let limit = (BOUNDARY + BOUNDARY_STEP * self.boundary) * rate;
@@ -60,13 +86,12 @@ impl Step {
         } else {
             self.boundary = (self.boundary - 1.0).max(0.0);
         }
-        if !is_same {
+        if turn == Turn::Back {
             (self.amplifier, self.boundary) = (0.0, 0.0);
         }
-        if change.abs() < MIN_CHANGE {
-            change = MIN_CHANGE.copysign(gradient);
+        if change != 0.0 && change.abs() < MIN_CHANGE {
+            change = MIN_CHANGE.copysign(change);
         }
-        self.previous = change;
         change
     }
 
@@ -105,13 +130,19 @@ mod tests {
 
     fn changes(growth: Growth, gradients: &[f64]) -> Vec<f64> {
         let mut step = Step::new(growth);
-        gradients.iter().map(|gradient| step.change(*gradient, 1_000.0)).collect()
+        let change = |gradient: &f64| {
+            let change = step.change(*gradient, 1_000.0);
+            step.remember(change);
+            change
+        };
+        gradients.iter().map(change).collect()
     }
 
     #[test]
     fn steps_grow_with_confidence() {
-        assert_eq!(changes(Growth::Vivace, &[1.0; 6]), [1.0, 2.0, 3.0, 4.0, 6.0, 7.0]);
-        assert_eq!(changes(Growth::Experimental, &[1.0; 6]), [1.0, 1.5, 2.0, 2.5, 3.0, 3.5]);
+        assert_eq!(changes(Growth::Vivace, &[1.0; 6]), [1.0, 1.0, 2.0, 3.0, 4.0, 6.0]);
+        assert_eq!(changes(Growth::Experimental, &[1.0; 6]), [1.0, 1.0, 1.0, 1.5, 2.0, 2.5], "the first one is a turn");
+        assert_eq!(changes(Growth::Experimental, &[-1.0; 3]), [-1.0, -1.5, -2.0], "unless it is down");
     }
 
     #[test]
@@ -125,11 +156,11 @@ mod tests {
     #[test]
     fn a_change_of_direction_costs_confidence() {
         let changes = changes(Growth::Vivace, &[1.0, 1.0, -1.0, -1.0, -1.0]);
-        assert_eq!(changes, [1.0, 2.0, -1.0, -1.0, -1.0]);
+        assert_eq!(changes, [1.0, 1.0, -1.0, -1.0, -1.0]);
     }
 
     #[test]
     fn half_a_megabit_is_the_least() {
-        assert_eq!(changes(Growth::Vivace, &[0.001, -0.001]), [0.5, -0.5]);
+        assert_eq!(changes(Growth::Vivace, &[0.001, -0.001, 0.0]), [0.5, -0.5, 0.0]);
     }
 }

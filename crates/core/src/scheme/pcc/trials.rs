@@ -26,10 +26,15 @@ impl<T> Trials<T> {
         self.rates.get(number.saturating_sub(self.first) as usize).copied()
     }
 
+    /// True if the interval is not older than the trials.
+    pub(super) fn is_of(&self, number: u64) -> bool {
+        number >= self.first
+    }
+
     /// Takes the result of an interval, which may be older than the trials; with the last one all are returned, in the
     /// order of the rates.
     pub(super) fn add(&mut self, number: u64, result: T) -> Option<Vec<T>> {
-        if number >= self.first {
+        if self.is_of(number) {
             self.results.push(result);
         }
         (self.results.len() == self.rates.len()).then(|| std::mem::take(&mut self.results))

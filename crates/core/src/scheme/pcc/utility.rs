@@ -13,9 +13,9 @@ const LOSS_LIMIT: f64 = 0.03;
 /// Slopes are counted in twentieths of ten percent, towards zero.
 const SLOPE_QUANTUM: f64 = 0.02;
 
-/// How fast an interval was sent, 2^20 bit/s.
+/// How fast an interval was sent, 2^20 bit/s: all its packets, over the time from the first to the last of them.
 pub(super) fn speed(interval: &Interval, packet: Bytes) -> f64 {
-    f64::from(interval.sent) * packet.count() as f64 * 8.0 / MEBIBIT / interval.duration().max(1e-6)
+    f64::from(interval.sent) * packet.count() as f64 * 8.0 / MEBIBIT / interval.sending_time().max(1e-6)
 }
 
 /// What speed is worth.

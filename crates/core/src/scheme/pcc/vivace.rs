@@ -18,7 +18,7 @@
 
 use super::monitor::Interval;
 use super::sender::{Controller, Sender, Span};
-use super::step::{Growth, Step};
+use super::step::{Growth, Step, Turn};
 use super::trials::Trials;
 use super::utility::{loss_weight, quantised, reward, speed};
 use super::{RATE, UTILITY, period};
@@ -198,7 +198,7 @@ impl Vivace {
         self.has_ignored = false;
         if vote == 0 {
             self.trend = 2;
-            self.step.forget();
+            self.step.remember(0.0);
             self.search(next);
             return;
         }
@@ -219,8 +219,14 @@ impl Vivace {
     }
 
     fn change(&mut self, gradient: f64) -> f64 {
-        self.trend = if self.step.is_going_on(gradient) { self.trend + 1 } else { 0 };
-        self.step.change(gradient, self.rate)
+        self.trend = match self.step.turn(gradient) {
+            Turn::First => self.trend,
+            Turn::On => self.trend + 1,
+            Turn::Back => 0,
+        };
+        let change = self.step.change(gradient, self.rate);
+        self.step.remember(change);
+        change
     }
 
     /// A move is over: on, or back to probing.
@@ -235,7 +241,7 @@ impl Vivace {
             return;
         }
         self.gradient = (target.utility - reference.utility) / difference;
-        let is_reversed = !self.step.is_going_on(self.gradient);
+        let is_reversed = self.step.turn(self.gradient) != Turn::On;
         let change = self.change(self.gradient);
         let is_small = change.abs() <= SMALL_CHANGE * self.rate;
         self.set_rate(self.rate + change);
@@ -273,12 +279,12 @@ impl Controller for Vivace {
         (rate, Span::Packets(packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32))
     }
 
-    fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
+    fn is_known(&self, interval: &Interval, newest: Option<u64>, _now: Instant) -> bool {
         newest.is_some_and(|newest| interval.number < newest) || interval.is_accounted_for()
     }
 
-    fn rtt(&self) -> f64 {
-        self.rtt
+    fn patience(&self) -> f64 {
+        2.0 * self.rtt
     }
 
     fn on_result(&mut self, interval: &Interval, next: u64, _newest_rtt: Option<f64>) {
