@@ -45,7 +45,7 @@ pub(super) struct Flow<P, C> {
 #[derive(Debug)]
 pub(super) struct Flows<P, C> {
     hash: FlowHash,
-    flows: Vec<Flow<P, C>>,
+    all: Vec<Flow<P, C>>,
     rounds: Rounds,
     packets: usize,
     bytes: Bytes,
@@ -58,7 +58,7 @@ impl<P, C: Clone> Flows<P, C> {
         let empty = || Flow { line: Line::default(), control: control.clone() };
         Self {
             hash: FlowHash::new(place),
-            flows: std::iter::repeat_with(empty).take(flows).collect(),
+            all: std::iter::repeat_with(empty).take(flows).collect(),
             rounds: Rounds::new(flows, quantum_bytes.map_or(place.mtu(), Bytes::new)),
             packets: 0,
             bytes: Bytes::ZERO,
@@ -77,18 +77,18 @@ impl<P, C> Flows<P, C> {
 
     /// The flow that a packet belongs to.
     pub(super) fn index_of(&self, packet: &Packet<P>) -> usize {
-        self.hash.slot(packet, self.flows.len())
+        self.hash.slot(packet, self.all.len())
     }
 
     pub(super) fn flow(&mut self, index: usize) -> &mut Flow<P, C> {
-        &mut self.flows[index]
+        &mut self.all[index]
     }
 
     /// Lets a packet wait in the line of this flow.
     pub(super) fn push(&mut self, index: usize, packet: Packet<P>) {
         self.packets += 1;
         self.bytes += packet.size;
-        self.flows[index].line.push(packet);
+        self.all[index].line.push(packet);
         self.rounds.arrive(index);
     }
 
@@ -99,7 +99,7 @@ impl<P, C> Flows<P, C> {
         D: FnMut(&mut Flow<P, C>, Bytes) -> Option<Packet<P>>,
     {
         while let Some(index) = self.rounds.next() {
-            let others = self.bytes - self.flows[index].line.bytes();
+            let others = self.bytes - self.all[index].line.bytes();
             let packet = self.draw_from(index, |flow| draw(flow, others));
             if let Some(packet) = packet {
                 self.rounds.sent(index, packet.size);
@@ -112,14 +112,14 @@ impl<P, C> Flows<P, C> {
 
     /// Lets `draw` take packets from the longest line; of several, the first. Looks through all lines.
     pub(super) fn draw_from_longest(&mut self, draw: impl FnOnce(&mut Flow<P, C>)) {
-        let longest = (0..self.flows.len()).rev().max_by_key(|index| self.flows[*index].line.bytes());
+        let longest = (0..self.all.len()).rev().max_by_key(|index| self.all[*index].line.bytes());
         if let Some(index) = longest {
             self.draw_from(index, draw);
         }
     }
 
     fn draw_from<T>(&mut self, index: usize, draw: impl FnOnce(&mut Flow<P, C>) -> T) -> T {
-        let flow = &mut self.flows[index];
+        let flow = &mut self.all[index];
         let (packets, bytes) = (flow.line.packets(), flow.line.bytes());
         let drawn = draw(flow);
         self.packets -= packets - flow.line.packets();
