@@ -17,10 +17,8 @@
 use serde::Deserialize;
 
 use super::codel::{self, Control, Law, Supply, Threshold, ticks};
-use super::hash::FlowHash;
-use super::line::Line;
+use super::flows::{self, Flow, Flows};
 use super::place::{Place, Problem, limit_within, memory_of, within};
-use super::rounds::Rounds;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -32,15 +30,15 @@ pub(super) const INFO: Info = Info {
     title: "Fair queueing with CoDel",
     source: "RFC 8290; Linux net/sched/sch_fq_codel.c",
     parameters: &[
-        Parameter::quantity("limit", "10240pkt", "packets", "the most packets that wait, in all lines"),
+        flows::LIMIT,
         Parameter::quantity(
             "memory_limit",
             "32MiB",
             "size",
             "the most memory of packets that wait, as Linux counts it",
         ),
-        Parameter::number("flows", [1_024.0, 1.0, 65_536.0], "", "the lines that flows are hashed to"),
-        Parameter::quantity("quantum", "largest packet + 14B", "size", "what a line may send in its turn"),
+        flows::FLOWS,
+        flows::QUANTUM,
         codel::TARGET,
         codel::INTERVAL,
         Parameter::flag("ecn", true, "mark packets that can be marked instead of dropping them"),
@@ -67,18 +65,15 @@ pub(super) const INFO: Info = Info {
     telemetry: &[],
 };
 
-const LEAST_QUANTUM: u64 = 256;
-const LARGEST_QUANTUM: u64 = 1 << 20;
-
 /// What an experiment states.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqCodelConfig {
-    #[serde(default = "default_limit")]
+    #[serde(default = "flows::default_limit")]
     limit_packets: u64,
     #[serde(default = "default_memory")]
     memory_limit_bytes: u64,
-    #[serde(default = "default_flows")]
+    #[serde(default = "flows::default_flows")]
     flows: u64,
     quantum_bytes: Option<u64>,
     #[serde(default = "codel::default_target")]
@@ -96,16 +91,8 @@ pub struct FqCodelConfig {
     drop_batch_packets: u64,
 }
 
-pub(super) fn default_limit() -> u64 {
-    10_240
-}
-
 pub(super) fn default_memory() -> u64 {
     32 << 20
-}
-
-pub(super) fn default_flows() -> u64 {
-    1_024
 }
 
 fn default_ecn() -> bool {
@@ -116,18 +103,12 @@ fn default_batch() -> u64 {
     64
 }
 
-/// Checks what all queues with lines have.
-pub(super) fn check_lines(flows: u64, quantum_bytes: Option<u64>) -> Result<(), Problem> {
-    within("flows", flows, &(1..=65_536), "")?;
-    within("quantum", quantum_bytes.unwrap_or(LEAST_QUANTUM), &(LEAST_QUANTUM..=LARGEST_QUANTUM), "B")
-}
-
 impl FqCodelConfig {
     pub(super) fn check(&self) -> Result<(), Problem> {
         limit_within("limit", self.limit_packets)?;
         within("memory_limit", self.memory_limit_bytes, &(1..=1 << 31), "B")?;
         limit_within("drop_batch", self.drop_batch_packets)?;
-        check_lines(self.flows, self.quantum_bytes)?;
+        flows::check(self.flows, self.quantum_bytes)?;
         codel::check_times(self.target_ns, self.interval_ns)
     }
 
@@ -143,21 +124,11 @@ impl FqCodelConfig {
     }
 }
 
-#[derive(Debug)]
-struct Flow<P> {
-    line: Line<P>,
-    control: Control,
-}
-
 /// Lines under CoDel that take turns.
 #[derive(Debug)]
 pub struct FqCodel<P> {
-    hash: FlowHash,
+    flows: Flows<P, Control>,
     law: Law,
-    flows: Vec<Flow<P>>,
-    rounds: Rounds,
-    packets: usize,
-    bytes: Bytes,
     limit: usize,
     memory_limit: u64,
     drop_batch: usize,
@@ -166,15 +137,9 @@ pub struct FqCodel<P> {
 impl<P> FqCodel<P> {
     /// An empty queue.
     pub(super) fn new(config: &FqCodelConfig, place: &Place<'_>) -> Self {
-        let flows = config.flows as usize;
-        let empty = || Flow { line: Line::default(), control: Control::default() };
         Self {
-            hash: FlowHash::new(place),
+            flows: Flows::new(config.flows, config.quantum_bytes, &Control::default(), place),
             law: config.law(place),
-            flows: std::iter::repeat_with(empty).take(flows).collect(),
-            rounds: Rounds::new(flows, config.quantum_bytes.map_or(place.mtu(), Bytes::new)),
-            packets: 0,
-            bytes: Bytes::ZERO,
             limit: config.limit_packets as usize,
             memory_limit: config.memory_limit_bytes,
             drop_batch: config.drop_batch_packets as usize,
@@ -184,60 +149,44 @@ impl<P> FqCodel<P> {
     /// Drops up to half of the longest line, from its head, and makes its CoDel more severe (`fq_codel_drop`). Only a queue
     /// that is full looks through all lines.
     fn drop_from_longest(&mut self, drops: &mut Drops<P>) {
-        let longest = (0..self.flows.len()).rev().max_by_key(|flow| self.flows[*flow].line.bytes());
-        let Some(flow) = longest.map(|index| &mut self.flows[index]) else { return };
-        let half = Bytes::new(flow.line.bytes().count() / 2);
-        let mut dropped = Bytes::ZERO;
-        for _ in 0..self.drop_batch {
-            let Some(packet) = flow.line.pop() else { break };
-            dropped += packet.size;
-            flow.control.count = flow.control.count.wrapping_add(1);
-            self.packets -= 1;
-            drops.push(packet, Reason::Overlimit);
-            if dropped >= half {
-                break;
+        self.flows.draw_from_longest(|Flow { line, control }| {
+            let half = Bytes::new(line.bytes().count() / 2);
+            let mut dropped = Bytes::ZERO;
+            for _ in 0..self.drop_batch {
+                let Some(packet) = line.pop() else { break };
+                dropped += packet.size;
+                control.count = control.count.wrapping_add(1);
+                drops.push(packet, Reason::Overlimit);
+                if dropped >= half {
+                    break;
+                }
             }
-        }
-        self.bytes -= dropped;
+        });
     }
 }
 
 impl<P: Send> Queue<P> for FqCodel<P> {
     fn enqueue(&mut self, packet: Packet<P>, _now: Instant, drops: &mut Drops<P>) {
-        let index = self.hash.slot(&packet, self.flows.len());
-        self.packets += 1;
-        self.bytes += packet.size;
-        self.flows[index].line.push(packet);
-        self.rounds.arrive(index);
-        if self.packets > self.limit || memory_of(self.packets, self.bytes) > self.memory_limit {
+        self.flows.push(self.flows.index_of(&packet), packet);
+        let (packets, bytes) = (self.packets(), self.bytes());
+        if packets > self.limit || memory_of(packets, bytes) > self.memory_limit {
             self.drop_from_longest(drops);
         }
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
-        let now = ticks(now.as_nanos());
-        while let Some(index) = self.rounds.next() {
-            let Flow { line, control } = &mut self.flows[index];
-            let (packets, bytes) = (line.packets(), line.bytes());
-            let others = self.bytes - bytes;
-            let packet = control.dequeue(Supply { law: &self.law, line, others, now, drops });
-            self.packets -= packets - line.packets();
-            self.bytes -= bytes - line.bytes();
-            if let Some(packet) = packet {
-                self.rounds.sent(index, packet.size);
-                return Some(packet);
-            }
-            self.rounds.found_empty(index);
-        }
-        None
+        let (law, now) = (&self.law, ticks(now.as_nanos()));
+        self.flows.take_turns(|Flow { line, control }, others| {
+            control.dequeue(Supply { law, line, others, now, drops: &mut *drops })
+        })
     }
 
     fn packets(&self) -> usize {
-        self.packets
+        self.flows.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.bytes
+        self.flows.bytes()
     }
 }
 

@@ -14,12 +14,9 @@
 
 use serde::Deserialize;
 
-use super::fq_codel::{check_lines, default_flows, default_limit};
-use super::hash::FlowHash;
-use super::line::Line;
+use super::flows::{self, Flow, Flows};
 use super::pie::{self, CERTAIN, Control, Gains, Law};
 use super::place::{Place, Problem, limit_within, within};
-use super::rounds::Rounds;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -32,9 +29,9 @@ pub(super) const INFO: Info = Info {
     title: "Fair queueing with PIE",
     source: "Linux net/sched/sch_fq_pie.c",
     parameters: &[
-        Parameter::quantity("limit", "10240pkt", "packets", "the most packets that wait, in all lines"),
-        Parameter::number("flows", [1_024.0, 1.0, 65_536.0], "", "the lines that flows are hashed to"),
-        Parameter::quantity("quantum", "largest packet + 14B", "size", "what a line may send in its turn"),
+        flows::LIMIT,
+        flows::FLOWS,
+        flows::QUANTUM,
         pie::TARGET,
         pie::TUPDATE,
         pie::ALPHA,
@@ -56,9 +53,9 @@ pub(super) const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqPieConfig {
-    #[serde(default = "default_limit")]
+    #[serde(default = "flows::default_limit")]
     limit_packets: u64,
-    #[serde(default = "default_flows")]
+    #[serde(default = "flows::default_flows")]
     flows: u64,
     quantum_bytes: Option<u64>,
     #[serde(default = "pie::default_time")]
@@ -86,7 +83,7 @@ fn default_ecn_prob() -> f64 {
 impl FqPieConfig {
     pub(super) fn check(&self) -> Result<(), Problem> {
         limit_within("limit", self.limit_packets)?;
-        check_lines(self.flows, self.quantum_bytes)?;
+        flows::check(self.flows, self.quantum_bytes)?;
         within("ecn_prob", self.ecn_prob, &(0.0..=1.0), "")?;
         self.gains().check()
     }
@@ -97,21 +94,11 @@ impl FqPieConfig {
     }
 }
 
-#[derive(Debug)]
-struct Flow<P> {
-    line: Line<P>,
-    control: Control,
-}
-
 /// Lines under PIE that take turns.
 #[derive(Debug)]
 pub struct FqPie<P> {
-    hash: FlowHash,
+    flows: Flows<P, Control>,
     law: Law,
-    flows: Vec<Flow<P>>,
-    rounds: Rounds,
-    packets: usize,
-    bytes: Bytes,
     limit: usize,
     ecn: bool,
     /// Up to this probability what can be marked is marked.
@@ -122,15 +109,10 @@ pub struct FqPie<P> {
 impl<P> FqPie<P> {
     /// An empty queue.
     pub(super) fn new(config: &FqPieConfig, place: &Place<'_>) -> Self {
-        let (flows, law) = (config.flows as usize, config.gains().law(place));
-        let empty = || Flow { line: Line::default(), control: Control::new(&law) };
+        let law = config.gains().law(place);
         Self {
-            hash: FlowHash::new(place),
+            flows: Flows::new(config.flows, config.quantum_bytes, &Control::new(&law), place),
             law,
-            flows: std::iter::repeat_with(empty).take(flows).collect(),
-            rounds: Rounds::new(flows, config.quantum_bytes.map_or(place.mtu(), Bytes::new)),
-            packets: 0,
-            bytes: Bytes::ZERO,
             limit: config.limit_packets as usize,
             ecn: config.ecn,
             marked_up_to: CERTAIN / 100 * (config.ecn_prob * 100.0).round() as u64,
@@ -140,10 +122,10 @@ impl<P> FqPie<P> {
 
     /// Why the packet is not let into this line.
     fn refusal(&mut self, index: usize, packet: &mut Packet<P>, drops: &mut Drops<P>) -> Option<Reason> {
-        if self.packets >= self.limit {
+        if self.flows.packets() >= self.limit {
             return Some(Reason::Overlimit);
         }
-        let Flow { line, control } = &mut self.flows[index];
+        let Flow { line, control } = self.flows.flow(index);
         let is_in = !control.drops_early(&self.law, line.bytes(), packet, &mut self.random)
             || (self.ecn && control.probability() <= self.marked_up_to && drops.mark(packet, Reason::Congestion));
         (!is_in).then_some(Reason::Congestion)
@@ -152,42 +134,33 @@ impl<P> FqPie<P> {
 
 impl<P: Send> Queue<P> for FqPie<P> {
     fn enqueue(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
-        let index = self.hash.slot(&packet, self.flows.len());
-        let Flow { line, control } = &mut self.flows[index];
+        let index = self.flows.index_of(&packet);
+        let Flow { line, control } = self.flows.flow(index);
         control.catch_up(&self.law, line.bytes(), now);
         if let Some(reason) = self.refusal(index, &mut packet, drops) {
-            self.flows[index].control.on_drop();
+            self.flows.flow(index).control.on_drop();
             drops.push(packet, reason);
             return;
         }
-        self.packets += 1;
-        self.bytes += packet.size;
-        self.flows[index].line.push(packet);
-        self.rounds.arrive(index);
+        self.flows.push(index, packet);
     }
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Packet<P>> {
-        while let Some(index) = self.rounds.next() {
-            let Flow { line, control } = &mut self.flows[index];
-            control.catch_up(&self.law, line.bytes(), now);
-            if let Some(packet) = line.pop() {
-                self.packets -= 1;
-                self.bytes -= packet.size;
-                self.rounds.sent(index, packet.size);
-                control.on_leaving(&self.law, &packet, line.bytes(), now);
-                return Some(packet);
-            }
-            self.rounds.found_empty(index);
-        }
-        None
+        let law = &self.law;
+        self.flows.take_turns(|Flow { line, control }, _others| {
+            control.catch_up(law, line.bytes(), now);
+            let packet = line.pop()?;
+            control.on_leaving(law, &packet, line.bytes(), now);
+            Some(packet)
+        })
     }
 
     fn packets(&self) -> usize {
-        self.packets
+        self.flows.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.bytes
+        self.flows.bytes()
     }
 }
 

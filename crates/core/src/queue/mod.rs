@@ -9,6 +9,7 @@ mod codel;
 mod drops;
 mod dualpi2;
 mod fifo;
+mod flows;
 mod fq;
 mod fq_codel;
 mod fq_pie;
