@@ -73,7 +73,7 @@ pub fn encode(packet: &Packet<Segment>, datagram: &mut Vec<u8>) -> Result<(), En
         if prefix.has_marked_bytes {
             datagram.extend_from_slice(&ack.marked_bytes.to_be_bytes());
         }
-        for block in ack.duplicate.iter().chain(ack.blocks()) {
+        for block in ack.duplicate().iter().chain(ack.blocks()) {
             datagram.extend_from_slice(&(block.start as u32).to_be_bytes());
             datagram.extend_from_slice(&(block.end as u32).to_be_bytes());
         }
@@ -117,7 +117,7 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             is_sce_echo: ack.is_sce_echo,
             marked_packets: ack.marked_packets,
             has_marked_bytes: ack.marked_bytes > 0 && ack.has_room_for_counts(),
-            has_duplicate: ack.duplicate.is_some(),
+            has_duplicate: ack.duplicate().is_some(),
             blocks: ack.blocks().len() as u8,
             sequence: ack.cumulative as u32,
             time: ack.timestamp_echo.as_nanos(),
@@ -175,7 +175,7 @@ impl Decoder {
                 let is_window_reduced = prefix.is_window_reduced;
                 Segment::Data { sequence, length: Bytes::new(prefix.detail), is_window_reduced }
             }
-            Kind::Ack => Segment::Ack(Box::new(read_ack(&prefix, bytes, sequence, time)?)),
+            Kind::Ack => Segment::Ack(read_ack(&prefix, bytes, sequence, time)?),
         };
         let number = expand(u64::from(prefix.number), u32::BITS, self.highest_number);
         self.highest_number = self.highest_number.max(number);
@@ -206,10 +206,12 @@ fn read_ack(
     ack.marked_packets = prefix.marked_packets;
     ack.marked_bytes = counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count));
     let (duplicate, sacked) = blocks.split_at(usize::from(prefix.has_duplicate));
+    if let Some(block) = duplicate.first() {
+        ack.set_duplicate(read_block(*block, cumulative)?);
+    }
     for block in sacked {
         ack.add_block(read_block(*block, cumulative)?);
     }
-    ack.duplicate = duplicate.first().map(|block| read_block(*block, cumulative)).transpose()?;
     Ok(ack)
 }
 

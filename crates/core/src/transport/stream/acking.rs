@@ -60,7 +60,9 @@ impl Sender {
         let mut report = Report { cumulative: ack.cumulative, timestamp_echo: ack.timestamp_echo, ..Report::default() };
         // A segment shows reordering only if a later one had been delivered before this ack (`prior_fack`).
         let prior_highest = self.sacked.end();
-        self.take_selective(ack, prior_highest, &mut report, now);
+        if ack.has_sack() {
+            self.take_selective(ack, prior_highest, &mut report, now);
+        }
         self.take_cumulative(ack.cumulative, prior_highest, &mut report, now);
         if self.config.ecn != EcnMode::Off {
             let packets = (self.sampler.delivered() - prior_delivered) as u32;
@@ -116,7 +118,7 @@ impl Sender {
 
     fn take_selective(&mut self, ack: &AckSegment, highest: u64, report: &mut Report, now: Instant) {
         let (first, next) = (self.scoreboard.first(), self.scoreboard.next());
-        if let Some(duplicate) = ack.duplicate {
+        if let Some(duplicate) = ack.duplicate() {
             report.has_duplicate = true;
             report.is_duplicate_of_probe = self.recovery.on_duplicate(duplicate.end);
             if !report.is_duplicate_of_probe {
@@ -135,7 +137,8 @@ impl Sender {
             }
             self.new_ranges = parts;
         }
-        self.known_blocks = *ack.places();
+        self.known_blocks.clear();
+        self.known_blocks.extend_from_slice(ack.blocks());
     }
 
     fn take_sacked(&mut self, sequence: u64, highest: u64, report: &mut Report, now: Instant) {

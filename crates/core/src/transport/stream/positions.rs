@@ -85,9 +85,9 @@ impl Positions {
     fn of_ack(&self, ack: &AckSegment) -> Header {
         let echo = echo_flags(ack.is_ecn_echo, ack.is_sce_echo, ack.marked_packets);
         let mut sack = [None; Header::SACK_BLOCKS];
-        let told = ack.duplicate.iter().chain(ack.blocks());
+        let told = ack.duplicate().into_iter().chain(ack.blocks().iter().copied());
         for (block, Range { start, end }) in sack.iter_mut().zip(told) {
-            *block = Some([self.at(*start), self.at(*end)]);
+            *block = Some([self.at(start), self.at(end)]);
         }
         Header {
             flags: Header::ACK | echo,
@@ -116,9 +116,9 @@ mod tests {
         assert_eq!(flags(Segment::SynAck { ecn: EcnMode::Classic }), 0x052);
         let mut ack = AckSegment::new(1, Instant::ZERO, Duration::ZERO);
         ack.marked_packets = 0b101;
-        assert_eq!(flags(Segment::Ack(Box::new(ack))), 0x150, "five marks, as every connection begins, are AE and ECE");
+        assert_eq!(flags(Segment::Ack(ack.clone())), 0x150, "five marks, as every connection begins, are AE and ECE");
         (ack.marked_packets, ack.is_sce_echo) = (0, true);
-        assert_eq!(flags(Segment::Ack(Box::new(ack))), 0x110);
+        assert_eq!(flags(Segment::Ack(ack.clone())), 0x110);
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
         let mut ack = AckSegment::new(2, Instant::ZERO, Duration::ZERO);
         ack.is_ecn_echo = true;
         ack.add_block(Range { start: 2, end: 3 });
-        let header = positions.header(&Segment::Ack(Box::new(ack)));
+        let header = positions.header(&Segment::Ack(ack.clone()));
         assert_eq!(header.acknowledged, Some(1_548));
         assert_eq!(header.sack, [Some([1_548, 2_996]), None, None]);
         assert_eq!(header.flags, Header::ACK | Header::ECE);

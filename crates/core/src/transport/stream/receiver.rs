@@ -216,7 +216,9 @@ impl Receiver {
 
     fn ack(&mut self) -> AckSegment {
         let mut ack = AckSegment::new(self.next, self.timestamp_echo, self.one_way_delay);
-        ack.duplicate = self.duplicate.take();
+        if let Some(duplicate) = self.duplicate.take() {
+            ack.set_duplicate(duplicate);
+        }
         self.echo.write(&mut ack);
         for block in self.recent.iter() {
             ack.add_block(block);
@@ -265,7 +267,7 @@ impl Endpoint<Segment> for Receiver {
         self.last_acked = ack.cumulative;
         self.echo.on_ack_sent();
         let is_accurate = self.config.ecn == EcnMode::Accurate;
-        let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(Box::new(ack)));
+        let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
         Some(Packet { ecn: self.config.ecn.control(self.config.ect), ..packet })
     }
 

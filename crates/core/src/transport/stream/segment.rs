@@ -6,7 +6,7 @@ use crate::units::{Bytes, Duration, Instant};
 /// SYN or SYN-ACK with its options: MSS, SACK permitted, timestamps, window scale.
 pub(super) const HANDSHAKE_SIZE: Bytes = Bytes::new(60);
 /// With timestamps there is room for three SACK blocks (RFC 2018, section 3).
-pub(super) const MAX_SACK_BLOCKS: usize = 3;
+const MAX_SACK_BLOCKS: usize = 3;
 /// Kind, length and padding of the SACK option; each block adds [`SACK_BLOCK`].
 const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
@@ -49,7 +49,7 @@ impl Range {
     }
 }
 
-/// What a packet of a stream carries. Packets are moved often, so that what is large is kept elsewhere.
+/// What a packet of a stream carries.
 #[derive(Clone, Debug)]
 pub enum Segment {
     /// The sender asks for a connection.
@@ -74,19 +74,26 @@ pub enum Segment {
         is_window_reduced: bool,
     },
     /// An acknowledgement.
-    Ack(Box<AckSegment>),
+    Ack(AckSegment),
+}
+
+/// The SACK option of an acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sack {
+    /// Blocks that arrived out of order, most recent first.
+    blocks: [Range; MAX_SACK_BLOCKS],
+    count: u8,
+    /// A segment that arrived a second time (RFC 2883); it takes the place of one block.
+    duplicate: Option<Range>,
 }
 
 /// An acknowledgement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AckSegment {
     /// The next segment that the receiver expects: all before it have arrived.
     pub cumulative: u64,
-    /// Blocks that arrived out of order, most recent first.
-    sack: [Range; MAX_SACK_BLOCKS],
-    blocks: u8,
-    /// A segment that arrived a second time (RFC 2883); it takes the place of one block.
-    pub duplicate: Option<Range>,
+    /// Kept elsewhere: packets are moved often, and few of them have it.
+    sack: Option<Box<Sack>>,
     /// When the segment was sent that the timestamp option echoes (RFC 7323, section 4.3).
     pub timestamp_echo: Instant,
     /// One-way delay of the segment that caused this ack.
@@ -106,9 +113,7 @@ impl AckSegment {
     pub fn new(cumulative: u64, timestamp_echo: Instant, one_way_delay: Duration) -> Self {
         Self {
             cumulative,
-            sack: [Range::default(); MAX_SACK_BLOCKS],
-            blocks: 0,
-            duplicate: None,
+            sack: None,
             timestamp_echo,
             one_way_delay,
             is_ecn_echo: false,
@@ -118,26 +123,37 @@ impl AckSegment {
         }
     }
 
-    /// All places for blocks, those that are not used empty.
-    pub(super) fn places(&self) -> &[Range; MAX_SACK_BLOCKS] {
-        &self.sack
-    }
-
     /// Adds a block if there is room.
     pub fn add_block(&mut self, block: Range) {
         if self.option_blocks() < MAX_SACK_BLOCKS {
-            self.sack[usize::from(self.blocks)] = block;
-            self.blocks += 1;
+            let sack = self.sack.get_or_insert_default();
+            sack.blocks[usize::from(sack.count)] = block;
+            sack.count += 1;
         }
+    }
+
+    /// Tells of a segment that arrived a second time (RFC 2883), which takes the place of one block; call before adding blocks.
+    pub fn set_duplicate(&mut self, duplicate: Range) {
+        self.sack.get_or_insert_default().duplicate = Some(duplicate);
     }
 
     /// The blocks that arrived out of order, most recent first.
     pub fn blocks(&self) -> &[Range] {
-        &self.sack[..usize::from(self.blocks)]
+        self.sack.as_ref().map_or(&[], |sack| &sack.blocks[..usize::from(sack.count)])
+    }
+
+    /// A segment that arrived a second time.
+    pub fn duplicate(&self) -> Option<Range> {
+        self.sack.as_ref()?.duplicate
+    }
+
+    /// True if it has blocks or tells of a duplicate.
+    pub fn has_sack(&self) -> bool {
+        self.sack.is_some()
     }
 
     fn option_blocks(&self) -> usize {
-        usize::from(self.blocks) + usize::from(self.duplicate.is_some())
+        self.blocks().len() + usize::from(self.duplicate().is_some())
     }
 
     /// True if the options have room for [`AckSegment::marked_bytes`].

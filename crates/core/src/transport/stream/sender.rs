@@ -9,7 +9,7 @@ use super::recovery::Recovery;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::segment::stamped;
-use super::segment::{HANDSHAKE_SIZE, MAX_SACK_BLOCKS, Range, Segment};
+use super::segment::{HANDSHAKE_SIZE, Range, Segment};
 use super::timer::Timer;
 use super::{EcnMode, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
@@ -88,8 +88,8 @@ pub struct Sender {
     pub(super) scoreboard: Scoreboard,
     /// Which of the outstanding segments are selectively acknowledged, as ranges.
     pub(super) sacked: RangeSet,
-    /// The blocks of the last ack, which the next one mostly repeats.
-    pub(super) known_blocks: [Range; MAX_SACK_BLOCKS],
+    /// The blocks of the last ack that had any, which the next one mostly repeats.
+    pub(super) known_blocks: Vec<Range>,
     pub(super) rtt: RttEstimator,
     pub(super) rack: Rack,
     pub(super) sampler: RateSampler,
@@ -132,7 +132,7 @@ impl Sender {
             scheme,
             scoreboard: Scoreboard::new(),
             sacked: RangeSet::default(),
-            known_blocks: [Range::default(); MAX_SACK_BLOCKS],
+            known_blocks: Vec::new(),
             rtt: RttEstimator::new(),
             rack: Rack::new(),
             sampler: RateSampler::new(),

@@ -27,12 +27,14 @@ fn decode(decoder: &mut Decoder, bytes: &[u8], now: Instant) -> Result<Packet<Se
 
 fn ack(cumulative: u64, blocks: u64, has_duplicate: bool) -> Packet<Segment> {
     let mut ack = AckSegment::new(cumulative, at(3), Duration::from_nanos(20_000_001));
-    ack.duplicate = has_duplicate.then_some(Range { start: cumulative - 1, end: cumulative });
+    if has_duplicate {
+        ack.set_duplicate(Range { start: cumulative - 1, end: cumulative });
+    }
     for block in 1..=blocks {
         ack.add_block(Range { start: cumulative + 10 * block, end: cumulative + 10 * block + 7 });
     }
     ack.is_ecn_echo = blocks == 1;
-    Packet::new(FLOW, false, 4, ack.size(HEADER, false), at(9), Segment::Ack(Box::new(ack)))
+    Packet::new(FLOW, false, 4, ack.size(HEADER, false), at(9), Segment::Ack(ack))
 }
 
 fn data(sequence: u64, length: u64, sent: Instant) -> Packet<Segment> {
@@ -152,7 +154,7 @@ fn what_is_refused_does_not_move_the_numbers() {
 #[test]
 fn a_very_long_delay_reads_as_the_longest() {
     let long = AckSegment::new(1, at(0), Duration::from_secs(7_200));
-    let packet = Packet::new(FLOW, false, 0, HEADER, at(0), Segment::Ack(Box::new(long)));
+    let packet = Packet::new(FLOW, false, 0, HEADER, at(0), Segment::Ack(long));
     let decoded = decode(&mut Decoder::new(FLOW), &datagram(&packet), at(0)).unwrap();
     let Segment::Ack(ack) = decoded.payload else { panic!("{decoded:?}") };
     assert_eq!(ack.one_way_delay.as_nanos(), (1 << 40) - 1);
@@ -185,7 +187,7 @@ proptest! {
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
             let mut ack = AckSegment::new(sequence + 1, sent, Duration::from_nanos(underway.min((1 << 40) - 1)));
             ack.add_block(Range { start: sequence + 2, end: sequence + 2 + length });
-            let packet = Packet::new(FLOW, false, sequence / 2, ack.size(HEADER, false), now, Segment::Ack(Box::new(ack)));
+            let packet = Packet::new(FLOW, false, sequence / 2, ack.size(HEADER, false), now, Segment::Ack(ack));
             let decoded = decode(&mut sender, &datagram(&packet), now).unwrap();
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
         }
