@@ -1,12 +1,12 @@
 //! The ends of a path.
 
-use crate::packet::Packet;
+use crate::packet::{Envelope, Packet};
 use crate::units::Instant;
 
 /// A sender or a receiver: takes packets from the path and gives packets to it.
 pub trait Endpoint<P> {
-    /// A packet arrives at `now`.
-    fn accept(&mut self, packet: Packet<P>, now: Instant);
+    /// A packet with this payload arrives at `now`.
+    fn accept(&mut self, payload: &P, envelope: Envelope, now: Instant);
 
     /// A packet to send at `now`; call until there is none, after every [`Endpoint::accept`] and at every wake-up.
     fn poll(&mut self, now: Instant) -> Option<Packet<P>>;

@@ -48,6 +48,17 @@ impl Ecn {
     }
 }
 
+/// What an endpoint sees of a packet beside its payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Envelope {
+    /// Number of the packet.
+    pub number: u64,
+    /// ECN codepoint, as the last hop left it.
+    pub ecn: Ecn,
+    /// When the other endpoint sent it.
+    pub sent: Instant,
+}
+
 /// A packet on its way. `P` is the payload: a transport segment in the simulator, a buffer in the emulator.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<P> {
@@ -107,6 +118,11 @@ impl<P> Packet<P> {
             hops_passed: 0,
             payload,
         }
+    }
+
+    /// What the endpoint sees that the packet arrives at.
+    pub fn envelope(&self) -> Envelope {
+        Envelope { number: self.number, ecn: self.ecn, sent: self.sent }
     }
 
     /// The same packet with another payload.

@@ -62,13 +62,14 @@ fn exchange_of(
     let source = Source::new(&TrafficConfig::Bulk, Instant::ZERO, random());
     let mut sender = Sender::new(FlowId(0), config, scheme, source, Instant::ZERO, random());
     let mut receiver = Receiver::new(FlowId(0), config);
-    let (mut forward, mut back) = (VecDeque::new(), VecDeque::new());
+    let mut forward: VecDeque<(Instant, Packet<Segment>)> = VecDeque::new();
+    let mut back: VecDeque<(Instant, Packet<Segment>)> = VecDeque::new();
     let (mut link_free, mut cwnd, mut falls) = (Instant::ZERO, 0.0, Vec::new());
     for micros in (0..millis * 1_000).step_by(100) {
         let now = Instant::ZERO + Duration::from_micros(micros);
         while forward.front().is_some_and(|(due, _)| *due <= now) {
             let Some((_, packet)) = forward.pop_front() else { break };
-            receiver.accept(packet, now);
+            receiver.accept(&packet.payload, packet.envelope(), now);
             while let Some(ack) = receiver.poll(now) {
                 back.push_back((now + ONE_WAY, ack));
             }
@@ -79,7 +80,7 @@ fn exchange_of(
         while back.front().is_some_and(|(due, _)| *due <= now) {
             let Some((_, packet)) = back.pop_front() else { break };
             if packet.number % acks == 0 {
-                sender.accept(packet, now);
+                sender.accept(&packet.payload, packet.envelope(), now);
             }
         }
         while let Some(mut packet) = sender.poll(now) {
@@ -169,7 +170,7 @@ fn the_first_request_that_arrives_decides_on_ecn() {
         let mut receiver = Receiver::new(FlowId(0), config);
         asked.map(|ecn| {
             let syn = Packet::new(FlowId(0), true, 0, config.header, Instant::ZERO, Segment::Syn { ecn });
-            receiver.accept(syn, Instant::ZERO);
+            receiver.accept(&syn.payload, syn.envelope(), Instant::ZERO);
             match receiver.poll(Instant::ZERO).map(|packet| packet.payload) {
                 Some(Segment::SynAck { ecn }) => ecn,
                 answer => panic!("{answer:?}"),

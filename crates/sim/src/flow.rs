@@ -67,16 +67,16 @@ impl Flow {
     }
 
     /// A packet arrives at the end that it goes to.
-    pub(crate) fn accept(&mut self, mut packet: Packet<Payload>, now: Instant) {
-        let is_data_direction = packet.is_data_direction;
-        match (std::mem::replace(&mut packet.payload, Payload::Probe), &mut self.ends) {
-            (Payload::Segment(segment), Ends::Stream { sender, receiver, .. }) => {
-                let packet = packet.map(|_| segment);
-                if is_data_direction { receiver.accept(packet, now) } else { sender.accept(packet, now) }
+    pub(crate) fn accept(&mut self, packet: &Packet<Payload>, now: Instant) {
+        let (envelope, is_data_direction) = (packet.envelope(), packet.is_data_direction);
+        match (&packet.payload, &mut self.ends) {
+            (Payload::Segment(segment), Ends::Stream { receiver, .. }) if is_data_direction => {
+                receiver.accept(segment, envelope, now);
             }
+            (Payload::Segment(segment), Ends::Stream { sender, .. }) => sender.accept(segment, envelope, now),
             (Payload::Datagram(datagram), Ends::Stack { sender, receiver }) => {
                 let end = if is_data_direction { receiver } else { sender };
-                end.accept(packet.map(|_| datagram), now);
+                end.accept(datagram, envelope, now);
             }
             // A flow's packets are its own.
             _ => {}

@@ -111,11 +111,16 @@ impl World {
         loop {
             let polled = self.path.hops[hop].hop.poll(self.now, &mut self.drops);
             self.note_drops(hop);
-            let Some(packet) = polled else { break };
-            self.recorder.leaves_hop(hop, &packet, self.now);
-            self.carry_on(packet);
+            let is_over = polled.is_none();
+            if let Some(packet) = polled {
+                self.recorder.leaves_hop(hop, &packet, self.now);
+                self.carry_on(packet);
+            }
+            let next = self.path.hops[hop].hop.next_wakeup();
+            if is_over || next.is_none_or(|next| next > self.now) {
+                return next;
+            }
         }
-        self.path.hops[hop].hop.next_wakeup()
     }
 
     fn wake_sender(&mut self, index: usize) -> Option<Instant> {
@@ -154,7 +159,7 @@ impl World {
 
     /// Takes a packet to the next hop of its route, or to its endpoint.
     fn carry_on(&mut self, mut packet: Packet<Payload>) {
-        let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(packet) };
+        let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(&packet) };
         self.recorder.enters_hop(hop, &packet, self.now);
         let entered = &mut self.path.hops[hop].hop;
         entered.accept(packet, self.now, &mut self.drops);
@@ -162,15 +167,15 @@ impl World {
         self.note_drops(hop);
     }
 
-    fn deliver(&mut self, packet: Packet<Payload>) {
-        self.recorder.is_received(&packet, self.now);
+    fn deliver(&mut self, packet: &Packet<Payload>) {
+        self.recorder.is_received(packet, self.now);
         match packet.payload {
-            Payload::Probe => self.deliver_probe(packet.map(|_| ())),
+            Payload::Probe => self.deliver_probe(packet),
             Payload::Segment(_) | Payload::Datagram(_) => self.deliver_to_flow(packet),
         }
     }
 
-    fn deliver_to_flow(&mut self, packet: Packet<Payload>) {
+    fn deliver_to_flow(&mut self, packet: &Packet<Payload>) {
         let index = packet.flow.0 as usize;
         let (participant, next) = if packet.is_data_direction {
             self.flows[index].accept(packet, self.now);
@@ -191,12 +196,12 @@ impl World {
         self.agenda.set_by(self.numbering.number(participant), next);
     }
 
-    fn deliver_probe(&mut self, packet: Packet<()>) {
+    fn deliver_probe(&mut self, packet: &Packet<Payload>) {
         let index = packet.flow.0 as usize - self.flows.len();
         if !packet.is_data_direction {
-            return self.probes[index].asker.accept(packet, self.now);
+            return self.probes[index].asker.accept(&(), packet.envelope(), self.now);
         }
-        self.probes[index].answerer.accept(packet, self.now);
+        self.probes[index].answerer.accept(&(), packet.envelope(), self.now);
         while let Some(answer) = self.probes[index].answerer.poll(self.now) {
             self.recorder.is_sent(&answer, || None);
             self.carry_on(answer.map(|()| Payload::Probe));

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::endpoint::Endpoint;
-use crate::packet::{Ecn, FlowId, Packet};
+use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::units::{Bytes, Duration, Instant};
 
 /// What the packets of a probe look like, there and back.
@@ -47,7 +47,7 @@ impl Asker {
 
 impl Endpoint<()> for Asker {
     /// An answer is back: there is nothing to do about it.
-    fn accept(&mut self, _: Packet<()>, _: Instant) {}
+    fn accept(&mut self, (): &(), _: Envelope, _: Instant) {}
 
     fn poll(&mut self, now: Instant) -> Option<Packet<()>> {
         if now < self.next_wakeup()? {
@@ -80,7 +80,7 @@ impl Answerer {
 }
 
 impl Endpoint<()> for Answerer {
-    fn accept(&mut self, request: Packet<()>, _: Instant) {
+    fn accept(&mut self, (): &(), request: Envelope, _: Instant) {
         self.asked.push_back(request.number);
     }
 
@@ -137,7 +137,7 @@ mod tests {
     fn an_answer_has_the_size_and_the_number_of_its_request() {
         let (mut asker, mut answerer) = (asker(0, 1_000), Answerer::new(PACKET));
         let _lost = asker.poll(at(0)).unwrap();
-        answerer.accept(asker.poll(at(100)).unwrap(), at(120));
+        answerer.accept(&(), asker.poll(at(100)).unwrap().envelope(), at(120));
         let answer = answerer.poll(at(120)).unwrap();
         assert_eq!((answer.number, answer.size, answer.ecn, answer.sent), (1, PACKET.size, PACKET.ecn, at(120)));
         assert!(!answer.is_data_direction);

@@ -7,7 +7,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::info::{Info, Quantity};
-use crate::packet::{Ecn, FlowId, Packet};
+use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant};
 
@@ -141,9 +141,9 @@ impl StackEnd {
 }
 
 impl Endpoint<Datagram> for StackEnd {
-    fn accept(&mut self, packet: Packet<Datagram>, now: Instant) {
-        let ecn = if self.has_ecn { packet.ecn } else { Ecn::NotEct };
-        self.stack.accept(&packet.payload, ecn, now);
+    fn accept(&mut self, datagram: &Datagram, envelope: Envelope, now: Instant) {
+        let ecn = if self.has_ecn { envelope.ecn } else { Ecn::NotEct };
+        self.stack.accept(datagram, ecn, now);
     }
 
     fn poll(&mut self, now: Instant) -> Option<Packet<Datagram>> {
@@ -203,7 +203,7 @@ mod tests {
         let mut end = StackEnd::new(FlowId(3), false, has_ecn, Box::new(Echo::default()));
         let mut packet = Packet::new(FlowId(3), true, 0, Bytes::new(1_228), Instant::ZERO, vec![7; 1_200]);
         packet.ecn = Ecn::Ce;
-        end.accept(packet, Instant::ZERO);
+        end.accept(&packet.payload, packet.envelope(), Instant::ZERO);
         let answer = end.poll(Instant::ZERO).expect("it echoes");
         let mut told = 0.0;
         end.telemetry(&mut |_, value| told = value);

@@ -108,7 +108,7 @@ impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
                 break;
             }
             if let Some(packet) = self.socket.packet(place, now) {
-                self.endpoint.accept(packet, now);
+                self.endpoint.accept(&packet.payload, packet.envelope(), now);
                 self.send(now)?;
             }
         }

@@ -10,7 +10,7 @@ use super::recent_blocks::RecentBlocks;
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
 use super::{AckMode, EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
-use crate::packet::{Ecn, FlowId, Packet};
+use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::scheme::Feedback;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -106,23 +106,24 @@ impl Receiver {
         }
     }
 
-    fn on_data(&mut self, sequence: u64, length: Bytes, packet: &Packet<Segment>, now: Instant) {
+    fn on_data(&mut self, sequence: u64, length: Bytes, envelope: Envelope, now: Instant) {
+        let Envelope { ecn, sent, .. } = envelope;
         self.measure_round_trip(now);
-        if self.policy.is_delaying() && self.echo.is_turning(packet.ecn) {
+        if self.policy.is_delaying() && self.echo.is_turning(ecn) {
             self.send_early();
         }
         // RFC 7323, section 4.3: echo the oldest segment that the next ack covers.
         if sequence <= self.last_acked {
-            self.timestamp_echo = packet.sent;
+            self.timestamp_echo = sent;
         }
-        self.one_way_delay = now.since(packet.sent);
-        self.stats.ce_marks += u64::from(packet.ecn == Ecn::Ce);
+        self.one_way_delay = now.since(sent);
+        self.stats.ce_marks += u64::from(ecn == Ecn::Ce);
         let waiting = self.waiting;
         // What follows the latest block is no block of its own.
         let may_be_scattered = sequence > self.next && self.recent.latest().is_none_or(|latest| latest.end != sequence);
         let held_back = (may_be_scattered && self.policy.holds_back()).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
-        let news = self.echo.read(packet.ecn, length, arrival == Arrival::Duplicate);
+        let news = self.echo.read(ecn, length, arrival == Arrival::Duplicate);
         let quick = if let News::Quick(count) = news { count } else { 0 };
         let is_wider = match arrival {
             Arrival::Duplicate => false,
@@ -234,8 +235,8 @@ impl Receiver {
 }
 
 impl Endpoint<Segment> for Receiver {
-    fn accept(&mut self, packet: Packet<Segment>, now: Instant) {
-        match packet.payload {
+    fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
+        match *segment {
             Segment::Syn { ecn } => self.on_syn(ecn),
             Segment::Data { sequence, length, is_window_reduced } => {
                 if is_window_reduced {
@@ -243,7 +244,7 @@ impl Endpoint<Segment> for Receiver {
                     self.echo.on_window_reduced();
                     self.policy.acknowledge_now();
                 }
-                self.on_data(sequence, length, &packet, now);
+                self.on_data(sequence, length, envelope, now);
             }
             Segment::HandshakeAck => self.measure_round_trip(now),
             Segment::SynAck { .. } | Segment::Ack(_) => {}
@@ -293,8 +294,8 @@ mod tests {
     fn arrive(receiver: &mut Receiver, sequence: u64, micros: u64) -> Vec<(u64, u64)> {
         let now = Instant::ZERO + Duration::from_micros(micros);
         let length = receiver.config.mss;
-        let payload = Segment::Data { sequence, length, is_window_reduced: false };
-        receiver.accept(Packet::new(FlowId(0), true, sequence, length, now, payload), now);
+        let envelope = Envelope { number: sequence, ecn: Ecn::NotEct, sent: now };
+        receiver.accept(&Segment::Data { sequence, length, is_window_reduced: false }, envelope, now);
         let mut acks = Vec::new();
         while let Some(packet) = receiver.poll(now) {
             let Segment::Ack(ack) = packet.payload else { continue };
@@ -351,11 +352,9 @@ mod tests {
 
         fn arrive(&mut self, ecn: Ecn, is_window_reduced: bool) -> Option<bool> {
             let now = Instant::ZERO + Duration::from_millis(self.next);
-            let payload = Segment::Data { sequence: self.next, length: StreamConfig::DEFAULT.mss, is_window_reduced };
-            let mut packet = Packet::new(FlowId(0), true, self.next, Bytes::new(1_500), now, payload);
-            packet.ecn = ecn;
+            let data = Segment::Data { sequence: self.next, length: StreamConfig::DEFAULT.mss, is_window_reduced };
+            self.receiver.accept(&data, Envelope { number: self.next, ecn, sent: now }, now);
             self.next += 1;
-            self.receiver.accept(packet, now);
             self.receiver.poll(now).map(|ack| match ack.payload {
                 Segment::Ack(ack) => ack.is_ecn_echo,
                 _ => panic!("it answers with acks"),

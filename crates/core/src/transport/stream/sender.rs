@@ -10,10 +10,10 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::segment::stamped;
 use super::segment::{HANDSHAKE_SIZE, Range, Segment};
-use super::timer::Timer;
+use super::timer::{Purpose, Timer};
 use super::{EcnMode, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
-use crate::packet::{Ecn, FlowId, Packet};
+use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::random::RandomStream;
 use crate::scheme::{PacingRatios, Scheme, Sent};
 use crate::traffic::Source;
@@ -94,7 +94,8 @@ pub struct Sender {
     pub(super) rack: Rack,
     pub(super) sampler: RateSampler,
     pub(super) recovery: Recovery,
-    pub(super) timer: Timer,
+    /// None while nothing is outstanding.
+    pub(super) timer: Option<Timer>,
     pub(super) forced: Option<Forced>,
     /// The next new segment tells the receiver that the window was reduced.
     pub(super) must_announce_reduction: bool,
@@ -299,7 +300,7 @@ impl Sender {
         let sequence = self.scoreboard.next();
         self.scoreboard.push(now, length, snapshot, scheme_state);
         self.source.take(length);
-        let must_rearm = is_idle || matches!(self.timer, Some((super::timer::Purpose::LossProbe, _)));
+        let must_rearm = is_idle || self.timer.is_some_and(|timer| timer.purpose == Purpose::LossProbe);
         if !self.schedule_loss_probe(now, false) && must_rearm {
             self.rearm_retransmission_timer(now);
         }
@@ -335,7 +336,7 @@ impl Sender {
             lost: self.stats.lost,
         });
         self.scoreboard.mark_sent_again(sequence, now, snapshot, scheme_state);
-        if sequence == self.scoreboard.first() && !matches!(self.timer, Some((super::timer::Purpose::Reordering, _))) {
+        if sequence == self.scoreboard.first() && self.timer.is_none_or(|timer| timer.purpose != Purpose::Reordering) {
             self.rearm_retransmission_timer(now);
         }
         self.after_sending(now, length);
@@ -363,11 +364,11 @@ impl Sender {
 }
 
 impl Endpoint<Segment> for Sender {
-    fn accept(&mut self, packet: Packet<Segment>, now: Instant) {
-        match packet.payload {
-            Segment::SynAck { ecn } => self.on_connected(ecn, now),
+    fn accept(&mut self, segment: &Segment, _: Envelope, now: Instant) {
+        match segment {
+            Segment::SynAck { ecn } => self.on_connected(*ecn, now),
             Segment::Ack(ack) => {
-                self.on_ack(&ack, now);
+                self.on_ack(ack, now);
                 if self.source.is_finished() && self.scoreboard.outstanding() == 0 {
                     self.stats.completed.get_or_insert(now);
                 }
@@ -401,13 +402,13 @@ impl Endpoint<Segment> for Sender {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
         }
-        let next = earlier(self.timer.map(|(_, due)| due), self.scheme.next_timer());
-        if self.scoreboard.in_flight() >= self.scheme.cwnd() {
-            return next;
+        let mut next = self.scheme.next_timer();
+        if self.scoreboard.in_flight() < self.scheme.cwnd() {
+            let paced = self.pacer.next();
+            let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
+            let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
+            next = earlier(next, earlier(pacer, source));
         }
-        let paced = self.pacer.next();
-        let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
-        let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
-        earlier(next, earlier(pacer, source))
+        self.timer.map_or(next, |timer| timer.earlier(next))
     }
 }

@@ -3,7 +3,7 @@
 use super::sender::Sender;
 use super::wheel;
 use crate::scheme::State;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, earlier};
 
 /// Added to a probe or reordering timeout (Linux `TCP_TIMEOUT_MIN`, two ticks).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
@@ -19,25 +19,46 @@ pub(super) enum Purpose {
     Reordering,
 }
 
-/// Purpose and time; `None` while nothing is outstanding.
-pub(super) type Timer = Option<(Purpose, Instant)>;
+/// The timer while it runs. It is set far more often than it matters, so that its moment is worked out only then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timer {
+    pub(super) purpose: Purpose,
+    set: Instant,
+    wait: Duration,
+}
+
+impl Timer {
+    /// When it goes off if that is before `other`, else `other`.
+    pub(super) fn earlier(self, other: Option<Instant>) -> Option<Instant> {
+        // It never goes off before its wait is over.
+        if other.is_some_and(|other| other <= self.set + self.wait) { other } else { earlier(other, Some(self.due())) }
+    }
+
+    fn due(self) -> Instant {
+        wheel::expiry(self.set, self.wait)
+    }
+}
 
 impl Sender {
+    fn set_timer(&mut self, purpose: Purpose, set: Instant, wait: Duration) {
+        self.timer = Some(Timer { purpose, set, wait });
+    }
+
     /// Sets the retransmission timer (`tcp_rearm_rto`).
     pub(super) fn rearm_retransmission_timer(&mut self, now: Instant) {
         if self.scoreboard.outstanding() == 0 {
             self.timer = None;
             return;
         }
-        let wait = match self.timer {
+        let wait = match self.timer.map(|timer| timer.purpose) {
             // A probe or reordering timer ran meanwhile: the timeout still counts from the first segment's
             // transmission.
-            Some((Purpose::LossProbe | Purpose::Reordering, _)) => {
+            Some(Purpose::LossProbe | Purpose::Reordering) => {
                 self.retransmission_due().since(now).max(Duration::from_micros(1))
             }
             _ => self.rtt.rto(),
         };
-        self.timer = Some((Purpose::Retransmission, wheel::expiry(now, wait)));
+        self.set_timer(Purpose::Retransmission, now, wait);
     }
 
     /// Sets the timer after an ack: a probe if one makes sense, else the timeout (`tcp_set_xmit_timer`).
@@ -58,13 +79,13 @@ impl Sender {
             self.rtt.srtt() * 2 + if outstanding == 1 { super::rtt::RttEstimator::rto_min() } else { TIMEOUT_MIN };
         let timeout = if is_timeout_advancing { self.rtt.rto() } else { self.retransmission_due().since(now) };
         let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
-        self.timer = Some((Purpose::LossProbe, wheel::expiry(now, wait)));
+        self.set_timer(Purpose::LossProbe, now, wait);
         true
     }
 
     /// Sets the timer for RACK's reordering window.
     pub(super) fn set_reordering_timer(&mut self, wait: Duration, now: Instant) {
-        self.timer = Some((Purpose::Reordering, wheel::expiry(now, (wait + TIMEOUT_MIN).min(self.rtt.rto()))));
+        self.set_timer(Purpose::Reordering, now, (wait + TIMEOUT_MIN).min(self.rtt.rto()));
     }
 
     /// When the first outstanding segment times out.
@@ -74,11 +95,10 @@ impl Sender {
 
     /// Does what the timer is set for, if its time has come.
     pub(super) fn run_timer(&mut self, now: Instant) {
-        let Some((purpose, due)) = self.timer else { return };
-        if due > now {
+        let Some(timer) = self.timer.filter(|timer| timer.set + timer.wait <= now && timer.due() <= now) else {
             return;
-        }
-        match purpose {
+        };
+        match timer.purpose {
             Purpose::Retransmission => self.on_retransmission_timeout(now),
             Purpose::LossProbe => self.on_loss_probe_timeout(now),
             Purpose::Reordering => self.on_reordering_timeout(now),

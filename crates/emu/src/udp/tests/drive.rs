@@ -2,7 +2,7 @@ use std::io::PipeWriter;
 use std::os::fd::AsFd;
 
 use bakeoff_core::endpoint::Endpoint;
-use bakeoff_core::packet::Packet;
+use bakeoff_core::packet::{Envelope, Packet};
 use bakeoff_core::transport::stream::{EcnMode, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
@@ -25,7 +25,7 @@ struct Beat {
 }
 
 impl Endpoint<Segment> for Beat {
-    fn accept(&mut self, _: Packet<Segment>, _: Instant) {}
+    fn accept(&mut self, _: &Segment, _: Envelope, _: Instant) {}
 
     fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
         self.polls += 1;
@@ -50,7 +50,7 @@ struct Echo {
 }
 
 impl Endpoint<Segment> for Echo {
-    fn accept(&mut self, _: Packet<Segment>, _: Instant) {
+    fn accept(&mut self, _: &Segment, _: Envelope, _: Instant) {
         self.events.push("accept");
         self.owes += 1;
     }
