@@ -93,51 +93,54 @@ def test_the_scenario_of_a_minimal_file(scenario: Scenario, minimal: str) -> Non
     json.dumps(found, allow_nan=False)
 
 
+EVERY_KEY = """
+name = "all"
+title = "All keys"
+description = "One of each"
+duration = "20s"
+seed = 7
+world = "sim"
+start_jitter = "0s"
+record = { level = "packets", interval = "50ms" }
+[[path.forward]]
+rate = { schedule = [ { at = "0s", rate = "1Mbit/s" }, { at = "1s", rate = "0bit/s" } ], period = "2s" }
+delay = "5ms"
+queue = { kind = "fifo", limit = ["50pkt", "100ms", "64kB"], drop = "head" }
+loss = "1%"
+jitter = "1ms"
+[[path.forward]]
+rate = { poisson = "2Mbit/s" }
+delay = "10ms"
+[[path.reverse]]
+rate = { trace = [1, 1, 5] }
+[[flow]]
+scheme = "cubic"
+parameters = { beta = 0.5, hystart = "off", fast_convergence = false }
+traffic = { kind = "on-off", on = "1s", off = "2s", distribution = "exponential" }
+start = "1s"
+stop = "10s"
+extra_delay = "3ms"
+mss = "1000B"
+receive_window = "64kB"
+pacing = "internal"
+burst = "10pkt"
+ecn = "classic"
+ect = "ect1"
+dscp = 46
+max_pacing_rate = "5Mbit/s"
+acks = "each"
+send_jitter = "1us"
+[[flow]]
+scheme = "reno"
+traffic = { kind = "finite", size = "1MB" }
+direction = "reverse"
+count = 2
+interval = "500ms"
+"""
+
+
 def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
-    found = scenario("""
-        name = "all"
-        title = "All keys"
-        description = "One of each"
-        duration = "20s"
-        seed = 7
-        world = "sim"
-        start_jitter = "0s"
-        record = { level = "packets", interval = "50ms" }
-        [[path.forward]]
-        rate = { schedule = [ { at = "0s", rate = "1Mbit/s" }, { at = "1s", rate = "0bit/s" } ], period = "2s" }
-        delay = "5ms"
-        queue = { kind = "fifo", limit = ["50pkt", "100ms", "64kB"], drop = "head" }
-        loss = "1%"
-        jitter = "1ms"
-        [[path.forward]]
-        rate = { poisson = "2Mbit/s" }
-        delay = "10ms"
-        [[path.reverse]]
-        rate = { trace = [1, 1, 5] }
-        [[flow]]
-        scheme = "cubic"
-        parameters = { beta = 0.5, hystart = "off", fast_convergence = false }
-        traffic = { kind = "on-off", on = "1s", off = "2s", distribution = "exponential" }
-        start = "1s"
-        stop = "10s"
-        extra_delay = "3ms"
-        mss = "1000B"
-        receive_window = "64kB"
-        pacing = "internal"
-        burst = "10pkt"
-        ecn = "classic"
-        ect = "ect1"
-        dscp = 46
-        max_pacing_rate = "5Mbit/s"
-        acks = "each"
-        send_jitter = "1us"
-        [[flow]]
-        scheme = "reno"
-        traffic = { kind = "finite", size = "1MB" }
-        direction = "reverse"
-        count = 2
-        interval = "500ms"
-    """)
+    found = scenario(EVERY_KEY)
     assert found["record"] == {"level": "packets", "interval_ns": 50_000_000}
     first, second = found["forward"]
     assert first["link"] == {
