@@ -55,9 +55,10 @@ impl Bench {
     }
 
     fn note(&mut self) {
-        self.dropped.extend(self.drops.drain().map(|(packet, reason)| (packet.number, reason)));
-        self.marked.extend(self.drops.drain_marked().map(|(_, reason)| reason));
-        self.duplicated += self.drops.drain_duplicated().count();
+        self.dropped.extend(self.drops.dropped().iter().map(|(packet, reason)| (packet.number, *reason)));
+        self.marked.extend(self.drops.marked().iter().map(|(_, reason)| *reason));
+        self.duplicated += self.drops.duplicated().len();
+        self.drops.clear();
     }
 
     fn run_until(&mut self, until: Instant) {

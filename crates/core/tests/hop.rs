@@ -37,7 +37,7 @@ fn pass(hop: &mut Hop<()>, offered: &[(u64, u64)]) -> (Vec<(u64, u64)>, Vec<u64>
         hop.accept(packet(number, *size, now), now, &mut drops);
     }
     take(hop, Instant::ZERO + Duration::from_secs(10_000), &mut drops);
-    let dropped = drops.drain().map(|(packet, _)| packet.number).collect();
+    let dropped = drops.dropped().iter().map(|(packet, _)| packet.number).collect();
     (out, dropped)
 }
 

@@ -68,10 +68,11 @@ fn pass(json: &str, seed: u64, offers: &[Offer]) -> Outcome {
     for (number, offer) in (0..).zip(offers.iter().chain([&end])) {
         now += Duration::from_micros(offer.gap_us);
         let mut note = |drops: &mut Drops<()>, inside: &mut (usize, u64)| {
-            for (packet, reason) in drops.drain() {
+            for (packet, reason) in drops.dropped() {
                 *inside = (inside.0 - 1, inside.1 - packet.size.count());
-                dropped.push((packet.flow.0, packet.number, reason));
+                dropped.push((packet.flow.0, packet.number, *reason));
             }
+            drops.clear();
         };
         while free <= now && queue.packets() > 0 {
             if let Some(packet) = queue.dequeue(free, &mut drops) {

@@ -216,15 +216,16 @@ impl World {
 
     #[cold]
     fn record_drops(&mut self, hop: usize) {
-        for (packet, reason) in self.drops.drain() {
-            self.recorder.is_dropped(hop, &packet, reason);
+        for (packet, reason) in self.drops.dropped() {
+            self.recorder.is_dropped(hop, packet, *reason);
         }
-        for (size, reason) in self.drops.drain_marked() {
-            self.recorder.is_marked(hop, size, reason);
+        for (size, reason) in self.drops.marked() {
+            self.recorder.is_marked(hop, *size, *reason);
         }
-        for copy in self.drops.drain_duplicated() {
-            self.recorder.is_duplicated(hop, copy);
+        for copy in self.drops.duplicated() {
+            self.recorder.is_duplicated(hop, *copy);
         }
+        self.drops.clear();
     }
 
     /// Samples the inner state of senders and queues at the end of an interval.

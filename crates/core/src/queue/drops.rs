@@ -75,7 +75,7 @@ pub struct Duplicate {
     pub size: Bytes,
 }
 
-/// What was dropped, marked and duplicated since it was last asked for.
+/// What was dropped, marked and duplicated since it was last cleared.
 #[derive(Debug)]
 pub struct Drops<P> {
     dropped: Vec<(Packet<P>, Reason)>,
@@ -132,7 +132,7 @@ impl<P> Drops<P> {
         self.duplicated.push(Duplicate { flow, is_data_direction, size });
     }
 
-    /// Packets dropped since it was last drained.
+    /// Packets dropped since it was last cleared.
     pub fn len(&self) -> usize {
         self.dropped.len()
     }
@@ -144,23 +144,30 @@ impl<P> Drops<P> {
         }
     }
 
-    /// True if nothing was dropped, marked or duplicated since it was last drained.
+    /// True if nothing was dropped, marked or duplicated since it was last cleared.
     pub fn is_empty(&self) -> bool {
         self.dropped.is_empty() && self.marked.is_empty() && self.duplicated.is_empty()
     }
 
-    /// Hands over what was dropped, in order.
-    pub fn drain(&mut self) -> impl Iterator<Item = (Packet<P>, Reason)> + '_ {
-        self.dropped.drain(..)
+    /// What was dropped, in order.
+    pub fn dropped(&self) -> &[(Packet<P>, Reason)] {
+        &self.dropped
     }
 
-    /// Hands over the sizes of what was marked, in order.
-    pub fn drain_marked(&mut self) -> impl Iterator<Item = (Bytes, Reason)> + '_ {
-        self.marked.drain(..)
+    /// The sizes of what was marked, in order.
+    pub fn marked(&self) -> &[(Bytes, Reason)] {
+        &self.marked
     }
 
-    /// Hands over the copies that were made, in order.
-    pub fn drain_duplicated(&mut self) -> impl Iterator<Item = Duplicate> + '_ {
-        self.duplicated.drain(..)
+    /// The copies that were made, in order.
+    pub fn duplicated(&self) -> &[Duplicate] {
+        &self.duplicated
+    }
+
+    /// Forgets what it has been told.
+    pub fn clear(&mut self) {
+        self.dropped.clear();
+        self.marked.clear();
+        self.duplicated.clear();
     }
 }

@@ -158,7 +158,7 @@ mod tests {
             .map(|packet| packet.number)
             .collect();
         assert_eq!((queue.packets(), queue.bytes()), (0, Bytes::ZERO));
-        (out, drops.drain().map(|(packet, _)| packet.number).collect())
+        (out, drops.dropped().iter().map(|(packet, _)| packet.number).collect())
     }
 
     #[test]

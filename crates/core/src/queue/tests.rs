@@ -125,13 +125,14 @@ impl Bench {
 
     fn note(&mut self) {
         let now = self.now;
-        self.dropped.extend(self.drops.drain().map(|(packet, reason)| Dropped {
+        self.dropped.extend(self.drops.dropped().iter().map(|(packet, reason)| Dropped {
             time: now,
             flow: packet.flow.0,
             number: packet.number,
-            reason,
+            reason: *reason,
         }));
-        self.marked.extend(self.drops.drain_marked().map(|(_, reason)| (now, reason)));
+        self.marked.extend(self.drops.marked().iter().map(|(_, reason)| (now, *reason)));
+        self.drops.clear();
     }
 
     pub(super) fn drop_times_ms(&self) -> Vec<u64> {

@@ -136,13 +136,15 @@ impl Engine {
         if self.drops.is_empty() {
             return;
         }
-        for (packet, reason) in self.drops.drain() {
-            let event = Event::Dropped { packet: id(&packet), hop: hop as u16, reason, sojourn: packet.sojourn };
+        for (packet, reason) in self.drops.dropped() {
+            let event =
+                Event::Dropped { packet: id(packet), hop: hop as u16, reason: *reason, sojourn: packet.sojourn };
             self.journal.note(now, &event);
         }
-        for (size, reason) in self.drops.drain_marked() {
-            self.journal.note(now, &Event::Marked { hop: hop as u16, reason, size: logged_size(size) });
+        for (size, reason) in self.drops.marked() {
+            self.journal.note(now, &Event::Marked { hop: hop as u16, reason: *reason, size: logged_size(*size) });
         }
+        self.drops.clear();
     }
 
     /// Notes what waits in the queues at the end of an interval.

@@ -182,6 +182,7 @@ mod tests {
     use super::*;
     use crate::packet::Ecn;
     use crate::queue::tests::{packet_of, place};
+    use crate::units::Bytes;
     use crate::units::Duration;
 
     const LAW: Law = Law { target: 5_000_000, interval: 100_000_000, packet_time: 0, ramp: None };
@@ -282,6 +283,6 @@ mod tests {
             Control::default().judge(&law, &mut packet, at(6), &mut random, &mut drops);
             assert_eq!(packet.ecn, expected);
         }
-        assert_eq!(drops.drain_marked().map(|(_, reason)| reason).collect::<Vec<_>>(), [Reason::Sce]);
+        assert_eq!(drops.marked(), [(Bytes::new(1_000), Reason::Sce)]);
     }
 }
