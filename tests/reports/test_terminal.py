@@ -128,7 +128,7 @@ def test_a_published_table_fits_into_eighty_columns(india: ResultFolder) -> None
 def test_claims_are_lines_where_a_table_would_be_broken(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
 ) -> None:
-    claim = {
+    claim: dict[str, Any] = {
         "id": "a-name-that-is-rather-long",
         "says": "the flow carries what the link of this path can carry, and not less than that",
         "source": None,

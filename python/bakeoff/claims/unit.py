@@ -22,29 +22,33 @@ def unit_of(measure: Measure) -> str:
 
 def _unit(node: Any) -> str:
     """The unit of a part; "" of a number, which takes that of its neighbour."""
-    match node:
-        case Lookup():
-            return next((unit for suffix, unit in _SUFFIXES.items() if node.steps[-1].endswith(suffix)), "")
-        case telemetry.Quantity():
-            return _telemetry().get(node.name, "")
-        case telemetry.Time():
-            return "s"
-        case telemetry.Spells():
-            return "" if node.kind == "spells" else "s"
-        case telemetry.Fold():
-            return _unit(node.array)
-        case telemetry.Constant():
-            return _unit(node.node)
-        case Call():
-            return _common([_unit(argument) for argument in node.arguments])
-        case Binary() | telemetry.Arithmetic():
-            left, right = _unit(node.left), _unit(node.right)
-            if node.operator in "+-":
-                return _common([left, right])
-            if node.operator == "/":
-                return "" if right else left
-            return "" if left and right else left or right
-    return ""
+    if isinstance(node, (Binary, telemetry.Arithmetic)):
+        return _arithmetic(node.operator, _unit(node.left), _unit(node.right))
+    if isinstance(node, Call):
+        return _common([_unit(argument) for argument in node.arguments])
+    if isinstance(node, telemetry.Fold):
+        return _unit(node.array)
+    if isinstance(node, telemetry.Constant):
+        return _unit(node.node)
+    return _quantity(node)
+
+
+def _arithmetic(operator: str, left: str, right: str) -> str:
+    if operator in "+-":
+        return _common([left, right])
+    if operator == "/":
+        return "" if right else left
+    return "" if left and right else left or right
+
+
+def _quantity(node: Any) -> str:
+    if isinstance(node, Lookup):
+        return next((unit for suffix, unit in _SUFFIXES.items() if node.steps[-1].endswith(suffix)), "")
+    if isinstance(node, telemetry.Quantity):
+        return _telemetry().get(node.name, "")
+    if isinstance(node, telemetry.Spells):
+        return "" if node.kind == "spells" else "s"
+    return "s" if isinstance(node, telemetry.Time) else ""
 
 
 def _common(units: list[str]) -> str:

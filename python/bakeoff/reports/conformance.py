@@ -100,7 +100,12 @@ def show(found: Sequence[Case], console: Console) -> None:
             says = Text(f"  {result.says}")
             if result.reason:
                 says.append(f" ({result.reason})", style="dim")
-            table.add_row(Text(result.verdict, style=_STYLES[result.verdict]), says, terminal.measured(result), words.expected(result))
+            table.add_row(
+                Text(result.verdict, style=_STYLES[result.verdict]),
+                says,
+                terminal.measured(result),
+                words.expected(result),
+            )
     console.print(table)
 
 
