@@ -71,7 +71,7 @@ def test_a_failing_case_is_shown_and_ends_with_one(
     assert case.startswith("fails")
     assert f"somebody ({path})" in case
     assert slow.startswith("fails")
-    assert slow.rstrip().endswith("< 1")
+    assert slow.rstrip().endswith("< 1 Mbit/s")
     assert fast.startswith("holds")
     assert "1 claim failed: slow" in ended.err
 

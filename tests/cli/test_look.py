@@ -133,6 +133,34 @@ def test_check_names_axes_and_claims(bakeoff: Command) -> None:
     )
 
 
+def test_check_refuses_what_run_refuses(bakeoff: Command, here: Path) -> None:
+    (here / "my.toml").write_text(
+        """
+        name = "my"
+        duration = "1s"
+        [[path.forward]]
+        rate = "5Mbit/s"
+        queue = { kind = "codel", target = "200ms", interval = "100ms" }
+        [[flow]]
+        scheme = "cubic"
+        """
+    )
+    checked, run = bakeoff("check", "my.toml"), bakeoff("run", "my.toml")
+    assert (checked.code, run.code) == (2, 2)
+    assert checked.out == ""
+    assert "is longer than the interval" in checked.err
+    assert checked.err == run.err
+
+
+def test_the_list_of_commands_is_not_cut(bakeoff: Command) -> None:
+    assert "..." not in bakeoff("--help").out.partition("Commands:")[2]
+
+
+def test_a_family_that_is_nearly_right_is_suggested(bakeoff: Command) -> None:
+    assert 'did you mean "sce-l4s"?' in bakeoff("run", "sce-l4").err
+    assert "`bakeoff list suites` names the suites" in bakeoff("run", "qqqqqqqq").err
+
+
 def test_a_dry_run_shows_the_plan_and_runs_nothing(bakeoff: Command, here: Path) -> None:
     shown = bakeoff("run", "pantheon/india-ppp0", "--dry-run")
     assert shown.code == 0

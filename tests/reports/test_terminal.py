@@ -115,3 +115,29 @@ def test_a_number_that_a_published_row_lacks_is_not_shown_beside_ours() -> None:
     assert shown(1.0, None, 0.1) == [True, False, True]
     assert shown(None, None, None) == [True, True, True], "a row that has none at all says so"
     assert not terminal.has_published(terminal.METRICS[0], None)
+
+
+def test_a_published_table_fits_into_eighty_columns(india: ResultFolder) -> None:
+    lines = printed(model.load(india), 80).splitlines()
+    row = next(line for line in lines if line.startswith("TCP Cubic"))
+    assert len(row.split()) == 2 + 1 + 3, "one table a metric"
+    place = next(index for index, line in enumerate(lines) if line.startswith("Sprout"))
+    assert lines[place + 1].split()[0] in {"not", "needs"} or "\N{MULTIPLICATION SIGN}" in lines[place + 1]
+
+
+def test_claims_are_lines_where_a_table_would_be_broken(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    claim: dict[str, Any] = {
+        "id": "a-name-that-is-rather-long",
+        "says": "the flow carries what the link of this path can carry, and not less than that",
+        "source": None,
+        "where": {},
+        "measure": "total.throughput_mbps",
+        "expect": ">= 1",
+    }
+    report = model.load(filled(plan_of(("cubic",), 2, level="summary", claims=[claim])))
+    text = printed(report, 80)
+    assert "…" not in text
+    assert "holds  a-name-that-is-rather-long: the flow carries" in text
+    assert "expected \N{GREATER-THAN OR EQUAL TO} 1 Mbit/s" in text

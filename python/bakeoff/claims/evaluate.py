@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bakeoff.claims.expect import Expectation, parse_expectation
 from bakeoff.claims.measure import parse_measure
 from bakeoff.claims.tokens import ClaimSyntaxError
+from bakeoff.claims.unit import unit_of
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class ClaimResult:
         runs: number of runs that had the measure.
         reason: why it is undecided; None otherwise.
         note: what a reader of the verdict should know; None if there is nothing.
+        unit: of what was measured; "" for a ratio or a count.
     """
 
     id: str
@@ -64,6 +66,7 @@ class ClaimResult:
     runs: int
     reason: str | None
     note: str | None = None
+    unit: str = ""
 
 
 def check(measure: str, expect: str) -> Measure:
@@ -142,6 +145,7 @@ def _evaluate(
         runs=len(complete) if measure.beside is not None else len(known),
         reason=reason,
         note=claim.get("note"),
+        unit="" if against else unit_of(measure),
     )
 
 

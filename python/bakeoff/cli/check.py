@@ -14,8 +14,14 @@ from bakeoff.cli.output import amount
 def command(experiment: str, changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int | None) -> None:
     """Check an experiment file without running it."""
     from bakeoff.experiment import expand, load  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment.catalogue import KERNEL, PROGRAM  # noqa: PLC0415
+    from bakeoff.worlds import registry  # noqa: PLC0415
 
     plan = expand(load(experiment, arguments.all_changes(changes, schemes, repeats)))
+    senders = {flow["scheme"] for run in plan.runs for flow in run.scenario["flows"]}
+    # An experiment for real senders is one for another world, which `run --world` names.
+    if not any(scheme.startswith((KERNEL, PROGRAM)) for scheme in senders):
+        registry.world(plan.world).check_plan(plan)
     axes = ", ".join(f"{axis.name} ({len(axis.choices)})" for axis in plan.experiment.axes)
     parts = [
         amount(len(plan.runs), "run"),

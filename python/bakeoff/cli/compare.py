@@ -8,7 +8,7 @@ from bakeoff.cli import arguments
 from bakeoff.cli.output import print_json
 
 
-@click.command("compare")
+@click.command("compare", short_help="Lay two result folders side by side.")
 @click.argument("left", metavar="DIR")
 @click.argument("right", metavar="DIR|REFERENCE")
 @arguments.json_option

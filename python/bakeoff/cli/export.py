@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMATS = ("congestion", "flent", "pcapng")
 
 
-@click.command("export")
+@click.command("export", short_help="Write the runs of a result folder for other tools.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), required=True, help="Which tool the files are for; see above."

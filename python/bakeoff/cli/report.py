@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bakeoff.reports.model import Report
 
 
-@click.command("report")
+@click.command("report", short_help="Write the report of a result folder again.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The page; DIR/report.html by default.")
 @click.option(

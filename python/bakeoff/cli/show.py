@@ -31,7 +31,7 @@ def _names() -> list[str]:
     return [*suites.names(), *suites.path_names(), *core.schemes, *core.queues, *metrics, SCHEMA]
 
 
-@click.command("show")
+@click.command("show", short_help="Show a suite, path, scheme, queue or metric.")
 @click.argument("name", shell_complete=_complete)
 def command(name: str) -> None:
     """Show a suite, path, scheme, queue or metric; "schema" is the JSON Schema of experiment files.

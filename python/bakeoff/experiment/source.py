@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import re
 import tomllib
 from dataclasses import dataclass
@@ -53,7 +54,10 @@ def find(name_or_path: str) -> Source:
     except OSError as error:
         raise UserError(f"{shown(name_or_path)}: cannot be read ({_reason(error)}); give a suite or a file") from error
     if not exists:
-        raise UserError(f"{shown(name_or_path)}: neither a suite nor a file; {nearest(name_or_path, suites.names())}")
+        known = [*suites.families(), *suites.names()]
+        near = difflib.get_close_matches(name_or_path, known, 1, 0.55)
+        advice = f"did you mean {shown(near[0])}?" if near else "`bakeoff list suites` names the suites"
+        raise UserError(f"{shown(name_or_path)}: neither a suite nor a file; {advice}")
     return Source(name_or_path, file.parent, read_toml(file, name_or_path), "")
 
 

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.reports import words
+from bakeoff.reports import terminal, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,14 +100,13 @@ def show(found: Sequence[Case], console: Console) -> None:
             says = Text(f"  {result.says}")
             if result.reason:
                 says.append(f" ({result.reason})", style="dim")
-            table.add_row(Text(result.verdict, style=_STYLES[result.verdict]), says, _measured(result), result.expect)
+            table.add_row(
+                Text(result.verdict, style=_STYLES[result.verdict]),
+                says,
+                terminal.measured(result),
+                words.expected(result),
+            )
     console.print(table)
-
-
-def _measured(result: ClaimResult) -> str:
-    if result.low is None or result.low == result.high:
-        return words.significant(result.mean)
-    return f"{words.significant(result.mean)} [{words.significant(result.low)}, {words.significant(result.high)}]"
 
 
 def path(scenario: Mapping[str, Any]) -> str:

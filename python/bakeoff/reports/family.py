@@ -37,7 +37,7 @@ def render(family: str, reports: Sequence[Report], generated: datetime) -> str:
         "members": [_member(report) for report in reports],
         "verdicts": VERDICTS,
         "whole": Counter(claim.verdict for report in reports for claim in report.claims),
-        "significant": words.significant,
+        "words": words,
         "style": asset("report.css"),
     }
     return html.fill("family.html.j2", context)

@@ -116,7 +116,10 @@ def _tables(report: Report, console: Console) -> None:
     unbounded = console.options.update(width=10_000)
     for tables in layouts:
         if all(console.measure(table, options=unbounded).maximum <= console.width for table in tables):
-            console.print(*tables, sep="\n")
+            for number, table in enumerate(tables):
+                if number:
+                    console.print()
+                console.print(table)
             return
     _lines(report, console)
 
@@ -134,7 +137,7 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
         if isinstance(row, Group):
             table.add_row(row.label, str(len(row.valid)), *cells)
         else:
-            table.add_row(f"{row.name} ({row.reason})", "", *cells, style="dim")
+            table.add_row(f"{row.name}\n  {row.reason}", "", *cells, style="dim")
     return table
 
 
@@ -149,7 +152,7 @@ def _cell(metric: Metric, row: Group | Absent, flow: int | None) -> Text:
     if has_published(metric, theirs):
         text.append("\n" if isinstance(row, Group) else "")
         text.append(metric.text(expected), style="dim")
-        if isinstance(row, Group):
+        if isinstance(row, Group) and expected is not None:
             text.append(f" {words.ratio(ours, expected)}", style="cyan")
     return text
 
@@ -224,6 +227,7 @@ def show_claims(reports: Sequence[Report], console: Console) -> None:
 
 
 def _claims(claims: Sequence[ClaimResult], console: Console) -> None:
+    """A table, or a few lines a claim where the table would have to break its cells."""
     if not claims:
         return
     console.print()
@@ -231,16 +235,29 @@ def _claims(claims: Sequence[ClaimResult], console: Console) -> None:
     for heading in ("claim", "verdict", "measured", "expected"):
         table.add_column(heading)
     for claim in claims:
-        measured = words.significant(claim.mean)
-        if claim.low is not None:
-            measured += f" [{words.significant(claim.low)}, {words.significant(claim.high)}]"
-        if claim.statistic == "median":
-            measured = f"median {measured}"
-        verdict = Text(claim.verdict, style=_VERDICT_STYLE[claim.verdict])
-        if claim.reason:
-            verdict.append(f" ({claim.reason})", style="dim")
-        table.add_row(Text(f"{claim.id}: {claim.says}"), verdict, measured, claim.expect)
-    console.print(table)
+        table.add_row(Text(f"{claim.id}: {claim.says}"), _verdict(claim), measured(claim), words.expected(claim))
+    if console.measure(table, options=console.options.update(width=PIPE_WIDTH)).maximum <= console.width:
+        console.print(table)
+        return
+    lines = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    lines.add_column(no_wrap=True)
+    lines.add_column()
+    for claim in claims:
+        lines.add_row(Text(claim.verdict, style=_VERDICT_STYLE[claim.verdict]), Text(f"{claim.id}: {claim.says}"))
+        found = Text(f"measured {measured(claim)}, expected {words.expected(claim)}", style="dim")
+        lines.add_row("", found.append(f" ({claim.reason})" if claim.reason else ""))
+    console.print(lines)
+
+
+def _verdict(claim: ClaimResult) -> Text:
+    verdict = Text(claim.verdict, style=_VERDICT_STYLE[claim.verdict])
+    return verdict.append(f" ({claim.reason})", style="dim") if claim.reason else verdict
+
+
+def measured(claim: ClaimResult) -> str:
+    """What a claim measured, with its interval: "5.30 ms (4.90 to 5.70)"."""
+    interval = words.interval(claim)
+    return f"{words.measured(claim)} ({interval})" if interval else words.measured(claim)
 
 
 def _failures(report: Report, console: Console) -> None:

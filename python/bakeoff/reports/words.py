@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bakeoff.claims import ClaimResult
     from bakeoff.metrics.queueing import Queueing
 
 MISSING = "\N{EN DASH}"
 NUMBER_WORDS = ("zero", "once", "twice")
+_SIGNS = {
+    "+-": "\N{PLUS-MINUS SIGN}",
+    ">=": "\N{GREATER-THAN OR EQUAL TO}",
+    "<=": "\N{LESS-THAN OR EQUAL TO}",
+}
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -28,6 +35,29 @@ def significant(value: float | None, digits: int = 3) -> str:
         return "0"
     places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:.{places}f}"
+
+
+def measured(claim: ClaimResult) -> str:
+    """What a claim measured: "median 5.30 ms"."""
+    before = "median " if claim.statistic == "median" else ""
+    return f"{before}{_with_unit(significant(claim.mean), claim)}"
+
+
+def interval(claim: ClaimResult) -> str:
+    """The interval of what a claim measured, or "" where it has none."""
+    return "" if claim.low is None else f"{significant(claim.low)} to {significant(claim.high)}"
+
+
+def expected(claim: ClaimResult) -> str:
+    """What a claim expects: "\N{GREATER-THAN OR EQUAL TO} 38 Mbit/s", "1 \N{PLUS-MINUS SIGN} 25 %"."""
+    text = claim.expect
+    for sign, shown in _SIGNS.items():
+        text = text.replace(sign, shown)
+    return _with_unit(re.sub(r"(?<=[0-9.])%", " %", re.sub(r"\s+", " ", text)), claim)
+
+
+def _with_unit(text: str, claim: ClaimResult) -> str:
+    return f"{text} {claim.unit}" if claim.unit and text != MISSING else text
 
 
 def percent(ratio: float | None, digits: int = 2) -> str:

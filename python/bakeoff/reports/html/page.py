@@ -87,6 +87,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "experiment": experiment,
         "generated": generated,
         "sentences": _sentences(report),
+        "noun": _noun(report),
+        "repeated": any(len(group.runs) > 1 for group in report.groups),
         "hops": path.describe(first) if first else None,
         "varies": [axis for axis in experiment["axes"] if axis != "scheme"],
         "facts": _facts(report),
@@ -110,7 +112,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "all_runs": json_for_script(summary_figures.all_runs(report)),
         "markers": json_for_script({name: looks.marker_path(name) for name in looks.MARKERS}),
         "marker_path": functools.cache(looks.marker_path),
-        "significant": words.significant,
+        "words": words,
         "style": asset("vendor/uPlot.min.css") + asset("report.css"),
         "uplot": asset("vendor/uPlot.iife.min.js"),
         "uplot_licence": asset("vendor/uPlot-LICENSE"),
@@ -118,9 +120,14 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     }
 
 
+def _noun(report: Report) -> str:
+    """What a row of the tables is."""
+    return "scheme" if "scheme" in report.experiment["axes"] else "cell"
+
+
 def _sentences(report: Report) -> list[str]:
     experiment = report.experiment
-    what = words.count(len(report.groups), "scheme" if "scheme" in experiment["axes"] else "cell")
+    what = words.count(len(report.groups), _noun(report))
     repeats, most = experiment["repeats"], experiment.get("claim_repeats", experiment["repeats"])
     more = f", or {words.times(most)} where a claim is about it" if most > repeats else ""
     sentences = [f"{what}, each run {words.times(repeats)}{more}."]

@@ -71,7 +71,7 @@ def _cell(metric: terminal.Metric, row: Group | Absent, flow: int | None) -> Cel
     if isinstance(row, Absent):
         return Cell("", printed, "")
     ours = metric.value(row.pantheon(flow))
-    return Cell(metric.text(ours), printed, words.ratio(ours, expected) if is_shown else "")
+    return Cell(metric.text(ours), printed, words.ratio(ours, expected) if is_shown and expected is not None else "")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,66 @@
+"""The unit of a measure, as far as it follows from the quantities in it."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.claims import telemetry
+from bakeoff.claims.tree import Binary, Call, Lookup
+
+if TYPE_CHECKING:
+    from bakeoff.claims.tree import Measure
+
+_SUFFIXES = {"_mbps": "Mbit/s", "_ms": "ms", "_s": "s", "_packets": "packets"}
+
+
+def unit_of(measure: Measure) -> str:
+    """The unit, or "" for a pure number, a count, and whatever no single unit is known for."""
+    return "" if measure.beside is not None else _unit(measure.root)
+
+
+def _unit(node: Any) -> str:
+    """The unit of a part; "" of a number, which takes that of its neighbour."""
+    if isinstance(node, (Binary, telemetry.Arithmetic)):
+        return _arithmetic(node.operator, _unit(node.left), _unit(node.right))
+    if isinstance(node, Call):
+        return _common([_unit(argument) for argument in node.arguments])
+    if isinstance(node, telemetry.Fold):
+        return _unit(node.array)
+    if isinstance(node, telemetry.Constant):
+        return _unit(node.node)
+    return _quantity(node)
+
+
+def _arithmetic(operator: str, left: str, right: str) -> str:
+    if operator in "+-":
+        return _common([left, right])
+    if operator == "/":
+        return "" if right else left
+    return "" if left and right else left or right
+
+
+def _quantity(node: Any) -> str:
+    if isinstance(node, Lookup):
+        return next((unit for suffix, unit in _SUFFIXES.items() if node.steps[-1].endswith(suffix)), "")
+    if isinstance(node, telemetry.Quantity):
+        return _telemetry().get(node.name, "")
+    if isinstance(node, telemetry.Spells):
+        return "" if node.kind == "spells" else "s"
+    return "s" if isinstance(node, telemetry.Time) else ""
+
+
+def _common(units: list[str]) -> str:
+    known = {unit for unit in units if unit}
+    return known.pop() if len(known) == 1 else ""
+
+
+@functools.cache
+def _telemetry() -> dict[str, str]:
+    """The unit of each quantity of senders."""
+    from bakeoff import _core  # noqa: PLC0415 - loaded when a measure wants it
+
+    found = json.loads(_core.telemetry())
+    found += [entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"]]
+    return {entry["name"]: entry["unit"] for entry in found}
