@@ -118,6 +118,55 @@ fn three_copa_flows_of_january_2018_queue_three_packets_on_a_slow_link_too() {
     }
 }
 
+/// With δ = 1 and without its second mode this program is the one of January 2018 with one window out, of which there are figures of an
+/// independent implementation; they stand beside the cases.
+#[test]
+fn copa_of_august_2017_keeps_one_over_delta_packets_per_flow_in_the_queue() {
+    let cases = [
+        // 99.6 % and 1.1 packets; 33 % each and 3.2 packets; 35/32/30 % and 3 packets.
+        (12, 50.0, 1, 1.0, 0.98, 0.8..1.6),
+        (12, 50.0, 3, 1.0, 0.94, 2.4..4.0),
+        (3, 100.0, 3, 1.0, 0.94, 2.2..3.8),
+        // Its own δ makes them twice as many.
+        (12, 50.0, 1, 0.5, 0.98, 1.6..3.2),
+        (12, 50.0, 3, 0.5, 0.94, 4.8..8.0),
+    ];
+    for (mbps, rtt_ms, count, delta, utilisation, packets) in cases {
+        for seed in SEEDS {
+            let parameters = json!({"profile": "pantheon-2017-08", "delta": delta, "switches_mode": false});
+            let flows: Vec<_> = (0..count).map(|n| copa(&parameters, 5.0 * f64::from(n))).collect();
+            let path = Dumbbell { seed, rate_bps: mbps * 1_000_000, one_way_ms: rtt_ms / 2.0, ..deep(&flows) };
+            let run = path.run();
+            let (shares, mean) = (shares_after(20.0, &run, &path), mean_after(20.0, &run.queue()));
+            let case = format!("{mbps} Mbit/s, {count} flows, delta {delta}, seed {seed}");
+            assert!(shares.iter().sum::<f64>() > utilisation, "{case}: {shares:?}");
+            assert!(jain_index(&shares) > 0.98, "{case}: {shares:?}");
+            assert!(packets.contains(&mean), "{case}: {mean} packets");
+        }
+    }
+}
+
+/// Beside others it wants one packet in the queue at first, one more with every round trip, and half as many after each ack that shows a
+/// loss.
+#[test]
+fn copa_of_august_2017_defends_itself_against_cubic_and_starves_with_a_constant_delta() {
+    for queue_packets in [50, 100] {
+        for seed in SEEDS {
+            let share = |switches_mode: bool| {
+                let parameters = json!({"profile": "pantheon-2017-08", "switches_mode": switches_mode});
+                let path = Dumbbell { seed, queue_packets, ..deep(&[copa(&parameters, 0.0), bulk("cubic", 1.0)]) };
+                shares_after(20.0, &path.run(), &path)[0]
+            };
+            let (competing, constant) = (share(true), share(false));
+            let case = format!("{queue_packets} packets, seed {seed}: {competing}, with constant delta {constant}");
+            assert!(constant < 0.15, "{case}");
+            assert!(competing > 4.0 * constant, "{case}");
+            // The paper's factor of two of half the link holds with a queue of one BDP; with two BDP it has 0.21 to 0.25.
+            assert!(queue_packets > 50 || (0.25..0.75).contains(&competing), "{case}");
+        }
+    }
+}
+
 #[test]
 fn copa_flows_that_switch_modes_take_each_other_for_senders_that_fill_the_queue() {
     for seed in SEEDS {

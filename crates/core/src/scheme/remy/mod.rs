@@ -18,6 +18,8 @@
 //! - The originals send datagrams once, and count as in flight what was sent after the latest packet acknowledged; here
 //!   lost packets are sent again, and leave the window when our transport declares them lost.
 //! - A window of nothing is one packet here.
+//! - An ack that comes sooner after the last transmission of its packet than any round trip is for an earlier one, whose time is no longer
+//!   known: it leaves the averages and the shortest round trip alone. Datagrams that are sent once have no such acks.
 //! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that.
 //! - A memory outside of all boxes, at which the originals stop, is moved to the nearest.
 //!
@@ -40,8 +42,7 @@
 //! | 801.5 | 135 Mbit/s, 150 ms | 156 Mbit/s, 150 ms |
 //!
 //! It takes more throughput at the price of more delay on slow links. Below 3 Mbit/s it floods the queue, more than the published tree
-//! does. It has seen one round trip only, 150 ms, no losses and no link whose rate changes: where a link of 50 Mbit/s becomes slow for
-//! long, a rule keeps it at 1.5 Mbit/s for ever after. Do not take its results for those of TaoVA-100x.
+//! does. It has seen one round trip only, 150 ms, no losses and no link whose rate changes. Do not take its results for those of TaoVA-100x.
 
 mod json;
 mod tree;
@@ -298,7 +299,11 @@ impl Scheme for RemyCc {
             _ => ack.now,
         };
         let is_next = tag.number == self.expected;
-        self.remember(tag.sent, received, ack.now.since(tag.sent), is_next);
+        let rtt = ack.now.since(tag.sent);
+        // Sooner than any packet can come back: this one was sent again after what arrived had left.
+        if rtt >= ack.min_rtt {
+            self.remember(tag.sent, received, rtt, is_next);
+        }
         // What lies ahead by less than half of all numbers is new.
         if tag.number.wrapping_sub(self.expected) % Tag::NUMBERS < Tag::NUMBERS / 2 {
             self.expected = (tag.number + 1) % Tag::NUMBERS;
@@ -373,6 +378,24 @@ mod tests {
         let sent = Tag::decode(packet).sent;
         let one_way_delay = Some(Duration::from_millis(100));
         remy.on_ack(&Ack { now: sent + Duration::from_millis(rtt_ms), one_way_delay, packets: &[packet], ..ack(1) });
+    }
+
+    #[test]
+    fn a_packet_sent_again_just_before_the_ack_of_the_first_one_is_no_round_trip() {
+        for profile in [Profile::Pantheon, Profile::Remy] {
+            let mut remy = sender(profile, Action::UNTRAINED);
+            let packets = [0, 8_000, 16_000].map(|micros| send(&mut remy, micros));
+            acknowledge(&mut remy, packets[0], 150);
+            acknowledge(&mut remy, packets[1], 150);
+            let before = remy.memory();
+            // The stream's shortest round trip is 150 ms, and this was sent again 7 us before.
+            let (now, min_rtt) = (at(16_007), Duration::from_millis(150));
+            remy.on_ack(&Ack { now, min_rtt, packets: &[packets[2]], ..ack(1) });
+            assert_eq!(remy.memory(), before);
+            let packet = send(&mut remy, 200_000);
+            acknowledge(&mut remy, packet, 300);
+            assert_eq!(remy.memory().0[2], 2.0, "of 150 ms");
+        }
     }
 
     #[test]

@@ -122,6 +122,16 @@ mod tests {
         }
     }
 
+    /// Why a flow that sends this little may stay there: figures of a second computation of the model.
+    #[test]
+    fn a_packet_in_each_second_tick_is_forecast_as_none_within_five() {
+        let mut belief = UNIFORM;
+        for _ in 0..100 {
+            belief = after(after(belief, 1, Some(1)), 1, None);
+        }
+        assert_eq!(forecast(&belief), [0, 0, 0, 0, 0, 0, 1, 2]);
+    }
+
     #[test]
     fn what_is_not_observed_makes_it_more_cautious_and_silence_makes_it_expect_nothing() {
         assert_eq!(forecast(&UNIFORM), [1, 1, 3, 4, 5, 6, 8, 9]);

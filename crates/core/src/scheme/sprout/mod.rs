@@ -22,9 +22,10 @@
 //!   bytes more for each in the queue. No rate above 1000 packets per second is ever believed.
 //! - A gap of more than ten seconds is taken for one of ten.
 //!
-//! Where packets fall into step with the ticks, so that each tick sees one, a round trip of 40 ms holds the two packets
-//! that the forecast allows, and the flow may stay there however fast the link becomes. Whether the program does is
-//! unverified.
+//! The receiver takes what arrives for what the link can do, also where the window kept it low. One packet in each tick is forecast as 0 0
+//! 0 1 1 2: two within the next five ticks, which are all that a round trip of 40 ms holds then; one in each second tick, with the other
+//! not counted, as none (0 0 0 0 0 0). So the flow may stay at either however fast the link becomes. This is the published
+//! model's arithmetic; whether the program falls into that step is unverified.
 //!
 //! **How it is validated.** Rates and forecasts beside the parts, against the figures of an independent implementation;
 //! utilisation and delay on fixed rates, and delay on cellular traces, in the simulator's behaviour tests.
