@@ -142,6 +142,7 @@ def test_the_contract(india: ResultFolder) -> None:
         "hops",
         "probes",
         "queueing",
+        "idle",
     }
     assert run["probes"] == []
     assert set(run["flows"][0]) >= {
@@ -191,6 +192,7 @@ def test_every_number_is_defined() -> None:
         "probe",
         "probes",
         "queueing",
+        "idle",
     }
     for kind in (FlowSummary, TotalSummary, HopSummary, ProbeSummary, RunSummary):
         for entry in fields(kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics import corrected, dynamics, pantheon, probes, queueing, utilisation
+from bakeoff.metrics import corrected, dynamics, idle, pantheon, probes, queueing, utilisation
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
@@ -167,6 +167,7 @@ class RunSummary:
         hops: along the path.
         probes: by number.
         queueing: where queues built up, by direction that carries data.
+        idle: sentences on what hops were to do and found no packet for.
     """
 
     id: str
@@ -182,6 +183,7 @@ class RunSummary:
     hops: tuple[HopSummary, ...] = field(default=())
     probes: tuple[ProbeSummary, ...] = ()
     queueing: tuple[Queueing, ...] = ()
+    idle: tuple[str, ...] = ()
 
 
 def summarise(recording: RunRecording) -> RunSummary:
@@ -229,13 +231,15 @@ def summarise(recording: RunRecording) -> RunSummary:
         "spike_ms": moved.spike_ms,
         "spike_s": moved.spike_s,
     }
+    counted = _hops(hops, recording.table("verdicts"))
     return RunSummary(
         **identity,
         flows=tuple(_flow(rows[n], scenario, intervals[n], moved.flows[n], judged) for n in sorted(intervals)),
         total=_total(rows[0], utilisation.bottleneck(hops, scenario), intervals, sharing, judged),
-        hops=_hops(hops, recording.table("verdicts")),
+        hops=counted,
         probes=probes.summarise(recording.table("probes"), len(scenario["probes"])) if recording.has("probes") else (),
         queueing=queueing.check(hops, scenario),
+        idle=idle.check(counted, scenario),
     )
 
 

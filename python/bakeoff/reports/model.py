@@ -155,6 +155,11 @@ def queues(report: Report) -> dict[str, int]:
     return {place: places.count(place) for place in sorted(set(places))}
 
 
+def warnings(summary: RunSummary) -> list[str]:
+    """What is not as the experiment meant it: queues elsewhere, and hops that found nothing to act on."""
+    return [found.warning for found in summary.queueing if found.warning] + list(summary.idle)
+
+
 def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | None:
     if flow is None:
         return summary.total.pantheon if summary.total else None

@@ -201,17 +201,14 @@ def _probe_numbers(group: Group) -> list[int]:
 
 
 def _queues(report: Report, console: Console) -> None:
-    """A line that says where queues built up, and one a run where that was not meant."""
-    counted = model.queues(report)
-    if not counted:
-        return
-    console.print()
-    places = [f"{place} in {words.count(runs, 'run')}" for place, runs in counted.items()]
-    console.print(Text(f"The queue built up at: {', '.join(places)}", style="dim"))
+    """A line that says where queues built up, and one a run for each thing that was not meant."""
+    if counted := model.queues(report):
+        console.print()
+        places = [f"{place} in {words.count(runs, 'run')}" for place, runs in counted.items()]
+        console.print(Text(f"The queue built up at: {', '.join(places)}", style="dim"))
     for run in report.runs:
-        for found in run.summary.queueing:
-            if found.warning:
-                console.print(Text(f"{run.summary.id}: {found.warning}", style="yellow"))
+        for warning in model.warnings(run.summary):
+            console.print(Text(f"{run.summary.id}: {warning}", style="yellow"))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -194,7 +194,7 @@ def _run(report: Report, group: Group, run: Run, generated: datetime, most: int)
         title=f"Run {summary.repeat}",
         note="" if data else f"Recorded at level {run.recording.level}: nothing over time.",
         queues=[words.queue(found) for found in summary.queueing],
-        warnings=[words.sentence(found.warning) for found in summary.queueing if found.warning],
+        warnings=[words.sentence(warning) for warning in model.warnings(summary)],
         block=pantheon_text.statistics_block(summary, run.recording.timing, generated),
         figures=figures,
         data=json_for_script(data),

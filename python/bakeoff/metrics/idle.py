@@ -1,0 +1,48 @@
+"""What an experiment asked of its hops that found no packet to act on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bakeoff.metrics.summary import HopSummary
+
+# Why a queue drops what it would have marked; one that is full drops in any case.
+_LAWS = ("congestion", "threshold")
+
+
+def check(hops: Sequence[HopSummary], scenario: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence for each queue that was to mark and could only drop, and for rules that changed nothing.
+
+    Args:
+        hops: what the run counted.
+        scenario: the scenario of the run, for what it asked of them.
+    """
+    counted = {hop.hop: hop for hop in hops}
+    asked = {
+        f"{direction}.{index}": config
+        for direction in ("forward", "reverse")
+        for index, config in enumerate(scenario[direction])
+    }
+    return tuple(
+        sentence
+        for name, config in asked.items()
+        if name in counted and counted[name].in_packets
+        for sentence in _check(counted[name], config)
+    )
+
+
+def _check(hop: HopSummary, config: Mapping[str, Any]) -> Iterator[str]:
+    dropped = sum(hop.dropped.get(law, 0) for law in _LAWS)
+    if config["queue"].get("ecn") is True and dropped and not hop.marked.keys() & set(_LAWS):
+        yield (
+            f"the queue of {hop.hop} was to mark (ecn = true) and only dropped: none of the {dropped} packets that it "
+            'chose was ECN-capable; give its flows ecn = "classic" or a scheme that uses ECN'
+        )
+    if config.get("mangle") and "mangle" not in hop.marked:
+        yield (
+            f"the rules of {hop.hop} (mangle) changed none of its {hop.in_packets} packets: none had what they match, "
+            "or all had what they set"
+        )
