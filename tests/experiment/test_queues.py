@@ -82,7 +82,7 @@ def test_what_the_mapping_to_linux_calls_a_parameter_is_what_the_simulator_calls
     [
         (
             'kind = "codel", target = "200ms"',
-            "target 0.200000s is longer than the interval, 0.100000s; make it shorter",
+            "target 200ms is longer than the interval, 100ms; make it shorter",
         ),
         ('kind = "red"', "queue red: limit is missing; set it to the most bytes that wait"),
         ('kind = "cake", sce_thresh = 4', 'sce_thresh is for sce = "ramp"'),

@@ -292,13 +292,16 @@ impl Sum for Bytes {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Duration(self.0))
+        write!(f, "{:.6}s", Duration(self.0).as_secs_f64())
     }
 }
 
+/// As an experiment states it: a whole number of the largest unit that it is a multiple of.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.6}s", self.as_secs_f64())
+        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let (nanos, unit) = units.into_iter().find(|(nanos, _)| self.0.is_multiple_of(*nanos)).unwrap_or((1, "ns"));
+        write!(f, "{}{unit}", self.0 / nanos)
     }
 }
 
@@ -324,6 +327,13 @@ mod tests {
         assert_eq!(rate.time_for(Bytes::new(1500)), Duration::from_millis(1));
         assert_eq!(rate.amount_in(Duration::from_millis(1)), Bytes::new(1500));
         assert_eq!(Rate::of(Bytes::new(1500), Duration::from_millis(1)), Some(rate));
+    }
+
+    #[test]
+    fn a_duration_reads_as_an_experiment_states_it() {
+        let shown = [0, 20_000_000, 1_500_000_000, 2_000_000_000, 2_500, 1_001]
+            .map(|nanos| Duration::from_nanos(nanos).to_string());
+        assert_eq!(shown, ["0s", "20ms", "1500ms", "2s", "2500ns", "1001ns"]);
     }
 
     #[test]
