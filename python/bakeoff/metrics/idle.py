@@ -38,8 +38,9 @@ def _check(hop: HopSummary, config: Mapping[str, Any]) -> Iterator[str]:
     dropped = sum(hop.dropped.get(law, 0) for law in _LAWS)
     if config["queue"].get("ecn") is True and dropped and not hop.marked.keys() & set(_LAWS):
         yield (
-            f"the queue of {hop.hop} was to mark (ecn = true) and only dropped: none of the {dropped} packets that it "
-            'chose was ECN-capable; give its flows ecn = "classic" or a scheme that uses ECN'
+            f"the queue of {hop.hop} was to mark (ecn = true) and dropped all {dropped} packets that it chose: it "
+            "marks what is ECN-capable, and PIE only while it chooses up to a tenth; "
+            'does any of its flows have ecn = "classic", or a scheme that uses ECN?'
         )
     if config.get("mangle") and "mangle" not in hop.marked:
         yield (
