@@ -40,7 +40,7 @@ def _check(hop: HopSummary, config: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"the queue of {hop.hop} was to mark (ecn = true) and dropped all {dropped} packets that it chose: it "
             "marks what is ECN-capable, and PIE only while it chooses up to a tenth; "
-            'does any of its flows have ecn = "classic", or a scheme that uses ECN?'
+            'give a flow ecn = "classic", or a scheme that uses ECN'
         )
     if config.get("mangle") and "mangle" not in hop.marked:
         yield (
