@@ -1,6 +1,7 @@
 //! The ends of a path.
 
 use crate::packet::{Envelope, Packet};
+use crate::packet_pool::PacketPool;
 use crate::units::Instant;
 
 /// A sender or a receiver: takes packets from the path and gives packets to it.
@@ -8,8 +9,9 @@ pub trait Endpoint<P> {
     /// A packet with this payload arrives at `now`.
     fn accept(&mut self, payload: &P, envelope: Envelope, now: Instant);
 
-    /// A packet to send at `now`; call until there is none, after every [`Endpoint::accept`] and at every wake-up.
-    fn poll(&mut self, now: Instant) -> Option<Packet<P>>;
+    /// A packet to send at `now`, with a payload of the kind that the path carries; call until there is none, after every
+    /// [`Endpoint::accept`] and at every wake-up.
+    fn poll<Q: From<P> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>>;
 
     /// When [`Endpoint::poll`] may next have something to say; `None` while only an arriving packet can change that.
     fn next_wakeup(&self) -> Option<Instant>;

@@ -13,6 +13,7 @@ pub mod filter;
 pub mod hop;
 pub mod info;
 pub mod packet;
+pub mod packet_pool;
 pub mod path;
 pub mod queue;
 pub mod random;

@@ -90,6 +90,8 @@ pub struct Packet<P> {
     pub queued_for: Duration,
     /// Hops of its route that it has passed.
     pub hops_passed: u8,
+    /// Where the [`PacketPool`](crate::packet_pool::PacketPool) that boxed it keeps its box; otherwise of no meaning.
+    pub place: u32,
     /// What it carries.
     pub payload: P,
 }
@@ -116,6 +118,7 @@ impl<P> Packet<P> {
             marked: None,
             queued_for: Duration::ZERO,
             hops_passed: 0,
+            place: 0,
             payload,
         }
     }
@@ -123,26 +126,6 @@ impl<P> Packet<P> {
     /// What the endpoint sees that the packet arrives at.
     pub fn envelope(&self) -> Envelope {
         Envelope { number: self.number, ecn: self.ecn, sent: self.sent }
-    }
-
-    /// The same packet with another payload.
-    pub fn map<Q>(self, change: impl FnOnce(P) -> Q) -> Packet<Q> {
-        Packet {
-            flow: self.flow,
-            is_data_direction: self.is_data_direction,
-            is_retransmission: self.is_retransmission,
-            ecn: self.ecn,
-            dscp: self.dscp,
-            size: self.size,
-            number: self.number,
-            sent: self.sent,
-            enqueued: self.enqueued,
-            sojourn: self.sojourn,
-            marked: self.marked,
-            queued_for: self.queued_for,
-            hops_passed: self.hops_passed,
-            payload: change(self.payload),
-        }
     }
 
     /// Arrives at the queue of a hop at `now`.

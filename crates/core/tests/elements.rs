@@ -73,7 +73,7 @@ impl Bench {
     fn offer_packet(&mut self, micros: u64, change: impl FnOnce(&mut Packet<()>), size: u64) {
         let now = Instant::ZERO + Duration::from_micros(micros);
         self.run_until(now);
-        let mut packet = Packet::new(FlowId(0), true, self.next, Bytes::new(size), now, ());
+        let mut packet = Box::new(Packet::new(FlowId(0), true, self.next, Bytes::new(size), now, ()));
         change(&mut packet);
         self.next += 1;
         self.hop.accept(packet, now, &mut self.drops);

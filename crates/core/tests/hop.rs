@@ -16,8 +16,8 @@ fn hop(json: &str) -> Hop<()> {
     Hop::new(&config, &Site { largest_packet: LARGEST, flows: 1, seed: 1, name: "forward.0" }).expect("a possible hop")
 }
 
-fn packet(number: u64, size: u64, now: Instant) -> Packet<()> {
-    Packet::new(FlowId(0), true, number, Bytes::new(size), now, ())
+fn packet(number: u64, size: u64, now: Instant) -> Box<Packet<()>> {
+    Box::new(Packet::new(FlowId(0), true, number, Bytes::new(size), now, ()))
 }
 
 /// Offers (time in µs, size) to a hop and returns (time in µs, number) of what comes out, and the numbers of what is

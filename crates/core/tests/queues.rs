@@ -91,7 +91,7 @@ fn pass(json: &str, seed: u64, offers: &[Offer]) -> Outcome {
             (packet.ecn, packet.enqueued) = (ecn_of(offer.flow), now);
             packet.dscp = (2 * offer.flow) as u8;
             inside = (inside.0 + 1, inside.1 + offer.size);
-            queue.enqueue(packet, now, &mut drops);
+            queue.enqueue(Box::new(packet), now, &mut drops);
             note(&mut drops, &mut inside);
             assert_eq!((queue.packets(), queue.bytes().count()), inside, "{json}");
         }

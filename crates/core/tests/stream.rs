@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
+use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::random::RandomStream;
 use bakeoff_core::scheme::{self, Ack, Congestion, Parameters, Scheme, Setup, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
@@ -62,19 +63,20 @@ fn exchange_of(
     let source = Source::new(&TrafficConfig::Bulk, Instant::ZERO, random());
     let mut sender = Sender::new(FlowId(0), config, scheme, source, Instant::ZERO, random());
     let mut receiver = Receiver::new(FlowId(0), config);
-    let mut forward: VecDeque<(Instant, Packet<Segment>)> = VecDeque::new();
-    let mut back: VecDeque<(Instant, Packet<Segment>)> = VecDeque::new();
+    let mut pool = PacketPool::default();
+    let mut forward: VecDeque<(Instant, Box<Packet<Segment>>)> = VecDeque::new();
+    let mut back: VecDeque<(Instant, Box<Packet<Segment>>)> = VecDeque::new();
     let (mut link_free, mut cwnd, mut falls) = (Instant::ZERO, 0.0, Vec::new());
     for micros in (0..millis * 1_000).step_by(100) {
         let now = Instant::ZERO + Duration::from_micros(micros);
         while forward.front().is_some_and(|(due, _)| *due <= now) {
             let Some((_, packet)) = forward.pop_front() else { break };
             receiver.accept(&packet.payload, packet.envelope(), now);
-            while let Some(ack) = receiver.poll(now) {
+            while let Some(ack) = receiver.poll(now, &mut pool) {
                 back.push_back((now + ONE_WAY, ack));
             }
         }
-        while let Some(ack) = receiver.poll(now) {
+        while let Some(ack) = receiver.poll(now, &mut pool) {
             back.push_back((now + ONE_WAY, ack));
         }
         while back.front().is_some_and(|(due, _)| *due <= now) {
@@ -83,7 +85,7 @@ fn exchange_of(
                 sender.accept(&packet.payload, packet.envelope(), now);
             }
         }
-        while let Some(mut packet) = sender.poll(now) {
+        while let Some(mut packet) = sender.poll(now, &mut pool) {
             link_free = link_free.max(now) + SPACING;
             match fate(&packet) {
                 Fate::Drop => continue,
@@ -171,7 +173,7 @@ fn the_first_request_that_arrives_decides_on_ecn() {
         asked.map(|ecn| {
             let syn = Packet::new(FlowId(0), true, 0, config.header, Instant::ZERO, Segment::Syn { ecn });
             receiver.accept(&syn.payload, syn.envelope(), Instant::ZERO);
-            match receiver.poll(Instant::ZERO).map(|packet| packet.payload) {
+            match receiver.poll(Instant::ZERO, &mut PacketPool::default()).map(|packet| packet.payload) {
                 Some(Segment::SynAck { ecn }) => ecn,
                 answer => panic!("{answer:?}"),
             }

@@ -2,6 +2,7 @@
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
+use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::record::{FlowAccount, Header};
 use bakeoff_core::scenario::{Scenario, ScenarioError};
 use bakeoff_core::scheme::{Scheme, Setup};
@@ -83,17 +84,21 @@ impl Flow {
         }
     }
 
-    pub(crate) fn poll_sender(&mut self, now: Instant) -> Option<Packet<Payload>> {
+    pub(crate) fn poll_sender(&mut self, now: Instant, pool: &mut PacketPool<Payload>) -> Option<Box<Packet<Payload>>> {
         match &mut self.ends {
-            Ends::Stream { sender, .. } => Some(sender.poll(now)?.map(Payload::Segment)),
-            Ends::Stack { sender, .. } => Some(sender.poll(now)?.map(Payload::Datagram)),
+            Ends::Stream { sender, .. } => sender.poll(now, pool),
+            Ends::Stack { sender, .. } => sender.poll(now, pool),
         }
     }
 
-    pub(crate) fn poll_receiver(&mut self, now: Instant) -> Option<Packet<Payload>> {
+    pub(crate) fn poll_receiver(
+        &mut self,
+        now: Instant,
+        pool: &mut PacketPool<Payload>,
+    ) -> Option<Box<Packet<Payload>>> {
         match &mut self.ends {
-            Ends::Stream { receiver, .. } => Some(receiver.poll(now)?.map(Payload::Segment)),
-            Ends::Stack { receiver, .. } => Some(receiver.poll(now)?.map(Payload::Datagram)),
+            Ends::Stream { receiver, .. } => receiver.poll(now, pool),
+            Ends::Stack { receiver, .. } => receiver.poll(now, pool),
         }
     }
 

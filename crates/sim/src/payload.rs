@@ -13,3 +13,21 @@ pub(crate) enum Payload {
     /// Nothing: a request of a probe, or its answer.
     Probe,
 }
+
+impl From<Segment> for Payload {
+    fn from(segment: Segment) -> Self {
+        Self::Segment(segment)
+    }
+}
+
+impl From<Datagram> for Payload {
+    fn from(datagram: Datagram) -> Self {
+        Self::Datagram(datagram)
+    }
+}
+
+impl From<()> for Payload {
+    fn from((): ()) -> Self {
+        Self::Probe
+    }
+}

@@ -3,6 +3,7 @@
 use bakeoff_core::agenda::Agenda;
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
+use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopSample, Recorder};
@@ -14,6 +15,19 @@ use crate::payload::Payload;
 use crate::topology::{Numbering, Participant, Probe, Topology};
 use crate::{Error, Recording, Transport};
 
+/// The boxes of packets: those of one direction mostly stay in order.
+#[derive(Default)]
+struct Pools {
+    data: PacketPool<Payload>,
+    acks: PacketPool<Payload>,
+}
+
+impl Pools {
+    fn take_back(&mut self, packet: Box<Packet<Payload>>) {
+        if packet.is_data_direction { self.data.take_back(packet) } else { self.acks.take_back(packet) }
+    }
+}
+
 /// A run under way.
 pub(crate) struct World {
     now: Instant,
@@ -24,6 +38,7 @@ pub(crate) struct World {
     numbering: Numbering,
     agenda: Agenda,
     drops: Drops<Payload>,
+    pools: Pools,
     recorder: Recorder,
 }
 
@@ -52,6 +67,7 @@ impl World {
             numbering,
             agenda,
             drops: Drops::default(),
+            pools: Pools::default(),
             recorder,
         })
     }
@@ -128,29 +144,29 @@ impl World {
         if self.now >= flow.stop {
             return None;
         }
-        while let Some(packet) = self.flows[index].poll_sender(self.now) {
+        while let Some(packet) = self.flows[index].poll_sender(self.now, &mut self.pools.data) {
             self.send(index, packet);
         }
         self.flows[index].sender_wakeup()
     }
 
     fn wake_receiver(&mut self, index: usize) -> Option<Instant> {
-        while let Some(packet) = self.flows[index].poll_receiver(self.now) {
+        while let Some(packet) = self.flows[index].poll_receiver(self.now, &mut self.pools.acks) {
             self.send(index, packet);
         }
         self.flows[index].receiver_wakeup()
     }
 
     fn wake_asker(&mut self, index: usize) -> Option<Instant> {
-        while let Some(packet) = self.probes[index].asker.poll(self.now) {
+        while let Some(packet) = self.probes[index].asker.poll(self.now, &mut self.pools.data) {
             self.recorder.is_sent(&packet, || None);
-            self.carry_on(packet.map(|()| Payload::Probe));
+            self.carry_on(packet);
         }
         self.probes[index].asker.next_wakeup()
     }
 
     /// Puts what an end of a flow sends on its way.
-    fn send(&mut self, flow: usize, mut packet: Packet<Payload>) {
+    fn send(&mut self, flow: usize, mut packet: Box<Packet<Payload>>) {
         self.path.classify(&mut packet);
         let flow = &mut self.flows[flow];
         self.recorder.is_sent(&packet, || flow.header(&packet.payload));
@@ -158,8 +174,8 @@ impl World {
     }
 
     /// Takes a packet to the next hop of its route, or to its endpoint.
-    fn carry_on(&mut self, mut packet: Packet<Payload>) {
-        let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(&packet) };
+    fn carry_on(&mut self, mut packet: Box<Packet<Payload>>) {
+        let Some(hop) = self.path.next_hop(&mut packet) else { return self.deliver(packet) };
         self.recorder.enters_hop(hop, &packet, self.now);
         let entered = &mut self.path.hops[hop].hop;
         entered.accept(packet, self.now, &mut self.drops);
@@ -167,12 +183,13 @@ impl World {
         self.note_drops(hop);
     }
 
-    fn deliver(&mut self, packet: &Packet<Payload>) {
-        self.recorder.is_received(packet, self.now);
+    fn deliver(&mut self, packet: Box<Packet<Payload>>) {
+        self.recorder.is_received(&packet, self.now);
         match packet.payload {
-            Payload::Probe => self.deliver_probe(packet),
-            Payload::Segment(_) | Payload::Datagram(_) => self.deliver_to_flow(packet),
+            Payload::Probe => self.deliver_probe(&packet),
+            Payload::Segment(_) | Payload::Datagram(_) => self.deliver_to_flow(&packet),
         }
+        self.pools.take_back(packet);
     }
 
     fn deliver_to_flow(&mut self, packet: &Packet<Payload>) {
@@ -202,9 +219,9 @@ impl World {
             return self.probes[index].asker.accept(&(), packet.envelope(), self.now);
         }
         self.probes[index].answerer.accept(&(), packet.envelope(), self.now);
-        while let Some(answer) = self.probes[index].answerer.poll(self.now) {
+        while let Some(answer) = self.probes[index].answerer.poll(self.now, &mut self.pools.acks) {
             self.recorder.is_sent(&answer, || None);
-            self.carry_on(answer.map(|()| Payload::Probe));
+            self.carry_on(answer);
         }
     }
 
@@ -216,8 +233,9 @@ impl World {
 
     #[cold]
     fn record_drops(&mut self, hop: usize) {
-        for (packet, reason) in self.drops.dropped() {
-            self.recorder.is_dropped(hop, packet, *reason);
+        for (packet, reason) in self.drops.take_dropped() {
+            self.recorder.is_dropped(hop, &packet, reason);
+            self.pools.take_back(packet);
         }
         for (size, reason) in self.drops.marked() {
             self.recorder.is_marked(hop, *size, *reason);

@@ -170,6 +170,7 @@ impl<P> Link<P> {
 
 impl<P: Clone> Link<P> {
     /// Sends what can be sent by `now`.
+    #[inline]
     pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         match self {
             Self::Unlimited => {}
@@ -180,6 +181,7 @@ impl<P: Clone> Link<P> {
     }
 
     /// Begins to send a packet that has just found the link idle.
+    #[inline]
     pub fn start_if_idle(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         match self {
             Self::Fluid(fluid) if fluid.free_at <= now => {
@@ -194,7 +196,7 @@ impl<P: Clone> Link<P> {
 }
 
 /// The packet that leaves a queue at `now` to be sent.
-pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
     let known = drops.len();
     let taken = queue.dequeue(now, drops);
     drops.leave_queue(known, now);

@@ -194,7 +194,7 @@ impl<P: Clone + Send + 'static> Hop<P> {
     }
 
     /// Takes a packet that arrives at `now`.
-    pub fn accept(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    pub fn accept(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         self.accepted.add(packet.size);
         packet.enter_hop(now);
         if let Some(replay) = &mut self.replay {
@@ -215,7 +215,7 @@ impl<P: Clone + Send + 'static> Hop<P> {
     }
 
     /// A packet that has come out at the far end by `now`; call until there is none.
-    pub fn poll(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    pub fn poll(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
             match self.wire.next_delivery() {
                 Some(due) if due <= now => {}

@@ -24,7 +24,7 @@ const FULL_PACKET: Bytes = Bytes::new(OPPORTUNITY - FRAME_HEADER);
 pub struct Opportunities<P> {
     times: Times,
     /// The packet that has left the queue and the bytes it still needs.
-    in_service: Option<(Packet<P>, u64)>,
+    in_service: Option<(Box<Packet<P>>, u64)>,
     /// A second walk over the same times, for [`Opportunities::capacity`].
     counted: Times,
     first: Times,

@@ -27,7 +27,7 @@ pub struct TokenBucket<P> {
     bucket: Bucket,
     peak: Option<Bucket>,
     /// The packet that has left the queue, and when it may go.
-    next: Option<(Packet<P>, Instant)>,
+    next: Option<(Box<Packet<P>>, Instant)>,
 }
 
 impl<P> TokenBucket<P> {

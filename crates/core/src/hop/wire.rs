@@ -17,7 +17,7 @@ use crate::units::{Duration, Instant};
 struct Held<P> {
     /// It goes on then at the latest.
     due: Instant,
-    packet: Packet<P>,
+    packet: Box<Packet<P>>,
     /// So many are still to pass it.
     passes: u64,
 }
@@ -61,7 +61,7 @@ pub struct Wire<P> {
     impairments: Option<Box<Impairments>>,
     jitter: Option<(Duration, RandomStream)>,
     slots: Option<Box<Slots>>,
-    propagating: VecDeque<(Instant, Packet<P>)>,
+    propagating: VecDeque<(Instant, Box<Packet<P>>)>,
     held: Vec<Held<P>>,
     last_delivery: Instant,
     bytes: u64,
@@ -84,7 +84,7 @@ impl<P> Wire<P> {
     }
 
     /// The first packet, if it has arrived by `now`.
-    pub fn pop(&mut self, now: Instant) -> Option<Packet<P>> {
+    pub fn pop(&mut self, now: Instant) -> Option<Box<Packet<P>>> {
         if self.next_delivery()? > now {
             return None;
         }
@@ -116,8 +116,17 @@ impl<P> Wire<P> {
     }
 
     /// When a packet arrives that leaves the link at `sent`.
+    #[inline]
     fn due(&mut self, sent: Instant) -> Instant {
         let due = sent + self.delay;
+        if self.slots.is_none() && self.jitter.is_none() {
+            return due;
+        }
+        self.due_irregular(sent, due)
+    }
+
+    #[inline(never)]
+    fn due_irregular(&mut self, sent: Instant, due: Instant) -> Instant {
         if let Some(slots) = &mut self.slots {
             return slots.departure(sent, due);
         }
@@ -127,7 +136,7 @@ impl<P> Wire<P> {
     }
 
     /// Puts a packet on the wire that keeps its place or changes it.
-    fn place(&mut self, packet: Packet<P>, sent: Instant, change: Option<Move>) {
+    fn place(&mut self, packet: Box<Packet<P>>, sent: Instant, change: Option<Move>) {
         self.bytes += packet.size.count();
         let due = self.due(sent);
         match change {
@@ -142,7 +151,7 @@ impl<P> Wire<P> {
     }
 
     /// Behind all that arrive no later.
-    fn insert(&mut self, due: Instant, packet: Packet<P>) {
+    fn insert(&mut self, due: Instant, packet: Box<Packet<P>>) {
         if self.propagating.back().is_none_or(|(last, _)| *last <= due) {
             self.propagating.push_back((due, packet));
         } else {
@@ -176,12 +185,19 @@ impl<P> Wire<P> {
 impl<P: Clone> Wire<P> {
     /// Puts a packet whose last bit leaves the link at `sent` on the wire, or loses it. The order of decisions is netem's,
     /// which puts a copy through all but the duplication, before the original.
-    pub fn push(&mut self, packet: Packet<P>, sent: Instant, drops: &mut Drops<P>) {
-        let Some(impairments) = &mut self.impairments else {
-            self.bytes += packet.size.count();
-            let due = self.due(sent);
-            return self.propagating.push_back((due, packet));
-        };
+    #[inline]
+    pub fn push(&mut self, packet: Box<Packet<P>>, sent: Instant, drops: &mut Drops<P>) {
+        if self.impairments.is_some() {
+            return self.push_impaired(packet, sent, drops);
+        }
+        self.bytes += packet.size.count();
+        let due = self.due(sent);
+        self.propagating.push_back((due, packet));
+    }
+
+    #[inline(never)]
+    fn push_impaired(&mut self, packet: Box<Packet<P>>, sent: Instant, drops: &mut Drops<P>) {
+        let Some(impairments) = &mut self.impairments else { return };
         let is_doubled = impairments.generator.happens(impairments.duplicate);
         let is_lost = impairments.loses();
         if is_doubled {

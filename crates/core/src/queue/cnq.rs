@@ -43,7 +43,7 @@ pub(super) struct Lines<P> {
     hash: FlowHash,
     sparse: Line<P>,
     /// By flow; without a packet, the place of one that went to the sparse line.
-    bulk: VecDeque<(u32, Option<Packet<P>>)>,
+    bulk: VecDeque<(u32, Option<Box<Packet<P>>>)>,
     /// Places in the bulk line, by flow.
     backlogs: Vec<u32>,
     /// Flows that have a place in the bulk line.
@@ -57,7 +57,7 @@ pub(super) struct Lines<P> {
 /// A packet that leaves its line.
 #[derive(Debug)]
 pub(super) struct Next<P> {
-    pub(super) packet: Packet<P>,
+    pub(super) packet: Box<Packet<P>>,
     pub(super) flow: usize,
     pub(super) is_sparse: bool,
 }
@@ -98,7 +98,7 @@ impl<P> Lines<P> {
         self.hash.slot(packet, FLOWS)
     }
 
-    pub(super) fn push(&mut self, packet: Packet<P>) {
+    pub(super) fn push(&mut self, packet: Box<Packet<P>>) {
         let flow = self.flow(&packet);
         self.packets += 1;
         self.bytes += packet.size;
@@ -163,7 +163,7 @@ impl<P> Cnq<P> {
 }
 
 impl<P: Send> Queue<P> for Cnq<P> {
-    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         if self.lines.packets() >= self.limit {
             self.control.on_overflow(&self.law, now);
             return drops.push(packet, Reason::Overlimit);
@@ -171,7 +171,7 @@ impl<P: Send> Queue<P> for Cnq<P> {
         self.lines.push(packet);
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
             let Next { mut packet, is_sparse, .. } = self.lines.pop()?;
             if self.lines.packets() == 0 {

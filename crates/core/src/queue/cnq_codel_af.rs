@@ -72,7 +72,7 @@ impl<P> CnqCodelAf<P> {
 }
 
 impl<P: Send> Queue<P> for CnqCodelAf<P> {
-    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         if self.lines.packets() >= self.limit {
             let flow = self.lines.flow(&packet);
             self.controls[flow].on_overflow(&self.law, now);
@@ -81,7 +81,7 @@ impl<P: Send> Queue<P> for CnqCodelAf<P> {
         self.lines.push(packet);
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
             let Next { mut packet, flow, is_sparse } = self.lines.pop()?;
             if is_sparse {

@@ -196,9 +196,9 @@ impl Control {
     }
 
     /// The next packet to send (`codel_dequeue`).
-    pub(super) fn dequeue<P>(&mut self, mut supply: Supply<'_, P>) -> Option<Packet<P>> {
+    pub(super) fn dequeue<P>(&mut self, mut supply: Supply<'_, P>) -> Option<Box<Packet<P>>> {
         let mut packet = supply.line.pop();
-        let should_drop = self.should_drop(packet.as_ref(), &supply);
+        let should_drop = self.should_drop(packet.as_deref(), &supply);
         if !should_drop {
             self.is_dropping = false;
         } else if self.is_dropping {
@@ -207,12 +207,16 @@ impl Control {
             packet = self.drop_or_mark(packet, &mut supply).0;
             self.start_dropping(&supply);
         }
-        self.mark_above_threshold(packet.as_mut(), &mut supply);
+        self.mark_above_threshold(packet.as_deref_mut(), &mut supply);
         packet
     }
 
     /// Marks the packet, or drops it for the next one; also says whether that should be dropped as well.
-    fn drop_or_mark<P>(&mut self, packet: Option<Packet<P>>, supply: &mut Supply<'_, P>) -> (Option<Packet<P>>, bool) {
+    fn drop_or_mark<P>(
+        &mut self,
+        packet: Option<Box<Packet<P>>>,
+        supply: &mut Supply<'_, P>,
+    ) -> (Option<Box<Packet<P>>>, bool) {
         if let Some(mut packet) = packet {
             if supply.law.ecn && supply.drops.mark(&mut packet, Reason::Congestion) {
                 return (Some(packet), true);
@@ -220,12 +224,16 @@ impl Control {
             supply.drops.push(packet, Reason::Congestion);
         }
         let next = supply.line.pop();
-        let should_drop = self.should_drop(next.as_ref(), supply);
+        let should_drop = self.should_drop(next.as_deref(), supply);
         (next, should_drop)
     }
 
     /// All drops that are due by now, or the one mark.
-    fn continue_dropping<P>(&mut self, mut packet: Option<Packet<P>>, supply: &mut Supply<'_, P>) -> Option<Packet<P>> {
+    fn continue_dropping<P>(
+        &mut self,
+        mut packet: Option<Box<Packet<P>>>,
+        supply: &mut Supply<'_, P>,
+    ) -> Option<Box<Packet<P>>> {
         for _ in 0..MAX_DROPS {
             if supply.now < self.drop_next {
                 return packet;
@@ -302,7 +310,7 @@ impl<P> Codel<P> {
 }
 
 impl<P: Send> Queue<P> for Codel<P> {
-    fn enqueue(&mut self, packet: Packet<P>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
         if self.line.packets() < self.limit {
             self.line.push(packet);
         } else {
@@ -310,7 +318,7 @@ impl<P: Send> Queue<P> for Codel<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let now = ticks(now.as_nanos());
         self.control.dequeue(Supply { law: &self.law, line: &mut self.line, others: Bytes::ZERO, now, drops })
     }

@@ -78,7 +78,7 @@ pub struct Duplicate {
 /// What was dropped, marked and duplicated since it was last cleared.
 #[derive(Debug)]
 pub struct Drops<P> {
-    dropped: Vec<(Packet<P>, Reason)>,
+    dropped: Vec<(Box<Packet<P>>, Reason)>,
     marked: Vec<(Bytes, Reason)>,
     duplicated: Vec<Duplicate>,
 }
@@ -91,7 +91,7 @@ impl<P> Default for Drops<P> {
 
 impl<P> Drops<P> {
     /// Records that `packet` goes no further.
-    pub fn push(&mut self, packet: Packet<P>, reason: Reason) {
+    pub fn push(&mut self, packet: Box<Packet<P>>, reason: Reason) {
         self.dropped.push((packet, reason));
     }
 
@@ -150,7 +150,7 @@ impl<P> Drops<P> {
     }
 
     /// What was dropped, in order.
-    pub fn dropped(&self) -> &[(Packet<P>, Reason)] {
+    pub fn dropped(&self) -> &[(Box<Packet<P>>, Reason)] {
         &self.dropped
     }
 
@@ -162,6 +162,11 @@ impl<P> Drops<P> {
     /// The copies that were made, in order.
     pub fn duplicated(&self) -> &[Duplicate] {
         &self.duplicated
+    }
+
+    /// Hands over what was dropped, in order.
+    pub fn take_dropped(&mut self) -> impl Iterator<Item = (Box<Packet<P>>, Reason)> {
+        self.dropped.drain(..)
     }
 
     /// Forgets what it has been told.

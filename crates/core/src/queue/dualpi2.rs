@@ -355,7 +355,7 @@ impl<P> DualPi2<P> {
     }
 
     /// Takes the next packet from the line whose turn it is; says by how much serving it changes the credit.
-    fn take(&mut self) -> Option<(Packet<P>, bool, i64)> {
+    fn take(&mut self) -> Option<(Box<Packet<P>>, bool, i64)> {
         let (has_classic, has_low) = (!self.classic.is_empty(), !self.low.line.is_empty());
         if has_low && (!has_classic || self.credit <= 0) {
             let packet = self.low.line.pop()?;
@@ -382,7 +382,7 @@ impl<P> DualPi2<P> {
 }
 
 impl<P: Send> Queue<P> for DualPi2<P> {
-    fn enqueue(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         self.catch_up(now);
         let is_low = self.is_low_latency(&packet);
         let packets = self.packets();
@@ -400,7 +400,7 @@ impl<P: Send> Queue<P> for DualPi2<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         self.catch_up(now);
         while let Some((mut packet, is_low, weight)) = self.take() {
             if !self.drops_early && self.must_drop(&mut packet, is_low, drops) {

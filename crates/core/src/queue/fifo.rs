@@ -66,7 +66,7 @@ pub struct FifoConfig {
 /// A first-in, first-out queue.
 #[derive(Debug)]
 pub struct Fifo<P> {
-    waiting: VecDeque<Packet<P>>,
+    waiting: VecDeque<Box<Packet<P>>>,
     bytes: Bytes,
     limit_packets: usize,
     limit_bytes: Bytes,
@@ -94,7 +94,7 @@ impl<P> Fifo<P> {
         self.waiting.len() > self.limit_packets || self.bytes > self.limit_bytes
     }
 
-    fn pop(&mut self) -> Option<Packet<P>> {
+    fn pop(&mut self) -> Option<Box<Packet<P>>> {
         let packet = self.waiting.pop_front()?;
         self.bytes -= packet.size;
         Some(packet)
@@ -102,7 +102,7 @@ impl<P> Fifo<P> {
 }
 
 impl<P: Send> Queue<P> for Fifo<P> {
-    fn enqueue(&mut self, packet: Packet<P>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
         match self.drop {
             DropFrom::Tail => {
                 if self.waiting.len() >= self.limit_packets || self.bytes + packet.size > self.limit_bytes {
@@ -125,7 +125,7 @@ impl<P: Send> Queue<P> for Fifo<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         self.pop()
     }
 
@@ -143,8 +143,8 @@ mod tests {
     use super::*;
     use crate::packet::FlowId;
 
-    fn packet(number: u64, size: u64) -> Packet<()> {
-        Packet::new(FlowId(0), true, number, Bytes::new(size), Instant::ZERO, ())
+    fn packet(number: u64, size: u64) -> Box<Packet<()>> {
+        Box::new(Packet::new(FlowId(0), true, number, Bytes::new(size), Instant::ZERO, ()))
     }
 
     /// Numbers that came out and numbers that were dropped, after offering `sizes` to a queue.

@@ -85,7 +85,7 @@ impl<P, C> Flows<P, C> {
     }
 
     /// Lets a packet wait in the line of this flow.
-    pub(super) fn push(&mut self, index: usize, packet: Packet<P>) {
+    pub(super) fn push(&mut self, index: usize, packet: Box<Packet<P>>) {
         self.packets += 1;
         self.bytes += packet.size;
         self.all[index].line.push(packet);
@@ -94,9 +94,9 @@ impl<P, C> Flows<P, C> {
 
     /// What the flow whose turn it is sends: what `draw` takes from its line, told how many bytes wait in the others. It may
     /// take more than it returns.
-    pub(super) fn take_turns<D>(&mut self, mut draw: D) -> Option<Packet<P>>
+    pub(super) fn take_turns<D>(&mut self, mut draw: D) -> Option<Box<Packet<P>>>
     where
-        D: FnMut(&mut Flow<P, C>, Bytes) -> Option<Packet<P>>,
+        D: FnMut(&mut Flow<P, C>, Bytes) -> Option<Box<Packet<P>>>,
     {
         while let Some(index) = self.rounds.next() {
             let others = self.bytes - self.all[index].line.bytes();

@@ -160,7 +160,7 @@ impl<P> Fq<P> {
     }
 
     /// Puts a packet into the line of its flow, or says that it is too long.
-    fn admit(&mut self, packet: Packet<P>, now: Instant) -> Result<(), Packet<P>> {
+    fn admit(&mut self, packet: Box<Packet<P>>, now: Instant) -> Result<(), Box<Packet<P>>> {
         let index = self.hash.slot(&packet, FLOWS);
         let (flow, band) = (&mut self.flows[index], &mut self.bands[band_of(packet.dscp)]);
         if flow.line.packets() >= self.flow_limit {
@@ -179,7 +179,7 @@ impl<P> Fq<P> {
     }
 
     /// The next packet of the flows; there is one.
-    fn take_turns(&mut self, now: Instant) -> Option<Packet<P>> {
+    fn take_turns(&mut self, now: Instant) -> Option<Box<Packet<P>>> {
         let mut empty_bands = 0;
         while empty_bands <= BANDS {
             let band = &mut self.bands[self.band];
@@ -223,7 +223,7 @@ impl<P> Fq<P> {
 }
 
 impl<P: Send> Queue<P> for Fq<P> {
-    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         let size = packet.size;
         if self.bands[band_of(packet.dscp)].packets >= self.limit {
             return drops.push(packet, Reason::Overlimit);
@@ -237,7 +237,7 @@ impl<P: Send> Queue<P> for Fq<P> {
         self.bytes += size;
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let fast = self.fast.pop();
         let is_fast = fast.is_some();
         let mut packet = fast.or_else(|| self.take_turns(now))?;

@@ -166,7 +166,7 @@ impl<P> FqCodel<P> {
 }
 
 impl<P: Send> Queue<P> for FqCodel<P> {
-    fn enqueue(&mut self, packet: Packet<P>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
         self.flows.push(self.flows.index_of(&packet), packet);
         let (packets, bytes) = (self.packets(), self.bytes());
         if packets > self.limit || memory_of(packets, bytes) > self.memory_limit {
@@ -174,7 +174,7 @@ impl<P: Send> Queue<P> for FqCodel<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let (law, now) = (&self.law, ticks(now.as_nanos()));
         self.flows.take_turns(|Flow { line, control }, others| {
             control.dequeue(Supply { law, line, others, now, drops: &mut *drops })

@@ -133,7 +133,7 @@ impl<P> FqPie<P> {
 }
 
 impl<P: Send> Queue<P> for FqPie<P> {
-    fn enqueue(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         let index = self.flows.index_of(&packet);
         let Flow { line, control } = self.flows.flow(index);
         control.catch_up(&self.law, line.bytes(), now);
@@ -145,7 +145,7 @@ impl<P: Send> Queue<P> for FqPie<P> {
         self.flows.push(index, packet);
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let law = &self.law;
         self.flows.take_turns(|Flow { line, control }, _others| {
             control.catch_up(law, line.bytes(), now);

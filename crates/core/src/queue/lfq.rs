@@ -134,7 +134,7 @@ impl<P> Lfq<P> {
     }
 
     /// The packet of the bulk line that is next, and its flow.
-    fn scan(&mut self) -> Option<(Packet<P>, usize)> {
+    fn scan(&mut self) -> Option<(Box<Packet<P>>, usize)> {
         loop {
             if self.ahead.is_empty() {
                 if self.passed.is_empty() {
@@ -153,7 +153,7 @@ impl<P> Lfq<P> {
     }
 
     /// The next packet of the bulk line that its control lets pass.
-    fn draw(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn draw(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
             let (mut packet, index) = self.scan()?;
             let is_last = self.ahead.is_empty() && self.passed.is_empty();
@@ -181,7 +181,7 @@ impl<P> Lfq<P> {
 }
 
 impl<P: Send> Queue<P> for Lfq<P> {
-    fn enqueue(&mut self, packet: Packet<P>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
         if self.packets() >= self.limit {
             self.drop_oldest(drops);
         }
@@ -200,7 +200,7 @@ impl<P: Send> Queue<P> for Lfq<P> {
         self.note(index);
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let packet = match self.sparse.pop() {
             Some(packet) => {
                 self.send(self.hash.slot(&packet, FLOWS), packet.size);

@@ -8,7 +8,7 @@ use crate::units::Bytes;
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub(super) struct Line<P> {
-    waiting: VecDeque<Packet<P>>,
+    waiting: VecDeque<Box<Packet<P>>>,
     bytes: Bytes,
 }
 
@@ -19,19 +19,19 @@ impl<P> Default for Line<P> {
 }
 
 impl<P> Line<P> {
-    pub(super) fn push(&mut self, packet: Packet<P>) {
+    pub(super) fn push(&mut self, packet: Box<Packet<P>>) {
         self.bytes += packet.size;
         self.waiting.push_back(packet);
     }
 
-    pub(super) fn pop(&mut self) -> Option<Packet<P>> {
+    pub(super) fn pop(&mut self) -> Option<Box<Packet<P>>> {
         let packet = self.waiting.pop_front()?;
         self.bytes -= packet.size;
         Some(packet)
     }
 
     pub(super) fn head(&self) -> Option<&Packet<P>> {
-        self.waiting.front()
+        self.waiting.front().map(AsRef::as_ref)
     }
 
     pub(super) fn packets(&self) -> usize {

@@ -51,10 +51,10 @@ use crate::units::{Bytes, Instant};
 /// A queueing discipline. The link asks it for a packet whenever it is free to send one, and never while it is empty.
 pub trait Queue<P>: Send {
     /// Takes a packet that arrives at `now`, or drops it or others to make room.
-    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>);
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>);
 
     /// The packet to send next, if there is one; may drop others on the way.
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>>;
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>>;
 
     /// Packets waiting.
     fn packets(&self) -> usize;

@@ -64,7 +64,7 @@ impl<P> PfifoFast<P> {
 }
 
 impl<P: Send> Queue<P> for PfifoFast<P> {
-    fn enqueue(&mut self, packet: Packet<P>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
         let band = &mut self.bands[band_of(packet.dscp)];
         if band.packets() < self.limit {
             band.push(packet);
@@ -73,7 +73,7 @@ impl<P: Send> Queue<P> for PfifoFast<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         self.bands.iter_mut().find_map(Line::pop)
     }
 

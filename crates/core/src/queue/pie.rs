@@ -419,7 +419,7 @@ impl<P> Pie<P> {
 }
 
 impl<P: Send> Queue<P> for Pie<P> {
-    fn enqueue(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         self.control.catch_up(&self.law, self.line.bytes(), now);
         match self.refusal(&mut packet, drops) {
             None => self.line.push(packet),
@@ -430,7 +430,7 @@ impl<P: Send> Queue<P> for Pie<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         self.control.catch_up(&self.law, self.line.bytes(), now);
         let packet = self.line.pop()?;
         self.control.on_leaving(&self.law, &packet, self.line.bytes(), now);

@@ -18,8 +18,8 @@ pub(super) fn place() -> Place<'static> {
     }
 }
 
-pub(super) fn packet_of(flow: u32, number: u64, size: u64) -> Packet<()> {
-    Packet::new(FlowId(flow), true, number, Bytes::new(size), Instant::ZERO, ())
+pub(super) fn packet_of(flow: u32, number: u64, size: u64) -> Box<Packet<()>> {
+    Box::new(Packet::new(FlowId(flow), true, number, Bytes::new(size), Instant::ZERO, ()))
 }
 
 /// What is wrong with a queue that cannot be.

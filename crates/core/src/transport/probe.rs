@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
+use crate::packet_pool::PacketPool;
 use crate::units::{Bytes, Duration, Instant};
 
 /// What the packets of a probe look like, there and back.
@@ -21,8 +22,8 @@ pub struct ProbePacket {
 }
 
 impl ProbePacket {
-    fn send(self, is_request: bool, number: u64, now: Instant) -> Packet<()> {
-        let mut packet = Packet::new(self.flow, is_request, number, self.size, now, ());
+    fn send<Q: From<()> + Clone>(self, is_request: bool, number: u64, now: Instant) -> Packet<Q> {
+        let mut packet = Packet::new(self.flow, is_request, number, self.size, now, ().into());
         packet.ecn = self.ecn;
         packet
     }
@@ -49,14 +50,14 @@ impl Endpoint<()> for Asker {
     /// An answer is back: there is nothing to do about it.
     fn accept(&mut self, (): &(), _: Envelope, _: Instant) {}
 
-    fn poll(&mut self, now: Instant) -> Option<Packet<()>> {
+    fn poll<Q: From<()> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if now < self.next_wakeup()? {
             return None;
         }
         let request = self.packet.send(true, self.sent, now);
         self.sent += 1;
         self.next += self.interval;
-        Some(request)
+        Some(pool.put(request))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -84,9 +85,9 @@ impl Endpoint<()> for Answerer {
         self.asked.push_back(request.number);
     }
 
-    fn poll(&mut self, now: Instant) -> Option<Packet<()>> {
+    fn poll<Q: From<()> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         let number = self.asked.pop_front()?;
-        Some(self.packet.send(false, number, now))
+        Some(pool.put(self.packet.send(false, number, now)))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -106,6 +107,10 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
+    fn poll(end: &mut impl Endpoint<()>, millis: u64) -> Option<Box<Packet<()>>> {
+        end.poll(at(millis), &mut PacketPool::default())
+    }
+
     fn asker(start: u64, stop: u64) -> Asker {
         Asker::new(PACKET, Duration::from_millis(100), at(start), at(stop))
     }
@@ -113,35 +118,35 @@ mod tests {
     #[test]
     fn requests_leave_at_every_interval_from_start_to_before_stop() {
         let mut asker = asker(30, 230);
-        assert!(asker.poll(at(29)).is_none());
-        let mut sent = Vec::new();
+        assert!(poll(&mut asker, 29).is_none());
+        let (mut sent, mut pool) = (Vec::new(), PacketPool::default());
         while let Some(time) = asker.next_wakeup() {
-            let request = asker.poll(time).unwrap();
+            let request: Box<Packet<()>> = asker.poll(time, &mut pool).unwrap();
             assert!(request.is_data_direction);
             assert_eq!((request.flow, request.size, request.ecn), (PACKET.flow, PACKET.size, PACKET.ecn));
             sent.push((request.number, request.sent));
-            assert!(asker.poll(time).is_none());
+            assert!(asker.poll(time, &mut pool).is_none());
         }
         assert_eq!(sent, [(0, at(30)), (1, at(130))]);
-        assert!(asker.poll(at(1_000)).is_none());
+        assert!(poll(&mut asker, 1_000).is_none());
     }
 
     #[test]
     fn a_late_poll_does_not_shift_the_later_requests() {
         let mut asker = asker(0, 1_000);
-        assert_eq!(asker.poll(at(50)).unwrap().sent, at(50));
+        assert_eq!(poll(&mut asker, 50).unwrap().sent, at(50));
         assert_eq!(asker.next_wakeup(), Some(at(100)));
     }
 
     #[test]
     fn an_answer_has_the_size_and_the_number_of_its_request() {
         let (mut asker, mut answerer) = (asker(0, 1_000), Answerer::new(PACKET));
-        let _lost = asker.poll(at(0)).unwrap();
-        answerer.accept(&(), asker.poll(at(100)).unwrap().envelope(), at(120));
-        let answer = answerer.poll(at(120)).unwrap();
+        let _lost = poll(&mut asker, 0).unwrap();
+        answerer.accept(&(), poll(&mut asker, 100).unwrap().envelope(), at(120));
+        let answer = poll(&mut answerer, 120).unwrap();
         assert_eq!((answer.number, answer.size, answer.ecn, answer.sent), (1, PACKET.size, PACKET.ecn, at(120)));
         assert!(!answer.is_data_direction);
-        assert!(answerer.poll(at(120)).is_none());
+        assert!(poll(&mut answerer, 120).is_none());
         assert_eq!(answerer.next_wakeup(), None);
     }
 }

@@ -8,6 +8,7 @@
 use crate::endpoint::Endpoint;
 use crate::info::{Info, Quantity};
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
+use crate::packet_pool::PacketPool;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant};
 
@@ -146,10 +147,11 @@ impl Endpoint<Datagram> for StackEnd {
         self.stack.accept(datagram, ecn, now);
     }
 
-    fn poll(&mut self, now: Instant) -> Option<Packet<Datagram>> {
+    fn poll<Q: From<Datagram> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         let Outgoing { datagram, ecn } = self.stack.poll(now)?;
         let size = Bytes::new(datagram.len() as u64) + IP_UDP_BYTES;
-        let mut packet = Packet::new(self.flow, self.is_sender, self.next_packet, size, now, datagram);
+        let packet = Packet::new(self.flow, self.is_sender, self.next_packet, size, now, datagram.into());
+        let mut packet = pool.put(packet);
         self.next_packet += 1;
         packet.ecn = if self.has_ecn { ecn } else { Ecn::NotEct };
         Some(packet)
@@ -199,12 +201,12 @@ mod tests {
     }
 
     /// The answer to a marked datagram, and the codepoint that the stack was told.
-    fn answer(has_ecn: bool) -> (Packet<Datagram>, f64) {
+    fn answer(has_ecn: bool) -> (Box<Packet<Datagram>>, f64) {
         let mut end = StackEnd::new(FlowId(3), false, has_ecn, Box::new(Echo::default()));
         let mut packet = Packet::new(FlowId(3), true, 0, Bytes::new(1_228), Instant::ZERO, vec![7; 1_200]);
         packet.ecn = Ecn::Ce;
         end.accept(&packet.payload, packet.envelope(), Instant::ZERO);
-        let answer = end.poll(Instant::ZERO).expect("it echoes");
+        let answer = end.poll(Instant::ZERO, &mut PacketPool::default()).expect("it echoes");
         let mut told = 0.0;
         end.telemetry(&mut |_, value| told = value);
         (answer, told)

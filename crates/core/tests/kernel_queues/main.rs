@@ -64,7 +64,7 @@ fn replay(json: &str, recorded: &[Recorded]) -> Vec<Option<(Duration, bool)>> {
         }
         let mut arriving = Packet::new(FlowId(packet.flow), true, packet.number, packet.size, now, index);
         arriving.ecn = packet.ecn;
-        queue.enqueue(arriving, now, &mut Drops::default());
+        queue.enqueue(Box::new(arriving), now, &mut Drops::default());
         serve(&mut *queue, &mut free, now);
     }
     serve(&mut *queue, &mut free, Instant::FAR_FUTURE);

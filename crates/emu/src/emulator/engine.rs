@@ -25,7 +25,7 @@ use crate::log::{Protocol, TRANSPORT_BYTES, TransportHeader};
 /// A packet that is due at a host.
 pub(super) struct Delivery {
     pub(super) due: Instant,
-    pub(super) packet: Packet<Piece>,
+    pub(super) packet: Box<Packet<Piece>>,
 }
 
 /// The path under way.
@@ -90,7 +90,8 @@ impl Engine {
             let number = &mut self.numbers[owner.flow.0 as usize][usize::from(owner.is_data_direction)];
             let piece = Piece { whole: Arc::clone(&whole), segment, device };
             let size = whole.size(segment);
-            let mut packet = Packet::new(owner.flow, owner.is_data_direction, u64::from(*number), size, now, piece);
+            let packet = Packet::new(owner.flow, owner.is_data_direction, u64::from(*number), size, now, piece);
+            let mut packet = Box::new(packet);
             *number = number.wrapping_add(1);
             (packet.ecn, packet.dscp) = (whole.headers.ecn, whole.headers.dscp);
             let event = Event::Sent { packet: id(&packet), ecn: packet.ecn, size: logged_size(size) };
@@ -119,14 +120,14 @@ impl Engine {
     }
 
     /// Takes a packet to its first hop.
-    fn carry_on(&mut self, mut packet: Packet<Piece>, now: Instant, due: &mut Vec<Delivery>) {
+    fn carry_on(&mut self, mut packet: Box<Packet<Piece>>, now: Instant, due: &mut Vec<Delivery>) {
         match self.path.next_hop(&mut packet) {
             Some(hop) => self.enter(hop, packet, now),
             None => due.push(Delivery { due: now, packet }),
         }
     }
 
-    fn enter(&mut self, hop: usize, packet: Packet<Piece>, now: Instant) {
+    fn enter(&mut self, hop: usize, packet: Box<Packet<Piece>>, now: Instant) {
         self.path.hops[hop].hop.accept(packet, now, &mut self.drops);
         self.note_drops(hop, now);
         self.agenda.set_by(hop, self.path.hops[hop].hop.next_wakeup());

@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::units::{Duration, Instant};
 
 use super::clock::Clock;
@@ -39,7 +40,7 @@ pub fn drive<F: Form, E: Endpoint<F::Payload>>(
 ) -> Result<(), FlowError> {
     let timer = Timer::new().context("making a timer")?;
     let mut samples = Samples::new(timetable);
-    let mut driver = Driver { endpoint, socket, clock, end: timetable.end, timer };
+    let mut driver = Driver { endpoint, socket, clock, end: timetable.end, timer, pool: PacketPool::default() };
     clock.wait_for_start();
     loop {
         let now = driver.now()?;
@@ -60,12 +61,13 @@ pub fn drive<F: Form, E: Endpoint<F::Payload>>(
     }
 }
 
-struct Driver<'a, E, F> {
+struct Driver<'a, E, F: Form> {
     endpoint: &'a mut E,
     socket: &'a mut FlowSocket<F>,
     clock: Clock,
     end: Instant,
     timer: Timer,
+    pool: PacketPool<F::Payload>,
 }
 
 impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
@@ -79,8 +81,9 @@ impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
     }
 
     fn send(&mut self, now: Instant) -> Result<(), FlowError> {
-        while let Some(packet) = self.endpoint.poll(now) {
+        while let Some(packet) = self.endpoint.poll(now, &mut self.pool) {
             self.socket.send(&packet)?;
+            self.pool.take_back(packet);
         }
         Ok(())
     }

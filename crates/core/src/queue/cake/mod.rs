@@ -388,7 +388,7 @@ impl<P> Cake<P> {
     }
 
     /// The next packet of a line that its control lets pass; the last one may be marked and is never dropped.
-    fn draw(&mut self, index: usize, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn draw(&mut self, index: usize, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let Flow { line, control, .. } = &mut self.flows[index];
         loop {
             let mut packet = line.pop()?;
@@ -403,7 +403,7 @@ impl<P> Cake<P> {
 }
 
 impl<P: Send> Queue<P> for Cake<P> {
-    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         let index = self.classify(&packet);
         self.packets += 1;
         self.bytes += packet.size;
@@ -414,7 +414,7 @@ impl<P: Send> Queue<P> for Cake<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let mut is_first = true;
         while self.packets > 0 {
             let index = self.next_flow(is_first)?;

@@ -76,7 +76,7 @@ impl<P> Cobalt<P> {
 }
 
 impl<P: Send> Queue<P> for Cobalt<P> {
-    fn enqueue(&mut self, packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         if self.line.packets() < self.limit {
             self.line.push(packet);
         } else {
@@ -85,7 +85,7 @@ impl<P: Send> Queue<P> for Cobalt<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
             let mut packet = self.line.pop()?;
             if self.line.is_empty() {

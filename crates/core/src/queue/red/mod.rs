@@ -254,7 +254,7 @@ impl<P> Red<P> {
 }
 
 impl<P: Send> Queue<P> for Red<P> {
-    fn enqueue(&mut self, mut packet: Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         self.catch_up(now);
         let (reason, may_mark) = match self.control.arrive(self.line.bytes()) {
             Action::Pass => (None, false),
@@ -269,7 +269,7 @@ impl<P: Send> Queue<P> for Red<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         self.catch_up(now);
         self.line.pop()
     }

@@ -11,6 +11,7 @@ use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
 use super::{AckMode, EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
+use crate::packet_pool::PacketPool;
 use crate::scheme::Feedback;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -227,10 +228,10 @@ impl Receiver {
         ack
     }
 
-    fn packet(&mut self, now: Instant, size: Bytes, payload: Segment) -> Packet<Segment> {
+    fn packet<Q: From<Segment> + Clone>(&mut self, now: Instant, size: Bytes, payload: Segment) -> Packet<Q> {
         let number = self.next_packet;
         self.next_packet += 1;
-        Packet::new(self.flow, false, number, size, now, payload)
+        Packet::new(self.flow, false, number, size, now, payload.into())
     }
 }
 
@@ -251,11 +252,11 @@ impl Endpoint<Segment> for Receiver {
         }
     }
 
-    fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if std::mem::take(&mut self.answer_syn) {
             self.answered_syn.get_or_insert(now);
             let answer = Segment::SynAck { ecn: self.config.ecn };
-            return Some(self.packet(now, HANDSHAKE_SIZE, answer));
+            return Some(pool.put(self.packet(now, HANDSHAKE_SIZE, answer)));
         }
         let ack = match self.early.take() {
             Some(ack) => ack,
@@ -268,8 +269,9 @@ impl Endpoint<Segment> for Receiver {
         self.last_acked = ack.cumulative;
         self.echo.on_ack_sent();
         let is_accurate = self.config.ecn == EcnMode::Accurate;
-        let packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
-        Some(Packet { ecn: self.config.ecn.control(self.config.ect), ..packet })
+        let mut packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
+        packet.ecn = self.config.ecn.control(self.config.ect);
+        Some(pool.put(packet))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -296,8 +298,8 @@ mod tests {
         let length = receiver.config.mss;
         let envelope = Envelope { number: sequence, ecn: Ecn::NotEct, sent: now };
         receiver.accept(&Segment::Data { sequence, length, is_window_reduced: false }, envelope, now);
-        let mut acks = Vec::new();
-        while let Some(packet) = receiver.poll(now) {
+        let (mut acks, mut pool) = (Vec::new(), PacketPool::default());
+        while let Some(packet) = receiver.poll(now, &mut pool) {
             let Segment::Ack(ack) = packet.payload else { continue };
             acks.push((ack.cumulative, ack.blocks().first().map_or(0, |block| block.end)));
         }
@@ -355,7 +357,7 @@ mod tests {
             let data = Segment::Data { sequence: self.next, length: StreamConfig::DEFAULT.mss, is_window_reduced };
             self.receiver.accept(&data, Envelope { number: self.next, ecn, sent: now }, now);
             self.next += 1;
-            self.receiver.poll(now).map(|ack| match ack.payload {
+            self.receiver.poll(now, &mut PacketPool::default()).map(|ack| match ack.payload {
                 Segment::Ack(ack) => ack.is_ecn_echo,
                 _ => panic!("it answers with acks"),
             })

@@ -14,6 +14,7 @@ use super::timer::{Purpose, Timer};
 use super::{EcnMode, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
+use crate::packet_pool::PacketPool;
 use crate::random::RandomStream;
 use crate::scheme::{PacingRatios, Scheme, Sent};
 use crate::traffic::Source;
@@ -177,24 +178,31 @@ impl Sender {
         rate.map(|rate| self.config.max_pacing_rate.map_or(rate, |most| rate.min(most)))
     }
 
-    fn packet(
+    #[expect(clippy::inline_always, reason = "built where it stays, see PacketPool::put")]
+    #[inline(always)]
+    fn packet<Q: From<Segment> + Clone>(
         &mut self,
         now: Instant,
         size: Bytes,
         ecn: Ecn,
         is_retransmission: bool,
         payload: Segment,
-    ) -> Packet<Segment> {
+        pool: &mut PacketPool<Q>,
+    ) -> Box<Packet<Q>> {
         let number = self.next_packet;
         self.next_packet += 1;
-        let mut packet = Packet::new(self.flow, true, number, size, now, payload);
+        let mut packet = Packet::new(self.flow, true, number, size, now, payload.into());
         packet.is_retransmission = is_retransmission;
         packet.ecn = ecn;
-        packet
+        pool.put(packet)
     }
 
     /// The next SYN, when its time has come.
-    fn poll_handshake(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn poll_handshake<Q: From<Segment> + Clone>(
+        &mut self,
+        now: Instant,
+        pool: &mut PacketPool<Q>,
+    ) -> Option<Box<Packet<Q>>> {
         let Phase::Connecting { next_syn, sent } = self.phase else { return None };
         if now < next_syn {
             return None;
@@ -205,7 +213,7 @@ impl Sender {
         // The codepoint stays when nothing is asked for any more (`tcp_ecn_send_syn`, `tcp_ecn_clear_syn`).
         let ecn = if self.config.has_capable_syn { self.config.ect.into() } else { Ecn::NotEct };
         let syn = Segment::Syn { ecn: self.config.ecn.asked_after(sent) };
-        Some(self.packet(now, HANDSHAKE_SIZE, ecn, false, syn))
+        Some(self.packet(now, HANDSHAKE_SIZE, ecn, false, syn, pool))
     }
 
     fn on_connected(&mut self, ecn: EcnMode, now: Instant) {
@@ -222,13 +230,17 @@ impl Sender {
     }
 
     /// What a timeout or a probe sends at once.
-    fn poll_forced(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn poll_forced<Q: From<Segment> + Clone>(
+        &mut self,
+        now: Instant,
+        pool: &mut PacketPool<Q>,
+    ) -> Option<Box<Packet<Q>>> {
         match self.forced.take()? {
-            Forced::FirstSegment => self.retransmit(self.scoreboard.first(), now),
+            Forced::FirstSegment => self.retransmit(self.scoreboard.first(), now, pool),
             Forced::Probe => {
-                let new = self.send_new(now);
+                let new = self.send_new(now, pool);
                 let is_retransmission = new.is_none();
-                let probe = new.or_else(|| self.retransmit(self.scoreboard.next().checked_sub(1)?, now));
+                let probe = new.or_else(|| self.retransmit(self.scoreboard.next().checked_sub(1)?, now, pool));
                 if probe.is_some() {
                     self.on_probe_sent(is_retransmission);
                     self.timer = None;
@@ -240,21 +252,25 @@ impl Sender {
     }
 
     /// What the window allows: first what is lost, then what is new.
-    fn poll_window(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn poll_window<Q: From<Segment> + Clone>(
+        &mut self,
+        now: Instant,
+        pool: &mut PacketPool<Q>,
+    ) -> Option<Box<Packet<Q>>> {
         if self.pacer.next() > now {
             return None;
         }
         let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
         if has_room {
             if let Some(sequence) = self.scoreboard.next_to_retransmit().filter(|_| !self.recovery.prefers_new_data) {
-                return self.retransmit(sequence, now);
+                return self.retransmit(sequence, now, pool);
             }
-            if let Some(packet) = self.send_new(now) {
+            if let Some(packet) = self.send_new(now, pool) {
                 return Some(packet);
             }
             if self.recovery.prefers_new_data {
                 self.give_up_frto();
-                return self.scoreboard.next_to_retransmit().and_then(|sequence| self.retransmit(sequence, now));
+                return self.scoreboard.next_to_retransmit().and_then(|sequence| self.retransmit(sequence, now, pool));
             }
             if self.source.available(now) == Bytes::ZERO && self.scoreboard.lost() <= self.scoreboard.retransmitted() {
                 self.sampler.on_app_limited(self.scoreboard.in_flight());
@@ -279,7 +295,7 @@ impl Sender {
         self.scoreboard.first().saturating_add(window.max(1))
     }
 
-    fn send_new(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn send_new<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         let length = self.source.available(now).min(self.config.mss);
         if length == Bytes::ZERO || self.scoreboard.next() >= self.window_end() {
             return None;
@@ -319,10 +335,16 @@ impl Sender {
             ecn,
             false,
             Segment::Data { sequence, length, is_window_reduced },
+            pool,
         ))
     }
 
-    fn retransmit(&mut self, sequence: u64, now: Instant) -> Option<Packet<Segment>> {
+    fn retransmit<Q: From<Segment> + Clone>(
+        &mut self,
+        sequence: u64,
+        now: Instant,
+        pool: &mut PacketPool<Q>,
+    ) -> Option<Box<Packet<Q>>> {
         let length = self.scoreboard.get(sequence)?.length;
         let snapshot = self.sampler.on_sent(now, false);
         self.stats.retransmissions += 1;
@@ -342,7 +364,7 @@ impl Sender {
         self.after_sending(now, length);
         let ecn = self.config.ecn.control(self.config.ect);
         let segment = Segment::Data { sequence, length, is_window_reduced: false };
-        Some(self.packet(now, length + self.config.header, ecn, true, segment))
+        Some(self.packet(now, length + self.config.header, ecn, true, segment, pool))
     }
 
     fn after_sending(&mut self, now: Instant, length: Bytes) {
@@ -377,25 +399,25 @@ impl Endpoint<Segment> for Sender {
         }
     }
 
-    fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if matches!(self.phase, Phase::Connecting { .. }) {
-            return self.poll_handshake(now);
+            return self.poll_handshake(now, pool);
         }
         if matches!(self.phase, Phase::Confirming) {
             self.phase = Phase::Established;
             let ecn = self.config.ecn.control(self.config.ect);
-            return Some(self.packet(now, self.config.header, ecn, false, Segment::HandshakeAck));
+            return Some(self.packet(now, self.config.header, ecn, false, Segment::HandshakeAck, pool));
         }
         self.run_timer(now);
         while self.scheme.next_timer().is_some_and(|timer| timer <= now) {
             self.scheme.on_timer(now);
         }
         if self.forced.is_some()
-            && let Some(packet) = self.poll_forced(now)
+            && let Some(packet) = self.poll_forced(now, pool)
         {
             return Some(packet);
         }
-        self.poll_window(now)
+        self.poll_window(now, pool)
     }
 
     fn next_wakeup(&self) -> Option<Instant> {

@@ -3,6 +3,7 @@ use std::os::fd::AsFd;
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Envelope, Packet};
+use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::transport::stream::{EcnMode, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
@@ -12,8 +13,8 @@ use crate::udp::{SocketCounts, Timetable, drive};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-fn syn(number: u64, now: Instant) -> Packet<Segment> {
-    Packet::new(FLOW, true, number, Bytes::new(60), now, Segment::Syn { ecn: EcnMode::Off })
+fn syn<Q: From<Segment>>(number: u64, now: Instant) -> Packet<Q> {
+    Packet::new(FLOW, true, number, Bytes::new(60), now, Segment::Syn { ecn: EcnMode::Off }.into())
 }
 
 /// Sends a packet at the start and one a millisecond after each.
@@ -27,14 +28,14 @@ struct Beat {
 impl Endpoint<Segment> for Beat {
     fn accept(&mut self, _: &Segment, _: Envelope, _: Instant) {}
 
-    fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         self.polls += 1;
         if now < self.next {
             return None;
         }
         self.next = now + MILLISECOND;
         self.sent.push(now);
-        Some(syn(self.sent.len() as u64 - 1, now))
+        Some(pool.put(syn(self.sent.len() as u64 - 1, now)))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -55,13 +56,13 @@ impl Endpoint<Segment> for Echo {
         self.owes += 1;
     }
 
-    fn poll(&mut self, now: Instant) -> Option<Packet<Segment>> {
+    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         self.owes = self.owes.checked_sub(1)?;
         self.events.push("send");
         if self.events.len() == 6 {
             self.signal = None;
         }
-        Some(syn(0, now))
+        Some(pool.put(syn(0, now)))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {

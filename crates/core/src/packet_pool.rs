@@ -1,0 +1,139 @@
+//! The memory of packets.
+
+use crate::packet::Packet;
+
+/// Packets that have come to their end lend their memory to new ones.
+///
+/// Packets are large and change hands often, so that they travel in boxes. The boxes are used in the order in which they were
+/// made, round and round: what is sent in order and stays in order is read in order, and the processor has fetched it
+/// before it is asked for.
+#[derive(Debug)]
+pub struct PacketPool<P> {
+    /// The boxes that are free, each at its place.
+    places: Vec<Option<Box<Packet<P>>>>,
+    free: usize,
+    /// The place whose turn it is.
+    hand: usize,
+}
+
+impl<P> Default for PacketPool<P> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: 0, hand: 0 }
+    }
+}
+
+impl<P: Clone> PacketPool<P> {
+    /// Boxes a packet.
+    // Field by field and in place: a packet that has just been made is then never written anywhere but into its box.
+    #[expect(clippy::inline_always, reason = "only where a packet was made are its fields still in registers")]
+    #[inline(always)]
+    pub fn put(&mut self, packet: Packet<P>) -> Box<Packet<P>> {
+        let mut free = self.next_free(&packet);
+        free.payload = packet.payload;
+        free.flow = packet.flow;
+        free.is_data_direction = packet.is_data_direction;
+        free.is_retransmission = packet.is_retransmission;
+        free.ecn = packet.ecn;
+        free.dscp = packet.dscp;
+        free.size = packet.size;
+        free.number = packet.number;
+        free.sent = packet.sent;
+        free.enqueued = packet.enqueued;
+        free.sojourn = packet.sojourn;
+        free.marked = packet.marked;
+        free.queued_for = packet.queued_for;
+        free.hops_passed = packet.hops_passed;
+        free
+    }
+
+    /// Takes back the box of a packet that nobody needs any more.
+    #[inline]
+    pub fn take_back(&mut self, packet: Box<Packet<P>>) {
+        let place = packet.place as usize;
+        // The copy of a packet has the place of the original.
+        let was_taken = self.places[place].replace(packet).is_none();
+        self.free += usize::from(was_taken);
+    }
+
+    #[inline]
+    fn next_free(&mut self, packet: &Packet<P>) -> Box<Packet<P>> {
+        // With so many free, few places are looked at in vain.
+        if self.free <= self.places.len() / 4 {
+            self.grow(packet);
+        }
+        self.free -= 1;
+        loop {
+            let place = self.hand;
+            self.hand = if place + 1 < self.places.len() { place + 1 } else { 0 };
+            if let Some(free) = self.places[place].take() {
+                return free;
+            }
+        }
+    }
+
+    /// Makes boxes, filled with copies of some packet.
+    #[cold]
+    fn grow(&mut self, packet: &Packet<P>) {
+        let known = self.places.len();
+        let all = known + (known / 2).max(16);
+        self.hand = known;
+        self.free += all - known;
+        let copy = |place| Box::new(Packet { place: place as u32, ..packet.clone() });
+        self.places.extend((known..all).map(|place| Some(copy(place))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+    use crate::units::{Bytes, Instant};
+
+    fn packet(number: u64) -> Packet<u64> {
+        Packet::new(FlowId(1), true, number, Bytes::new(100), Instant::from_nanos(number), number)
+    }
+
+    #[test]
+    fn boxes_are_used_in_order_round_and_round() {
+        let mut pool = PacketPool::default();
+        let mut places = Vec::new();
+        for number in 0..48 {
+            let boxed = pool.put(packet(number));
+            assert_eq!((boxed.number, boxed.payload, boxed.sent), (number, number, Instant::from_nanos(number)));
+            places.push(boxed.place);
+            pool.take_back(boxed);
+        }
+        assert_eq!(places, (0..16).cycle().take(48).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_packet_that_stays_is_passed_over() {
+        let mut pool = PacketPool::default();
+        let stays = pool.put(packet(0));
+        for number in 1..100 {
+            let boxed = pool.put(packet(number));
+            assert_ne!(boxed.place, stays.place);
+            pool.take_back(boxed);
+        }
+        assert_eq!((stays.number, pool.places.len()), (0, 16));
+    }
+
+    #[test]
+    fn there_is_room_for_all_that_are_under_way() {
+        let mut pool = PacketPool::default();
+        let mut under_way: Vec<_> = (0..1_000).map(|number| pool.put(packet(number))).collect();
+        assert!(under_way.iter().enumerate().all(|(number, boxed)| boxed.payload == number as u64));
+        under_way.drain(..).for_each(|boxed| pool.take_back(boxed));
+        assert_eq!(pool.free, pool.places.len());
+    }
+
+    #[test]
+    fn a_copy_takes_no_place() {
+        let mut pool = PacketPool::default();
+        let original = pool.put(packet(0));
+        let copy = original.clone();
+        pool.take_back(original);
+        pool.take_back(copy);
+        assert_eq!(pool.free, pool.places.len());
+    }
+}
