@@ -7,18 +7,20 @@
 use crate::units::Instant;
 
 /// A time and who is due then, in one number, which orders them as one comparison.
-type Entry = u128;
+type Entry = u64;
+
+/// Enough for the ends and hops of all flows that a run may have; what is left for the time is three days.
+const PARTICIPANT_BITS: u32 = 16;
+/// The time of who is not on the agenda, and later than any run lasts.
+const NEVER: Instant = Instant::from_nanos(u64::MAX >> PARTICIPANT_BITS);
 
 fn entry(time: Instant, participant: usize) -> Entry {
-    Entry::from(time.as_nanos()) << u32::BITS | participant as Entry
+    time.min(NEVER).as_nanos() << PARTICIPANT_BITS | participant as Entry
 }
 
 fn time_of(entry: Entry) -> Instant {
-    Instant::from_nanos((entry >> u32::BITS) as u64)
+    Instant::from_nanos(entry >> PARTICIPANT_BITS)
 }
-
-/// The time of who is not on the agenda.
-const NEVER: Instant = Instant::FAR_FUTURE;
 
 /// Some participants, numbered from zero, and who of them is first.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ impl Agenda {
     /// The next participant and its time.
     pub fn next(&self) -> Option<(Instant, usize)> {
         let first = self.of_busy.winner().min(self.of_others.winner());
-        (time_of(first) != NEVER).then_some((time_of(first), first as u32 as usize))
+        (time_of(first) != NEVER).then_some((time_of(first), (first & ((1 << PARTICIPANT_BITS) - 1)) as usize))
     }
 
     /// Wakes `participant` at `time`; `None` takes it off the agenda.

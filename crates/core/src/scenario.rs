@@ -19,7 +19,7 @@ use serde::Deserialize;
 pub use probe::{ProbeConfig, ProbeEcn, ProbeKind};
 
 /// The most flows in one run.
-const MAX_FLOWS: usize = 100_000;
+const MAX_FLOWS: usize = 10_000;
 /// The most hops in one direction.
 const MAX_HOPS: usize = 64;
 /// The largest differentiated services codepoint: six bits.

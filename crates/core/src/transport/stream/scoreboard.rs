@@ -112,7 +112,10 @@ impl Scoreboard {
     /// Adds a segment that is sent for the first time.
     pub(super) fn push(&mut self, sent: Instant, length: Bytes, snapshot: Snapshot, scheme_state: u64) {
         let sequence = self.next();
-        let older = self.append(sequence);
+        let older = std::mem::replace(&mut self.newest, sequence);
+        if older == NONE {
+            self.oldest = sequence;
+        }
         self.ring.push_back(Outstanding {
             sent,
             snapshot: Some(snapshot),
@@ -124,14 +127,21 @@ impl Scoreboard {
             was_retransmitted: false,
             is_listed: true,
             older,
-            newer: NONE,
+            newer: sequence + 1,
         });
     }
 
     /// Removes the first segment, which has been acknowledged.
     pub(super) fn pop(&mut self) -> Option<Outstanding> {
-        if self.ring.front()?.is_listed {
-            self.unlink(self.first);
+        let front = self.ring.front()?;
+        if front.is_listed {
+            let newer = front.newer;
+            if self.oldest == self.first && self.newest != self.first {
+                // Nobody follows the link back from the oldest.
+                self.oldest = newer;
+            } else {
+                self.unlink(self.first);
+            }
         }
         let segment = self.ring.pop_front()?;
         self.first += 1;
@@ -222,39 +232,38 @@ impl Scoreboard {
 
     /// The listed segment that was sent next after this one.
     pub(super) fn sent_after(&self, sequence: u64) -> Option<u64> {
-        self.get(sequence).map(|segment| segment.newer).filter(|newer| *newer != NONE)
+        self.get(sequence).map(|segment| segment.newer).filter(|newer| *newer < self.next())
     }
 
     fn link(&mut self, sequence: u64) {
-        let older = self.append(sequence);
-        if let Some(segment) = self.get_mut(sequence) {
-            segment.is_listed = true;
-            segment.older = older;
-            segment.newer = NONE;
-        }
-    }
-
-    /// Makes a segment the newest of the list, and returns the one that was.
-    fn append(&mut self, sequence: u64) -> u64 {
         let older = std::mem::replace(&mut self.newest, sequence);
         match self.get_mut(older) {
             Some(neighbour) => neighbour.newer = sequence,
             None => self.oldest = sequence,
         }
-        older
+        let newer = self.next();
+        if let Some(segment) = self.get_mut(sequence) {
+            segment.is_listed = true;
+            segment.older = older;
+            segment.newer = newer;
+        }
     }
 
     fn unlink(&mut self, sequence: u64) {
         let Some(segment) = self.get_mut(sequence) else { return };
         segment.is_listed = false;
         let (older, newer) = (segment.older, segment.newer);
-        match self.get_mut(older) {
-            Some(neighbour) => neighbour.newer = newer,
-            None => self.oldest = newer,
+        let is_oldest = sequence == self.oldest;
+        let is_newest = sequence == self.newest;
+        if is_oldest {
+            self.oldest = if is_newest { NONE } else { newer };
+        } else if let Some(neighbour) = self.get_mut(older) {
+            neighbour.newer = newer;
         }
-        match self.get_mut(newer) {
-            Some(neighbour) => neighbour.older = older,
-            None => self.newest = older,
+        if is_newest {
+            self.newest = if is_oldest { NONE } else { older };
+        } else if let Some(neighbour) = self.get_mut(newer) {
+            neighbour.older = older;
         }
     }
 }
