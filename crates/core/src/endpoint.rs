@@ -11,7 +11,7 @@ pub trait Endpoint<P> {
 
     /// A packet to send at `now`, with a payload of the kind that the path carries; call until there is none, after every
     /// [`Endpoint::accept`] and at every wake-up.
-    fn poll<Q: From<P> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>>;
+    fn poll<Q: From<P> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>>;
 
     /// When [`Endpoint::poll`] may next have something to say; `None` while only an arriving packet can change that.
     fn next_wakeup(&self) -> Option<Instant>;

@@ -1,6 +1,7 @@
 //! The memory of packets.
 
-use crate::packet::Packet;
+use crate::packet::{FlowId, Packet};
+use crate::units::{Bytes, Instant};
 
 /// Packets that have come to their end lend their memory to new ones.
 ///
@@ -22,14 +23,15 @@ impl<P> Default for PacketPool<P> {
     }
 }
 
-impl<P: Clone> PacketPool<P> {
+impl<P: Default> PacketPool<P> {
     /// Boxes a packet.
     // Field by field and in place: a packet that has just been made is then never written anywhere but into its box.
     #[expect(clippy::inline_always, reason = "only where a packet was made are its fields still in registers")]
     #[inline(always)]
     pub fn put(&mut self, packet: Packet<P>) -> Box<Packet<P>> {
-        let mut free = self.next_free(&packet);
-        free.payload = packet.payload;
+        let mut free = self.next_free();
+        // What it had is empty, and need not be looked at to be dropped.
+        std::mem::forget(std::mem::replace(&mut free.payload, packet.payload));
         free.flow = packet.flow;
         free.is_data_direction = packet.is_data_direction;
         free.is_retransmission = packet.is_retransmission;
@@ -48,7 +50,8 @@ impl<P: Clone> PacketPool<P> {
 
     /// Takes back the box of a packet that nobody needs any more.
     #[inline]
-    pub fn take_back(&mut self, packet: Box<Packet<P>>) {
+    pub fn take_back(&mut self, mut packet: Box<Packet<P>>) {
+        packet.payload = P::default();
         let place = packet.place as usize;
         // The copy of a packet has the place of the original.
         let was_taken = self.places[place].replace(packet).is_none();
@@ -56,10 +59,10 @@ impl<P: Clone> PacketPool<P> {
     }
 
     #[inline]
-    fn next_free(&mut self, packet: &Packet<P>) -> Box<Packet<P>> {
+    fn next_free(&mut self) -> Box<Packet<P>> {
         // With so many free, few places are looked at in vain.
         if self.free <= self.places.len() / 4 {
-            self.grow(packet);
+            self.grow();
         }
         self.free -= 1;
         loop {
@@ -71,23 +74,23 @@ impl<P: Clone> PacketPool<P> {
         }
     }
 
-    /// Makes boxes, filled with copies of some packet.
     #[cold]
-    fn grow(&mut self, packet: &Packet<P>) {
+    fn grow(&mut self) {
         let known = self.places.len();
         let all = known + (known / 2).max(16);
         self.hand = known;
         self.free += all - known;
-        let copy = |place| Box::new(Packet { place: place as u32, ..packet.clone() });
-        self.places.extend((known..all).map(|place| Some(copy(place))));
+        let empty = |place| {
+            let packet = Packet::new(FlowId(0), true, 0, Bytes::ZERO, Instant::ZERO, P::default());
+            Some(Box::new(Packet { place: place as u32, ..packet }))
+        };
+        self.places.extend((known..all).map(empty));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::FlowId;
-    use crate::units::{Bytes, Instant};
 
     fn packet(number: u64) -> Packet<u64> {
         Packet::new(FlowId(1), true, number, Bytes::new(100), Instant::from_nanos(number), number)

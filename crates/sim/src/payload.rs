@@ -4,13 +4,14 @@ use bakeoff_core::transport::stack::Datagram;
 use bakeoff_core::transport::stream::Segment;
 
 /// The payload of a packet, by what kind of endpoints it is between.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum Payload {
     /// A segment of a flow of ours.
     Segment(Segment),
     /// A datagram of a stack.
     Datagram(Datagram),
     /// Nothing: a request of a probe, or its answer.
+    #[default]
     Probe,
 }
 

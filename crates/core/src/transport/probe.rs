@@ -22,7 +22,7 @@ pub struct ProbePacket {
 }
 
 impl ProbePacket {
-    fn send<Q: From<()> + Clone>(self, is_request: bool, number: u64, now: Instant) -> Packet<Q> {
+    fn send<Q: From<()> + Default>(self, is_request: bool, number: u64, now: Instant) -> Packet<Q> {
         let mut packet = Packet::new(self.flow, is_request, number, self.size, now, ().into());
         packet.ecn = self.ecn;
         packet
@@ -50,7 +50,7 @@ impl Endpoint<()> for Asker {
     /// An answer is back: there is nothing to do about it.
     fn accept(&mut self, (): &(), _: Envelope, _: Instant) {}
 
-    fn poll<Q: From<()> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn poll<Q: From<()> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if now < self.next_wakeup()? {
             return None;
         }
@@ -85,7 +85,7 @@ impl Endpoint<()> for Answerer {
         self.asked.push_back(request.number);
     }
 
-    fn poll<Q: From<()> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn poll<Q: From<()> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         let number = self.asked.pop_front()?;
         Some(pool.put(self.packet.send(false, number, now)))
     }

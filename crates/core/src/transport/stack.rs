@@ -147,7 +147,7 @@ impl Endpoint<Datagram> for StackEnd {
         self.stack.accept(datagram, ecn, now);
     }
 
-    fn poll<Q: From<Datagram> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn poll<Q: From<Datagram> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         let Outgoing { datagram, ecn } = self.stack.poll(now)?;
         let size = Bytes::new(datagram.len() as u64) + IP_UDP_BYTES;
         let packet = Packet::new(self.flow, self.is_sender, self.next_packet, size, now, datagram.into());

@@ -10,7 +10,7 @@ use super::codec::{Datagram, Decoder, EncodeError, MAX_HEADER_BYTES, encode};
 /// Turns the packets of one end of a flow into datagrams and back.
 pub trait Form {
     /// What the packets carry.
-    type Payload: Clone;
+    type Payload: Default;
 
     /// How much of an arriving datagram it has to see.
     fn kept_bytes(&self) -> usize;

@@ -228,7 +228,7 @@ impl Receiver {
         ack
     }
 
-    fn packet<Q: From<Segment> + Clone>(&mut self, now: Instant, size: Bytes, payload: Segment) -> Packet<Q> {
+    fn packet<Q: From<Segment> + Default>(&mut self, now: Instant, size: Bytes, payload: Segment) -> Packet<Q> {
         let number = self.next_packet;
         self.next_packet += 1;
         Packet::new(self.flow, false, number, size, now, payload.into())
@@ -252,7 +252,7 @@ impl Endpoint<Segment> for Receiver {
         }
     }
 
-    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if std::mem::take(&mut self.answer_syn) {
             self.answered_syn.get_or_insert(now);
             let answer = Segment::SynAck { ecn: self.config.ecn };

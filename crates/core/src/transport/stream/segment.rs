@@ -50,7 +50,7 @@ impl Range {
 }
 
 /// What a packet of a stream carries.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum Segment {
     /// The sender asks for a connection.
     Syn {
@@ -63,6 +63,7 @@ pub enum Segment {
         ecn: EcnMode,
     },
     /// The sender has heard that; data follows at once.
+    #[default]
     HandshakeAck,
     /// One segment of data.
     Data {

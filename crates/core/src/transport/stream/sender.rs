@@ -180,7 +180,7 @@ impl Sender {
 
     #[expect(clippy::inline_always, reason = "built where it stays, see PacketPool::put")]
     #[inline(always)]
-    fn packet<Q: From<Segment> + Clone>(
+    fn packet<Q: From<Segment> + Default>(
         &mut self,
         now: Instant,
         size: Bytes,
@@ -198,7 +198,7 @@ impl Sender {
     }
 
     /// The next SYN, when its time has come.
-    fn poll_handshake<Q: From<Segment> + Clone>(
+    fn poll_handshake<Q: From<Segment> + Default>(
         &mut self,
         now: Instant,
         pool: &mut PacketPool<Q>,
@@ -230,7 +230,7 @@ impl Sender {
     }
 
     /// What a timeout or a probe sends at once.
-    fn poll_forced<Q: From<Segment> + Clone>(
+    fn poll_forced<Q: From<Segment> + Default>(
         &mut self,
         now: Instant,
         pool: &mut PacketPool<Q>,
@@ -252,7 +252,7 @@ impl Sender {
     }
 
     /// What the window allows: first what is lost, then what is new.
-    fn poll_window<Q: From<Segment> + Clone>(
+    fn poll_window<Q: From<Segment> + Default>(
         &mut self,
         now: Instant,
         pool: &mut PacketPool<Q>,
@@ -295,7 +295,7 @@ impl Sender {
         self.scoreboard.first().saturating_add(window.max(1))
     }
 
-    fn send_new<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn send_new<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         let length = self.source.available(now).min(self.config.mss);
         if length == Bytes::ZERO || self.scoreboard.next() >= self.window_end() {
             return None;
@@ -339,7 +339,7 @@ impl Sender {
         ))
     }
 
-    fn retransmit<Q: From<Segment> + Clone>(
+    fn retransmit<Q: From<Segment> + Default>(
         &mut self,
         sequence: u64,
         now: Instant,
@@ -399,7 +399,7 @@ impl Endpoint<Segment> for Sender {
         }
     }
 
-    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if matches!(self.phase, Phase::Connecting { .. }) {
             return self.poll_handshake(now, pool);
         }

@@ -28,7 +28,7 @@ struct Beat {
 impl Endpoint<Segment> for Beat {
     fn accept(&mut self, _: &Segment, _: Envelope, _: Instant) {}
 
-    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         self.polls += 1;
         if now < self.next {
             return None;
@@ -56,7 +56,7 @@ impl Endpoint<Segment> for Echo {
         self.owes += 1;
     }
 
-    fn poll<Q: From<Segment> + Clone>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         self.owes = self.owes.checked_sub(1)?;
         self.events.push("send");
         if self.events.len() == 6 {
