@@ -17,9 +17,11 @@ pub struct PacketPool<P> {
     hand: usize,
 }
 
-impl<P> Default for PacketPool<P> {
+impl<P: Default> Default for PacketPool<P> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: 0, hand: 0 }
+        let mut pool = Self { places: Vec::new(), free: 0, hand: 0 };
+        pool.grow();
+        pool
     }
 }
 
@@ -45,6 +47,10 @@ impl<P: Default> PacketPool<P> {
         free.marked = packet.marked;
         free.queued_for = packet.queued_for;
         free.hops_passed = packet.hops_passed;
+        // With so many free, few places are looked at in vain, and never all.
+        if self.free <= self.places.len() / 4 {
+            self.grow();
+        }
         free
     }
 
@@ -60,15 +66,14 @@ impl<P: Default> PacketPool<P> {
 
     #[inline]
     fn next_free(&mut self) -> Box<Packet<P>> {
-        // With so many free, few places are looked at in vain.
-        if self.free <= self.places.len() / 4 {
-            self.grow();
-        }
-        self.free -= 1;
         loop {
-            let place = self.hand;
-            self.hand = if place + 1 < self.places.len() { place + 1 } else { 0 };
-            if let Some(free) = self.places[place].take() {
+            let Some(place) = self.places.get_mut(self.hand) else {
+                self.hand = 0;
+                continue;
+            };
+            self.hand += 1;
+            if let Some(free) = place.take() {
+                self.free -= 1;
                 return free;
             }
         }
