@@ -48,9 +48,7 @@ impl Tournament {
             place /= 2;
             let contest = &mut self.matches[place];
             contest[side] = winner;
-            // Looked up by its place, not chosen by a branch: who wins is not to be foreseen.
-            let is_beaten = contest[1 - side] < winner;
-            winner = contest[side ^ usize::from(is_beaten)];
+            winner = winner.min(contest[1 - side]);
         }
     }
 

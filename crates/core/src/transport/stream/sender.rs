@@ -295,7 +295,11 @@ impl Sender {
         self.scoreboard.first().saturating_add(window.max(1))
     }
 
-    fn send_new<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn send_new<Q: From<Segment> + Default>(
+        &mut self,
+        now: Instant,
+        pool: &mut PacketPool<Q>,
+    ) -> Option<Box<Packet<Q>>> {
         let length = self.source.available(now).min(self.config.mss);
         if length == Bytes::ZERO || self.scoreboard.next() >= self.window_end() {
             return None;
