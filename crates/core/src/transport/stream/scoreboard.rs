@@ -274,6 +274,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn segments_stay_in_order_of_their_last_transmission() {
+        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
+        let mut snapshot = || sampler.on_sent(Instant::ZERO, false);
+        (0..3).for_each(|_| scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0));
+        scoreboard.mark_lost(1);
+        scoreboard.mark_sent_again(1, Instant::ZERO, snapshot(), 0);
+        scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0);
+        let order = |scoreboard: &Scoreboard| {
+            std::iter::successors(scoreboard.oldest_sent(), |sequence| scoreboard.sent_after(*sequence)).collect()
+        };
+        let all: Vec<_> = order(&scoreboard);
+        assert_eq!(all, [0, 2, 1, 3]);
+        (0..2).for_each(|_| assert!(scoreboard.pop().is_some()));
+        let rest: Vec<_> = order(&scoreboard);
+        assert_eq!(rest, [2, 3]);
+        scoreboard.mark_sacked(3);
+        scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0);
+        let last: Vec<_> = order(&scoreboard);
+        assert_eq!(last, [2, 4]);
+    }
+
+    #[test]
     fn what_is_acknowledged_is_never_lost() {
         let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
         for _ in 0..3 {
