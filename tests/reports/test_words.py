@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from bakeoff.claims import ClaimResult
 from bakeoff.reports import words
 
 
@@ -22,6 +23,35 @@ def test_numbers(value: float | None, text: str) -> None:
 )
 def test_significant_digits(value: float, text: str) -> None:
     assert words.significant(value) == text
+
+
+@pytest.mark.parametrize(
+    ("expect", "unit", "measured", "interval", "expected"),
+    [
+        ("between 1.3% and 4.5%", "", "3.89 %", "3.47 to 4.30", "between 1.3 % and 4.5 %"),
+        ("0.77% +- 25%", "", "3.89 %", "3.47 to 4.30", "0.77 % \N{PLUS-MINUS SIGN} 25 %"),
+        ("1 +- 25%", "", "0.0389", "0.0347 to 0.0430", "1 \N{PLUS-MINUS SIGN} 25 %"),
+        (">= 38", "ms", "0.0389 ms", "0.0347 to 0.0430", "\N{GREATER-THAN OR EQUAL TO} 38 ms"),
+    ],
+)
+def test_a_claim_is_measured_in_what_it_expects(
+    expect: str, unit: str, measured: str, interval: str, expected: str
+) -> None:
+    claim = ClaimResult(
+        id="x",
+        says="so",
+        source=None,
+        measure="total.loss",
+        expect=expect,
+        verdict="holds",
+        mean=0.0389,
+        low=0.0347,
+        high=0.0430,
+        runs=10,
+        reason=None,
+        unit=unit,
+    )
+    assert (words.measured(claim), words.interval(claim), words.expected(claim)) == (measured, interval, expected)
 
 
 def test_quantities() -> None:

@@ -40,12 +40,17 @@ def significant(value: float | None, digits: int = 3) -> str:
 def measured(claim: ClaimResult) -> str:
     """What a claim measured: "median 5.30 ms"."""
     before = "median " if claim.statistic == "median" else ""
+    if _is_in_percent(claim) and claim.mean is not None:
+        return f"{before}{significant(100 * claim.mean)} %"
     return f"{before}{_with_unit(significant(claim.mean), claim)}"
 
 
 def interval(claim: ClaimResult) -> str:
     """The interval of what a claim measured, or "" where it has none."""
-    return "" if claim.low is None else f"{significant(claim.low)} to {significant(claim.high)}"
+    if claim.low is None or claim.high is None:
+        return ""
+    scale = 100 if _is_in_percent(claim) else 1
+    return f"{significant(scale * claim.low)} to {significant(scale * claim.high)}"
 
 
 def expected(claim: ClaimResult) -> str:
@@ -54,6 +59,11 @@ def expected(claim: ClaimResult) -> str:
     for sign, shown in _SIGNS.items():
         text = text.replace(sign, shown)
     return _with_unit(re.sub(r"(?<=[0-9.])%", " %", re.sub(r"\s+", " ", text)), claim)
+
+
+def _is_in_percent(claim: ClaimResult) -> bool:
+    """Whether the bounds of what it expects are percentages; those of "1 +- 25%" are not."""
+    return not claim.unit and re.match(r"[^0-9]*[0-9.]+\s*%", claim.expect) is not None
 
 
 def _with_unit(text: str, claim: ClaimResult) -> str:
