@@ -183,8 +183,7 @@ impl<P> Wire<P> {
 }
 
 impl<P: Clone> Wire<P> {
-    /// Puts a packet whose last bit leaves the link at `sent` on the wire, or loses it. The order of decisions is netem's,
-    /// which puts a copy through all but the duplication, before the original.
+    /// Puts a packet whose last bit leaves the link at `sent` on the wire, or loses it.
     #[inline]
     pub fn push(&mut self, packet: Box<Packet<P>>, sent: Instant, drops: &mut Drops<P>) {
         if self.impairments.is_some() {
@@ -195,6 +194,7 @@ impl<P: Clone> Wire<P> {
         self.propagating.push_back((due, packet));
     }
 
+    /// The order of decisions is netem's, which puts a copy through all but the duplication, before the original.
     #[inline(never)]
     fn push_impaired(&mut self, packet: Box<Packet<P>>, sent: Instant, drops: &mut Drops<P>) {
         let Some(impairments) = &mut self.impairments else { return };
