@@ -22,5 +22,6 @@ pub mod scenario;
 pub mod scheme;
 mod timer_wheel;
 pub mod traffic;
+mod transmission_time;
 pub mod transport;
 pub mod units;

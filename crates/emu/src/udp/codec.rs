@@ -73,7 +73,7 @@ pub fn encode(packet: &Packet<Segment>, datagram: &mut Vec<u8>) -> Result<(), En
         if prefix.has_marked_bytes {
             datagram.extend_from_slice(&ack.marked_bytes.to_be_bytes());
         }
-        for block in ack.duplicate().iter().chain(ack.blocks()) {
+        for block in ack.duplicate().into_iter().chain(ack.blocks()) {
             datagram.extend_from_slice(&(block.start as u32).to_be_bytes());
             datagram.extend_from_slice(&(block.end as u32).to_be_bytes());
         }

@@ -43,6 +43,7 @@ use self::model::{MODE, MinRtt, Mode};
 use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
+use crate::transmission_time::TransmissionTime;
 use crate::units::{Duration, Instant, Rate};
 
 /// Name, parameters and source.
@@ -103,6 +104,9 @@ struct Bbr {
     ssthresh: Option<u32>,
     /// Bytes of payload per second.
     pacing_rate: u64,
+    /// The same in packets, as the transport is told.
+    packet_rate: Rate,
+    transmission_time: TransmissionTime,
     has_rtt: bool,
     /// When the pacer lets the next packet go.
     departure: Instant,
@@ -142,6 +146,8 @@ impl Bbr {
             cwnd: INITIAL_WINDOW,
             ssthresh: None,
             pacing_rate: 0,
+            packet_rate: Rate::default(),
+            transmission_time: TransmissionTime::new(),
             has_rtt: false,
             departure: Instant::ZERO,
             delivered: 0,
@@ -175,7 +181,7 @@ impl Scheme for Bbr {
 
     fn pacing_rate(&self) -> Option<Rate> {
         // A rate that rounds to zero does not pace, as in the kernel.
-        Some(self.packet_rate()).filter(|rate| !rate.is_zero())
+        Some(self.packet_rate).filter(|rate| !rate.is_zero())
     }
 
     fn ssthresh(&self) -> Option<u32> {
@@ -184,7 +190,7 @@ impl Scheme for Bbr {
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         self.min_rtt.start(sent.now);
-        self.departure = sent.now + self.payload_rate().time_for(sent.size);
+        self.departure = sent.now + self.transmission_time.of(sent.size, self.payload_rate());
         0
     }
 

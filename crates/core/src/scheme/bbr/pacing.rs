@@ -22,7 +22,7 @@ impl Bbr {
         self.has_rtt = !srtt.is_zero();
         let micros = if self.has_rtt { srtt.as_micros().max(1) } else { 1_000 };
         let bandwidth = Bandwidth::of(self.cwnd.into(), micros);
-        self.pacing_rate = bandwidth.bytes_per_second(self.mss, model::HIGH_GAIN, self.generation.margin_percent);
+        self.set_pacing_rate(bandwidth.bytes_per_second(self.mss, model::HIGH_GAIN, self.generation.margin_percent));
     }
 
     /// Until the pipe is full the rate only grows (`bbr_set_pacing_rate`).
@@ -32,7 +32,7 @@ impl Bbr {
         }
         let rate = self.bandwidth().bytes_per_second(self.mss, gain, self.generation.margin_percent);
         if self.full_pipe.is_reached || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+            self.set_pacing_rate(rate);
         }
     }
 
@@ -41,10 +41,14 @@ impl Bbr {
         Rate::from_bits_per_second(self.pacing_rate * 8)
     }
 
-    /// The rate of the packets, which is what a transport paces.
-    pub(super) fn packet_rate(&self) -> Rate {
-        let rate = self.payload_rate();
-        if self.generation.is_current { rate.scale(self.packet_size, self.mss) } else { rate }
+    /// Takes a rate in bytes of payload per second. A transport paces packets, with their headers.
+    fn set_pacing_rate(&mut self, rate: u64) {
+        if rate != self.pacing_rate {
+            self.pacing_rate = rate;
+            let payload = self.payload_rate();
+            let is_current = self.generation.is_current;
+            self.packet_rate = if is_current { payload.scale(self.packet_size, self.mss) } else { payload };
+        }
     }
 
     /// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`).

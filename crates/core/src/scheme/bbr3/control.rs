@@ -5,7 +5,7 @@ use super::sample::Sample;
 use super::startup;
 use super::{Bbr3, State};
 use crate::scheme::INITIAL_WINDOW;
-use crate::units::Duration;
+use crate::units::{Duration, Rate};
 
 /// `BBR.PacingMarginPercent`.
 const PACING_MARGIN: f64 = 0.01;
@@ -26,14 +26,19 @@ impl Bbr3 {
     pub(super) fn init_pacing_rate(&mut self, srtt: Duration) {
         self.has_rtt = !srtt.is_zero();
         let seconds = if self.has_rtt { srtt.as_secs_f64() } else { 1e-3 };
-        self.pacing_rate = startup::PACING_GAIN * f64::from(INITIAL_WINDOW) / seconds;
+        self.pace_at(startup::PACING_GAIN * f64::from(INITIAL_WINDOW) / seconds);
+    }
+
+    fn pace_at(&mut self, rate: f64) {
+        self.pacing_rate = rate;
+        self.packet_rate = Rate::from_bits_per_second_f64(rate * self.packet_size * 8.0);
     }
 
     /// `SetPacingRateWithGain`.
     pub(super) fn set_pacing_rate(&mut self, gain: f64) {
         let rate = gain * self.bw * (1.0 - PACING_MARGIN);
         if rate > 0.0 && (self.full_bw.is_reached || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
+            self.pace_at(rate);
         }
     }
 

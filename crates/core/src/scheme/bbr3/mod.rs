@@ -109,6 +109,8 @@ struct Bbr3 {
     prior_cwnd: u32,
     /// Packets per second.
     pacing_rate: f64,
+    /// The same as the transport is told.
+    packet_rate: Rate,
     has_rtt: bool,
     pacing_gain: f64,
     cwnd_gain: f64,
@@ -161,6 +163,7 @@ impl Bbr3 {
             cwnd: INITIAL_WINDOW,
             prior_cwnd: 0,
             pacing_rate: 0.0,
+            packet_rate: Rate::default(),
             has_rtt: false,
             pacing_gain: startup::PACING_GAIN,
             cwnd_gain: CWND_GAIN,
@@ -221,8 +224,7 @@ impl Scheme for Bbr3 {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        let rate = Rate::from_bits_per_second_f64(self.pacing_rate * self.packet_size * 8.0);
-        (!rate.is_zero()).then_some(rate)
+        Some(self.packet_rate).filter(|rate| !rate.is_zero())
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {

@@ -49,17 +49,26 @@ pub(super) struct Sender<C> {
     monitors: Monitors,
     /// Of the interval under way.
     pub(super) rate: f64,
+    /// The same as the transport is told.
+    pacing_rate: Rate,
     span: Span,
 }
 
 impl<C: Controller> Sender<C> {
     /// One that paces at `rate` until its first packet leaves.
     pub(super) fn new(controller: C, rate: f64) -> Self {
-        Self { controller, monitors: Monitors::default(), rate, span: Span::Packets(0) }
+        Self {
+            controller,
+            monitors: Monitors::default(),
+            rate,
+            pacing_rate: pacing(rate, C::UNIT),
+            span: Span::Packets(0),
+        }
     }
 
     pub(super) fn begin_interval(&mut self, now: Instant) {
         (self.rate, self.span) = self.controller.begin(self.monitors.next_number(), now);
+        self.pacing_rate = pacing(self.rate, C::UNIT);
         self.monitors.begin(now, self.rate);
     }
 
@@ -80,7 +89,7 @@ impl<C: Controller> Scheme for Sender<C> {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(pacing(self.rate, C::UNIT))
+        Some(self.pacing_rate)
     }
 
     fn feedback(&self) -> Feedback {

@@ -125,8 +125,8 @@ impl Sender {
                 self.rack.on_duplicate();
             }
         }
-        for block in ack.blocks().iter().filter(|block| block.end > first && block.end <= next) {
-            if self.known_blocks.contains(block) {
+        for block in ack.blocks().filter(|block| block.end > first && block.end <= next) {
+            if self.known_blocks.contains(&block) {
                 continue;
             }
             let mut parts = std::mem::take(&mut self.new_ranges);
@@ -138,7 +138,7 @@ impl Sender {
             self.new_ranges = parts;
         }
         self.known_blocks.clear();
-        self.known_blocks.extend_from_slice(ack.blocks());
+        self.known_blocks.extend(ack.blocks());
     }
 
     fn take_sacked(&mut self, sequence: u64, highest: u64, report: &mut Report, now: Instant) {

@@ -3,6 +3,7 @@
 //! **Source.** Linux `net/ipv4/tcp_output.c`, `tcp_update_skb_after_send` and `tcp_pacing_check`.
 
 use crate::scheme::PacingRatios;
+use crate::transmission_time::TransmissionTime;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// The first packets of a connection leave unpaced, as in the fq queueing discipline.
@@ -15,11 +16,18 @@ pub(super) struct Pacer {
     burst_packets: u32,
     left_in_burst: u32,
     sent_packets: u64,
+    transmission_time: TransmissionTime,
 }
 
 impl Pacer {
     pub(super) fn new(burst_packets: u32) -> Self {
-        Self { next: Instant::ZERO, burst_packets, left_in_burst: burst_packets, sent_packets: 0 }
+        Self {
+            next: Instant::ZERO,
+            burst_packets,
+            left_in_burst: burst_packets,
+            sent_packets: 0,
+            transmission_time: TransmissionTime::new(),
+        }
     }
 
     /// When the next packet may leave; never later than now without pacing.
@@ -36,7 +44,7 @@ impl Pacer {
             return;
         }
         self.left_in_burst = self.burst_packets;
-        let gap = rate.time_for(size * u64::from(self.burst_packets));
+        let gap = self.transmission_time.of(size * u64::from(self.burst_packets), rate);
         // A timer that fired late is made up for, by at most half a gap.
         let late = now.since(self.next);
         self.next = now + gap.saturating_sub(late.min(gap.scale(1, 2)));

@@ -85,7 +85,7 @@ impl Positions {
     fn of_ack(&self, ack: &AckSegment) -> Header {
         let echo = echo_flags(ack.is_ecn_echo, ack.is_sce_echo, ack.marked_packets);
         let mut sack = [None; Header::SACK_BLOCKS];
-        let told = ack.duplicate().into_iter().chain(ack.blocks().iter().copied());
+        let told = ack.duplicate().into_iter().chain(ack.blocks());
         for (block, Range { start, end }) in sack.iter_mut().zip(told) {
             *block = Some([self.at(start), self.at(end)]);
         }

@@ -301,7 +301,7 @@ mod tests {
         let (mut acks, mut pool) = (Vec::new(), PacketPool::default());
         while let Some(packet) = receiver.poll(now, &mut pool) {
             let Segment::Ack(ack) = packet.payload else { continue };
-            acks.push((ack.cumulative, ack.blocks().first().map_or(0, |block| block.end)));
+            acks.push((ack.cumulative, ack.blocks().next().map_or(0, |block| block.end)));
         }
         acks
     }

@@ -78,14 +78,24 @@ pub enum Segment {
     Ack(AckSegment),
 }
 
-/// The SACK option of an acknowledgement.
+/// A SACK block, by its distance from the cumulative number: an ack fits into a line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sack {
-    /// Blocks that arrived out of order, most recent first.
-    blocks: [Range; MAX_SACK_BLOCKS],
-    count: u8,
-    /// A segment that arrived a second time (RFC 2883); it takes the place of one block.
-    duplicate: Option<Range>,
+struct Block {
+    distance: i32,
+    /// Zero for none.
+    length: u32,
+}
+
+impl Block {
+    /// That of `range` in an ack of everything before `cumulative`.
+    fn of(range: Range, cumulative: u64) -> Self {
+        Self { distance: range.start.wrapping_sub(cumulative) as i32, length: (range.end - range.start) as u32 }
+    }
+
+    fn range(self, cumulative: u64) -> Range {
+        let start = cumulative.wrapping_add_signed(self.distance.into());
+        Range { start, end: start.wrapping_add(self.length.into()) }
+    }
 }
 
 /// An acknowledgement.
@@ -93,8 +103,11 @@ struct Sack {
 pub struct AckSegment {
     /// The next segment that the receiver expects: all before it have arrived.
     pub cumulative: u64,
-    /// Kept elsewhere: packets are moved often, and few of them have it.
-    sack: Option<Box<Sack>>,
+    /// Blocks that arrived out of order, most recent first.
+    blocks: [Block; MAX_SACK_BLOCKS],
+    block_count: u8,
+    /// A segment that arrived a second time (RFC 2883); it takes the place of one block.
+    duplicate: Block,
     /// When the segment was sent that the timestamp option echoes (RFC 7323, section 4.3).
     pub timestamp_echo: Instant,
     /// One-way delay of the segment that caused this ack.
@@ -114,7 +127,9 @@ impl AckSegment {
     pub fn new(cumulative: u64, timestamp_echo: Instant, one_way_delay: Duration) -> Self {
         Self {
             cumulative,
-            sack: None,
+            blocks: [Block::default(); MAX_SACK_BLOCKS],
+            block_count: 0,
+            duplicate: Block::default(),
             timestamp_echo,
             one_way_delay,
             is_ecn_echo: false,
@@ -127,34 +142,33 @@ impl AckSegment {
     /// Adds a block if there is room.
     pub fn add_block(&mut self, block: Range) {
         if self.option_blocks() < MAX_SACK_BLOCKS {
-            let sack = self.sack.get_or_insert_default();
-            sack.blocks[usize::from(sack.count)] = block;
-            sack.count += 1;
+            self.blocks[usize::from(self.block_count)] = Block::of(block, self.cumulative);
+            self.block_count += 1;
         }
     }
 
     /// Tells of a segment that arrived a second time (RFC 2883), which takes the place of one block; call before adding blocks.
     pub fn set_duplicate(&mut self, duplicate: Range) {
-        self.sack.get_or_insert_default().duplicate = Some(duplicate);
+        self.duplicate = Block::of(duplicate, self.cumulative);
     }
 
     /// The blocks that arrived out of order, most recent first.
-    pub fn blocks(&self) -> &[Range] {
-        self.sack.as_ref().map_or(&[], |sack| &sack.blocks[..usize::from(sack.count)])
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = Range> + '_ {
+        self.blocks[..usize::from(self.block_count)].iter().map(|block| block.range(self.cumulative))
     }
 
     /// A segment that arrived a second time.
     pub fn duplicate(&self) -> Option<Range> {
-        self.sack.as_ref()?.duplicate
+        (self.duplicate.length > 0).then(|| self.duplicate.range(self.cumulative))
     }
 
     /// True if it has blocks or tells of a duplicate.
     pub fn has_sack(&self) -> bool {
-        self.sack.is_some()
+        self.option_blocks() > 0
     }
 
     fn option_blocks(&self) -> usize {
-        self.blocks().len() + usize::from(self.duplicate().is_some())
+        usize::from(self.block_count) + usize::from(self.duplicate.length > 0)
     }
 
     /// True if the options have room for [`AckSegment::marked_bytes`].
