@@ -4,6 +4,7 @@
 mod flow_record;
 mod header;
 mod histogram;
+mod passage_table;
 mod passages;
 mod probe_record;
 mod recorder;
@@ -52,8 +53,21 @@ pub struct Category {
 impl Category {
     /// Adds a row.
     pub fn push(&mut self, name: &'static str) {
-        let code = self.code(name);
-        self.codes.push(code);
+        self.extend([name]);
+    }
+
+    /// Adds rows.
+    fn extend(&mut self, names: impl IntoIterator<Item = &'static str>) {
+        let mut last = None;
+        for name in names {
+            // Most rows are like the one before.
+            let code = match last {
+                Some((known, code)) if std::ptr::eq::<str>(known, name) => code,
+                _ => self.code(name),
+            };
+            last = Some((name, code));
+            self.codes.push(code);
+        }
     }
 
     fn code(&mut self, name: &'static str) -> u8 {

@@ -2,37 +2,38 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::flow_record::instant_or_none;
 use super::header::Header;
+use super::passage_table::{self, Passage, SackBlocks, Told};
 use super::{HopAccount, Names, PassageTable};
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::queue::Reason;
 use crate::units::{Duration, Instant};
 
 /// A packet as its endpoint sent it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Origin {
-    sent: Instant,
-    size: u32,
-    is_retransmission: bool,
-    header: Option<Header>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) flow: FlowId,
+    pub(super) is_data_direction: bool,
+    pub(super) is_retransmission: bool,
+    pub(super) size: u32,
+    pub(super) number: u64,
+    pub(super) sent: Instant,
+    pub(super) told: Told,
     /// Where its latest row is.
+    hop: usize,
     row: usize,
 }
 
 /// A packet at a hop.
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    hop: usize,
-    flow: FlowId,
-    is_data_direction: bool,
-    number: u64,
-    entered: Instant,
-    left: Option<Instant>,
-    sojourn: Duration,
-    drop: Option<Reason>,
-    mark: Option<Reason>,
-    ecn: [Ecn; 2],
+pub(super) struct Row {
+    origin: usize,
+    pub(super) entered: Instant,
+    pub(super) left: Option<Instant>,
+    pub(super) sojourn: Duration,
+    pub(super) drop: Option<Reason>,
+    pub(super) mark: Option<Reason>,
+    pub(super) ecn: [Ecn; 2],
 }
 
 impl Row {
@@ -44,11 +45,15 @@ impl Row {
 /// All packets at all hops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passages {
-    /// By flow or probe, direction (acks, data) and number.
-    origins: Vec<[Vec<Origin>; 2]>,
-    rows: Vec<Row>,
+    /// In the order in which they were sent.
+    origins: Vec<Origin>,
+    sacks: Vec<SackBlocks>,
+    /// Where they are there, by flow or probe, direction (acks, data) and number.
+    sent: Vec<[Vec<usize>; 2]>,
+    /// By hop, in the order in which they were told.
+    rows: Vec<Vec<Row>>,
     /// Open rows before the latest one, of packets of which copies are on the path: the one that came first is first.
-    earlier: BTreeMap<Name, VecDeque<usize>>,
+    earlier: BTreeMap<Name, VecDeque<(usize, usize)>>,
 }
 
 /// Flow or probe, whether it goes in the data direction, and number: what a packet and its copies share.
@@ -58,57 +63,78 @@ fn name<P>(packet: &Packet<P>) -> Name {
     (packet.flow, packet.is_data_direction, packet.number)
 }
 
+/// Nobody is there.
+const NONE: usize = usize::MAX;
+
 impl Passages {
-    /// For so many flows and probes.
-    pub(super) fn new(flows: usize) -> Self {
-        Self { origins: vec![[const { Vec::new() }; 2]; flows], rows: Vec::new(), earlier: BTreeMap::new() }
+    /// For so many flows and probes, and so many hops.
+    pub(super) fn new(flows: usize, hops: usize) -> Self {
+        Self { sent: vec![[const { Vec::new() }; 2]; flows], rows: vec![Vec::new(); hops], ..Self::default() }
     }
 
-    fn origin<P>(&mut self, packet: &Packet<P>) -> Option<&mut Origin> {
-        let of_flow = self.origins.get_mut(packet.flow.0 as usize)?;
-        of_flow[usize::from(packet.is_data_direction)].get_mut(packet.number as usize)
+    /// Where the origin of a packet is.
+    fn origin<P>(&self, packet: &Packet<P>) -> Option<usize> {
+        let of_flow = self.sent.get(packet.flow.0 as usize)?;
+        let origin = *of_flow[usize::from(packet.is_data_direction)].get(packet.number as usize)?;
+        (origin != NONE).then_some(origin)
+    }
+
+    fn is_open(&self, hop: usize, row: usize) -> bool {
+        self.rows.get(hop).and_then(|rows| rows.get(row)).is_some_and(Row::is_open)
     }
 
     /// The row of a packet that is in a hop; `None` for a copy that the hop's wire has made, since the row is closed.
     fn open_row<P>(&mut self, hop: usize, packet: &Packet<P>) -> Option<&mut Row> {
-        let latest = self.origin(packet)?.row;
-        let rows = &self.rows;
-        let is_there = |row: &usize| rows.get(*row).is_some_and(|row| row.hop == hop && row.is_open());
-        let earlier = self.earlier.get_mut(&name(packet));
-        let found = earlier.and_then(|earlier| earlier.remove(earlier.iter().position(is_there)?));
-        let row = found.or(Some(latest).filter(is_there))?;
-        self.rows.get_mut(row)
+        let origin = &self.origins[self.origin(packet)?];
+        let latest = (origin.hop == hop).then_some(origin.row);
+        let rows = self.rows.get_mut(hop)?;
+        let is_open = |row: usize| rows.get(row).is_some_and(Row::is_open);
+        let found = match self.earlier.get_mut(&name(packet)) {
+            None => None,
+            Some(earlier) => {
+                let at = earlier.iter().position(|(at, row)| *at == hop && is_open(*row));
+                at.and_then(|at| earlier.remove(at)).map(|(_, row)| row)
+            }
+        };
+        let row = found.or(latest.filter(|row| is_open(*row)))?;
+        rows.get_mut(row)
     }
 
     /// A packet leaves its endpoint.
     pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>, header: Option<Header>) {
-        let Some(of_flow) = self.origins.get_mut(packet.flow.0 as usize) else { return };
+        let Some(of_flow) = self.sent.get_mut(packet.flow.0 as usize) else { return };
         let sent = &mut of_flow[usize::from(packet.is_data_direction)];
         // Answers have the numbers of their requests, of which some are lost, overtaken or doubled.
         let at = packet.number as usize;
-        sent.resize(sent.len().max(at + 1), Origin::default());
-        sent[at] = Origin {
-            sent: packet.sent,
-            size: packet.size.count() as u32,
+        if sent.len() <= at {
+            sent.resize(at + 1, NONE);
+        }
+        sent[at] = self.origins.len();
+        let told = header.map_or(Told::NOTHING, |header| Told::of(&header, &mut self.sacks));
+        self.origins.push(Origin {
+            flow: packet.flow,
+            is_data_direction: packet.is_data_direction,
             is_retransmission: packet.is_retransmission,
-            header,
-            row: usize::MAX,
-        };
+            size: packet.size.count() as u32,
+            number: packet.number,
+            sent: packet.sent,
+            told,
+            hop: NONE,
+            row: NONE,
+        });
     }
 
     /// A packet comes to a hop at `now`.
     pub(super) fn enters_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
-        let row = self.rows.len();
         let Some(origin) = self.origin(packet) else { return };
-        let before = std::mem::replace(&mut origin.row, row);
-        if self.rows.get(before).is_some_and(Row::is_open) {
-            self.earlier.entry(name(packet)).or_default().push_back(before);
+        let Origin { hop: hop_before, row: row_before, .. } = self.origins[origin];
+        if self.is_open(hop_before, row_before) {
+            self.earlier.entry(name(packet)).or_default().push_back((hop_before, row_before));
         }
-        self.rows.push(Row {
-            hop,
-            flow: packet.flow,
-            is_data_direction: packet.is_data_direction,
-            number: packet.number,
+        let rows = &mut self.rows[hop];
+        (self.origins[origin].hop, self.origins[origin].row) = (hop, rows.len());
+        rows.push(Row {
+            origin,
             entered: now,
             left: None,
             sojourn: Duration::ZERO,
@@ -137,54 +163,19 @@ impl Passages {
     }
 
     /// The table.
-    pub(super) fn table(mut self, hops: &[HopAccount]) -> PassageTable {
-        self.rows.sort_by_key(|row| (row.hop, row.entered));
+    pub(super) fn table(self, hops: &[HopAccount]) -> PassageTable {
         let hop = Names::of(hops.iter().map(|hop| hop.name.clone()).collect());
         let mut table = PassageTable { hop, ..PassageTable::default() };
-        for row in &self.rows {
-            let origin = self.origins[row.flow.0 as usize][usize::from(row.is_data_direction)][row.number as usize];
-            write(&mut table, row, &origin);
+        for (hop, mut rows) in self.rows.into_iter().enumerate() {
+            // A log may be read packet by packet.
+            rows.sort_by_key(|row| row.entered);
+            for some in rows.chunks(passage_table::AT_ONCE) {
+                let with_origin = some.iter().map(|row| Passage::new(row, &self.origins[row.origin], &self.sacks));
+                passage_table::write(&mut table, hop, &with_origin.collect::<Vec<_>>());
+            }
         }
         table
     }
-}
-
-fn write(table: &mut PassageTable, row: &Row, origin: &Origin) {
-    table.hop.push(row.hop);
-    table.in_ns.push(row.entered.as_nanos());
-    table.out_ns.push(instant_or_none(row.left));
-    table.queue_ns.push(row.sojourn.as_nanos());
-    table.fate.push(match (row.left, row.drop) {
-        (Some(_), _) => "passed",
-        (None, Some(_)) => "dropped",
-        (None, None) => "inside",
-    });
-    table.reason.push(row.drop.map_or("", Reason::name));
-    table.mark.push(row.mark.map_or("", Reason::name));
-    table.ecn_in.push(u32::from(row.ecn[0].bits()));
-    table.ecn_out.push(u32::from(row.ecn[1].bits()));
-    table.flow.push(row.flow.0 + 1);
-    table.direction.push(if row.is_data_direction { "data" } else { "acks" });
-    table.number.push(row.number);
-    table.sent_ns.push(origin.sent.as_nanos());
-    table.size_bytes.push(origin.size);
-    table.retransmit.push(origin.is_retransmission);
-    let header = origin.header.unwrap_or_default();
-    table.flags.push(origin.header.map_or(-1, |header| i64::from(header.flags)));
-    table.sequence_bytes.push(position(header.sequence));
-    table.payload_bytes.push(origin.header.map_or(-1, |header| header.payload.count() as i64));
-    table.acknowledged_bytes.push(position(header.acknowledged));
-    let [first, second, third] = header.sack.map(|block| block.map_or([-1; 2], |block| block.map(|at| at as i64)));
-    table.sack_1_start_bytes.push(first[0]);
-    table.sack_1_end_bytes.push(first[1]);
-    table.sack_2_start_bytes.push(second[0]);
-    table.sack_2_end_bytes.push(second[1]);
-    table.sack_3_start_bytes.push(third[0]);
-    table.sack_3_end_bytes.push(third[1]);
-}
-
-fn position(bytes: Option<u64>) -> i64 {
-    bytes.map_or(-1, |bytes| bytes as i64)
 }
 
 #[cfg(test)]
@@ -202,18 +193,18 @@ mod tests {
 
     #[test]
     fn what_is_sent_again_under_an_earlier_number_takes_nothing_away() {
-        let mut passages = Passages::new(1);
+        let mut passages = Passages::new(1, 2);
         for number in [2, 0] {
             passages.is_sent(&packet(number), None);
         }
         passages.enters_hop(0, &packet(2), at(1));
         passages.leaves_hop(0, &packet(2), at(2));
-        assert_eq!(passages.rows[0].left, Some(at(2)));
+        assert_eq!(passages.rows[0][0].left, Some(at(2)));
     }
 
     #[test]
     fn a_copy_that_a_wire_has_made_has_rows_of_its_own_from_the_next_hop_on() {
-        let mut passages = Passages::new(1);
+        let mut passages = Passages::new(1, 2);
         passages.is_sent(&packet(0), None);
         passages.enters_hop(0, &packet(0), at(1));
         passages.leaves_hop(0, &packet(0), at(2));
@@ -222,7 +213,27 @@ mod tests {
         passages.enters_hop(1, &packet(0), at(3));
         passages.leaves_hop(1, &packet(0), at(4));
         passages.is_dropped(1, &packet(0), Reason::Overlimit);
-        let ends: Vec<_> = passages.rows.iter().map(|row| (row.hop, row.left, row.drop)).collect();
-        assert_eq!(ends, [(0, Some(at(2)), None), (1, Some(at(4)), None), (1, None, Some(Reason::Overlimit))]);
+        let ends = |hop: usize| passages.rows[hop].iter().map(|row| (row.left, row.drop)).collect::<Vec<_>>();
+        assert_eq!(ends(0), [(Some(at(2)), None)]);
+        assert_eq!(ends(1), [(Some(at(4)), None), (None, Some(Reason::Overlimit))]);
+    }
+
+    #[test]
+    fn packets_that_are_followed_one_by_one_come_out_in_order_of_time() {
+        let mut passages = Passages::new(1, 2);
+        for (number, start) in [(0, 1), (1, 2)] {
+            passages.is_sent(&packet(number), None);
+            for hop in [0, 1] {
+                passages.enters_hop(hop, &packet(number), at(start + 10 * hop as u64));
+                passages.leaves_hop(hop, &packet(number), at(start + 10 * hop as u64 + 5));
+            }
+            passages.is_sent(&packet(number + 2), None);
+            passages.enters_hop(1, &packet(number + 2), at(start));
+        }
+        let hop = |name: &str| HopAccount { name: name.to_owned(), ..HopAccount::default() };
+        let table = passages.table(&[hop("one"), hop("other")]);
+        assert_eq!(table.hop.codes, [0, 0, 1, 1, 1, 1]);
+        assert_eq!(table.number, [0, 1, 2, 3, 0, 1]);
+        assert_eq!(table.fate.codes, [0, 0, 1, 1, 0, 0]);
     }
 }

@@ -98,7 +98,7 @@ impl Recorder {
             flows: (0..flows).map(|_| FlowRecord::new(bins, config.level >= Level::Packets)).collect(),
             hops: vec![HopRecord::default(); hops],
             probes: ProbeRecords::new(flows, probes),
-            passages: (config.level >= Level::Packets).then(|| Passages::new(flows + probes)),
+            passages: (config.level >= Level::Packets).then(|| Passages::new(flows + probes, hops)),
             telemetry: Telemetry::default(),
             hop_series: HopSeries::default(),
         }
