@@ -28,10 +28,10 @@ def problem(sentence: str, *key: str | int) -> PydanticCustomError:
     return PydanticCustomError(SENTENCE, "{sentence}", {"sentence": sentence, "key": list(key)})
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: object, known: Iterable[str]) -> str:
     """What to say about a word that is none of those known: the nearest one, or all of them, or the first of many."""
     names = list(known)
-    near = difflib.get_close_matches(word, names, 1, 0.55)
+    near = difflib.get_close_matches(word, names, 1, 0.55) if isinstance(word, str) else []
     if near:
         return f'did you mean "{near[0]}"?'
     if len(names) > _MOST_NAMES:
@@ -110,5 +110,8 @@ _PROBABILITY_SCHEMA: dict[str, Any] = {
     ],
 }
 Probability = Annotated[float, BeforeValidator(units.parse_probability), WithJsonSchema(_PROBABILITY_SCHEMA)]
+
+Word = Annotated[Any, WithJsonSchema({"type": "string"})]
+"""One of the words that only the catalogue or the references know; they refuse everything else, and name them."""
 
 Dscp = Annotated[int, Field(ge=0, le=63)]

@@ -17,6 +17,7 @@ from bakeoff.experiment.base import (
     Ratio,
     Size,
     Time,
+    Word,
     default,
     problem,
 )
@@ -155,7 +156,7 @@ def _of(kinds: str, description: str) -> Any:
 class Queue(Model):
     """What waits for the link, and what becomes of it; `bakeoff show KIND` has the parameters of a kind."""
 
-    kind: str = Field("fifo", description="queueing discipline; `bakeoff list queues`")
+    kind: Word = Field("fifo", description="queueing discipline; `bakeoff list queues`")
     limit: QueueLimit = default(Limit(), "infinite", "what it holds; in packets for all but fifo and red")
     flow_limit: Packets | None = _of("fq", "the most packets of one flow")
     drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full (fifo)")
@@ -194,13 +195,13 @@ class Queue(Model):
     drop_overload: bool | None = _of("dualpi2", "on overload drop in both queues")
     drop_early: bool | None = _of("dualpi2", "drop packets on arrival")
     c_protection: Ratio | None = _of("dualpi2", "the share that the classic queue has at least")
-    ecn_mask: str | None = _of("dualpi2", "which packets go to the low-latency queue")
+    ecn_mask: Word | None = _of("dualpi2", "which packets go to the low-latency queue")
     gain_scale: float | None = _of("dualpi2", "what both gains are multiplied by")
     rtt: Time | None = _of("cake", "the round-trip time that the interval is meant for")
-    diffserv: str | None = _of("cake", "the classes that DSCPs are sorted into")
-    flow_mode: str | None = _of("cake", "between what the link is shared fairly")
+    diffserv: Word | None = _of("cake", "the classes that DSCPs are sorted into")
+    flow_mode: Word | None = _of("cake", "between what the link is shared fairly")
     own_shaper: bool | None = _of("cake", "the link is cake's own shaper")
-    sce: str | None = _of("cake", "when to turn ECT(0) into ECT(1)")
+    sce: Word | None = _of("cake", "when to turn ECT(0) into ECT(1)")
     sce_interval: Time | None = _of(
         "cobalt, cnq, cnq_codel_af, lfq", "turn ECT(0) into ECT(1) by a CoDel with this interval"
     )
