@@ -5,13 +5,24 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from bakeoff.experiment import units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bakeoff.experiment.catalogue import Catalogue
 
 _MOST_NAMES = 24
 UNKNOWN_KEY = "unknown_key"
@@ -55,13 +66,18 @@ class Model(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    @classmethod
+    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:  # noqa: ARG003 - a queue asks
+        """What to suggest in place of a key of the table that does not exist."""
+        return cls.model_fields
+
     @model_validator(mode="before")
     @classmethod
-    def _unknown_keys(cls, data: Any) -> Any:
+    def _unknown_keys(cls, data: Any, info: ValidationInfo) -> Any:
         if isinstance(data, dict):
             for key in data:
                 if key not in cls.model_fields:
-                    sentence = f"unknown key; {nearest(str(key), cls.model_fields)}"
+                    sentence = f"unknown key; {nearest(str(key), cls.keys_of(data, info.context))}"
                     raise PydanticCustomError(UNKNOWN_KEY, "{sentence}", {"sentence": sentence, "key": [str(key)]})
         return data
 

@@ -226,7 +226,7 @@ def _cell(
         touched += [(key, setting.origin) for key in keys.apply(raw, setting)]
     source.use_named_path(raw, found.name)
     try:
-        model = ExperimentFile.model_validate(raw)
+        model = ExperimentFile.model_validate(raw, context=catalogue)
     except ValidationError as error:
         key, sentence = first_problem(error)
         raise UserError(f"{_blamed(key, touched, found.name)}{key}: {sentence}") from error

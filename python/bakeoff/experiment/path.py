@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -23,6 +23,11 @@ from bakeoff.experiment.base import (
 )
 from bakeoff.experiment.units import Limit
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bakeoff.experiment.catalogue import Catalogue
 
 _RATE_FORMS = (
     'write a rate such as "12Mbit/s", "unlimited", '
@@ -206,6 +211,13 @@ class Queue(Model):
         "cobalt, cnq, cnq_codel_af, lfq", "turn ECT(0) into ECT(1) by a CoDel with this interval"
     )
     sce_thresh: int | None = _of("cake", "the ramp of sce reaches 1/N at the target")
+
+    @classmethod
+    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:
+        """Those of the queue that the table names, or of all queues."""
+        kind = table.get("kind")
+        entry = catalogue.queues.get(kind) if catalogue and isinstance(kind, str) else None
+        return ["kind", *(parameter.name for parameter in entry.parameters)] if entry else cls.model_fields
 
 
 class BurstLoss(Model):
