@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import tomllib
 import zlib
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from bakeoff import suites
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.reports import html, model
 from bakeoff.reports.html import doc, encode, run_figures, summary_figures
@@ -186,6 +188,18 @@ def test_published_points_are_hollow(india: ResultFolder) -> None:
     assert {("TCP Cubic", False), ("TCP Cubic", True), ("Sprout", True)} <= kinds
     assert ("Sprout", False) not in kinds
     assert not any(name == "QUIC Cubic" for name, _ in kinds)
+
+
+def section(text: str, identity: str) -> str:
+    """The words of a section of a page."""
+    found = text.split(f'<section id="{identity}">')[1].split("</section>", maxsplit=1)[0]
+    return " ".join(" ".join(Page(found).text).split())
+
+
+def test_totals_are_judged_by_the_band_of_the_claims(text: str) -> None:
+    claims = tomllib.loads(suites.file("pantheon/india-ppp0").read_text(encoding="utf-8"))["claim"]
+    assert {claim["expect"] for claim in claims if " / published." in claim["measure"]} == {"1 +- 25%"}
+    assert "within 25 % of the published throughput and delay" in section(text, "totals")
 
 
 def test_a_suite_text_is_split_at_its_differences() -> None:

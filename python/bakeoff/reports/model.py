@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.recording import ResultFolder, RunRecording
 
-THROUGHPUT_BAND = 0.20
-DELAY_BAND = 0.25
+PUBLISHED_BAND = 0.25
+"""How far from the published throughput and delay a faithful model may be, as in the claims of the suites."""
 SCHEME_AXIS = "scheme"
 # Axes of a single word that stand for a key of the path or the flows.
 _NARROWABLE = frozenset({SCHEME_AXIS, "rtt", "rate", "queue", "loss", "trace"})

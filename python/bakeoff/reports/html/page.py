@@ -96,6 +96,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "metrics": terminal.METRICS,
         "summary": tables.summary(report),
         "totals": tables.totals(report),
+        "published_band": 100 * model.PUBLISHED_BAND,
         "shares": tables.shares(report),
         "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),

@@ -103,7 +103,7 @@ class TotalsRow:
 
 
 def totals(report: Report) -> list[TotalsRow]:
-    """All flows together against the published totals, with the bands that a faithful model should meet."""
+    """All flows together against the published totals, with the band that a faithful model should meet."""
     rows = []
     for group in report.groups:
         # A table of single flows has no totals.
@@ -114,8 +114,8 @@ def totals(report: Report) -> list[TotalsRow]:
             TotalsRow(
                 group.label,
                 group.look,
-                _compare(ours.throughput_mbps, theirs.throughput_mbps, model.THROUGHPUT_BAND, words.number),
-                _compare(ours.owd_p95_ms, theirs.owd_p95_ms, model.DELAY_BAND, words.number),
+                _compare(ours.throughput_mbps, theirs.throughput_mbps, model.PUBLISHED_BAND, words.number),
+                _compare(ours.owd_p95_ms, theirs.owd_p95_ms, model.PUBLISHED_BAND, words.number),
                 _compare(ours.loss, theirs.loss, None, words.percent),
             )
         )
