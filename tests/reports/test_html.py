@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,9 @@ import pytest
 
 from bakeoff import suites
 from bakeoff.recording import Origin, ResultFolder
-from bakeoff.reports import html, model
-from bakeoff.reports.html import doc, encode, run_figures, summary_figures
+from bakeoff.references import Published
+from bakeoff.reports import html, model, terminal
+from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,6 +202,26 @@ def test_totals_are_judged_by_the_band_of_the_claims(text: str) -> None:
     claims = tomllib.loads(suites.file("pantheon/india-ppp0").read_text(encoding="utf-8"))["claim"]
     assert {claim["expect"] for claim in claims if " / published." in claim["measure"]} == {"1 +- 25%"}
     assert "within 25 % of the published throughput and delay" in section(text, "totals")
+    metric = terminal.METRICS[0]
+    verdicts = [
+        tables.compare(metric, Published(ours, 100, 0.1), Published(1.0, 100, 0.1)).verdict for ours in (1.25, 1.26)
+    ]
+    assert verdicts == ["within", "outside"]
+
+
+def test_what_a_table_does_not_publish_has_no_column(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("quic_bbr",), 1, level="summary", reference="bbr-loss/clean", axes={"sender": ["BBR(false)"]})
+    runs = tuple(replace(run, cell={"sender": "BBR(false)", "case": "1"}) for run in plan.runs)
+    report = model.load(filled(replace(plan, runs=runs)))
+    text = html.render(report, GENERATED, [report])
+    assert "ours published ratio" in (totals := section(text, "totals"))
+    assert "Loss (%)" in totals
+    assert "Throughput" not in totals
+    assert "faithful" not in totals
+    assert section(text, "worlds").count("published") == 2
+    assert "hollow ones" not in section(text, "figures")
 
 
 def test_a_suite_text_is_split_at_its_differences() -> None:

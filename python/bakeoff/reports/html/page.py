@@ -82,6 +82,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     """Everything that the template names."""
     experiment = report.experiment
     first = report.runs[0].recording.scenario if report.runs else None
+    means = summary_figures.means(report)
     return {
         "report": report,
         "experiment": experiment,
@@ -109,7 +110,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "groups": [
             (f"scheme-{index}", group, _runs(report, group, generated)) for index, group in enumerate(report.groups)
         ],
-        "means": json_for_script(summary_figures.means(report)),
+        "means": json_for_script(means),
+        "has_published_points": any(series["hollow"] for series in means["series"]),
         "all_runs": json_for_script(summary_figures.all_runs(report)),
         "markers": json_for_script({name: looks.marker_path(name) for name in looks.MARKERS}),
         "marker_path": functools.cache(looks.marker_path),

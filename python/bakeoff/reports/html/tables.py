@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from bakeoff.metrics import RunSummary
     from bakeoff.metrics.statistics import Estimate
+    from bakeoff.references import Published
     from bakeoff.reports.looks import Look
 
 
@@ -93,42 +94,46 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TotalsRow:
-    """A scheme against its published totals."""
+    """A scheme against its published totals, a comparison per metric."""
 
     name: str
     look: Look
-    throughput: Comparison
-    delay: Comparison
-    loss: Comparison
+    cells: list[Comparison]
 
 
-def totals(report: Report) -> list[TotalsRow]:
-    """All flows together against the published totals, with the band that a faithful model should meet."""
-    rows = []
-    for group in report.groups:
-        # A table of single flows has no totals.
-        if group.published is None or report.reference is None or not any(row.runs for row in report.reference.schemes):
-            continue
-        ours, theirs = group.pantheon(None), group.published.total
-        rows.append(
-            TotalsRow(
-                group.label,
-                group.look,
-                _compare(ours.throughput_mbps, theirs.throughput_mbps, model.PUBLISHED_BAND, words.number),
-                _compare(ours.owd_p95_ms, theirs.owd_p95_ms, model.PUBLISHED_BAND, words.number),
-                _compare(ours.loss, theirs.loss, None, words.percent),
-            )
-        )
-    return rows
+@dataclass(frozen=True)
+class Totals:
+    """All flows together against the published totals.
+
+    Attributes:
+        metrics: those that are published for any scheme.
+        rows: schemes.
+    """
+
+    metrics: list[terminal.Metric]
+    rows: list[TotalsRow]
 
 
-def _compare(
-    ours: float | None, theirs: float | None, band: float | None, text: Callable[[float | None], str]
-) -> Comparison:
+def totals(report: Report) -> Totals:
+    """All flows together against the published totals; without rows where nothing like that is published."""
+    # A table of single flows has no totals.
+    has_totals = report.reference is not None and any(row.runs for row in report.reference.schemes)
+    found = [(group, group.published.total) for group in report.groups if has_totals and group.published is not None]
+    metrics = [metric for metric in terminal.METRICS if any(metric.value(theirs) is not None for _, theirs in found)]
+    rows = [
+        TotalsRow(group.label, group.look, [compare(metric, group.pantheon(None), theirs) for metric in metrics])
+        for group, theirs in found
+    ]
+    return Totals(metrics, rows)
+
+
+def compare(metric: terminal.Metric, our_numbers: Published, their_numbers: Published) -> Comparison:
+    """One number of ours beside the published one."""
+    ours, theirs = metric.value(our_numbers), metric.value(their_numbers)
     verdict = ""
-    if band is not None and ours is not None and theirs:
-        verdict = "within" if abs(ours / theirs - 1) <= band else "outside"
-    return Comparison(text(ours), text(theirs), words.ratio(ours, theirs), verdict)
+    if metric.is_judged and ours is not None and theirs:
+        verdict = "within" if abs(ours / theirs - 1) <= model.PUBLISHED_BAND else "outside"
+    return Comparison(metric.text(ours), metric.text(theirs), words.ratio(ours, theirs), verdict)
 
 
 @dataclass(frozen=True)
