@@ -224,6 +224,29 @@ def test_what_a_table_does_not_publish_has_no_column(
     assert "hollow ones" not in section(text, "figures")
 
 
+def test_rows_are_called_what_they_are(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    schemes = {"scheme": ["cubic", "bbr"], "rtt": ["20ms"]}
+    report = model.load(filled(plan_of(("cubic", "bbr"), 1, level="summary", axes=schemes)))
+    assert (report.noun, report.varies) == ("scheme", [])
+    report = replace(report, experiment=report.experiment | {"axes": schemes | {"rtt": ["20ms", "80ms"]}})
+    assert (report.noun, report.varies) == ("cell", ["rtt"])
+    text = html.render(report, GENERATED)
+    assert "2 cells, each run once." in section(text, "overview")
+    assert section(text, "summary").startswith("Summary table Per flow, by Pantheon's definitions.")
+    assert all("Cell" in section(text, identity) for identity in ("summary", "totals", "corrected"))
+    assert "interval" not in section(text, "corrected")
+
+
+def test_one_flow_is_neither_fair_nor_unfair(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], text: str
+) -> None:
+    assert "Jain's" in section(text, "corrected")
+    assert "Jain's" in section(text, "differences")
+    alone = html.render(model.load(filled(plan_of(("cubic", "bbr"), 2, level="summary", flows=1))), GENERATED)
+    assert "Retransmissions" in section(alone, "corrected")
+    assert "Jain's" not in section(alone, "corrected") + section(alone, "differences")
+
+
 def test_a_suite_text_is_split_at_its_differences() -> None:
     parts = doc.render("# Title\n\nAbout <b>it</b>.\n\n## What differs\n\nA.\n\n### More\n\nB.\n\n## Next\n\nC.\n")
     assert parts.differences == "<p>A.</p>\n<h5>More</h5>\n<p>B.</p>\n"

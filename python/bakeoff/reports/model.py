@@ -144,6 +144,16 @@ class Report:
         """All runs, by row."""
         return [run for group in self.groups for run in group.runs]
 
+    @property
+    def varies(self) -> list[str]:
+        """Axes of the matrix beside the scheme that have several values."""
+        return [axis for axis, labels in self.experiment["axes"].items() if axis != SCHEME_AXIS and len(labels) > 1]
+
+    @property
+    def noun(self) -> str:
+        """What a row of the tables is."""
+        return "scheme" if SCHEME_AXIS in self.experiment["axes"] and not self.varies else "cell"
+
     def to_json(self) -> dict[str, Any]:
         """The object of the JSON contract, with the claims."""
         return self._json

@@ -128,7 +128,7 @@ def _tables(report: Report, console: Console) -> None:
 
 def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", collapse_padding=True)
-    table.add_column("scheme", no_wrap=True)
+    table.add_column(report.noun, no_wrap=True)
     table.add_column("runs", justify="right", no_wrap=True)
     for metric in metrics:
         for place, (heading, _) in enumerate(columns(report)):

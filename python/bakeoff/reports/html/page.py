@@ -88,10 +88,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "experiment": experiment,
         "generated": generated,
         "sentences": _sentences(report),
-        "noun": _noun(report),
         "repeated": any(len(group.runs) > 1 for group in report.groups),
         "hops": path.describe(first) if first else None,
-        "varies": [axis for axis in experiment["axes"] if axis != "scheme"],
         "facts": _facts(report),
         "columns": terminal.columns(report),
         "metrics": terminal.METRICS,
@@ -101,9 +99,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "shares": tables.shares(report),
         "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),
-        "corrected_columns": [title for title, _, _ in tables.CORRECTED],
         "corrected": tables.corrected(report),
-        "difference_columns": tables.DIFFERENCE_COLUMNS,
         "differences": tables.differences(report),
         "doc": doc.render(experiment["doc"]),
         "definitions": DEFINITIONS,
@@ -123,14 +119,9 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     }
 
 
-def _noun(report: Report) -> str:
-    """What a row of the tables is."""
-    return "scheme" if "scheme" in report.experiment["axes"] else "cell"
-
-
 def _sentences(report: Report) -> list[str]:
     experiment = report.experiment
-    what = words.count(len(report.groups), _noun(report))
+    what = words.count(len(report.groups), report.noun)
     repeats, most = experiment["repeats"], experiment.get("claim_repeats", experiment["repeats"])
     more = f", or {words.times(most)} where a claim is about it" if most > repeats else ""
     sentences = [f"{what}, each run {words.times(repeats)}{more}."]

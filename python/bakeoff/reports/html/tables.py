@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bakeoff.metrics.statistics import estimate, paired
 from bakeoff.reports import looks, model, terminal, words
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from bakeoff.metrics import RunSummary
     from bakeoff.metrics.statistics import Estimate
@@ -207,7 +207,16 @@ class CorrectedRow:
     cells: list[tuple[str, str]]
 
 
-CORRECTED: tuple[tuple[str, Callable[[RunSummary], float | None], Callable[[float | None], str]], ...] = (
+@dataclass(frozen=True)
+class Corrected:
+    """Numbers without Pantheon's quirks: headings of the columns, and rows."""
+
+    columns: list[str]
+    rows: list[CorrectedRow]
+
+
+Column: TypeAlias = "tuple[str, Callable[[RunSummary], float | None], Callable[[float | None], str]]"
+CORRECTED: tuple[Column, ...] = (
     ("Throughput (Mbit/s)", lambda run: run.total.throughput_mbps if run.total else None, words.number),
     ("Goodput (Mbit/s)", lambda run: run.total.goodput_mbps if run.total else None, words.number),
     ("Utilisation (%)", lambda run: run.total.utilisation if run.total else None, lambda x: words.percent(x, 1)),
@@ -228,15 +237,16 @@ class Differences:
 
     Attributes:
         baseline: the one.
+        columns: headings.
         rows: name, look, and per column the interval of the mean difference.
     """
 
     baseline: str
+    columns: list[str]
     rows: list[CorrectedRow]
 
 
 _DIFFERENCES = CORRECTED[:1] + CORRECTED[3:6]
-DIFFERENCE_COLUMNS = [title for title, _, _ in _DIFFERENCES]
 _BASELINE = "cubic"
 
 
@@ -246,14 +256,13 @@ def differences(report: Report) -> Differences | None:
     if len(groups) < 2:
         return None
     baseline = next((group for group in groups if group.key == _BASELINE), groups[0])
+    columns = _existing(_DIFFERENCES, groups)
     rows = [
-        CorrectedRow(
-            group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in _DIFFERENCES]
-        )
+        CorrectedRow(group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in columns])
         for group in groups
         if group is not baseline
     ]
-    return Differences(baseline.label, rows)
+    return Differences(baseline.label, [title for title, _, _ in columns], rows)
 
 
 def _difference(
@@ -269,13 +278,17 @@ def _difference(
     return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
 
 
-def corrected(report: Report) -> list[CorrectedRow]:
+def corrected(report: Report) -> Corrected:
     """Means over runs with 95 % intervals."""
-    return [
-        CorrectedRow(
-            group.label,
-            group.look,
-            [interval(group.over_runs(value), text) for _, value, text in CORRECTED],
-        )
+    columns = _existing(CORRECTED, report.groups)
+    rows = [
+        CorrectedRow(group.label, group.look, [interval(group.over_runs(value), text) for _, value, text in columns])
         for group in report.groups
     ]
+    return Corrected([title for title, _, _ in columns], rows)
+
+
+def _existing(columns: Sequence[Column], groups: Sequence[Group]) -> list[Column]:
+    """The columns of what exists in any run; a single flow, for one, is neither fair nor unfair."""
+    runs = [run for group in groups for run in group.summaries]
+    return [column for column in columns if any(column[1](run) is not None for run in runs)]
