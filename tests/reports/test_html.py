@@ -228,6 +228,8 @@ def test_rows_are_called_what_they_are(filled: Callable[..., ResultFolder], plan
     schemes = {"scheme": ["cubic", "bbr"], "rtt": ["20ms"]}
     report = model.load(filled(plan_of(("cubic", "bbr"), 1, level="summary", axes=schemes)))
     assert (report.noun, report.varies) == ("scheme", [])
+    groups = tuple(replace(group, key="") for group in report.groups)
+    assert replace(report, rows=groups).noun == "cell"
     report = replace(report, experiment=report.experiment | {"axes": schemes | {"rtt": ["20ms", "80ms"]}})
     assert (report.noun, report.varies) == ("cell", ["rtt"])
     text = html.render(report, GENERATED)

@@ -152,7 +152,7 @@ class Report:
     @property
     def noun(self) -> str:
         """What a row of the tables is."""
-        return "scheme" if SCHEME_AXIS in self.experiment["axes"] and not self.varies else "cell"
+        return "cell" if self.varies or any(not group.key for group in self.groups) else "scheme"
 
     def to_json(self) -> dict[str, Any]:
         """The object of the JSON contract, with the claims."""
