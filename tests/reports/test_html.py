@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
 import tomllib
 import zlib
 from dataclasses import replace
@@ -17,6 +18,7 @@ import polars as pl
 import pytest
 
 from bakeoff import suites
+from bakeoff.experiment import expand, load
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
 from bakeoff.reports import html, model, terminal
@@ -288,6 +290,19 @@ def test_writing(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any
     folder = filled(plan_of(("cubic",), 1, seconds=3))
     assert html.write(folder) == folder.path / "report.html"
     assert html.write(folder, tmp_path / "elsewhere.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("suite", ["l4s-tests/s2", "sce-l4s/s3", "mixed/india-ppp0", "bbr-loss/clean"])
+def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) -> None:
+    plan = expand(load(suite))
+    run = plan.runs[-1]
+    *start, settings = model.cell_command(plan.to_json(), run.cell, run.scenario).split(" ", 3)
+    assert start == ["bakeoff", "run", suite]
+    words = shlex.split(settings)
+    keys = {"--set": "", "--scheme": "scheme="}
+    changes = [keys[option] + value for option, value in zip(words[::2], words[1::2], strict=True)]
+    again = [found for found in expand(load(suite, changes)).runs if found.repeat == run.repeat]
+    assert [(found.cell, found.scenario) for found in again] == [(run.cell, run.scenario)]
 
 
 def test_the_command_that_repeats_runs_names_their_world() -> None:

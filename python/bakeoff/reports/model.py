@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 PUBLISHED_BAND = 0.25
 """How far from the published throughput and delay a faithful model may be, as in the claims of the suites."""
 SCHEME_AXIS = "scheme"
-# Axes of a single word that stand for a key of the path or the flows.
-_NARROWABLE = frozenset({SCHEME_AXIS, "rtt", "rate", "queue", "loss", "trace"})
 
 
 @dataclass(frozen=True)
@@ -338,17 +336,13 @@ def _words(experiment: Mapping[str, Any], settings: Sequence[str]) -> list[str]:
 
 
 def cell_command(experiment: dict[str, Any], cell: dict[str, str], scenario: Mapping[str, Any]) -> str:
-    """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix.
-
-    Axes that are tables of named variants cannot be narrowed, and stay whole.
-    """
-    narrowed = {axis: value for axis, value in cell.items() if "." in axis or axis in _NARROWABLE}
+    """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix."""
     settings = [
         setting
         for setting in experiment["settings"]
-        if not any(setting.startswith((f"--set matrix.{axis}=", f"--set {axis}=")) for axis in narrowed)
+        if not any(setting.startswith((f"--set matrix.{axis}=", f"--set {axis}=")) for axis in cell)
     ]
     classes = {name: f"{entry['file']}:{name}" for name, entry in scenario.get("python", {}).items()}
-    narrowed = {axis: classes.get(value, value) for axis, value in narrowed.items()}
+    narrowed = {axis: classes.get(value, value) for axis, value in cell.items()}
     own = [f"--scheme {value}" if axis == SCHEME_AXIS else f"--set {axis}={value}" for axis, value in narrowed.items()]
     return shlex.join(_words(experiment, settings + own))
