@@ -67,7 +67,7 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     @classmethod
-    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:  # noqa: ARG003 - a queue asks
+    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:  # noqa: ARG003
         """What to suggest in place of a key of the table that does not exist."""
         return cls.model_fields
 
