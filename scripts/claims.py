@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff import suites
-from bakeoff.reports.words import significant
+from bakeoff.claims import ClaimResult
+from bakeoff.reports import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,9 +66,12 @@ def _row(claim: dict[str, Any]) -> str:
     cells = ", ".join(f"{axis} {value}" for axis, value in claim["where"].items())
     beside = ", ".join(claim["against"].values())
     about = f"{cells}, over that of {beside}" if beside else cells
-    measured = significant(claim["mean"])
+    never = words.absent(ClaimResult(**claim))
+    measured = words.significant(claim["mean"])
     if claim["low"] is not None:
-        measured += f" ({significant(claim['low'])} to {significant(claim['high'])})"
+        measured += f" ({words.significant(claim['low'])} to {words.significant(claim['high'])})"
+    if never:
+        measured = never if claim["absent"] == claim["runs"] else f"{measured}, {never}"
     first = f"**{claim['id']}** {claim['says']}<br>`{claim['measure']}` in {about}"
     verdict = claim["verdict"] if claim["verdict"] == "holds" else f"**{claim['verdict']}**"
     row = [first, measured, claim["expect"], str(claim["runs"]), verdict, claim["note"] or ""]

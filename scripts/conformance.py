@@ -44,7 +44,7 @@ def measured(check: dict[str, Any]) -> str:
     mean = words.significant(check["measured"])
     if check["low"] is None or check["low"] == check["high"]:
         return mean
-    return f"{mean} [{words.significant(check['low'])}, {words.significant(check['high'])}]"
+    return f"{mean} ({words.significant(check['low'])} to {words.significant(check['high'])})"
 
 
 if __name__ == "__main__":

@@ -40,6 +40,16 @@ def test_verdicts(losses: list[float | None], expect: str, verdict: str) -> None
     assert (result.reason is not None) == (verdict == "undecided")
 
 
+@pytest.mark.parametrize(
+    ("times", "absent", "mean"), [([None, None], 2, 100), ([2.0, None], 1, 51), ([2.0, 4.0], 0, 3), ([100.0], 0, 100)]
+)
+def test_runs_in_which_a_default_stands_in_are_counted(times: list[float | None], absent: int, mean: float) -> None:
+    measure = "default(total.convergence_s, 100)"
+    runs = [{**run(0.1), "total": {"convergence_s": time}} for time in times]
+    (result,) = evaluate([claim("< 500", measure=measure)], [*runs, run(0.1, status="failed")])
+    assert (result.absent, result.runs, result.mean) == (absent, len(times), mean)
+
+
 def test_where_chooses_cells() -> None:
     runs = [run(0.1), run(0.9, "bbr"), run(0.1)]
     (result,) = evaluate([claim("<= 0.5", where={"scheme": "cubic"})], runs)

@@ -314,6 +314,17 @@ def test_a_setting_narrows_its_axis(planned: Planned, minimal: str) -> None:
     assert len(planned(text, "path.rate=3Mbit/s").runs) == 2
 
 
+def test_a_setting_narrows_its_axis_to_a_variant(planned: Planned, minimal: str) -> None:
+    variants = "".join(f'[matrix.queue.{name}]\nloss = "{name}%"\n' for name in ("1", "2"))
+    text = f'{minimal}[matrix]\nrate = ["1Mbit/s", "12Mbit/s"]\n{variants}'
+    assert [run.cell["queue"] for run in planned(text, "queue=2").runs] == ["2", "2"]
+    assert planned(text, "queue=2").runs[0].scenario["forward"][0]["loss"] == 0.02
+    # What is no variant sets the key of that name, for all of them.
+    runs = planned(text, "queue=7pkt").runs
+    assert [run.cell["queue"] for run in runs] == ["1", "2", "1", "2"]
+    assert {run.scenario["forward"][0]["queue"]["limit_packets"] for run in runs} == {7}
+
+
 def test_traces_are_relative_to_the_file_and_settings_to_the_shell(
     planned: Planned, minimal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

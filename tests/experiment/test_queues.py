@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from bakeoff.experiment.catalogue import Parameter
+
 FILE = """
 name = "x"
 duration = "1s"
@@ -84,6 +86,7 @@ def test_what_the_mapping_to_linux_calls_a_parameter_is_what_the_simulator_calls
             'kind = "codel", target = "200ms"',
             "target 200ms is longer than the interval, 100ms; make it shorter",
         ),
+        ("kind = true", "true is not a queue; known are fifo, "),
         ('kind = "red"', "queue red: limit is missing; set it to the most bytes that wait"),
         ('kind = "cake", sce_thresh = 4', 'sce_thresh is for sce = "ramp"'),
         ('kind = "dualpi2", coupling = 0', "path.forward.0.queue.coupling: 0 is not possible"),
@@ -95,3 +98,22 @@ def test_the_impossible_is_refused_before_anything_runs(tmp_path: Path, queue: s
         queue_of(tmp_path, queue)
     assert "path.forward.0.queue" in str(caught.value)
     assert sentence in str(caught.value)
+
+
+CHOICES = [
+    (entry.name, parameter)
+    for entry in of_core().queues.values()
+    for parameter in entry.parameters
+    if parameter.kind == "choice"
+]
+
+
+@pytest.mark.parametrize("wrong", ["true", "3", "[]", '"x"'])
+@pytest.mark.parametrize(("kind", "parameter"), CHOICES, ids=[f"{kind}-{found.name}" for kind, found in CHOICES])
+def test_what_is_no_choice_is_answered_with_the_choices(
+    tmp_path: Path, kind: str, parameter: Parameter, wrong: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        queue_of(tmp_path, f'kind = "{kind}", {parameter.name} = {wrong}')
+    assert f"path.forward.0.queue.{parameter.name}: " in str(caught.value)
+    assert all(f'"{option}"' in str(caught.value) for option in parameter.options)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
+import tomllib
 import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -14,9 +17,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from bakeoff import suites
+from bakeoff.experiment import expand, load
 from bakeoff.recording import Origin, ResultFolder
-from bakeoff.reports import html, model
-from bakeoff.reports.html import doc, encode, run_figures, summary_figures
+from bakeoff.references import Published
+from bakeoff.reports import html, model, terminal
+from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,6 +194,63 @@ def test_published_points_are_hollow(india: ResultFolder) -> None:
     assert not any(name == "QUIC Cubic" for name, _ in kinds)
 
 
+def section(text: str, identity: str) -> str:
+    """The words of a section of a page."""
+    found = text.split(f'<section id="{identity}">')[1].split("</section>", maxsplit=1)[0]
+    return " ".join(" ".join(Page(found).text).split())
+
+
+def test_totals_are_judged_by_the_band_of_the_claims(text: str) -> None:
+    claims = tomllib.loads(suites.file("pantheon/india-ppp0").read_text(encoding="utf-8"))["claim"]
+    assert {claim["expect"] for claim in claims if " / published." in claim["measure"]} == {"1 +- 25%"}
+    assert "within 25 % of the published throughput and delay" in section(text, "totals")
+    metric = terminal.METRICS[0]
+    verdicts = [
+        tables.compare(metric, Published(ours, 100, 0.1), Published(1.0, 100, 0.1)).verdict for ours in (1.25, 1.26)
+    ]
+    assert verdicts == ["within", "outside"]
+
+
+def test_what_a_table_does_not_publish_has_no_column(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("quic_bbr",), 1, level="summary", reference="bbr-loss/clean", axes={"sender": ["BBR(false)"]})
+    runs = tuple(replace(run, cell={"sender": "BBR(false)", "case": "1"}) for run in plan.runs)
+    report = model.load(filled(replace(plan, runs=runs)))
+    text = html.render(report, GENERATED, [report])
+    assert "ours published ratio" in (totals := section(text, "totals"))
+    assert "Loss (%)" in totals
+    assert "Throughput" not in totals
+    assert "faithful" not in totals
+    assert section(text, "worlds").count("published") == 2
+    assert "hollow ones" not in section(text, "figures")
+
+
+def test_rows_are_called_what_they_are(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    schemes = {"scheme": ["cubic", "bbr"], "rtt": ["20ms"]}
+    report = model.load(filled(plan_of(("cubic", "bbr"), 1, level="summary", axes=schemes)))
+    assert (report.noun, report.varies) == ("scheme", [])
+    groups = tuple(replace(group, key="") for group in report.groups)
+    assert replace(report, rows=groups).noun == "cell"
+    report = replace(report, experiment=report.experiment | {"axes": schemes | {"rtt": ["20ms", "80ms"]}})
+    assert (report.noun, report.varies) == ("cell", ["rtt"])
+    text = html.render(report, GENERATED)
+    assert "2 cells, each run once." in section(text, "overview")
+    assert section(text, "summary").startswith("Summary table Per flow, by Pantheon's definitions.")
+    assert all("Cell" in section(text, identity) for identity in ("summary", "totals", "corrected"))
+    assert "interval" not in section(text, "corrected")
+
+
+def test_one_flow_is_neither_fair_nor_unfair(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], text: str
+) -> None:
+    assert "Jain's" in section(text, "corrected")
+    assert "Jain's" in section(text, "differences")
+    alone = html.render(model.load(filled(plan_of(("cubic", "bbr"), 2, level="summary", flows=1))), GENERATED)
+    assert "Retransmissions" in section(alone, "corrected")
+    assert "Jain's" not in section(alone, "corrected") + section(alone, "differences")
+
+
 def test_a_suite_text_is_split_at_its_differences() -> None:
     parts = doc.render("# Title\n\nAbout <b>it</b>.\n\n## What differs\n\nA.\n\n### More\n\nB.\n\n## Next\n\nC.\n")
     assert parts.differences == "<p>A.</p>\n<h5>More</h5>\n<p>B.</p>\n"
@@ -227,6 +290,19 @@ def test_writing(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any
     folder = filled(plan_of(("cubic",), 1, seconds=3))
     assert html.write(folder) == folder.path / "report.html"
     assert html.write(folder, tmp_path / "elsewhere.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("suite", ["l4s-tests/s2", "sce-l4s/s3", "mixed/india-ppp0", "bbr-loss/clean"])
+def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) -> None:
+    plan = expand(load(suite))
+    run = plan.runs[-1]
+    *start, settings = model.cell_command(plan.to_json(), run.cell, run.scenario).split(" ", 3)
+    assert start == ["bakeoff", "run", suite]
+    words = shlex.split(settings)
+    keys = {"--set": "", "--scheme": "scheme="}
+    changes = [keys[option] + value for option, value in zip(words[::2], words[1::2], strict=True)]
+    again = [found for found in expand(load(suite, changes)).runs if found.repeat == run.repeat]
+    assert [(found.cell, found.scenario) for found in again] == [(run.cell, run.scenario)]
 
 
 def test_the_command_that_repeats_runs_names_their_world() -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import html, model, terminal
+from bakeoff.reports.html import encode, run_figures
 from bakeoff.worlds import sim
 
 if TYPE_CHECKING:
@@ -49,6 +50,13 @@ def report(folder: Path, text: str) -> model.Report:
     for run in plan.runs:
         results.write_run(run, sim.execute(run).tables)
     return model.load(results)
+
+
+def test_rates_of_a_link_that_slows_down_are_not_cut_off(tmp_path: Path) -> None:
+    schedule = 'rate = { schedule = [{ at = "0s", rate = "12Mbit/s" }, { at = "1s", rate = "1Mbit/s" }] }'
+    shown = report(tmp_path, FILE.replace('rate = "12Mbit/s"', schedule) + PROBES)
+    figure = run_figures.figures(shown.runs[0], encode.Pack(), 1000)["responsiveness"]
+    assert figure["choices"][0]["left"]["range"] == [0, pytest.approx(12, rel=1e-3)]
 
 
 def printed(shown: model.Report, width: int) -> str:

@@ -54,6 +54,35 @@ def test_a_claim_is_measured_in_what_it_expects(
     assert (words.measured(claim), words.interval(claim), words.expected(claim)) == (measured, interval, expected)
 
 
+@pytest.mark.parametrize(
+    ("absent", "runs", "unit", "measured", "interval"),
+    [
+        (5, 5, "s", "never in 5 runs", ""),
+        (1, 1, "s", "never", ""),
+        (2, 5, "s", "412 s, never in 2 of 5 runs", "100 to 800"),
+        (5, 5, "", "none in 5 runs", ""),
+        (0, 5, "s", "412 s", "100 to 800"),
+    ],
+)
+def test_what_never_came_has_no_number(absent: int, runs: int, unit: str, measured: str, interval: str) -> None:
+    claim = ClaimResult(
+        id="x",
+        says="so",
+        source=None,
+        measure="default(total.convergence_s, 1000)",
+        expect="<= 60",
+        verdict="fails",
+        mean=412,
+        low=100,
+        high=800,
+        runs=runs,
+        reason=None,
+        unit=unit,
+        absent=absent,
+    )
+    assert (words.measured(claim), words.interval(claim)) == (measured, interval)
+
+
 def test_quantities() -> None:
     assert words.rate(2_100_000) == "2.1 Mbit/s"
     assert words.rate(12_000) == "12 kbit/s"

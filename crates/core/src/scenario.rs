@@ -16,12 +16,12 @@ use crate::transport::stream::{AckMode, EcnMode, Ect, Pacing, Receiver, Sender, 
 use crate::units::{Bytes, Duration, Instant, Rate};
 use serde::Deserialize;
 
-pub use probe::{ProbeConfig, ProbeEcn, ProbeKind};
+pub use probe::{MAX_PROBES, ProbeConfig, ProbeEcn, ProbeKind};
 
 /// The most flows in one run.
-const MAX_FLOWS: usize = 10_000;
+pub const MAX_FLOWS: usize = 10_000;
 /// The most hops in one direction.
-const MAX_HOPS: usize = 64;
+pub const MAX_HOPS: usize = 64;
 /// The largest differentiated services codepoint: six bits.
 const MAX_DSCP: u8 = 63;
 /// The longest run: a day.

@@ -93,6 +93,10 @@ impl Topology {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_core::agenda::Agenda;
+    use bakeoff_core::scenario::{MAX_FLOWS, MAX_HOPS, MAX_PROBES};
+    use bakeoff_core::units::Instant;
+
     use super::*;
 
     #[test]
@@ -102,5 +106,34 @@ mod tests {
             assert_eq!(numbering.number(numbering.participant(number)), number);
         }
         assert_eq!(numbering.participant(9), Participant::Sampler);
+    }
+
+    #[test]
+    fn the_largest_run_fits_the_agenda() {
+        let several = |item: &str, count: usize| vec![item; count].join(",");
+        let hop = r#"{"link": {"kind": "constant", "rate_bps": 1}, "queue": {"kind": "fifo"}, "delay_ns": 0}"#;
+        let hops = several(hop, MAX_HOPS);
+        let flow =
+            r#"{"scheme": "reno", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 1, "extra_delay_ns": 1}"#;
+        let probe = r#"{"interval_ns": 1, "size_bytes": 64, "start_ns": 0, "stop_ns": 1}"#;
+        let largest = |flows| {
+            Scenario::from_json(&format!(
+                r#"{{"seed": 1, "duration_ns": 86400000000000, "record": {{"level": "series", "interval_ns": 1}},
+                "forward": [{hops}], "reverse": [{hops}], "flows": [{}], "probes": [{}]}}"#,
+                several(flow, flows),
+                several(probe, MAX_PROBES)
+            ))
+        };
+        assert!(matches!(largest(MAX_FLOWS + 1), Err(ScenarioError::Invalid { place, .. }) if place == "flows"));
+        let scenario = largest(MAX_FLOWS).unwrap();
+        let topology = Topology::of(&scenario, |flow| Transport::named(&scenario, flow, &[])).unwrap();
+        let numbering = topology.numbering();
+        let mut agenda = Agenda::new(numbering.count(), numbering.hops);
+        let end = Instant::from_nanos(scenario.duration_ns);
+        for participant in [numbering.hops - 1, numbering.count() - 1] {
+            agenda.set(participant, Some(end));
+            assert_eq!(agenda.next(), Some((end, participant)));
+            agenda.set(participant, None);
+        }
     }
 }

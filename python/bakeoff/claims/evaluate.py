@@ -46,6 +46,7 @@ class ClaimResult:
         low: lower end of the 95 % interval; None for fewer than two runs, or six for a median.
         high: upper end.
         runs: number of runs that had the measure.
+        absent: number of those for which its default stood in.
         reason: why it is undecided; None otherwise.
         note: what a reader of the verdict should know; None if there is nothing.
         unit: of what was measured; "" for a ratio or a count.
@@ -67,6 +68,7 @@ class ClaimResult:
     reason: str | None
     note: str | None = None
     unit: str = ""
+    absent: int = 0
 
 
 def check(measure: str, expect: str) -> Measure:
@@ -112,6 +114,7 @@ def _evaluate(
     matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
     complete = [run for run in matching if run["status"] == "complete"]
     value_of = functools.partial(_value, measure, telemetry_of)
+    absent = 0
     if measure.beside is not None:
         values, missing = [measure.over_cells(complete)], len(matching) - len(complete)
     else:
@@ -122,6 +125,8 @@ def _evaluate(
                 _ratio(value, others.get(_place({**run["cell"], **against}, run)))
                 for value, run in zip(values, matching, strict=True)
             ]
+        else:
+            absent = sum(measure.is_absent(_seen(measure, telemetry_of, run)) for run in complete)
         missing = sum(value is None for value in values)
     known = [value for value in values if value is not None]
     statistic = claim.get("statistic", "mean")
@@ -146,13 +151,21 @@ def _evaluate(
         reason=reason,
         note=claim.get("note"),
         unit="" if against else unit_of(measure),
+        absent=absent,
     )
 
 
 def _value(measure: Measure, telemetry_of: Callable[[str], Telemetry | None], run: Mapping[str, Any]) -> float | None:
     if run["status"] != "complete":
         return None
-    return measure.evaluate({**run, "telemetry": telemetry_of(run["id"])} if measure.needs_telemetry else run)
+    return measure.evaluate(_seen(measure, telemetry_of, run))
+
+
+def _seen(
+    measure: Measure, telemetry_of: Callable[[str], Telemetry | None], run: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """A run as the measure wants to see it."""
+    return {**run, "telemetry": telemetry_of(run["id"])} if measure.needs_telemetry else run
 
 
 def _place(cell: Mapping[str, str], run: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -143,6 +143,14 @@ class Measure:
         value: float | None = self.root.evaluate(run)
         return value if value is not None and math.isfinite(value) else None
 
+    def is_absent(self, run: Mapping[str, Any]) -> bool:
+        """Whether what it is about does not exist for a run, and its default stands in."""
+        return (
+            isinstance(self.root, Call)
+            and self.root.function == DEFAULT
+            and self.root.arguments[0].evaluate(run) is None
+        )
+
 
 def _find(entries: Sequence[Mapping[str, Any]], key: str, wanted: int | str) -> Mapping[str, Any] | None:
     return next((entry for entry in entries if entry[key] == wanted), None)

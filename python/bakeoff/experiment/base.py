@@ -5,13 +5,24 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from bakeoff.experiment import units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bakeoff.experiment.catalogue import Catalogue
 
 _MOST_NAMES = 24
 UNKNOWN_KEY = "unknown_key"
@@ -28,10 +39,10 @@ def problem(sentence: str, *key: str | int) -> PydanticCustomError:
     return PydanticCustomError(SENTENCE, "{sentence}", {"sentence": sentence, "key": list(key)})
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: object, known: Iterable[str]) -> str:
     """What to say about a word that is none of those known: the nearest one, or all of them, or the first of many."""
     names = list(known)
-    near = difflib.get_close_matches(word, names, 1, 0.55)
+    near = difflib.get_close_matches(word, names, 1, 0.55) if isinstance(word, str) else []
     if near:
         return f'did you mean "{near[0]}"?'
     if len(names) > _MOST_NAMES:
@@ -55,13 +66,18 @@ class Model(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    @classmethod
+    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:  # noqa: ARG003
+        """What to suggest in place of a key of the table that does not exist."""
+        return cls.model_fields
+
     @model_validator(mode="before")
     @classmethod
-    def _unknown_keys(cls, data: Any) -> Any:
+    def _unknown_keys(cls, data: Any, info: ValidationInfo) -> Any:
         if isinstance(data, dict):
             for key in data:
                 if key not in cls.model_fields:
-                    sentence = f"unknown key; {nearest(str(key), cls.model_fields)}"
+                    sentence = f"unknown key; {nearest(str(key), cls.keys_of(data, info.context))}"
                     raise PydanticCustomError(UNKNOWN_KEY, "{sentence}", {"sentence": sentence, "key": [str(key)]})
         return data
 
@@ -110,5 +126,8 @@ _PROBABILITY_SCHEMA: dict[str, Any] = {
     ],
 }
 Probability = Annotated[float, BeforeValidator(units.parse_probability), WithJsonSchema(_PROBABILITY_SCHEMA)]
+
+Word = Annotated[Any, WithJsonSchema({"type": "string"})]
+"""One of the words that only the catalogue or the references know; they refuse everything else, and name them."""
 
 Dscp = Annotated[int, Field(ge=0, le=63)]

@@ -206,13 +206,13 @@ class Catalogue:
             return ()
         return tuple(known for known in self.schemes[scheme.removeprefix(OWN)].parameters if known.kind == "file")
 
-    def check_queue(self, kind: str) -> None:
+    def check_queue(self, kind: Any) -> None:
         """Checks the name of a queue.
 
         Raises:
             UserError: it is unknown; the message lacks the place.
         """
-        if kind not in self.queues:
+        if not isinstance(kind, str) or kind not in self.queues:
             raise UserError(f"{shown(kind)} is not a queue; {nearest(kind, self.queues)}")
 
     def unit_of(self, queue: str, name: str, value: Any = None) -> str:

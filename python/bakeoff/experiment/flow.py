@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from bakeoff.experiment.base import Dscp, Model, Packets, Rate, Size, Time, default
+from bakeoff.experiment.base import Dscp, Model, Packets, Rate, Size, Time, default, problem
 from bakeoff.experiment.limits import MAX_FLOWS
+from bakeoff.experiment.units import shown
 
-Parameter = bool | int | float | str
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    raise problem(f"must be a number, a text, true or false, not {shown(value)}")
+
+
+Parameter = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 
 
 class Bulk(Model):

@@ -226,7 +226,7 @@ def _cell(
         touched += [(key, setting.origin) for key in keys.apply(raw, setting)]
     source.use_named_path(raw, found.name)
     try:
-        model = ExperimentFile.model_validate(raw)
+        model = ExperimentFile.model_validate(raw, context=catalogue)
     except ValidationError as error:
         key, sentence = first_problem(error)
         raise UserError(f"{_blamed(key, touched, found.name)}{key}: {sentence}") from error
@@ -301,7 +301,7 @@ def _check_cells(cells: Mapping[str, str], known: dict[str, list[str]], where: s
             raise UserError(f"{where}.{axis}: {shown(label)} is not a value of that axis; {hint}")
 
 
-def _check_reference(reference: str | None, name: str) -> None:
+def _check_reference(reference: Any, name: str) -> None:
     if reference is not None and reference not in references.names():
         hint = nearest(reference, references.names())
         raise UserError(f"{name}: reference: {shown(reference)} is not a published reference; {hint}")

@@ -2,7 +2,7 @@
 
 A value is read as TOML if it is a number, a truth value, a list or a table, and is text otherwise, so that
 `--set path.forward.0.rate=2Mbit/s` needs no quotes. Below `matrix.` a comma separates values. A key that is an axis of
-the matrix narrows that axis to the one value.
+the matrix narrows that axis to the one value, or to the variant of that name.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment.keys import Setting, short_word
+from bakeoff.experiment.schema import label
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference
 
@@ -80,9 +81,19 @@ def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> list[Se
             raw["matrix"] = {**matrix, setting.key.removeprefix(_MATRIX): setting.value}
         elif (axis := _same_axis(setting.key, matrix)) is not None:
             raw["matrix"] = {**matrix, axis: [setting.value]}
+        elif (name := _variant(setting, matrix.get(setting.key))) is not None:
+            raw["matrix"] = {**matrix, setting.key: {name: matrix[setting.key][name]}}
         else:
             rest.append(setting)
     return rest
+
+
+def _variant(setting: Setting, variants: Any) -> str | None:
+    """The name of the variant that a setting names."""
+    if not isinstance(variants, dict) or not isinstance(setting.value, (bool, int, float, str)):
+        return None
+    name = label(setting.value)
+    return name if name in variants else None
 
 
 def _same_axis(key: str, matrix: dict[str, Any]) -> str | None:

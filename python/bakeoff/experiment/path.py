@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -17,11 +17,17 @@ from bakeoff.experiment.base import (
     Ratio,
     Size,
     Time,
+    Word,
     default,
     problem,
 )
 from bakeoff.experiment.units import Limit
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bakeoff.experiment.catalogue import Catalogue
 
 _RATE_FORMS = (
     'write a rate such as "12Mbit/s", "unlimited", '
@@ -155,7 +161,7 @@ def _of(kinds: str, description: str) -> Any:
 class Queue(Model):
     """What waits for the link, and what becomes of it; `bakeoff show KIND` has the parameters of a kind."""
 
-    kind: str = Field("fifo", description="queueing discipline; `bakeoff list queues`")
+    kind: Word = Field("fifo", description="queueing discipline; `bakeoff list queues`")
     limit: QueueLimit = default(Limit(), "infinite", "what it holds; in packets for all but fifo and red")
     flow_limit: Packets | None = _of("fq", "the most packets of one flow")
     drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full (fifo)")
@@ -194,17 +200,24 @@ class Queue(Model):
     drop_overload: bool | None = _of("dualpi2", "on overload drop in both queues")
     drop_early: bool | None = _of("dualpi2", "drop packets on arrival")
     c_protection: Ratio | None = _of("dualpi2", "the share that the classic queue has at least")
-    ecn_mask: str | None = _of("dualpi2", "which packets go to the low-latency queue")
+    ecn_mask: Word | None = _of("dualpi2", "which packets go to the low-latency queue")
     gain_scale: float | None = _of("dualpi2", "what both gains are multiplied by")
     rtt: Time | None = _of("cake", "the round-trip time that the interval is meant for")
-    diffserv: str | None = _of("cake", "the classes that DSCPs are sorted into")
-    flow_mode: str | None = _of("cake", "between what the link is shared fairly")
+    diffserv: Word | None = _of("cake", "the classes that DSCPs are sorted into")
+    flow_mode: Word | None = _of("cake", "between what the link is shared fairly")
     own_shaper: bool | None = _of("cake", "the link is cake's own shaper")
-    sce: str | None = _of("cake", "when to turn ECT(0) into ECT(1)")
+    sce: Word | None = _of("cake", "when to turn ECT(0) into ECT(1)")
     sce_interval: Time | None = _of(
         "cobalt, cnq, cnq_codel_af, lfq", "turn ECT(0) into ECT(1) by a CoDel with this interval"
     )
     sce_thresh: int | None = _of("cake", "the ramp of sce reaches 1/N at the target")
+
+    @classmethod
+    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:
+        """Those of the queue that the table names, or of all queues."""
+        kind = table.get("kind")
+        entry = catalogue.queues.get(kind) if catalogue and isinstance(kind, str) else None
+        return ["kind", *(parameter.name for parameter in entry.parameters)] if entry else cls.model_fields
 
 
 class BurstLoss(Model):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bakeoff.experiment.base import Model, Time, default
+from bakeoff.experiment.base import Model, Time, Word, default
 from bakeoff.experiment.flow import Flows, Variant
 from bakeoff.experiment.limits import MAX_REPEATS
 from bakeoff.experiment.path import Hops, Path
@@ -96,7 +96,7 @@ class ExperimentFile(Model):
     start_jitter: Time = default(
         10**8, "100ms", "flows and probes start up to this much later, each by the seed; 0s: not at all"
     )
-    reference: str | None = Field(None, description="published numbers to show beside ours")
+    reference: Word | None = Field(None, description="published numbers to show beside ours")
     path: Path = Field(description="hops forward and back")
     flow: Flows = Field(description="the flows")
     probe: Probes = Field([], description="requests beside the flows that measure the round trip")

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.recording import ResultFolder, RunRecording
 
-THROUGHPUT_BAND = 0.20
-DELAY_BAND = 0.25
+PUBLISHED_BAND = 0.25
+"""How far from the published throughput and delay a faithful model may be, as in the claims of the suites."""
 SCHEME_AXIS = "scheme"
-# Axes of a single word that stand for a key of the path or the flows.
-_NARROWABLE = frozenset({SCHEME_AXIS, "rtt", "rate", "queue", "loss", "trace"})
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,16 @@ class Report:
     def runs(self) -> list[Run]:
         """All runs, by row."""
         return [run for group in self.groups for run in group.runs]
+
+    @property
+    def varies(self) -> list[str]:
+        """Axes of the matrix beside the scheme that have several values."""
+        return [axis for axis, labels in self.experiment["axes"].items() if axis != SCHEME_AXIS and len(labels) > 1]
+
+    @property
+    def noun(self) -> str:
+        """What a row of the tables is."""
+        return "cell" if self.varies or any(not group.key for group in self.groups) else "scheme"
 
     def to_json(self) -> dict[str, Any]:
         """The object of the JSON contract, with the claims."""
@@ -328,17 +336,13 @@ def _words(experiment: Mapping[str, Any], settings: Sequence[str]) -> list[str]:
 
 
 def cell_command(experiment: dict[str, Any], cell: dict[str, str], scenario: Mapping[str, Any]) -> str:
-    """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix.
-
-    Axes that are tables of named variants cannot be narrowed, and stay whole.
-    """
-    narrowed = {axis: value for axis, value in cell.items() if "." in axis or axis in _NARROWABLE}
+    """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix."""
     settings = [
         setting
         for setting in experiment["settings"]
-        if not any(setting.startswith((f"--set matrix.{axis}=", f"--set {axis}=")) for axis in narrowed)
+        if not any(setting.startswith((f"--set matrix.{axis}=", f"--set {axis}=")) for axis in cell)
     ]
     classes = {name: f"{entry['file']}:{name}" for name, entry in scenario.get("python", {}).items()}
-    narrowed = {axis: classes.get(value, value) for axis, value in narrowed.items()}
+    narrowed = {axis: classes.get(value, value) for axis, value in cell.items()}
     own = [f"--scheme {value}" if axis == SCHEME_AXIS else f"--set {axis}={value}" for axis, value in narrowed.items()]
     return shlex.join(_words(experiment, settings + own))

@@ -39,6 +39,25 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 def measured(claim: ClaimResult) -> str:
     """What a claim measured: "median 5.30 ms"."""
+    never = absent(claim)
+    if claim.absent == claim.runs and never:
+        return never
+    found = _measured(claim)
+    return f"{found}, {never}" if never else found
+
+
+def absent(claim: ClaimResult) -> str:
+    """In how many runs what a claim measures did not exist: "never in 5 runs", "never in 2 of 5 runs", or ""."""
+    if not claim.absent:
+        return ""
+    # A time that does not exist is that of something that did not happen.
+    word = "never" if claim.unit == "s" else "none"
+    if claim.absent < claim.runs:
+        return f"{word} in {claim.absent} of {claim.runs} runs"
+    return f"{word} in {claim.runs} runs" if claim.runs > 1 else word
+
+
+def _measured(claim: ClaimResult) -> str:
     before = "median " if claim.statistic == "median" else ""
     if _is_in_percent(claim) and claim.mean is not None:
         return f"{before}{significant(100 * claim.mean)} %"
@@ -47,7 +66,7 @@ def measured(claim: ClaimResult) -> str:
 
 def interval(claim: ClaimResult) -> str:
     """The interval of what a claim measured, or "" where it has none."""
-    if claim.low is None or claim.high is None:
+    if claim.low is None or claim.high is None or claim.absent == claim.runs:
         return ""
     scale = 100 if _is_in_percent(claim) else 1
     return f"{significant(scale * claim.low)} to {significant(scale * claim.high)}"

@@ -9,7 +9,7 @@ use crate::transport::probe::{Answerer, Asker, ProbePacket};
 use crate::units::{Bytes, Duration, Instant};
 
 /// The most probes in one run.
-const MAX_PROBES: usize = 100;
+pub const MAX_PROBES: usize = 100;
 /// IP and UDP headers, and a number by which real packets are told apart.
 const MIN_SIZE: u64 = 36;
 /// As the largest packet of a flow, nearly what IP can carry.

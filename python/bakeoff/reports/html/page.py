@@ -82,33 +82,32 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     """Everything that the template names."""
     experiment = report.experiment
     first = report.runs[0].recording.scenario if report.runs else None
+    means = summary_figures.means(report)
     return {
         "report": report,
         "experiment": experiment,
         "generated": generated,
         "sentences": _sentences(report),
-        "noun": _noun(report),
         "repeated": any(len(group.runs) > 1 for group in report.groups),
         "hops": path.describe(first) if first else None,
-        "varies": [axis for axis in experiment["axes"] if axis != "scheme"],
         "facts": _facts(report),
         "columns": terminal.columns(report),
         "metrics": terminal.METRICS,
         "summary": tables.summary(report),
         "totals": tables.totals(report),
+        "published_band": 100 * model.PUBLISHED_BAND,
         "shares": tables.shares(report),
         "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),
-        "corrected_columns": [title for title, _, _ in tables.CORRECTED],
         "corrected": tables.corrected(report),
-        "difference_columns": tables.DIFFERENCE_COLUMNS,
         "differences": tables.differences(report),
         "doc": doc.render(experiment["doc"]),
         "definitions": DEFINITIONS,
         "groups": [
             (f"scheme-{index}", group, _runs(report, group, generated)) for index, group in enumerate(report.groups)
         ],
-        "means": json_for_script(summary_figures.means(report)),
+        "means": json_for_script(means),
+        "has_published_points": any(series["hollow"] for series in means["series"]),
         "all_runs": json_for_script(summary_figures.all_runs(report)),
         "markers": json_for_script({name: looks.marker_path(name) for name in looks.MARKERS}),
         "marker_path": functools.cache(looks.marker_path),
@@ -120,14 +119,9 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     }
 
 
-def _noun(report: Report) -> str:
-    """What a row of the tables is."""
-    return "scheme" if "scheme" in report.experiment["axes"] else "cell"
-
-
 def _sentences(report: Report) -> list[str]:
     experiment = report.experiment
-    what = words.count(len(report.groups), _noun(report))
+    what = words.count(len(report.groups), report.noun)
     repeats, most = experiment["repeats"], experiment.get("claim_repeats", experiment["repeats"])
     more = f", or {words.times(most)} where a claim is about it" if most > repeats else ""
     sentences = [f"{what}, each run {words.times(repeats)}{more}."]

@@ -30,12 +30,13 @@ _VARIABLE_PART = 3.0
 _PROBE_LOOKS = 4
 
 
-def figure(run: Run, pack: Pack) -> dict[str, Any] | None:
+def figure(run: Run, pack: Pack, capacity: NDArray[np.float64] | None) -> dict[str, Any] | None:
     """The figure of a run; None if it has no probes, no time series, or too many flows for one figure.
 
     Args:
         run: a complete run.
         pack: where the arrays go.
+        capacity: of the bottleneck over time, Mbit/s.
     """
     recording = run.recording
     needed = all(recording.has(table) for table in ("probes", "series", "telemetry"))
@@ -50,8 +51,10 @@ def figure(run: Run, pack: Pack) -> dict[str, Any] | None:
     x = pack.add(times / NS_PER_S)
     lines = _rates(run, times, interval_ns, pack)
     lines += [{**entry, "y": pack.add(curve), "right": True, **colours} for entry, curve, colours in round_trips]
-    capacity = run.summary.total.capacity_mbps if run.summary.total else None
-    rate_top = 1.2 * capacity if capacity else None
+    mean = run.summary.total.capacity_mbps if run.summary.total else None
+    # A link whose rate changes may be far above its mean.
+    largest = 0.0 if capacity is None else float(np.nanmax(capacity))
+    rate_top = max(1.2 * mean, largest) if mean else None
     scales = {
         "fixed": base + _FIXED_MS,
         "to the largest round trip": base + _VARIABLE_PART * max(1.0, max(known) - base),

@@ -42,9 +42,10 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
         rates = bins.from_series(series) if series is not None else None
     if rates is None:
         return {}
+    capacity = _capacity(run, rates)
     found: dict[str, dict[str, Any] | None] = {
-        "responsiveness": responsiveness.figure(run, pack),
-        "throughput": _throughput(run, rates, pack),
+        "responsiveness": responsiveness.figure(run, pack, capacity),
+        "throughput": _throughput(run, rates, capacity, pack),
     }
     if packets is not None:
         found["delay"] = _delay_dots(packets, rates.origin_ns, run.summary, pack, most_points)
@@ -66,14 +67,19 @@ def _colours(flow: int) -> dict[str, str]:
     return {"light": look.light, "dark": look.dark}
 
 
-def _throughput(run: Run, rates: Rates, pack: Pack) -> dict[str, Any]:
-    shown: list[dict[str, Any]] = []
+def _capacity(run: Run, rates: Rates) -> NDArray[np.float64] | None:
+    """Capacity of the bottleneck over time, Mbit/s; None where it was not recorded, or has no limit."""
     total = run.summary.total
-    if total and total.bottleneck and run.recording.has("hop_series"):
-        capacity = bins.capacity(run.recording.table("hop_series"), total.bottleneck, rates)
-        if capacity is not None:
-            label = f"Capacity (mean {words.number(total.capacity_mbps)} Mbit/s, shaded)"
-            shown.append({"label": label, "style": "area", "y": pack.add(capacity)})
+    if total is None or not total.bottleneck or not run.recording.has("hop_series"):
+        return None
+    return bins.capacity(run.recording.table("hop_series"), total.bottleneck, rates)
+
+
+def _throughput(run: Run, rates: Rates, capacity: NDArray[np.float64] | None, pack: Pack) -> dict[str, Any]:
+    shown: list[dict[str, Any]] = []
+    if capacity is not None and run.summary.total is not None:
+        label = f"Capacity (mean {words.number(run.summary.total.capacity_mbps)} Mbit/s, shaded)"
+        shown.append({"label": label, "style": "area", "y": pack.add(capacity)})
     for flow in _shown(list(rates.received_mbps)):
         for word, style, curves in (("in", "dashed", rates.sent_mbps), ("e", "solid", rates.received_mbps)):
             mean = _mean_rate(curves[flow], style)

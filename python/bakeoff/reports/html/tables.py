@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bakeoff.metrics.statistics import estimate, paired
 from bakeoff.reports import looks, model, terminal, words
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from bakeoff.metrics import RunSummary
     from bakeoff.metrics.statistics import Estimate
+    from bakeoff.references import Published
     from bakeoff.reports.looks import Look
 
 
@@ -93,42 +94,46 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TotalsRow:
-    """A scheme against its published totals."""
+    """A scheme against its published totals, a comparison per metric."""
 
     name: str
     look: Look
-    throughput: Comparison
-    delay: Comparison
-    loss: Comparison
+    cells: list[Comparison]
 
 
-def totals(report: Report) -> list[TotalsRow]:
-    """All flows together against the published totals, with the bands that a faithful model should meet."""
-    rows = []
-    for group in report.groups:
-        # A table of single flows has no totals.
-        if group.published is None or report.reference is None or not any(row.runs for row in report.reference.schemes):
-            continue
-        ours, theirs = group.pantheon(None), group.published.total
-        rows.append(
-            TotalsRow(
-                group.label,
-                group.look,
-                _compare(ours.throughput_mbps, theirs.throughput_mbps, model.THROUGHPUT_BAND, words.number),
-                _compare(ours.owd_p95_ms, theirs.owd_p95_ms, model.DELAY_BAND, words.number),
-                _compare(ours.loss, theirs.loss, None, words.percent),
-            )
-        )
-    return rows
+@dataclass(frozen=True)
+class Totals:
+    """All flows together against the published totals.
+
+    Attributes:
+        metrics: those that are published for any scheme.
+        rows: schemes.
+    """
+
+    metrics: list[terminal.Metric]
+    rows: list[TotalsRow]
 
 
-def _compare(
-    ours: float | None, theirs: float | None, band: float | None, text: Callable[[float | None], str]
-) -> Comparison:
+def totals(report: Report) -> Totals:
+    """All flows together against the published totals; without rows where nothing like that is published."""
+    # A table of single flows has no totals.
+    has_totals = report.reference is not None and any(row.runs for row in report.reference.schemes)
+    found = [(group, group.published.total) for group in report.groups if has_totals and group.published is not None]
+    metrics = [metric for metric in terminal.METRICS if any(metric.value(theirs) is not None for _, theirs in found)]
+    rows = [
+        TotalsRow(group.label, group.look, [compare(metric, group.pantheon(None), theirs) for metric in metrics])
+        for group, theirs in found
+    ]
+    return Totals(metrics, rows)
+
+
+def compare(metric: terminal.Metric, our_numbers: Published, their_numbers: Published) -> Comparison:
+    """One number of ours beside the published one."""
+    ours, theirs = metric.value(our_numbers), metric.value(their_numbers)
     verdict = ""
-    if band is not None and ours is not None and theirs:
-        verdict = "within" if abs(ours / theirs - 1) <= band else "outside"
-    return Comparison(text(ours), text(theirs), words.ratio(ours, theirs), verdict)
+    if metric.is_judged and ours is not None and theirs:
+        verdict = "within" if abs(ours / theirs - 1) <= model.PUBLISHED_BAND else "outside"
+    return Comparison(metric.text(ours), metric.text(theirs), words.ratio(ours, theirs), verdict)
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,16 @@ class CorrectedRow:
     cells: list[tuple[str, str]]
 
 
-CORRECTED: tuple[tuple[str, Callable[[RunSummary], float | None], Callable[[float | None], str]], ...] = (
+@dataclass(frozen=True)
+class Corrected:
+    """Numbers without Pantheon's quirks: headings of the columns, and rows."""
+
+    columns: list[str]
+    rows: list[CorrectedRow]
+
+
+Column: TypeAlias = "tuple[str, Callable[[RunSummary], float | None], Callable[[float | None], str]]"
+CORRECTED: tuple[Column, ...] = (
     ("Throughput (Mbit/s)", lambda run: run.total.throughput_mbps if run.total else None, words.number),
     ("Goodput (Mbit/s)", lambda run: run.total.goodput_mbps if run.total else None, words.number),
     ("Utilisation (%)", lambda run: run.total.utilisation if run.total else None, lambda x: words.percent(x, 1)),
@@ -223,15 +237,16 @@ class Differences:
 
     Attributes:
         baseline: the one.
+        columns: headings.
         rows: name, look, and per column the interval of the mean difference.
     """
 
     baseline: str
+    columns: list[str]
     rows: list[CorrectedRow]
 
 
 _DIFFERENCES = CORRECTED[:1] + CORRECTED[3:6]
-DIFFERENCE_COLUMNS = [title for title, _, _ in _DIFFERENCES]
 _BASELINE = "cubic"
 
 
@@ -241,14 +256,13 @@ def differences(report: Report) -> Differences | None:
     if len(groups) < 2:
         return None
     baseline = next((group for group in groups if group.key == _BASELINE), groups[0])
+    columns = _existing(_DIFFERENCES, groups)
     rows = [
-        CorrectedRow(
-            group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in _DIFFERENCES]
-        )
+        CorrectedRow(group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in columns])
         for group in groups
         if group is not baseline
     ]
-    return Differences(baseline.label, rows)
+    return Differences(baseline.label, [title for title, _, _ in columns], rows)
 
 
 def _difference(
@@ -264,13 +278,17 @@ def _difference(
     return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
 
 
-def corrected(report: Report) -> list[CorrectedRow]:
+def corrected(report: Report) -> Corrected:
     """Means over runs with 95 % intervals."""
-    return [
-        CorrectedRow(
-            group.label,
-            group.look,
-            [interval(group.over_runs(value), text) for _, value, text in CORRECTED],
-        )
+    columns = _existing(CORRECTED, report.groups)
+    rows = [
+        CorrectedRow(group.label, group.look, [interval(group.over_runs(value), text) for _, value, text in columns])
         for group in report.groups
     ]
+    return Corrected([title for title, _, _ in columns], rows)
+
+
+def _existing(columns: Sequence[Column], groups: Sequence[Group]) -> list[Column]:
+    """The columns of what exists in any run; a single flow, for one, is neither fair nor unfair."""
+    runs = [run for group in groups for run in group.summaries]
+    return [column for column in columns if any(column[1](run) is not None for run in runs)]

@@ -39,10 +39,12 @@ class Worlds:
 
     Attributes:
         names: of the worlds, in order.
+        is_published: by metric, for any scheme.
         rows: schemes.
     """
 
     names: list[str]
+    is_published: list[bool]
     rows: list[Row]
 
 
@@ -53,8 +55,11 @@ def table(report: Report, beside: Sequence[Report]) -> Worlds | None:
     reports = (report, *beside)
     found = [{plain(group.key): group for group in one.groups} for one in reports]
     keys = list(dict.fromkeys(key for groups in found for key in groups))
+    published = [group.published.total for groups in found for group in groups.values() if group.published]
     return Worlds(
-        [one.experiment["world"] for one in reports], [_row(key, [groups.get(key) for groups in found]) for key in keys]
+        [one.experiment["world"] for one in reports],
+        [any(metric.value(numbers) is not None for numbers in published) for metric in terminal.METRICS],
+        [_row(key, [groups.get(key) for groups in found]) for key in keys],
     )
 
 
