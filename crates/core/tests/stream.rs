@@ -1,12 +1,13 @@
 //! A sender and a receiver with nothing between them but a delay and a hand that drops or marks.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::random::RandomStream;
-use bakeoff_core::scheme::{self, Ack, Congestion, Parameters, Scheme, Setup, Timeout};
+use bakeoff_core::scheme::{self, Ack, Congestion, Feedback, Parameters, Scheme, Sent, Setup, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::{EcnMode, Ect, Receiver, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Duration, Instant, Rate};
@@ -31,6 +32,8 @@ enum Fate {
     Pass,
     Mark,
     Drop,
+    /// The link stands still for so long before it.
+    Stall(Duration),
 }
 
 /// Runs for `millis` and returns the ends, and (time in ms, window) whenever the window fell.
@@ -90,6 +93,7 @@ fn exchange_of(
             match fate(&packet) {
                 Fate::Drop => continue,
                 Fate::Mark => packet.ecn = Ecn::Ce,
+                Fate::Stall(wait) => link_free += wait,
                 Fate::Pass => {}
             }
             forward.push_back((link_free + ONE_WAY, packet));
@@ -307,5 +311,58 @@ fn a_window_that_the_pace_does_not_fill_is_no_limit() {
             }
         });
         assert_eq!(found, Some(expected), "window of {cwnd}");
+    }
+}
+
+/// A window of 30 that remembers when each packet left, and writes down what comes back.
+struct Diary {
+    acked: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Scheme for Diary {
+    fn cwnd(&self) -> u32 {
+        30
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        sent.now.as_nanos()
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut acked = self.acked.lock().unwrap_or_else(PoisonError::into_inner);
+        acked.extend(ack.packets.iter().copied().map(Instant::from_nanos));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn where_every_packet_is_acknowledged_each_comes_back_with_its_own_time() {
+    let config = StreamConfig { feedback: Feedback::EveryPacket, ..StreamConfig::DEFAULT };
+    for stall_ms in (360..640).step_by(20) {
+        let acked = Arc::new(Mutex::new(Vec::new()));
+        let scheme = Box::new(Diary { acked: Arc::clone(&acked) });
+        let (mut arrived, mut sent) = (Vec::new(), 0);
+        let fate = |packet: &Packet<Segment>| {
+            if sequence(packet).is_none() {
+                return Fate::Pass;
+            }
+            sent += 1;
+            // Behind the second one the packets that wait arrive out of order.
+            if [100, 299, 400].contains(&sent) {
+                return Fate::Drop;
+            }
+            arrived.push(packet.sent);
+            // Long enough for a timeout, so that what waits is sent again.
+            if sent == 300 { Fate::Stall(Duration::from_millis(stall_ms)) } else { Fate::Pass }
+        };
+        let (_, receiver, _) = exchange_of(scheme, config, 2_000, fate, 1);
+        let acked = acked.lock().unwrap_or_else(PoisonError::into_inner);
+        let duplicates = receiver.stats.duplicates;
+        assert!(duplicates > 0 && acked.len() > 500, "{stall_ms} ms: {duplicates} of {}", acked.len());
+        let wrong = acked.iter().zip(&arrived).find(|(acked, sent)| acked != sent);
+        assert_eq!(wrong, None, "{stall_ms} ms");
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Dumbbell, Run, bulk, run, with};
+use common::{Dumbbell, Run, bulk, mean_after, run, with};
 use serde_json::{Value, json};
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -70,6 +70,27 @@ fn a_sender_that_meets_reordering_learns_to_wait() {
         assert!(goodput(&run, 1) > 17.0, "seed {seed}: {} Mbit/s", goodput(&run, 1));
         let needless = run.flow(1, "retransmits") - run.flow(1, "dropped_packets");
         assert!(needless < 0.005 * run.flow(1, "sent_packets"), "seed {seed}: {needless} needless repetitions");
+    }
+}
+
+#[test]
+fn what_was_sent_again_needlessly_makes_no_round_trip_shorter() {
+    // A packet that comes 60 ms late has been sent again a moment before.
+    let late = json!({"reorder": {"probability": 0.002, "change": {"kind": "late", "late_ns": 60_000_000}}});
+    for seed in SEEDS {
+        let late = |scheme: &str| {
+            let mut scenario = scenario(&late, &[bulk(scheme, 0.0)], seed);
+            scenario["record"]["level"] = json!("series");
+            run(&scenario)
+        };
+        let verus = late("verus").telemetry(1, "shortest_delay");
+        let shortest = verus.into_iter().map(|(_, millis)| millis).fold(f64::INFINITY, f64::min);
+        assert!(shortest > 40.0, "seed {seed}: {shortest} ms");
+        // With the weights of this test its window stays at ten packets, which leave no queue.
+        let indigo = mean_after(5.0, &late("indigo").telemetry(1, "queueing_delay"));
+        assert!(indigo < 2.0, "seed {seed}: {indigo} ms");
+        let koho = late("koho_cc");
+        assert!(goodput(&koho, 1) > 18.0, "seed {seed}: {} Mbit/s", goodput(&koho, 1));
     }
 }
 

@@ -120,7 +120,8 @@ pub struct Ack<'a> {
     pub next_sequence: u64,
     /// True if the receiver echoes an ECN mark.
     pub is_ecn_echo: bool,
-    /// What [`super::Scheme::on_sent`] returned for each newly delivered packet.
+    /// What [`super::Scheme::on_sent`] returned for each newly delivered packet: for its last transmission or, with
+    /// [`Feedback::EveryPacket`], for the one that arrived, and also for one that arrives when another had already.
     pub packets: &'a [u64],
 }
 

@@ -18,8 +18,6 @@
 //! - The originals send datagrams once, and count as in flight what was sent after the latest packet acknowledged; here
 //!   lost packets are sent again, and leave the window when our transport declares them lost.
 //! - A window of nothing is one packet here.
-//! - An ack that comes sooner after the last transmission of its packet than any round trip is for an earlier one, whose time is no longer
-//!   known: it leaves the averages and the shortest round trip alone. Datagrams that are sent once have no such acks.
 //! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that.
 //! - A memory outside of all boxes, at which the originals stop, is moved to the nearest.
 //!
@@ -299,11 +297,7 @@ impl Scheme for RemyCc {
             _ => ack.now,
         };
         let is_next = tag.number == self.expected;
-        let rtt = ack.now.since(tag.sent);
-        // Sooner than any packet can come back: this one was sent again after what arrived had left.
-        if rtt >= ack.min_rtt {
-            self.remember(tag.sent, received, rtt, is_next);
-        }
+        self.remember(tag.sent, received, ack.now.since(tag.sent), is_next);
         // What lies ahead by less than half of all numbers is new.
         if tag.number.wrapping_sub(self.expected) % Tag::NUMBERS < Tag::NUMBERS / 2 {
             self.expected = (tag.number + 1) % Tag::NUMBERS;
@@ -378,24 +372,6 @@ mod tests {
         let sent = Tag::decode(packet).sent;
         let one_way_delay = Some(Duration::from_millis(100));
         remy.on_ack(&Ack { now: sent + Duration::from_millis(rtt_ms), one_way_delay, packets: &[packet], ..ack(1) });
-    }
-
-    #[test]
-    fn a_packet_sent_again_just_before_the_ack_of_the_first_one_is_no_round_trip() {
-        for profile in [Profile::Pantheon, Profile::Remy] {
-            let mut remy = sender(profile, Action::UNTRAINED);
-            let packets = [0, 8_000, 16_000].map(|micros| send(&mut remy, micros));
-            acknowledge(&mut remy, packets[0], 150);
-            acknowledge(&mut remy, packets[1], 150);
-            let before = remy.memory();
-            // The stream's shortest round trip is 150 ms, and this was sent again 7 us before.
-            let (now, min_rtt) = (at(16_007), Duration::from_millis(150));
-            remy.on_ack(&Ack { now, min_rtt, packets: &[packets[2]], ..ack(1) });
-            assert_eq!(remy.memory(), before);
-            let packet = send(&mut remy, 200_000);
-            acknowledge(&mut remy, packet, 300);
-            assert_eq!(remy.memory().0[2], 2.0, "of 150 ms");
-        }
     }
 
     #[test]

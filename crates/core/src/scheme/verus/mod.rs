@@ -95,17 +95,24 @@ struct Tag {
     sent: Instant,
     window: u16,
     generation: u8,
+    /// Tells packets apart that leave at once.
+    number: u8,
 }
 
 impl Tag {
-    /// Microseconds, then 16 bits of window and 8 of generation: a day fits.
+    const GENERATIONS: u8 = 1 << 4;
+    const NUMBERS: u8 = 1 << 7;
+
+    /// Microseconds, then 16 bits of window, 4 of generation and 7 of number: a day fits.
     fn encode(self) -> u64 {
-        self.sent.as_micros() << 24 | u64::from(self.window) << 8 | u64::from(self.generation)
+        let low = u64::from(self.window) << 11 | u64::from(self.generation) << 7 | u64::from(self.number);
+        self.sent.as_micros() << 27 | low
     }
 
     fn decode(bits: u64) -> Self {
-        let sent = Instant::ZERO + Duration::from_micros(bits >> 24);
-        Self { sent, window: (bits >> 8) as u16, generation: bits as u8 }
+        let sent = Instant::ZERO + Duration::from_micros(bits >> 27);
+        let (generation, number) = ((bits >> 7) as u8 % Self::GENERATIONS, bits as u8 % Self::NUMBERS);
+        Self { sent, window: (bits >> 11) as u16, generation, number }
     }
 }
 
@@ -132,9 +139,13 @@ struct Verus {
     profile: DelayProfile,
     /// Packets that the transport declared lost, and when they count.
     missing: VecDeque<(Instant, Tag)>,
+    /// When the latest of those left that count as lost.
+    expired: Option<Instant>,
     /// Raised when what is outstanding is forgotten; and when slow start began.
     generation: u8,
     session_start: Instant,
+    /// Of the last packet.
+    number: u8,
     has_ack: bool,
     last_ack: Instant,
     next_epoch: Option<Instant>,
@@ -160,8 +171,10 @@ impl Verus {
             epoch_longest: None,
             profile: DelayProfile::default(),
             missing: VecDeque::new(),
+            expired: None,
             generation: 0,
             session_start: Instant::ZERO,
+            number: 0,
             has_ack: false,
             last_ack: Instant::ZERO,
             next_epoch: None,
@@ -178,7 +191,7 @@ impl Verus {
             latest,
             last_ack,
             next_epoch,
-            generation: generation.wrapping_add(1),
+            generation: (generation + 1) % Tag::GENERATIONS,
             session_start: Instant::ZERO + Duration::from_micros(now.as_micros()),
             timeout: now + MAX_TIMEOUT,
             ..Self::new(delay_ratio)
@@ -187,7 +200,7 @@ impl Verus {
     }
 
     fn forget_outstanding(&mut self) {
-        self.generation = self.generation.wrapping_add(1);
+        self.generation = (self.generation + 1) % Tag::GENERATIONS;
         self.in_flight = 0;
         self.missing.clear();
     }
@@ -232,6 +245,7 @@ impl Verus {
         while let Some((_, tag)) = self.missing.front().copied().filter(|(due, _)| *due <= now) {
             self.missing.pop_front();
             self.in_flight = (self.in_flight - 1).max(0);
+            self.expired = self.expired.max(Some(tag.sent));
             first.get_or_insert(tag);
         }
         let Some(tag) = first else { return };
@@ -297,6 +311,13 @@ impl Verus {
         }
     }
 
+    /// False if a packet comes that counts as lost; one that is missing (`missingsequence_queue`) is so no longer.
+    fn is_awaited(&mut self, tag: Tag) -> bool {
+        let may_be_missing = self.missing.back().is_some_and(|(_, newest)| tag.sent <= newest.sent);
+        let found = may_be_missing.then(|| self.missing.iter().position(|(_, missing)| *missing == tag)).flatten();
+        found.and_then(|index| self.missing.remove(index)).is_some() || Some(tag.sent) > self.expired
+    }
+
     /// One ack, as the receiving thread takes it.
     fn take_packet(&mut self, tag: Tag, now: Instant) {
         if tag.sent < self.session_start {
@@ -317,7 +338,7 @@ impl Verus {
         if self.is_loss_phase && f64::from(tag.window) <= self.window {
             (self.is_loss_phase, self.has_just_started, self.epoch_longest) = (false, false, None);
         }
-        if tag.generation == self.generation {
+        if tag.generation == self.generation && self.is_awaited(tag) {
             self.take_delay(delay, tag.window);
         }
         (self.has_ack, self.last_ack) = (true, now);
@@ -345,7 +366,8 @@ impl Scheme for Verus {
             self.timeout = sent.now + MAX_TIMEOUT;
         }
         let window = self.window.min((MOST_WINDOWS - 1) as f64) as u16;
-        Tag { sent: sent.now, window, generation: self.generation }.encode()
+        self.number = (self.number + 1) % Tag::NUMBERS;
+        Tag { sent: sent.now, window, generation: self.generation, number: self.number }.encode()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

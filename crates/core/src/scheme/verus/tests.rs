@@ -37,7 +37,7 @@ fn informed() -> Verus {
 
 #[test]
 fn tags_keep_what_they_are_told() {
-    let tag = Tag { sent: at(86_399_999), window: 39_999, generation: 255 };
+    let tag = Tag { sent: at(86_399_999), window: 39_999, generation: 15, number: 127 };
     assert_eq!(Tag::decode(tag.encode()), tag);
 }
 
@@ -57,7 +57,7 @@ fn slow_start_adds_a_packet_per_ack_and_sends_what_is_missing() {
 fn half_a_second_ends_slow_start_with_seven_tenths() {
     let mut verus = Verus::new(6.0);
     (1..=60).for_each(|window| verus.profile.add(window, 8.0 * window as f64));
-    let tag = Tag { sent: at(0), window: 60, generation: 0 };
+    let tag = Tag { sent: at(0), window: 60, generation: 0, number: 0 };
     acknowledge(&mut verus, tag.encode(), 500);
     assert!(verus.is_slow_start);
     let window = verus.window;
@@ -117,7 +117,7 @@ fn an_epoch_sends_its_share_of_the_window() {
 fn a_missing_packet_costs_three_tenths_of_its_window_once_per_loss_phase() {
     let mut verus = informed();
     (verus.window, verus.in_flight) = (100.0, 50);
-    let lost = |window| Tag { sent: at(900), window, generation: 0 };
+    let lost = |window| Tag { sent: at(900), window, generation: 0, number: 0 };
     for window in [80, 60] {
         verus.on_lost(&Lost { now: at(1_000), size: Bytes::new(1_448), packet: lost(window).encode() });
     }
@@ -129,10 +129,30 @@ fn a_missing_packet_costs_three_tenths_of_its_window_once_per_loss_phase() {
     verus.on_lost(&Lost { now: at(1_200), size: Bytes::new(1_448), packet: lost(40).encode() });
     verus.expire(at(1_400));
     assert!((verus.window - 56.0).abs() < 1e-9, "the same loss phase");
-    acknowledge(&mut verus, lost(57).encode(), 1_401);
+    let later = |window| Tag { sent: at(1_301), ..lost(window) };
+    acknowledge(&mut verus, later(57).encode(), 1_401);
     assert!(verus.is_loss_phase && verus.window > 56.0);
-    acknowledge(&mut verus, lost(56).encode(), 1_402);
+    acknowledge(&mut verus, later(56).encode(), 1_402);
     assert!(!verus.is_loss_phase);
+}
+
+#[test]
+fn a_missing_packet_that_comes_in_time_is_not_lost_and_one_that_comes_later_is_no_delay() {
+    let mut verus = informed();
+    let packets = [(); 3].map(|()| send(&mut verus, 1_000));
+    for packet in [packets[0], packets[2]] {
+        verus.on_lost(&Lost { now: at(1_100), size: Bytes::new(1_448), packet });
+    }
+    acknowledge(&mut verus, packets[1], 1_110);
+    acknowledge(&mut verus, packets[0], 1_249);
+    assert_eq!((verus.in_flight, verus.missing.len(), verus.epoch_longest), (1, 1, Some(249.0)));
+    verus.expire(at(1_250));
+    assert_eq!((verus.in_flight, verus.is_loss_phase), (0, true));
+    let next = send(&mut verus, 1_260);
+    acknowledge(&mut verus, packets[2], 1_300);
+    assert_eq!((verus.in_flight, verus.epoch_longest), (1, None), "the ack ends the loss phase, and is no delay");
+    acknowledge(&mut verus, next, 1_310);
+    assert_eq!((verus.in_flight, verus.epoch_longest), (0, Some(50.0)));
 }
 
 #[test]

@@ -64,6 +64,10 @@ impl Sender {
             self.take_selective(ack, prior_highest, &mut report, now);
         }
         self.take_cumulative(ack.cumulative, prior_highest, &mut report, now);
+        if let Some(duplicate) = ack.duplicate() {
+            // Last: if the ack of what came before it was lost, this is the one that is known to have arrived.
+            self.newly_delivered.extend(self.resent.take(duplicate.start, ack.timestamp_echo));
+        }
         if self.config.ecn != EcnMode::Off {
             let packets = (self.sampler.delivered() - prior_delivered) as u32;
             self.take_marks(ack, packets, &mut report, now);
@@ -187,7 +191,8 @@ impl Sender {
             report.is_original_delivered |= sequence < self.recovery.high;
         }
         report.delivered_bytes += segment.length;
-        self.newly_delivered.push(segment.scheme_state);
+        let arrived = segment.was_retransmitted.then(|| self.resent.take(sequence, report.timestamp_echo)).flatten();
+        self.newly_delivered.push(arrived.unwrap_or(segment.scheme_state));
         self.rack.on_delivered(sequence, segment, self.rtt.min_rtt(), now);
         self.sampler.on_delivered(sequence, segment.sent, segment.snapshot, segment.was_retransmitted);
     }

@@ -20,6 +20,7 @@ mod receive_window;
 mod receiver;
 mod recent_blocks;
 mod recovery;
+mod resent;
 mod rtt;
 mod scoreboard;
 mod segment;

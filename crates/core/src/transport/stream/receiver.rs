@@ -114,7 +114,7 @@ impl Receiver {
             self.send_early();
         }
         // RFC 7323, section 4.3: echo the oldest segment that the next ack covers.
-        if sequence <= self.last_acked {
+        if sequence <= self.last_acked || self.config.feedback == Feedback::EveryPacket {
             self.timestamp_echo = sent;
         }
         self.one_way_delay = now.since(sent);

@@ -6,6 +6,7 @@ use super::rack::Rack;
 use super::range_set::RangeSet;
 use super::rate_sampler::RateSampler;
 use super::recovery::Recovery;
+use super::resent::Resent;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::segment::stamped;
@@ -16,7 +17,7 @@ use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::packet_pool::PacketPool;
 use crate::random::RandomStream;
-use crate::scheme::{PacingRatios, Scheme, Sent};
+use crate::scheme::{Feedback, PacingRatios, Scheme, Sent};
 use crate::traffic::Source;
 use crate::units::{Bytes, Duration, Instant, Rate, earlier};
 
@@ -87,6 +88,7 @@ pub struct Sender {
     pub(super) usage: Usage,
     pub(super) scheme: Box<dyn Scheme>,
     pub(super) scoreboard: Scoreboard,
+    pub(super) resent: Resent,
     /// Which of the outstanding segments are selectively acknowledged, as ranges.
     pub(super) sacked: RangeSet,
     /// The blocks of the last ack that had any, which the next one mostly repeats.
@@ -102,7 +104,7 @@ pub struct Sender {
     pub(super) must_announce_reduction: bool,
     /// What is known of marks.
     pub(super) marked: Marked,
-    /// Scheme states of the segments that the current ack reports.
+    /// The scheme's words of the packets that the current ack reports.
     pub(super) newly_delivered: Vec<u64>,
     pub(super) new_ranges: Vec<Range>,
     /// What it has done so far.
@@ -133,6 +135,7 @@ impl Sender {
             usage: Usage::default(),
             scheme,
             scoreboard: Scoreboard::new(),
+            resent: Resent::default(),
             sacked: RangeSet::default(),
             known_blocks: Vec::new(),
             rtt: RttEstimator::new(),
@@ -349,7 +352,8 @@ impl Sender {
         now: Instant,
         pool: &mut PacketPool<Q>,
     ) -> Option<Box<Packet<Q>>> {
-        let length = self.scoreboard.get(sequence)?.length;
+        let segment = *self.scoreboard.get(sequence)?;
+        let length = segment.length;
         let snapshot = self.sampler.on_sent(now, false);
         self.stats.retransmissions += 1;
         self.recovery.on_retransmission(now);
@@ -361,6 +365,9 @@ impl Sender {
             delivered: self.sampler.delivered(),
             lost: self.stats.lost,
         });
+        if self.config.feedback == Feedback::EveryPacket {
+            self.resent.insert(sequence, &segment, now, scheme_state, self.scoreboard.first());
+        }
         self.scoreboard.mark_sent_again(sequence, now, snapshot, scheme_state);
         if sequence == self.scoreboard.first() && self.timer.is_none_or(|timer| timer.purpose != Purpose::Reordering) {
             self.rearm_retransmission_timer(now);
