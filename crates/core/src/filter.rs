@@ -9,23 +9,22 @@ struct Sample {
     value: u64,
 }
 
+/// A running maximum.
+pub type WindowedMax = WindowedFilter<true>;
+/// A running minimum.
+pub type WindowedMin = WindowedFilter<false>;
+
 /// The best three samples of a window, best first.
 #[derive(Clone, Copy, Debug)]
-pub struct WindowedFilter {
+pub struct WindowedFilter<const IS_MAX: bool> {
     window: u64,
-    is_max: bool,
     best: Option<[Sample; 3]>,
 }
 
-impl WindowedFilter {
-    /// A running maximum over `window` units of the caller's clock.
-    pub const fn max(window: u64) -> Self {
-        Self { window, is_max: true, best: None }
-    }
-
-    /// A running minimum over `window` units of the caller's clock.
-    pub const fn min(window: u64) -> Self {
-        Self { window, is_max: false, best: None }
+impl<const IS_MAX: bool> WindowedFilter<IS_MAX> {
+    /// A filter over `window` units of the caller's clock.
+    pub const fn new(window: u64) -> Self {
+        Self { window, best: None }
     }
 
     /// The best value in the window; `None` before the first sample.
@@ -42,7 +41,7 @@ impl WindowedFilter {
     /// Takes a sample and returns the best value of the window that ends now.
     pub fn update(&mut self, time: u64, value: u64) -> u64 {
         let sample = Sample { time, value };
-        let is_no_worse = |than: Sample| value == than.value || (value > than.value) == self.is_max;
+        let is_no_worse = |than: Sample| if IS_MAX { value >= than.value } else { value <= than.value };
         let Some(best) = &mut self.best else { return self.reset(time, value) };
         if is_no_worse(best[0]) || time - best[2].time > self.window {
             return self.reset(time, value);
@@ -80,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_maximum_is_forgotten_after_the_window() {
-        let mut filter = WindowedFilter::max(10);
+        let mut filter = WindowedMax::new(10);
         assert_eq!(filter.get(), None);
         assert_eq!(filter.update(0, 100), 100);
         for time in 1..=10 {
@@ -91,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_minimum_follows_lower_samples_at_once() {
-        let mut filter = WindowedFilter::min(1_000);
+        let mut filter = WindowedMin::new(1_000);
         assert_eq!(filter.update(0, 30), 30);
         assert_eq!(filter.update(1, 20), 20);
         assert_eq!(filter.update(2, 25), 20);

@@ -1,7 +1,7 @@
 //! Rounds, the bandwidth filter over them, and the test whether start-up has filled the pipe.
 
 use super::fixed_point::{Bandwidth, GAIN_UNIT};
-use crate::filter::WindowedFilter;
+use crate::filter::WindowedMax;
 use crate::scheme::Ack;
 use crate::units::Duration;
 
@@ -66,11 +66,11 @@ impl Rounds {
 
 /// The most that was delivered in any of the last ten rounds.
 #[derive(Debug)]
-pub(in crate::scheme) struct BandwidthFilter(WindowedFilter);
+pub(in crate::scheme) struct BandwidthFilter(WindowedMax);
 
 impl BandwidthFilter {
     pub(in crate::scheme) fn new() -> Self {
-        Self(WindowedFilter::max(WINDOW_ROUNDS))
+        Self(WindowedMax::new(WINDOW_ROUNDS))
     }
 
     pub(in crate::scheme) fn max(&self) -> Bandwidth {

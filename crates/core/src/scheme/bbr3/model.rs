@@ -3,7 +3,7 @@
 
 use super::sample::Sample;
 use super::{Bbr3, State};
-use crate::filter::WindowedFilter;
+use crate::filter::WindowedMax;
 use crate::units::Instant;
 
 /// `BBR.Beta`: what a reaction to loss leaves at least.
@@ -100,14 +100,14 @@ impl FullBw {
 pub(super) struct Aggregation {
     start: Instant,
     delivered: f64,
-    filter: WindowedFilter,
+    filter: WindowedMax,
     has_long_memory: bool,
 }
 
 impl Aggregation {
     pub(super) fn new() -> Self {
         // In start-up only one round is remembered.
-        Self { start: Instant::ZERO, delivered: 0.0, filter: WindowedFilter::max(1), has_long_memory: false }
+        Self { start: Instant::ZERO, delivered: 0.0, filter: WindowedMax::new(1), has_long_memory: false }
     }
 
     /// A new interval begins.
@@ -131,7 +131,7 @@ impl Aggregation {
         let extra = ((self.delivered - expected).min(cwnd) * SCALE) as u64;
         if is_full && !self.has_long_memory {
             self.has_long_memory = true;
-            self.filter = WindowedFilter::max(EXTRA_ACKED_ROUNDS);
+            self.filter = WindowedMax::new(EXTRA_ACKED_ROUNDS);
         }
         self.filter.update(round, extra);
     }

@@ -80,6 +80,8 @@ fn age_micros(packet: u64, now: Instant) -> u64 {
 pub(super) struct Monitors {
     waiting: VecDeque<Interval>,
     next: u64,
+    /// Memory of intervals that are done with, for the round trips of new ones.
+    spare: Vec<Vec<f64>>,
 }
 
 impl Monitors {
@@ -100,7 +102,7 @@ impl Monitors {
             acked: 0,
             lost: 0,
             last_lost: None,
-            rtts: Vec::new(),
+            rtts: self.spare.pop().unwrap_or_default(),
             times: 0.0,
             squares: 0.0,
             products: 0.0,
@@ -163,13 +165,22 @@ impl Monitors {
     ) -> Option<Interval> {
         let oldest = self.waiting.front()?;
         let end = oldest.end?;
-        let is_overdue = now > end + Duration::from_secs_f64(patience) + Duration::from_millis(100);
-        if !is_done(oldest) && !is_overdue && self.waiting.len() <= MAX_WAITING {
-            return None;
+        if !is_done(oldest) && self.waiting.len() <= MAX_WAITING {
+            let given_up = end + Duration::from_millis(100);
+            if now <= given_up || now <= given_up + Duration::from_secs_f64(patience) {
+                return None;
+            }
         }
         let mut interval = self.waiting.pop_front()?;
         interval.close();
         Some(interval)
+    }
+
+    /// An interval that was taken is done with.
+    pub(super) fn give_back(&mut self, interval: Interval) {
+        let mut rtts = interval.rtts;
+        rtts.clear();
+        self.spare.push(rtts);
     }
 
     /// Mean round trip so far of an interval that is not done with.

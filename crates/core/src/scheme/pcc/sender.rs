@@ -79,6 +79,7 @@ impl<C: Controller> Sender<C> {
             let Some(interval) = self.monitors.take(now, controller.patience(), is_known) else { return };
             let newest_rtt = newest.and_then(|newest| self.monitors.mean_rtt_of(newest));
             self.controller.on_result(&interval, self.monitors.next_number(), newest_rtt);
+            self.monitors.give_back(interval);
         }
     }
 }

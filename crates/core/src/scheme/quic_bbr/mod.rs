@@ -37,7 +37,7 @@ use super::bbr::fixed_point::GAIN_UNIT;
 use super::bbr::model::{MODE, Mode};
 use super::quic::{INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, initial_window};
 use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
-use crate::filter::WindowedFilter;
+use crate::filter::WindowedMax;
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant, Rate};
@@ -144,7 +144,7 @@ struct QuicBbr {
     /// Packets acknowledged since acks last fell behind the bandwidth, and the most of them beyond it.
     epoch_start: Instant,
     epoch_acked: u32,
-    ack_height: WindowedFilter,
+    ack_height: WindowedMax,
 }
 
 impl QuicBbr {
@@ -175,7 +175,7 @@ impl QuicBbr {
             is_leaving_idle: false,
             epoch_start: Instant::ZERO,
             epoch_acked: 0,
-            ack_height: WindowedFilter::max(ACK_HEIGHT_ROUNDS),
+            ack_height: WindowedMax::new(ACK_HEIGHT_ROUNDS),
         }
     }
 }

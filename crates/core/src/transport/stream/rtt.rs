@@ -4,7 +4,7 @@
 //! falls slowly, rises at once, and never below the minimum timeout. The arithmetic is the kernel's, in microseconds
 //! with srtt scaled by 8 and mdev by 4.
 
-use crate::filter::WindowedFilter;
+use crate::filter::WindowedMin;
 use crate::units::{Duration, Instant};
 
 /// Linux `TCP_RTO_MIN`.
@@ -30,7 +30,7 @@ pub(super) struct RttEstimator {
     /// The retransmission timeout, not backed off.
     timeout: Duration,
     backoff: u32,
-    min_rtt: WindowedFilter,
+    min_rtt: WindowedMin,
 }
 
 impl RttEstimator {
@@ -43,7 +43,7 @@ impl RttEstimator {
             round_end: 0,
             timeout: RTO_INITIAL,
             backoff: 0,
-            min_rtt: WindowedFilter::min(MIN_RTT_WINDOW_MS),
+            min_rtt: WindowedMin::new(MIN_RTT_WINDOW_MS),
         }
     }
 
