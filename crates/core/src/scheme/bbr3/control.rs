@@ -37,7 +37,7 @@ impl Bbr3 {
     /// `SetPacingRateWithGain`.
     pub(super) fn set_pacing_rate(&mut self, gain: f64) {
         let rate = gain * self.bw * (1.0 - PACING_MARGIN);
-        if rate > 0.0 && (self.full_bw.is_reached || rate > self.pacing_rate) {
+        if rate > 0.0 && (rate > self.pacing_rate || (self.full_bw.is_reached && rate < self.pacing_rate)) {
             self.pace_at(rate);
         }
     }
@@ -48,7 +48,7 @@ impl Bbr3 {
     }
 
     fn bdp_at(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.value.map_or(f64::from(INITIAL_WINDOW), |min_rtt| gain * bw * min_rtt.as_secs_f64())
+        self.min_rtt.seconds.map_or(f64::from(INITIAL_WINDOW), |min_rtt| gain * bw * min_rtt)
     }
 
     /// `QuantizationBudget`.

@@ -19,6 +19,8 @@ const CWND_GAIN: f64 = 0.5;
 pub(super) struct MinRtt {
     /// `BBR.min_rtt`; `None` before the first sample.
     pub(super) value: Option<Duration>,
+    /// The same in seconds.
+    pub(super) seconds: Option<f64>,
     stamp: Instant,
     /// `BBR.probe_rtt_min_delay` and its stamp.
     pub(super) probe_value: Option<Duration>,
@@ -42,6 +44,7 @@ impl Bbr3 {
         let Some(probe_value) = min.probe_value else { return };
         if now > min.stamp + FILTER_LEN || min.value.is_none_or(|least| probe_value < least) {
             (min.value, min.stamp) = (Some(probe_value), min.probe_stamp);
+            min.seconds = Some(probe_value.as_secs_f64());
         }
     }
 
