@@ -129,8 +129,9 @@ impl Sender {
                 self.rack.on_duplicate();
             }
         }
-        for block in ack.blocks().filter(|block| block.end > first && block.end <= next) {
-            if self.known_blocks.contains(&block) {
+        for (index, block) in ack.blocks().enumerate() {
+            let is_known = self.known_blocks.get(index) == Some(&block) || self.known_blocks.contains(&block);
+            if is_known || block.end <= first || block.end > next {
                 continue;
             }
             let mut parts = std::mem::take(&mut self.new_ranges);

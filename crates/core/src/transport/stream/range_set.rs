@@ -27,10 +27,13 @@ impl RangeSet {
 
     /// Index of the first range that ends at `end` or later, looked for first where holes close and open.
     fn first_reaching(&self, end: u64) -> usize {
+        let count = self.ranges.len();
+        if let Some(last) = self.ranges.back().filter(|last| last.start <= end) {
+            return count - usize::from(last.end >= end);
+        }
         if self.ranges.front().is_none_or(|first| first.end >= end) {
             return 0;
         }
-        let count = self.ranges.len();
         for index in (count.saturating_sub(NEAR_BACK)..count).rev() {
             if self.ranges[index].end < end {
                 return index + 1;
@@ -46,6 +49,13 @@ impl RangeSet {
 
     /// Adds `added`, calls `is_new` with each part that was not in the set yet, and returns the range that holds it now.
     pub(super) fn insert(&mut self, added: Range, mut is_new: impl FnMut(Range)) -> Range {
+        if let Some(last) = self.ranges.back_mut().filter(|last| last.start <= added.start && added.start <= last.end) {
+            if added.end > last.end {
+                is_new(Range { start: last.end, end: added.end });
+                last.end = added.end;
+            }
+            return *last;
+        }
         let first = self.first_reaching(added.start);
         let mut merged = added;
         let mut cursor = added.start;
