@@ -683,5 +683,8 @@ def test_a_late_run_is_no_result() -> None:
     assert trust.problem(distant, late) is None
     lost = {**report, "interfaces": [{**fine, "kernel": {**kernel, "sent_dropped": 3}}]}
     assert trust.problem(scenario, lost) == (
-        "packets do not add up: 3 at the left host 1 sent but were lost before the emulator could read them"
+        "3 packets that the left host 1 sent were lost before the emulator could read them: this machine was too busy "
+        "for what it sends; run nothing else beside it, or send less"
     )
+    refused = {**report, "interfaces": [{**fine, "kernel": kernel}, {**fine, "refused": 2, "kernel": kernel}]}
+    assert trust.problem(scenario, refused) == "packets do not add up: 2 at the right host 1 were refused by the kernel"

@@ -37,9 +37,14 @@ def _lateness(scenario: Mapping[str, Any], report: Mapping[str, Any]) -> str | N
 
 def _accounting(report: Mapping[str, Any]) -> str | None:
     for number, interface in enumerate(report["interfaces"]):
+        host = f"{'right' if number % 2 else 'left'} host {number // 2 + 1}"
         kernel = interface["kernel"]
+        if unread := kernel["sent_dropped"]:
+            return (
+                f"{unread} packets that the {host} sent were lost before the emulator could read them: this machine "
+                "was too busy for what it sends; run nothing else beside it, or send less"
+            )
         sides = {
-            "sent but were lost before the emulator could read them": kernel["sent_dropped"],
             "were read by the emulator but not counted by the kernel": interface["read"] - kernel["sent"],
             "were refused by the kernel": interface["refused"],
             "were handed over but not counted by the kernel": interface["written"] - kernel["received"],
@@ -47,6 +52,5 @@ def _accounting(report: Mapping[str, Any]) -> str | None:
         }
         for what, packets in sides.items():
             if packets:
-                host = f"{'right' if number % 2 else 'left'} host {number // 2 + 1}"
                 return f"packets do not add up: {packets} at the {host} {what}"
     return None
