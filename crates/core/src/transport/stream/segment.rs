@@ -93,8 +93,8 @@ impl Block {
     }
 
     fn range(self, cumulative: u64) -> Range {
-        let start = cumulative.wrapping_add_signed(self.distance.into());
-        Range { start, end: start.wrapping_add(self.length.into()) }
+        let start = cumulative.saturating_add_signed(self.distance.into());
+        Range { start, end: start.saturating_add(self.length.into()) }
     }
 }
 
@@ -200,6 +200,20 @@ mod tests {
             ack.add_block(Range { start, end: start + 1 });
         }
         assert_eq!(sizes, [(52, 64, true), (64, 76, true), (72, 80, true), (80, 80, false)]);
+    }
+
+    #[test]
+    fn blocks_and_duplicates_come_out_as_they_went_in_and_never_turn_around() {
+        let mut ack = AckSegment::new(1 << 40, Instant::ZERO, Duration::ZERO);
+        let block = Range { start: (1 << 40) + 7, end: (1 << 40) + 1_000_000 };
+        ack.add_block(block);
+        let near = Range { start: (1 << 40) - 3, end: (1 << 40) - 2 };
+        ack.set_duplicate(near);
+        assert_eq!((ack.blocks().collect::<Vec<_>>(), ack.duplicate()), (vec![block], Some(near)));
+        // What no receiver says, but a damaged datagram may.
+        let mut first = AckSegment::new(0, Instant::ZERO, Duration::ZERO);
+        first.add_block(Range { start: u64::from(u32::MAX), end: u64::from(u32::MAX) + 5 });
+        assert!(first.blocks().all(|block| block.start < block.end));
     }
 
     #[test]
