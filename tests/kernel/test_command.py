@@ -6,16 +6,13 @@ import os
 import select
 import signal
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bakeoff.errors import RunFailed
 from bakeoff.kernel import command
 from bakeoff.kernel.interruption import Interrupted, interruptible, shielded
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LATE_S = 60.0
 NUMBERS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -119,6 +116,34 @@ def test_later_signals_do_not_break_into_the_cleaning_up() -> None:
         work()
     assert cleaned == [True]
     assert ended.value.exit_code == 128 + signal.SIGTERM
+
+
+def test_a_signal_that_does_not_break_into_what_blocks_is_sent_again() -> None:
+    reader, writer = os.pipe()
+    main, seen, late = threading.get_native_id(), threading.Event(), []
+
+    def disturb() -> None:
+        while "pipe" not in Path(f"/proc/self/task/{main}/wchan").read_text(encoding="ascii"):
+            pass
+        # It is this thread's handler that runs, and the main thread goes on reading.
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        if not seen.wait(LATE_S):
+            late.append(True)
+            os.write(writer, b"x")
+
+    disturber = threading.Thread(target=disturb, daemon=True)
+
+    def read() -> None:
+        disturber.start()
+        os.read(reader, 1)
+
+    with pytest.raises(Interrupted), interruptible():
+        read()
+    seen.set()
+    disturber.join()
+    os.close(reader)
+    os.close(writer)
+    assert late == []
 
 
 def test_a_signal_waits_until_a_shield_is_left() -> None:

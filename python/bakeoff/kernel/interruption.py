@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_S = 0.05
 
 
 class Interrupted(BakeoffError):  # noqa: N818 - what happened
@@ -61,7 +63,8 @@ def interruptible() -> Iterator[None]:
     numbers = [number for number in _SIGNALS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, watch.receive) for number in numbers}
     try:
-        yield
+        with _insistent(watch):
+            yield
     except BaseException:
         if watch.first is not None:
             raise Interrupted(watch.first) from None
@@ -69,6 +72,31 @@ def interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def _insistent(watch: _Watch) -> Iterator[None]:
+    """Sends a signal again until it is handled: a call that blocks is not ended by one that came just before it."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    main, is_over = threading.get_ident(), threading.Event()
+
+    def insist() -> None:
+        while number := os.read(reader, 1):
+            while number[0] in _SIGNALS and watch.first is None and not is_over.wait(_AGAIN_S):
+                signal.pthread_kill(main, number[0])
+
+    thread = threading.Thread(target=insist, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+        thread.join()
+        os.close(reader)
 
 
 @contextlib.contextmanager
