@@ -3,6 +3,8 @@
 //! Kathleen Nichols' algorithm keeps the best three samples of a window; time and memory per sample are constant. The
 //! clock is any counter that never runs backwards: microseconds for a minimum RTT, round trips for a maximum bandwidth.
 
+use std::hint::cold_path;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sample {
     time: u64,
@@ -61,6 +63,7 @@ impl<const IS_MAX: bool> WindowedFilter<IS_MAX> {
 fn age(best: &mut [Sample; 3], sample: Sample, window: u64) {
     let elapsed = sample.time - best[0].time;
     if elapsed > window {
+        cold_path();
         *best = [best[1], best[2], sample];
         if sample.time - best[0].time > window {
             *best = [best[1], best[2], sample];

@@ -46,6 +46,7 @@ impl<P> Opportunities<P> {
     }
 
     /// The next opportunity, if something waits for it.
+    #[inline(never)]
     pub fn next_service(&self, has_backlog: bool) -> Option<Instant> {
         (has_backlog || self.in_service.is_some()).then(|| self.times.next())
     }
@@ -78,6 +79,7 @@ impl<P> Opportunities<P> {
 
 impl<P: Clone> Opportunities<P> {
     /// Sends what can be sent by `now`.
+    #[inline(never)]
     pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         while self.times.next() <= now {
             let at = self.times.next();

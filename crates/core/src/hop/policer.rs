@@ -55,6 +55,7 @@ impl Policer {
     }
 
     /// Whether a packet of this size may pass at `now`.
+    #[inline(never)]
     pub(super) fn admits(&mut self, size: Bytes, now: Instant) -> bool {
         self.0.take(size, now)
     }

@@ -32,11 +32,13 @@ impl Replay {
     }
 
     /// A packet arrives at the hop.
+    #[inline(never)]
     pub(super) fn enter<P>(&mut self, packet: &Packet<P>) {
         self.expected.push_back(Some(name(packet)));
     }
 
     /// Whether a packet that leaves the wire may pass.
+    #[inline(never)]
     pub(super) fn admits<P>(&mut self, packet: &Packet<P>) -> bool {
         let name = Some(name(packet));
         let Some(place) = self.expected.iter().position(|other| *other == name) else { return false };

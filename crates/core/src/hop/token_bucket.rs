@@ -53,6 +53,7 @@ impl<P> TokenBucket<P> {
     }
 
     /// When the packet that is next may go.
+    #[inline(never)]
     pub(super) fn next_service(&self) -> Option<Instant> {
         self.next.as_ref().map(|(_, ready)| *ready)
     }
@@ -65,6 +66,7 @@ impl<P> TokenBucket<P> {
 
 impl<P: Clone> TokenBucket<P> {
     /// Sends what may go by `now`.
+    #[inline(never)]
     pub(super) fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         while let Some((mut packet, ready)) = self.next.take_if(|(_, ready)| *ready <= now) {
             self.bucket.take(packet.size, ready);
@@ -78,6 +80,7 @@ impl<P: Clone> TokenBucket<P> {
     }
 
     /// Takes a packet that has just found the link without one.
+    #[inline(never)]
     pub(super) fn start_if_idle(
         &mut self,
         now: Instant,

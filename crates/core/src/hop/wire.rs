@@ -1,6 +1,7 @@
 //! The wire: propagation delay, jitter, slots, loss, duplication and reordering.
 
 use std::collections::VecDeque;
+use std::hint::cold_path;
 
 use super::generator::{Generator, wire_probability, wire_seed};
 use super::loss::Loss;
@@ -89,6 +90,7 @@ impl<P> Wire<P> {
             return None;
         }
         if !self.held.is_empty() {
+            cold_path();
             self.release(now);
         }
         let (_, packet) = self.propagating.pop_front()?;
@@ -99,9 +101,11 @@ impl<P> Wire<P> {
     /// When the first packet arrives.
     pub fn next_delivery(&self) -> Option<Instant> {
         let first = self.propagating.front().map(|(due, _)| *due);
-        if self.held.is_empty() {
-            return first;
-        }
+        if self.held.is_empty() { first } else { self.next_of_held(first) }
+    }
+
+    #[cold]
+    fn next_of_held(&self, first: Option<Instant>) -> Option<Instant> {
         self.held.iter().map(|held| held.due).chain(first).min()
     }
 

@@ -1,5 +1,7 @@
 //! Where queues and wires leave what they drop and mark, each with the reason.
 
+use std::hint::cold_path;
+
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::units::{Bytes, Instant};
 
@@ -139,6 +141,10 @@ impl<P> Drops<P> {
 
     /// Every packet behind the first `known` left its queue at `now`, to be dropped.
     pub fn leave_queue(&mut self, known: usize, now: Instant) {
+        if self.dropped.len() == known {
+            return;
+        }
+        cold_path();
         for (packet, _) in &mut self.dropped[known..] {
             packet.leave_queue(now);
         }

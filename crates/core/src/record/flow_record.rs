@@ -96,6 +96,14 @@ impl FlowRecord {
     pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>) {
         self.sent.add(packet.size);
         self.first_sent.get_or_insert(packet.sent);
+        if self.bins.is_some() {
+            self.follow_sent(packet);
+        }
+    }
+
+    /// What a series and a table of packets need to know of it.
+    #[inline(never)]
+    fn follow_sent<P>(&mut self, packet: &Packet<P>) {
         if let Some(bins) = &mut self.bins {
             bins.at(packet.sent).sent += packet.size;
         }
@@ -121,6 +129,13 @@ impl FlowRecord {
         self.ce_marks += u64::from(packet.ecn == Ecn::Ce);
         self.delay.add(delay);
         self.queued.add(packet.queued_for);
+        if self.bins.is_some() {
+            self.follow_received(packet, delay, now);
+        }
+    }
+
+    #[inline(never)]
+    fn follow_received<P>(&mut self, packet: &Packet<P>, delay: Duration, now: Instant) {
         if let Some(bins) = &mut self.bins {
             let bin = bins.at(now);
             bin.received += packet.size;

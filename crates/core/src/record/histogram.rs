@@ -3,6 +3,8 @@
 //! Values share a bucket when they agree in their first ten binary digits, so a percentile is off by at most 0.1 %.
 //! Memory grows with the largest value seen, not with the number of values.
 
+use std::hint::cold_path;
+
 use crate::units::Duration;
 
 /// Buckets per doubling, as a power of two.
@@ -17,9 +19,11 @@ pub struct Histogram {
 
 impl Histogram {
     /// Counts one more value.
+    #[inline(never)]
     pub fn add(&mut self, value: Duration) {
         let index = index_of(value.as_nanos());
         if index >= self.counts.len() {
+            cold_path();
             self.counts.resize(index + 1, 0);
         }
         self.counts[index] += 1;

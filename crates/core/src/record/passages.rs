@@ -101,6 +101,7 @@ impl Passages {
     }
 
     /// A packet leaves its endpoint.
+    #[inline(never)]
     pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>, header: Option<Header>) {
         let Some(of_flow) = self.sent.get_mut(packet.flow.0 as usize) else { return };
         let sent = &mut of_flow[usize::from(packet.is_data_direction)];
@@ -125,6 +126,7 @@ impl Passages {
     }
 
     /// A packet comes to a hop at `now`.
+    #[inline(never)]
     pub(super) fn enters_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         let Some(origin) = self.origin(packet) else { return };
         let Origin { hop: hop_before, row: row_before, .. } = self.origins[origin];
@@ -145,6 +147,7 @@ impl Passages {
     }
 
     /// A packet comes out of the hop that it is in.
+    #[inline(never)]
     pub(super) fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         if let Some(row) = self.open_row(hop, packet) {
             row.left = Some(now);

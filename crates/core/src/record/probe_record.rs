@@ -36,6 +36,7 @@ impl ProbeRecords {
     }
 
     /// A request or an answer leaves its endpoint.
+    #[inline(never)]
     pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>) {
         self.inside += 1;
         if packet.is_data_direction {
@@ -45,6 +46,7 @@ impl ProbeRecords {
     }
 
     /// A request or an answer reaches its endpoint.
+    #[inline(never)]
     pub(super) fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
         self.inside -= 1;
         let Some(request) = self.requests(packet).get_mut(packet.number as usize) else { return };

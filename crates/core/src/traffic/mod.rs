@@ -104,6 +104,7 @@ impl Source {
 }
 
 impl OnOff {
+    #[inline(never)]
     fn advance(&mut self, now: Instant) {
         while self.until <= now {
             self.is_on = !self.is_on;

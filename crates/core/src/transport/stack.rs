@@ -142,11 +142,13 @@ impl StackEnd {
 }
 
 impl Endpoint<Datagram> for StackEnd {
+    #[inline(never)]
     fn accept(&mut self, datagram: &Datagram, envelope: Envelope, now: Instant) {
         let ecn = if self.has_ecn { envelope.ecn } else { Ecn::NotEct };
         self.stack.accept(datagram, ecn, now);
     }
 
+    #[inline(never)]
     fn poll<Q: From<Datagram> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         let Outgoing { datagram, ecn } = self.stack.poll(now)?;
         let size = Bytes::new(datagram.len() as u64) + IP_UDP_BYTES;

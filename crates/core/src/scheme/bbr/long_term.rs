@@ -113,6 +113,7 @@ impl LongTerm {
         self.end_interval(seen)
     }
 
+    #[cold]
     fn begin_interval(&mut self, seen: &Observation) {
         self.start_delivered = seen.delivered;
         self.start_lost = seen.lost;
@@ -122,6 +123,7 @@ impl LongTerm {
 
     /// An interval is long enough and ends with a loss: is it lossy, and like the one before
     /// (`bbr_lt_bw_interval_done`)?
+    #[cold]
     fn end_interval(&mut self, seen: &Observation) -> Verdict {
         let delivered = seen.delivered - self.start_delivered;
         let lost = seen.lost - self.start_lost;

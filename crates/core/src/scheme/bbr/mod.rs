@@ -40,10 +40,10 @@ use self::bandwidth::{BandwidthFilter, FULL_THRESHOLD, FullPipe, Rounds};
 use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
+use self::pacing::Departed;
 use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
-use crate::transmission_time::TransmissionTime;
 use crate::units::{Duration, Instant, Rate};
 
 /// Name, parameters and source.
@@ -106,10 +106,10 @@ struct Bbr {
     pacing_rate: u64,
     /// The same in packets, as the transport is told.
     packet_rate: Rate,
-    transmission_time: TransmissionTime,
+    /// Packets of one of the kernel's segments at this rate.
+    segment_goal: u32,
     has_rtt: bool,
-    /// When the pacer lets the next packet go.
-    departure: Instant,
+    last_sent: Option<Departed>,
 
     delivered: u64,
     lost: u64,
@@ -147,9 +147,9 @@ impl Bbr {
             ssthresh: None,
             pacing_rate: 0,
             packet_rate: Rate::default(),
-            transmission_time: TransmissionTime::new(),
+            segment_goal: 1,
             has_rtt: false,
-            departure: Instant::ZERO,
+            last_sent: None,
             delivered: 0,
             lost: 0,
             delivered_at: 0,
@@ -190,7 +190,7 @@ impl Scheme for Bbr {
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         self.min_rtt.start(sent.now);
-        self.departure = sent.now + self.transmission_time.of(sent.size, self.payload_rate());
+        self.last_sent = Some(Departed { at: sent.now, size: sent.size, rate: self.payload_rate() });
         0
     }
 

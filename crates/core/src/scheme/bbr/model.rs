@@ -149,12 +149,14 @@ impl Bbr {
     }
 
     /// `bbr_advance_cycle_phase`.
+    #[cold]
     fn next_phase(&mut self) {
         self.phase = (self.phase + 1) % CYCLE.len();
         self.phase_start = self.delivered_at;
     }
 
     /// `bbr_reset_probe_bw_mode`.
+    #[cold]
     fn probe_bandwidth(&mut self) {
         self.mode = Mode::ProbeBandwidth;
         self.phase = first_phase(&mut self.random);
@@ -203,6 +205,7 @@ impl Bbr {
     }
 
     /// Four packets in flight for 200 ms and a round; none of them shows the bandwidth.
+    #[inline(never)]
     fn probe_rtt(&mut self, ack: &Ack<'_>) {
         self.min_rtt.limited.extend(ack.delivered, ack.in_flight);
         if self.min_rtt.probe_end.is_some() {

@@ -2,7 +2,7 @@
 
 use super::fixed_point::Bandwidth;
 use super::{Bbr, model};
-use crate::units::{Duration, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// Below this rate a segment is one packet, bytes per second (`bbr_min_tso_rate`).
 const SINGLE_SEGMENT_RATE: u64 = 1_200_000 / 8;
@@ -18,6 +18,7 @@ impl Bbr {
 
     /// The initial window per round trip, or per millisecond as long as none is known
     /// (`bbr_init_pacing_rate_from_rtt`).
+    #[cold]
     pub(super) fn pace_initially(&mut self, srtt: Duration) {
         self.has_rtt = !srtt.is_zero();
         let micros = if self.has_rtt { srtt.as_micros().max(1) } else { 1_000 };
@@ -42,19 +43,35 @@ impl Bbr {
     }
 
     /// Takes a rate in bytes of payload per second. A transport paces packets, with their headers.
-    fn set_pacing_rate(&mut self, rate: u64) {
+    pub(super) fn set_pacing_rate(&mut self, rate: u64) {
         if rate != self.pacing_rate {
             self.pacing_rate = rate;
+            self.segment_goal = segment_goal(rate, self.mss);
             let payload = self.payload_rate();
             let is_current = self.generation.is_current;
             self.packet_rate = if is_current { payload.scale(self.packet_size, self.mss) } else { payload };
         }
     }
+}
 
-    /// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`).
-    pub(super) fn segment_goal(&self) -> u32 {
-        let least = if self.pacing_rate < SINGLE_SEGMENT_RATE { 1 } else { 2 };
-        let packets = (self.pacing_rate >> SEGMENT_RATE_SHIFT).min(SEGMENT_LIMIT) / self.mss;
-        (packets as u32).clamp(least, 127)
+/// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`), at `rate` bytes per second.
+fn segment_goal(rate: u64, mss: u64) -> u32 {
+    let least = if rate < SINGLE_SEGMENT_RATE { 1 } else { 2 };
+    let packets = (rate >> SEGMENT_RATE_SHIFT).min(SEGMENT_LIMIT) / mss;
+    (packets as u32).clamp(least, 127)
+}
+
+/// The last packet sent, and how fast.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departed {
+    pub(super) at: Instant,
+    pub(super) size: Bytes,
+    pub(super) rate: Rate,
+}
+
+impl Departed {
+    /// When the pacer lets the next one go.
+    pub(super) fn next(self) -> Instant {
+        self.at + self.rate.time_for(self.size)
     }
 }

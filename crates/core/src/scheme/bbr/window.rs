@@ -3,6 +3,7 @@
 use super::Bbr;
 use super::fixed_point::{Bandwidth, GAIN_UNIT, MAX_PACKETS};
 use super::model::{MIN_WINDOW, Mode};
+use super::pacing::Departed;
 use crate::scheme::{Ack, INITIAL_WINDOW, State};
 use crate::units::Instant;
 
@@ -12,7 +13,7 @@ const PROBE_PACKETS: u32 = 2;
 impl Bbr {
     /// Adds what is under way inside the two hosts (`bbr_quantization_budget`).
     fn with_budget(&self, packets: u32) -> u32 {
-        let even = packets.saturating_add(3 * self.segment_goal() + 1) & !1;
+        let even = packets.saturating_add(3 * self.segment_goal + 1) & !1;
         let is_probing = self.generation.is_current && self.mode == Mode::ProbeBandwidth && self.phase == 0;
         even.saturating_add(if is_probing { PROBE_PACKETS } else { 0 })
     }
@@ -32,8 +33,9 @@ impl Bbr {
         if !self.generation.is_current {
             return in_flight;
         }
-        let growing = if self.pacing_gain > GAIN_UNIT { self.segment_goal() } else { 0 };
-        let delivered_until = self.bandwidth().packets_in(self.departure.since(now).as_micros());
+        let growing = if self.pacing_gain > GAIN_UNIT { self.segment_goal } else { 0 };
+        let departure = self.last_sent.map_or(now, Departed::next);
+        let delivered_until = self.bandwidth().packets_in(departure.since(now).as_micros());
         (in_flight + growing).saturating_sub(delivered_until)
     }
 

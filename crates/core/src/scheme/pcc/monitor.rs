@@ -17,6 +17,8 @@ pub(super) struct Interval {
     /// What the sender wanted.
     pub(super) rate: f64,
     pub(super) start: Instant,
+    /// The same in seconds, to the microsecond.
+    start_s: f64,
     pub(super) last_sent: Instant,
     /// When the next one began; `None` while this one is open.
     pub(super) end: Option<Instant>,
@@ -96,6 +98,7 @@ impl Monitors {
             number,
             rate,
             start: now,
+            start_s: now.as_micros() as f64 / 1e6,
             last_sent: now,
             end: None,
             sent: 0,
@@ -136,8 +139,8 @@ impl Monitors {
         let sent_micros = packet & ((1 << TIME_BITS) - 1);
         let micros = age_micros(packet, now);
         let interval = self.find(packet)?;
-        let (rtt, start) = (micros as f64 / 1e6, interval.start);
-        let time = sent_micros as f64 / 1e6 - start.as_micros() as f64 / 1e6;
+        let rtt = micros as f64 / 1e6;
+        let time = sent_micros as f64 / 1e6 - interval.start_s;
         interval.acked += 1;
         interval.rtts.push(rtt);
         interval.times += time;
@@ -200,6 +203,7 @@ pub(super) mod tests {
             number: 0,
             rate,
             start: Instant::ZERO,
+            start_s: 0.0,
             last_sent: end,
             end: Some(end),
             sent,

@@ -1,5 +1,7 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
+use std::hint::cold_path;
+
 use super::EcnMode;
 use super::ecn::Delivered;
 use super::scoreboard::Outstanding;
@@ -65,6 +67,7 @@ impl Sender {
         }
         self.take_cumulative(ack.cumulative, prior_highest, &mut report, now);
         if let Some(duplicate) = ack.duplicate() {
+            cold_path();
             // Last: if the ack of what came before it was lost, this is the one that is known to have arrived.
             self.newly_delivered.extend(self.resent.take(duplicate.start, ack.timestamp_echo));
         }
@@ -123,30 +126,45 @@ impl Sender {
     fn take_selective(&mut self, ack: &AckSegment, highest: u64, report: &mut Report, now: Instant) {
         let (first, next) = (self.scoreboard.first(), self.scoreboard.next());
         if let Some(duplicate) = ack.duplicate() {
+            cold_path();
             report.has_duplicate = true;
             report.is_duplicate_of_probe = self.recovery.on_duplicate(duplicate.end);
             if !report.is_duplicate_of_probe {
                 self.rack.on_duplicate();
             }
         }
-        for (index, block) in ack.blocks().enumerate() {
-            let is_known = self.known_blocks.get(index) == Some(&block) || self.known_blocks.contains(&block);
-            if is_known || block.end <= first || block.end > next {
+        for block in ack.blocks() {
+            if self.known_blocks.contains(&block) || block.end <= first || block.end > next {
                 continue;
             }
-            let mut parts = std::mem::take(&mut self.new_ranges);
             let block = Range { start: block.start.max(first), end: block.end };
-            self.sacked.insert(block, |part| parts.push(part));
-            for sequence in parts.drain(..).flat_map(|part| part.start..part.end) {
-                self.take_sacked(sequence, highest, report, now);
+            match self.sacked.extend_last(block) {
+                Some(new) => self.take_sacked(new, highest, report, now),
+                None => self.take_scattered(block, highest, report, now),
             }
-            self.new_ranges = parts;
         }
-        self.known_blocks.clear();
-        self.known_blocks.extend(ack.blocks());
+        self.known_blocks = ack.all_blocks();
     }
 
-    fn take_sacked(&mut self, sequence: u64, highest: u64, report: &mut Report, now: Instant) {
+    /// A block that is not the last one of what is selectively acknowledged, or not only.
+    #[inline(never)]
+    fn take_scattered(&mut self, block: Range, highest: u64, report: &mut Report, now: Instant) {
+        let mut parts = std::mem::take(&mut self.new_ranges);
+        self.sacked.insert(block, |part| parts.push(part));
+        for part in &parts {
+            self.take_sacked(*part, highest, report, now);
+        }
+        parts.clear();
+        self.new_ranges = parts;
+    }
+
+    fn take_sacked(&mut self, range: Range, highest: u64, report: &mut Report, now: Instant) {
+        for sequence in range.start..range.end {
+            self.take_sacked_segment(sequence, highest, report, now);
+        }
+    }
+
+    fn take_sacked_segment(&mut self, sequence: u64, highest: u64, report: &mut Report, now: Instant) {
         let Some(segment) = self.scoreboard.get(sequence).copied() else { return };
         self.scoreboard.mark_sacked(sequence);
         report.is_sacked = true;

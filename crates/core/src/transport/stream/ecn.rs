@@ -137,6 +137,11 @@ impl Echo {
 
     /// A segment arrived.
     pub(super) fn read(&mut self, ecn: Ecn, payload: Bytes, is_duplicate: bool) -> News {
+        if self.mode == EcnMode::Off { News::None } else { self.read_codepoint(ecn, payload, is_duplicate) }
+    }
+
+    #[inline(never)]
+    fn read_codepoint(&mut self, ecn: Ecn, payload: Bytes, is_duplicate: bool) -> News {
         match self.mode {
             EcnMode::Off => News::None,
             EcnMode::Accurate => self.count(ecn, payload),
@@ -189,6 +194,13 @@ impl Echo {
 
     /// Writes what there is to tell into an ack.
     pub(super) fn write(&self, ack: &mut AckSegment) {
+        if self.mode != EcnMode::Off {
+            self.write_marks(ack);
+        }
+    }
+
+    #[inline(never)]
+    fn write_marks(&self, ack: &mut AckSegment) {
         match self.mode {
             EcnMode::Off => {}
             EcnMode::Classic => ack.is_ecn_echo = self.is_echoing,

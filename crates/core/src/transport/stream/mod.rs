@@ -117,6 +117,11 @@ impl StreamConfig {
         self.pacing == Pacing::Internal || self.max_pacing_rate.is_some()
     }
 
+    /// The receive window in segments, at least one.
+    fn receive_window_segments(&self) -> u64 {
+        self.receive_window.map_or(u64::MAX, |window| (window.count() / self.mss.count()).max(1))
+    }
+
     /// IP size of a full segment.
     pub fn packet_size(&self) -> Bytes {
         self.mss + self.header

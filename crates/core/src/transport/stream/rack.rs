@@ -77,6 +77,8 @@ impl Rack {
 
     /// A never retransmitted segment `distance` below the highest delivered one arrived late
     /// (`tcp_check_sack_reordering`).
+    #[cold]
+    #[inline(never)]
     pub(super) fn on_reordering(&mut self, distance: u64) {
         self.reordering = self.reordering.max(distance.min(u64::from(MAX_REORDERING)) as u32);
         self.has_seen_reordering = true;
@@ -167,15 +169,15 @@ impl Rack {
         let mut longest = None;
         let mut next = scoreboard.oldest_sent();
         while let Some(sequence) = next {
-            next = scoreboard.sent_after(sequence);
-            let Some(segment) = scoreboard.get(sequence).copied() else { break };
+            let Some(segment) = scoreboard.get(sequence) else { break };
             if (segment.sent, sequence) >= (self.sent, self.sequence) {
                 break;
             }
+            next = scoreboard.sent_after(sequence);
             if let Some(left) = self.time_left(segment.sent, window, now) {
                 longest = longest.max(Some(left));
             } else {
-                on_lost(&segment);
+                on_lost(segment);
                 scoreboard.mark_lost(sequence);
             }
         }

@@ -1,6 +1,7 @@
 //! The receiving end of a stream.
 
 use std::cmp::Ordering;
+use std::hint::cold_path;
 
 use super::ack_policy::{AckPolicy, Arrival};
 use super::ecn::{Echo, News};
@@ -92,6 +93,7 @@ impl Receiver {
 
     /// The first request that arrives decides on ECN; later ones, which may not ask for it, get the same answer
     /// (`tcp_ecn_create_request`, `tcp_check_req`).
+    #[cold]
     fn on_syn(&mut self, ecn: EcnMode) {
         if self.answered_syn.is_none() && !self.answer_syn && ecn != self.config.ecn {
             self.config.ecn = EcnMode::Off;
@@ -103,6 +105,7 @@ impl Receiver {
     /// The handshake tells the receiver the round trip.
     fn measure_round_trip(&mut self, now: Instant) {
         if let (Some(answered), None) = (self.answered_syn, self.policy.rtt()) {
+            cold_path();
             self.policy.set_rtt(now.since(answered));
         }
     }
@@ -153,6 +156,7 @@ impl Receiver {
     }
 
     /// The ack that waits leaves as if what has just arrived had not.
+    #[cold]
     fn send_early(&mut self) {
         self.early = Some(self.ack());
         self.last_acked = self.next;
@@ -168,6 +172,7 @@ impl Receiver {
         }
     }
 
+    #[cold]
     fn note_duplicate(&mut self, sequence: u64) -> Arrival {
         self.stats.duplicates += 1;
         self.duplicate = Some(Range { start: sequence, end: sequence + 1 });
@@ -197,6 +202,7 @@ impl Receiver {
         }
         self.waiting += 1;
         if length < self.config.mss {
+            cold_path();
             self.short.push((sequence, self.config.mss - length));
         }
         if before >= EXPECTED_BLOCKS { Arrival::Scattered } else { Arrival::OutOfOrder }

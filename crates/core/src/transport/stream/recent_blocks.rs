@@ -34,7 +34,9 @@ impl RecentBlocks {
         let place = before.min(BLOCKS - 1);
         let mut latest = if is_known { self.blocks[place].union(segment) } else { segment };
         self.count = (self.count + usize::from(!is_known)).min(BLOCKS);
-        self.blocks.copy_within(..place, 1);
+        if place > 0 {
+            self.blocks.copy_within(..place, 1);
+        }
         let mut kept = 1;
         for index in 1..self.count {
             let other = self.blocks[index];

@@ -141,6 +141,7 @@ impl Sender {
     }
 
     /// `tcp_try_undo_recovery`, without the change of state.
+    #[cold]
     fn undo_or_settle(&mut self, report: &Report, now: Instant) {
         if self.recovery.may_undo(report) {
             self.undo(false, now);
@@ -150,6 +151,7 @@ impl Sender {
     }
 
     /// `tcp_undo_cwnd_reduction`.
+    #[cold]
     fn undo(&mut self, is_nothing_lost: bool, now: Instant) {
         if is_nothing_lost {
             self.scoreboard.unmark_lost();
@@ -189,6 +191,7 @@ impl Sender {
     }
 
     /// `tcp_process_loss`.
+    #[cold]
     fn continue_after_timeout(&mut self, report: &Report, now: Instant) {
         let is_recovered = self.scoreboard.first() >= self.recovery.high;
         if report.is_advance && self.recovery.may_undo(report) {
@@ -225,6 +228,7 @@ impl Sender {
     }
 
     /// F-RTO found no new data to test with.
+    #[cold]
     pub(super) fn give_up_frto(&mut self) {
         self.recovery.prefers_new_data = false;
         self.recovery.is_frto = false;
@@ -251,6 +255,7 @@ impl Sender {
     }
 
     /// `tcp_enter_recovery`.
+    #[cold]
     fn enter_recovery(&mut self, is_ecn_echo: bool, is_timer: bool, now: Instant) {
         self.recovery.begin_undo_watch(self.scoreboard.first(), self.scoreboard.retransmitted());
         if !self.recovery.is_reducing() {

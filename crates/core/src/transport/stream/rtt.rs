@@ -4,6 +4,8 @@
 //! falls slowly, rises at once, and never below the minimum timeout. The arithmetic is the kernel's, in microseconds
 //! with srtt scaled by 8 and mdev by 4.
 
+use std::hint::cold_path;
+
 use crate::filter::WindowedMin;
 use crate::units::{Duration, Instant};
 
@@ -29,6 +31,8 @@ pub(super) struct RttEstimator {
     round_end: u64,
     /// The retransmission timeout, not backed off.
     timeout: Duration,
+    /// The same, backed off.
+    rto: Duration,
     backoff: u32,
     min_rtt: WindowedMin,
 }
@@ -42,6 +46,7 @@ impl RttEstimator {
             rttvar_us4: 0,
             round_end: 0,
             timeout: RTO_INITIAL,
+            rto: RTO_INITIAL,
             backoff: 0,
             min_rtt: WindowedMin::new(MIN_RTT_WINDOW_MS),
         }
@@ -53,10 +58,12 @@ impl RttEstimator {
         self.smooth(rtt.as_micros() as i64, first_unacked, next_sequence);
         let timeout_us = ((self.srtt_us8 >> 3) + self.rttvar_us4) as u64;
         self.timeout = Duration::from_millis(timeout_us.div_ceil(1_000));
+        self.rto = self.timeout.min(RTO_MAX);
     }
 
     fn smooth(&mut self, measured: i64, first_unacked: u64, next_sequence: u64) {
         if self.srtt_us8 == 0 {
+            cold_path();
             self.srtt_us8 = (measured << 3).max(1);
             self.mdev_us4 = measured << 1;
             self.rttvar_us4 = self.mdev_us4.max(RTO_MIN_US);
@@ -93,6 +100,7 @@ impl RttEstimator {
     /// The timer expired: the next timeout is twice as long.
     pub(super) fn back_off(&mut self) {
         self.backoff += 1;
+        self.rto = (self.timeout * (1 << self.backoff.min(16))).min(RTO_MAX);
     }
 
     /// True once there has been a sample.
@@ -112,7 +120,7 @@ impl RttEstimator {
 
     /// The retransmission timeout, backed off.
     pub(super) fn rto(&self) -> Duration {
-        (self.timeout * (1 << self.backoff.min(16))).min(RTO_MAX)
+        self.rto
     }
 
     /// Linux `TCP_RTO_MIN`, which a loss probe adds when a single segment is in flight.

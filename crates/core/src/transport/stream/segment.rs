@@ -6,7 +6,7 @@ use crate::units::{Bytes, Duration, Instant};
 /// SYN or SYN-ACK with its options: MSS, SACK permitted, timestamps, window scale.
 pub(super) const HANDSHAKE_SIZE: Bytes = Bytes::new(60);
 /// With timestamps there is room for three SACK blocks (RFC 2018, section 3).
-const MAX_SACK_BLOCKS: usize = 3;
+pub(super) const MAX_SACK_BLOCKS: usize = 3;
 /// Kind, length and padding of the SACK option; each block adds [`SACK_BLOCK`].
 const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
@@ -155,6 +155,11 @@ impl AckSegment {
     /// The blocks that arrived out of order, most recent first.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = Range> + '_ {
         self.blocks[..usize::from(self.block_count)].iter().map(|block| block.range(self.cumulative))
+    }
+
+    /// The same, empty ones behind them.
+    pub(super) fn all_blocks(&self) -> [Range; MAX_SACK_BLOCKS] {
+        self.blocks.map(|block| block.range(self.cumulative))
     }
 
     /// A segment that arrived a second time.

@@ -1,5 +1,7 @@
 //! The sending end of a stream.
 
+use std::hint::cold_path;
+
 use super::ecn::Marked;
 use super::pacer::{Pacer, internal_rate};
 use super::rack::Rack;
@@ -10,7 +12,7 @@ use super::resent::Resent;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::segment::stamped;
-use super::segment::{HANDSHAKE_SIZE, Range, Segment};
+use super::segment::{HANDSHAKE_SIZE, MAX_SACK_BLOCKS, Range, Segment};
 use super::timer::{Purpose, Timer};
 use super::{EcnMode, StreamConfig, wheel};
 use crate::endpoint::Endpoint;
@@ -77,6 +79,8 @@ pub(super) struct Usage {
 pub struct Sender {
     flow: FlowId,
     pub(super) config: StreamConfig,
+    /// The receiver's, in segments.
+    receive_window: u64,
     phase: Phase,
     source: Source,
     random: RandomStream,
@@ -92,7 +96,7 @@ pub struct Sender {
     /// Which of the outstanding segments are selectively acknowledged, as ranges.
     pub(super) sacked: RangeSet,
     /// The blocks of the last ack that had any, which the next one mostly repeats.
-    pub(super) known_blocks: Vec<Range>,
+    pub(super) known_blocks: [Range; MAX_SACK_BLOCKS],
     pub(super) rtt: RttEstimator,
     pub(super) rack: Rack,
     pub(super) sampler: RateSampler,
@@ -125,6 +129,7 @@ impl Sender {
         Self {
             flow,
             config,
+            receive_window: config.receive_window_segments(),
             phase: Phase::Connecting { next_syn: start, sent: 0 },
             source,
             random,
@@ -137,7 +142,7 @@ impl Sender {
             scoreboard: Scoreboard::new(),
             resent: Resent::default(),
             sacked: RangeSet::default(),
-            known_blocks: Vec::new(),
+            known_blocks: Default::default(),
             rtt: RttEstimator::new(),
             rack: Rack::new(),
             sampler: RateSampler::new(),
@@ -201,6 +206,7 @@ impl Sender {
     }
 
     /// The next SYN, when its time has come.
+    #[cold]
     fn poll_handshake<Q: From<Segment> + Default>(
         &mut self,
         now: Instant,
@@ -219,6 +225,7 @@ impl Sender {
         Some(self.packet(now, HANDSHAKE_SIZE, ecn, false, syn, pool))
     }
 
+    #[cold]
     fn on_connected(&mut self, ecn: EcnMode, now: Instant) {
         if let Phase::Connecting { sent, .. } = self.phase {
             self.config.ecn = ecn;
@@ -294,8 +301,7 @@ impl Sender {
     }
 
     fn window_end(&self) -> u64 {
-        let window = self.config.receive_window.map_or(u64::MAX, |window| window.count() / self.config.mss.count());
-        self.scoreboard.first().saturating_add(window.max(1))
+        self.scoreboard.first().saturating_add(self.receive_window)
     }
 
     fn send_new<Q: From<Segment> + Default>(
@@ -383,6 +389,7 @@ impl Sender {
         let rate = self.pacing_rate();
         self.pacer.on_sent(now, length + self.config.header, rate);
         if !self.config.send_jitter.is_zero() {
+            cold_path();
             let nanos = self.random.below(self.config.send_jitter.as_nanos());
             self.pacer.hold(now, Duration::from_nanos(nanos));
         }

@@ -34,6 +34,7 @@ impl Timer {
         if other.is_some_and(|other| other <= self.set + self.wait) { other } else { earlier(other, Some(self.due())) }
     }
 
+    #[inline(never)]
     fn due(self) -> Instant {
         wheel::expiry(self.set, self.wait)
     }

@@ -45,10 +45,10 @@ fn what_is_in_flight_is_rounded_up_to_even_with_a_budget() {
     assert_eq!((bbr.inflight(GAIN_UNIT), bbr.inflight(320)), (46, 56));
     bbr.phase = 0;
     assert_eq!((bbr.inflight(GAIN_UNIT), bbr.inflight(320)), (48, 58));
-    bbr.pacing_rate = 149_999;
+    bbr.set_pacing_rate(149_999);
     assert_eq!(bbr.inflight(GAIN_UNIT), 46, "below 1.2 Mbit/s a segment is one packet: 43, even 44, and 2");
-    bbr.pacing_rate = 100_000_000;
-    assert_eq!(bbr.segment_goal(), 45, "64 kB");
+    bbr.set_pacing_rate(100_000_000);
+    assert_eq!(bbr.segment_goal, 45, "64 kB");
     let mut old = Path::probing(OLD, 1).bbr;
     old.phase = 0;
     assert_eq!(old.inflight(GAIN_UNIT), 46);
