@@ -14,17 +14,17 @@ const PARTICIPANT_BITS: u32 = 16;
 /// The time of who is not on the agenda, and later than any run lasts.
 const NEVER: Instant = Instant::from_nanos(u64::MAX >> PARTICIPANT_BITS);
 
-fn entry(time: Instant, participant: usize) -> Entry {
-    time.min(NEVER).as_nanos() << PARTICIPANT_BITS | participant as Entry
+fn entry(time: Option<Instant>, participant: usize) -> Entry {
+    time.map_or(NEVER, |time| time.min(NEVER)).as_nanos() << PARTICIPANT_BITS | participant as Entry
 }
 
 fn time_of(entry: Entry) -> Instant {
     Instant::from_nanos(entry >> PARTICIPANT_BITS)
 }
 
-/// Some participants, numbered from zero, and who of them is first.
+/// A wake-up for each of some participants, numbered from zero, or none.
 #[derive(Debug)]
-struct Tournament {
+pub struct Tournament {
     /// Who has come so far: match `n` is between the winners of the matches `2n` and `2n + 1`, and those of the second half
     /// are between two participants each.
     matches: Vec<[Entry; 2]>,
@@ -32,7 +32,7 @@ struct Tournament {
 
 impl Tournament {
     fn new(participants: usize) -> Self {
-        Self { matches: vec![[entry(NEVER, 0); 2]; participants.max(2).next_power_of_two()] }
+        Self { matches: vec![[entry(None, 0); 2]; participants.max(2).next_power_of_two()] }
     }
 
     fn winner(&self) -> Entry {
@@ -40,52 +40,16 @@ impl Tournament {
         one.min(other)
     }
 
-    fn set(&mut self, place: usize, entry: Entry) {
-        let mut winner = entry;
-        let mut place = self.matches.len() + place;
+    /// Wakes `participant` at `time`; `None` takes it off the agenda.
+    pub fn set(&mut self, participant: usize, time: Option<Instant>) {
+        let mut winner = entry(time, participant);
+        let mut place = self.matches.len() + participant;
         while place > 1 {
             let side = place % 2;
             place /= 2;
             let contest = &mut self.matches[place];
             contest[side] = winner;
             winner = winner.min(contest[1 - side]);
-        }
-    }
-
-    fn get(&self, place: usize) -> Entry {
-        let place = self.matches.len() + place;
-        self.matches[place / 2][place % 2]
-    }
-}
-
-/// A wake-up for each participant, or none.
-#[derive(Debug)]
-pub struct Agenda {
-    /// So many participants, the first, are woken far more often than the others and play among themselves.
-    busy: usize,
-    of_busy: Tournament,
-    of_others: Tournament,
-}
-
-impl Agenda {
-    /// An empty agenda for `participants` participants, the first `busy` of which are woken most often.
-    pub fn new(participants: usize, busy: usize) -> Self {
-        let others = participants.saturating_sub(busy);
-        Self { busy, of_busy: Tournament::new(busy), of_others: Tournament::new(others) }
-    }
-
-    /// The next participant and its time.
-    pub fn next(&self) -> Option<(Instant, usize)> {
-        let first = self.of_busy.winner().min(self.of_others.winner());
-        (time_of(first) != NEVER).then_some((time_of(first), (first & ((1 << PARTICIPANT_BITS) - 1)) as usize))
-    }
-
-    /// Wakes `participant` at `time`; `None` takes it off the agenda.
-    pub fn set(&mut self, participant: usize, time: Option<Instant>) {
-        let entry = entry(time.unwrap_or(NEVER), participant);
-        match participant.checked_sub(self.busy) {
-            None => self.of_busy.set(participant, entry),
-            Some(place) => self.of_others.set(place, entry),
         }
     }
 
@@ -99,10 +63,45 @@ impl Agenda {
 
     /// When `participant` is woken; in the far future if it is not.
     pub fn planned(&self, participant: usize) -> Instant {
-        time_of(match participant.checked_sub(self.busy) {
-            None => self.of_busy.get(participant),
-            Some(place) => self.of_others.get(place),
-        })
+        let place = self.matches.len() + participant;
+        time_of(self.matches[place / 2][place % 2])
+    }
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// That of a hop.
+    Hop(usize),
+    /// That of one of the others.
+    Other(usize),
+}
+
+/// Who is to be woken. The hops play among themselves: they are few, and woken far more often than anybody else.
+#[derive(Debug)]
+pub struct Agenda {
+    /// The hops; where all are due at once, they come first.
+    pub hops: Tournament,
+    /// Everybody else.
+    pub others: Tournament,
+}
+
+impl Agenda {
+    /// An empty agenda for so many.
+    pub fn new(hops: usize, others: usize) -> Self {
+        Self { hops: Tournament::new(hops), others: Tournament::new(others) }
+    }
+
+    /// Who comes next, and when.
+    pub fn next(&self) -> Option<(Instant, Turn)> {
+        let (hop, other) = (self.hops.winner(), self.others.winner());
+        let number = |entry| (entry & ((1 << PARTICIPANT_BITS) - 1)) as usize;
+        let (entry, turn) = if time_of(hop) <= time_of(other) {
+            (hop, Turn::Hop(number(hop)))
+        } else {
+            (other, Turn::Other(number(other)))
+        };
+        (time_of(entry) != NEVER).then_some((time_of(entry), turn))
     }
 }
 
@@ -117,17 +116,24 @@ mod tests {
     proptest! {
         #[test]
         fn the_earliest_is_always_first(operations in prop::collection::vec((0_usize..8, prop::option::of(0_u64..50)), 1..200)) {
-            let mut agenda = Agenda::new(8, 3);
+            let mut agenda = Agenda::new(3, 5);
             let mut model = BTreeMap::new();
             for (participant, time) in operations {
                 let time = time.map(Instant::from_nanos);
-                agenda.set(participant, time);
+                match participant.checked_sub(3) {
+                    None => agenda.hops.set(participant, time),
+                    Some(other) => agenda.others.set(other, time),
+                }
                 match time {
                     Some(time) => model.insert(participant, time),
                     None => model.remove(&participant),
                 };
                 let earliest = model.iter().map(|(participant, time)| (*time, *participant)).min();
-                prop_assert_eq!(agenda.next(), earliest);
+                let next = agenda.next().map(|(time, turn)| match turn {
+                    Turn::Hop(hop) => (time, hop),
+                    Turn::Other(other) => (time, 3 + other),
+                });
+                prop_assert_eq!(next, earliest);
             }
         }
     }
@@ -135,11 +141,11 @@ mod tests {
     #[test]
     fn an_earlier_wakeup_stands() {
         let mut agenda = Agenda::new(1, 0);
-        agenda.set_by(0, Some(Instant::from_nanos(5)));
-        agenda.set_by(0, Some(Instant::from_nanos(9)));
-        agenda.set_by(0, None);
-        assert_eq!(agenda.next(), Some((Instant::from_nanos(5), 0)));
-        agenda.set_by(0, Some(Instant::from_nanos(3)));
-        assert_eq!(agenda.next(), Some((Instant::from_nanos(3), 0)));
+        agenda.hops.set_by(0, Some(Instant::from_nanos(5)));
+        agenda.hops.set_by(0, Some(Instant::from_nanos(9)));
+        agenda.hops.set_by(0, None);
+        assert_eq!(agenda.next(), Some((Instant::from_nanos(5), Turn::Hop(0))));
+        agenda.hops.set_by(0, Some(Instant::from_nanos(3)));
+        assert_eq!(agenda.next(), Some((Instant::from_nanos(3), Turn::Hop(0))));
     }
 }

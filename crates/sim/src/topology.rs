@@ -14,11 +14,9 @@ pub(crate) struct Probe {
     pub(crate) answerer: Answerer,
 }
 
-/// Everyone who can be woken, by number: hops first, then sender and receiver of each flow, the askers of the probes, and
-/// the sampler.
+/// Who can be woken beside hops, by number: sender and receiver of each flow, the askers of the probes, and the sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Participant {
-    Hop(usize),
     Sender(usize),
     Receiver(usize),
     Asker(usize),
@@ -28,33 +26,30 @@ pub(crate) enum Participant {
 /// Numbers the participants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbering {
-    pub(crate) hops: usize,
     pub(crate) flows: usize,
     pub(crate) probes: usize,
 }
 
 impl Numbering {
     pub(crate) fn count(self) -> usize {
-        self.hops + 2 * self.flows + self.probes + 1
+        2 * self.flows + self.probes + 1
     }
 
     pub(crate) fn number(self, participant: Participant) -> usize {
         match participant {
-            Participant::Hop(hop) => hop,
-            Participant::Sender(flow) => self.hops + 2 * flow,
-            Participant::Receiver(flow) => self.hops + 2 * flow + 1,
-            Participant::Asker(probe) => self.hops + 2 * self.flows + probe,
-            Participant::Sampler => self.hops + 2 * self.flows + self.probes,
+            Participant::Sender(flow) => 2 * flow,
+            Participant::Receiver(flow) => 2 * flow + 1,
+            Participant::Asker(probe) => 2 * self.flows + probe,
+            Participant::Sampler => 2 * self.flows + self.probes,
         }
     }
 
     pub(crate) fn participant(self, number: usize) -> Participant {
-        match number.checked_sub(self.hops) {
-            None => Participant::Hop(number),
-            Some(end) if end == 2 * self.flows + self.probes => Participant::Sampler,
-            Some(end) if end >= 2 * self.flows => Participant::Asker(end - 2 * self.flows),
-            Some(end) if end % 2 == 0 => Participant::Sender(end / 2),
-            Some(end) => Participant::Receiver(end / 2),
+        match number.checked_sub(2 * self.flows) {
+            Some(probe) if probe == self.probes => Participant::Sampler,
+            Some(probe) => Participant::Asker(probe),
+            None if number.is_multiple_of(2) => Participant::Sender(number / 2),
+            None => Participant::Receiver(number / 2),
         }
     }
 }
@@ -85,15 +80,15 @@ impl Topology {
         })
     }
 
-    /// The numbers of everyone in it.
+    /// The numbers of all who are no hops.
     pub(crate) fn numbering(&self) -> Numbering {
-        Numbering { hops: self.path.hops.len(), flows: self.flows.len(), probes: self.probes.len() }
+        Numbering { flows: self.flows.len(), probes: self.probes.len() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_core::agenda::Agenda;
+    use bakeoff_core::agenda::{Agenda, Turn};
     use bakeoff_core::scenario::{MAX_FLOWS, MAX_HOPS, MAX_PROBES};
     use bakeoff_core::units::Instant;
 
@@ -101,11 +96,11 @@ mod tests {
 
     #[test]
     fn numbers_and_participants_match() {
-        let numbering = Numbering { hops: 3, flows: 2, probes: 2 };
+        let numbering = Numbering { flows: 2, probes: 2 };
         for number in 0..numbering.count() {
             assert_eq!(numbering.number(numbering.participant(number)), number);
         }
-        assert_eq!(numbering.participant(9), Participant::Sampler);
+        assert_eq!(numbering.participant(6), Participant::Sampler);
     }
 
     #[test]
@@ -127,13 +122,12 @@ mod tests {
         assert!(matches!(largest(MAX_FLOWS + 1), Err(ScenarioError::Invalid { place, .. }) if place == "flows"));
         let scenario = largest(MAX_FLOWS).unwrap();
         let topology = Topology::of(&scenario, |flow| Transport::named(&scenario, flow, &[])).unwrap();
-        let numbering = topology.numbering();
-        let mut agenda = Agenda::new(numbering.count(), numbering.hops);
+        let (hops, others) = (topology.path.hops.len(), topology.numbering().count());
+        let mut agenda = Agenda::new(hops, others);
         let end = Instant::from_nanos(scenario.duration_ns);
-        for participant in [numbering.hops - 1, numbering.count() - 1] {
-            agenda.set(participant, Some(end));
-            assert_eq!(agenda.next(), Some((end, participant)));
-            agenda.set(participant, None);
-        }
+        agenda.others.set(others - 1, Some(end));
+        assert_eq!(agenda.next(), Some((end, Turn::Other(others - 1))));
+        agenda.hops.set(hops - 1, Some(end));
+        assert_eq!(agenda.next(), Some((end, Turn::Hop(hops - 1))));
     }
 }

@@ -1,6 +1,6 @@
 //! The event loop: wakes whoever is due, carries packets from one to the next, and tells the recorder.
 
-use bakeoff_core::agenda::Agenda;
+use bakeoff_core::agenda::{Agenda, Turn};
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
 use bakeoff_core::packet_pool::PacketPool;
@@ -47,16 +47,16 @@ impl World {
         let topology = Topology::of(scenario, choose)?;
         let numbering = topology.numbering();
         let Topology { path, flows, probes } = topology;
-        let mut agenda = Agenda::new(numbering.count(), numbering.hops);
+        let mut agenda = Agenda::new(path.hops.len(), numbering.count());
         for (index, flow) in flows.iter().enumerate() {
-            agenda.set(numbering.number(Participant::Sender(index)), Some(flow.start));
+            agenda.others.set(numbering.number(Participant::Sender(index)), Some(flow.start));
         }
         for (index, probe) in probes.iter().enumerate() {
-            agenda.set(numbering.number(Participant::Asker(index)), probe.asker.next_wakeup());
+            agenda.others.set(numbering.number(Participant::Asker(index)), probe.asker.next_wakeup());
         }
         let recorder = Recorder::new(scenario.record, path.hops.len(), flows.len(), probes.len());
         if scenario.record.level >= Level::Series {
-            agenda.set(numbering.number(Participant::Sampler), Some(Instant::ZERO + recorder.interval()));
+            agenda.others.set(numbering.number(Participant::Sampler), Some(Instant::ZERO + recorder.interval()));
         }
         Ok(Self {
             now: Instant::ZERO,
@@ -80,28 +80,41 @@ impl World {
     /// Runs up to a time, what happens at it not included, or to the end.
     pub(crate) fn run_until(&mut self, until: Instant) {
         let until = until.min(self.end).max(self.now);
-        while let Some((time, number)) = self.agenda.next() {
+        while let Some((time, turn)) = self.agenda.next() {
             if time > until || (time == until && until < self.end) {
                 break;
             }
-            // The sampler still takes the interval that ends with the run, whoever else would be due then.
-            if time == self.end && self.numbering.participant(number) != Participant::Sampler {
-                self.agenda.set(number, None);
-                continue;
-            }
             self.now = time;
-            let next = match self.numbering.participant(number) {
-                Participant::Hop(hop) => self.wake_hop(hop),
-                Participant::Sender(flow) => self.wake_sender(flow),
-                Participant::Receiver(flow) => self.wake_receiver(flow),
-                Participant::Asker(probe) => self.wake_asker(probe),
-                Participant::Sampler => Some(self.sample()),
-            };
-            // Whoever has nothing more to do now must not ask for now again.
-            debug_assert!(next.is_none_or(|next| next > time), "{:?}", self.numbering.participant(number));
-            self.agenda.set(number, next.map(|next| next.max(time + Duration::from_nanos(1))));
+            match turn {
+                Turn::Hop(hop) => self.take_turn_of_hop(hop),
+                Turn::Other(number) => self.take_turn(number),
+            }
         }
         self.now = until;
+    }
+
+    // At the end only the sampler still has its turn, which takes the interval that ends with the run.
+
+    fn take_turn_of_hop(&mut self, hop: usize) {
+        let next = if self.now < self.end { self.wake_hop(hop) } else { None };
+        self.agenda.hops.set(hop, self.later(next));
+    }
+
+    fn take_turn(&mut self, number: usize) {
+        let next = match self.numbering.participant(number) {
+            Participant::Sampler => Some(self.sample()),
+            _ if self.now == self.end => None,
+            Participant::Sender(flow) => self.wake_sender(flow),
+            Participant::Receiver(flow) => self.wake_receiver(flow),
+            Participant::Asker(probe) => self.wake_asker(probe),
+        };
+        self.agenda.others.set(number, self.later(next));
+    }
+
+    /// Whoever has nothing more to do now must not ask for now again.
+    fn later(&self, next: Option<Instant>) -> Option<Instant> {
+        debug_assert!(next.is_none_or(|next| next > self.now), "at {:?}", self.now);
+        next.map(|next| next.max(self.now + Duration::from_nanos(1)))
     }
 
     /// The first flow whose connection was lost.
@@ -179,7 +192,7 @@ impl World {
         self.recorder.enters_hop(hop, &packet, self.now);
         let entered = &mut self.path.hops[hop].hop;
         entered.accept(packet, self.now, &mut self.drops);
-        self.agenda.set_by(hop, entered.next_wakeup());
+        self.agenda.hops.set_by(hop, entered.next_wakeup());
         self.note_drops(hop);
     }
 
@@ -203,14 +216,14 @@ impl World {
             }
             // What a timer or the pacer had planned for this moment comes before what the ack calls for: a host takes
             // some time over an ack, however little.
-            let planned = self.agenda.planned(self.numbering.number(Participant::Sender(index)));
+            let planned = self.agenda.others.planned(self.numbering.number(Participant::Sender(index)));
             if planned <= self.now && self.flows[index].sender_wakeup().is_some_and(|due| due <= self.now) {
                 self.wake_sender(index);
             }
             self.flows[index].accept(packet, self.now);
             (Participant::Sender(index), self.wake_sender(index))
         };
-        self.agenda.set_by(self.numbering.number(participant), next);
+        self.agenda.others.set_by(self.numbering.number(participant), next);
     }
 
     fn deliver_probe(&mut self, packet: &Packet<Payload>) {

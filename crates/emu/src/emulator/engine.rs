@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bakeoff_core::agenda::Agenda;
+use bakeoff_core::agenda::{Agenda, Turn};
 use bakeoff_core::packet::Packet;
 use bakeoff_core::path::Path;
 use bakeoff_core::queue::Drops;
@@ -31,7 +31,7 @@ pub(super) struct Delivery {
 /// The path under way.
 pub(super) struct Engine {
     path: Path<Piece>,
-    /// The hops by number, and the sampler behind them.
+    /// The hops by number, and the sampler.
     agenda: Agenda,
     drops: Drops<Piece>,
     journal: Journal,
@@ -48,10 +48,10 @@ fn id(packet: &Packet<Piece>) -> PacketId {
 impl Engine {
     pub(super) fn new(scenario: &Scenario, journal: Journal) -> Result<Self, RunError> {
         let path = Path::of(scenario).map_err(JobError::from)?;
-        let mut agenda = Agenda::new(path.hops.len() + 1, path.hops.len());
+        let mut agenda = Agenda::new(path.hops.len(), 1);
         let interval = Duration::from_nanos(scenario.record.interval_ns);
         let interval = (scenario.record.level >= Level::Series).then_some(interval);
-        agenda.set(path.hops.len(), interval.map(|interval| Instant::ZERO + interval));
+        agenda.others.set(0, interval.map(|interval| Instant::ZERO + interval));
         Ok(Self {
             path,
             agenda,
@@ -70,9 +70,18 @@ impl Engine {
 
     /// Lets happen what happens until `now`, and puts what is due at hosts into `due`, in order.
     pub(super) fn advance(&mut self, now: Instant, due: &mut Vec<Delivery>) {
-        while let Some((time, number)) = self.agenda.next().filter(|(time, _)| *time <= now.min(self.end)) {
-            let next = if number < self.path.hops.len() { self.wake(number, time, due) } else { self.sample(time) };
-            self.agenda.set(number, next.map(|next| next.max(time + Duration::from_nanos(1))));
+        while let Some((time, turn)) = self.agenda.next().filter(|(time, _)| *time <= now.min(self.end)) {
+            let later = |next: Instant| next.max(time + Duration::from_nanos(1));
+            match turn {
+                Turn::Hop(hop) => {
+                    let next = self.wake(hop, time, due).map(later);
+                    self.agenda.hops.set(hop, next);
+                }
+                Turn::Other(_) => {
+                    let next = self.sample(time).map(later);
+                    self.agenda.others.set(0, next);
+                }
+            }
         }
     }
 
@@ -130,7 +139,7 @@ impl Engine {
     fn enter(&mut self, hop: usize, packet: Box<Packet<Piece>>, now: Instant) {
         self.path.hops[hop].hop.accept(packet, now, &mut self.drops);
         self.note_drops(hop, now);
-        self.agenda.set_by(hop, self.path.hops[hop].hop.next_wakeup());
+        self.agenda.hops.set_by(hop, self.path.hops[hop].hop.next_wakeup());
     }
 
     fn note_drops(&mut self, hop: usize, now: Instant) {
