@@ -91,11 +91,20 @@ impl<P: Clone + Send + 'static> Path<P> {
     /// The hop that a packet is to enter next, by number, which it is taken to have passed from then on; `None` if it
     /// has arrived.
     pub fn next_hop(&self, packet: &mut Packet<P>) -> Option<usize> {
-        let routes = &self.routes[packet.flow.0 as usize];
-        let route = if packet.is_data_direction { &routes.data } else { &routes.acks };
-        let hop = *route.get(usize::from(packet.hops_passed))?;
+        let hop = *self.route(packet).get(usize::from(packet.hops_passed))?;
         packet.hops_passed += 1;
         Some(hop)
+    }
+
+    /// The hop that a packet is to enter which has just been sent; a direction has at least one.
+    pub fn first_hop(&self, packet: &mut Packet<P>) -> usize {
+        packet.hops_passed = 1;
+        self.route(packet)[0]
+    }
+
+    fn route(&self, packet: &Packet<P>) -> &[usize] {
+        let routes = &self.routes[packet.flow.0 as usize];
+        if packet.is_data_direction { &routes.data } else { &routes.acks }
     }
 
     fn add_direction(

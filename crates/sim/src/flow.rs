@@ -11,6 +11,7 @@ use bakeoff_core::transport::stream::{Positions, Receiver, Sender};
 use bakeoff_core::units::{Bytes, Instant};
 
 use crate::Error;
+use crate::network::Network;
 use crate::payload::Payload;
 
 /// Makes a scheme, from what our transport tells of the flow.
@@ -84,18 +85,33 @@ impl Flow {
         }
     }
 
-    pub(crate) fn poll_sender(&mut self, now: Instant, pool: &mut PacketPool<Payload>) -> Option<Box<Packet<Payload>>> {
+    /// Sends what can be sent now, and tells when there may be more.
+    pub(crate) fn wake_sender(&mut self, network: &mut Network) -> Option<Instant> {
+        if network.now >= self.stop {
+            return None;
+        }
+        while let Some(packet) = self.poll_sender(network.now, &mut network.pools.data) {
+            network.send(self, packet);
+        }
+        self.sender_wakeup()
+    }
+
+    /// Sends the acks that are due now, and tells when there may be more.
+    pub(crate) fn wake_receiver(&mut self, network: &mut Network) -> Option<Instant> {
+        while let Some(packet) = self.poll_receiver(network.now, &mut network.pools.acks) {
+            network.send(self, packet);
+        }
+        self.receiver_wakeup()
+    }
+
+    fn poll_sender(&mut self, now: Instant, pool: &mut PacketPool<Payload>) -> Option<Box<Packet<Payload>>> {
         match &mut self.ends {
             Ends::Stream { sender, .. } => sender.poll(now, pool),
             Ends::Stack { sender, .. } => sender.poll(now, pool),
         }
     }
 
-    pub(crate) fn poll_receiver(
-        &mut self,
-        now: Instant,
-        pool: &mut PacketPool<Payload>,
-    ) -> Option<Box<Packet<Payload>>> {
+    fn poll_receiver(&mut self, now: Instant, pool: &mut PacketPool<Payload>) -> Option<Box<Packet<Payload>>> {
         match &mut self.ends {
             Ends::Stream { receiver, .. } => receiver.poll(now, pool),
             Ends::Stack { receiver, .. } => receiver.poll(now, pool),
@@ -118,7 +134,7 @@ impl Flow {
         }
     }
 
-    pub(crate) fn receiver_wakeup(&self) -> Option<Instant> {
+    fn receiver_wakeup(&self) -> Option<Instant> {
         match &self.ends {
             Ends::Stream { receiver, .. } => receiver.next_wakeup(),
             Ends::Stack { receiver, .. } => receiver.next_wakeup(),

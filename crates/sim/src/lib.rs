@@ -19,6 +19,7 @@
 
 pub mod agent;
 mod flow;
+mod network;
 mod payload;
 mod topology;
 mod world;

@@ -1,0 +1,138 @@
+//! The path of a run under way: takes packets from hop to hop, and tells the recorder.
+
+use bakeoff_core::agenda::Agenda;
+use bakeoff_core::packet::Packet;
+use bakeoff_core::packet_pool::PacketPool;
+use bakeoff_core::path::{NamedHop, Path};
+use bakeoff_core::queue::Drops;
+use bakeoff_core::record::{HopAccount, HopSample, Recorder};
+use bakeoff_core::units::Instant;
+
+use crate::flow::Flow;
+use crate::payload::Payload;
+
+/// The boxes of packets: those of one direction mostly stay in order.
+#[derive(Default)]
+pub(crate) struct Pools {
+    pub(crate) data: PacketPool<Payload>,
+    pub(crate) acks: PacketPool<Payload>,
+}
+
+impl Pools {
+    fn take_back(&mut self, packet: Box<Packet<Payload>>) {
+        if packet.is_data_direction { self.data.take_back(packet) } else { self.acks.take_back(packet) }
+    }
+}
+
+/// What lies between the ends, and what all who take part share: the time, the agenda and the recorder.
+pub(crate) struct Network {
+    pub(crate) now: Instant,
+    pub(crate) agenda: Agenda,
+    pub(crate) pools: Pools,
+    pub(crate) recorder: Recorder,
+    path: Path<Payload>,
+    drops: Drops<Payload>,
+}
+
+impl Network {
+    pub(crate) fn new(path: Path<Payload>, agenda: Agenda, recorder: Recorder) -> Self {
+        Self { now: Instant::ZERO, agenda, pools: Pools::default(), recorder, path, drops: Drops::default() }
+    }
+
+    /// Puts what an end of a flow sends on its way.
+    pub(crate) fn send(&mut self, flow: &mut Flow, mut packet: Box<Packet<Payload>>) {
+        self.path.classify(&mut packet);
+        self.recorder.is_sent(&packet, || flow.header(&packet.payload));
+        self.start(packet);
+    }
+
+    /// Puts what an end of a probe sends on its way.
+    pub(crate) fn send_probe(&mut self, packet: Box<Packet<Payload>>) {
+        self.recorder.is_sent(&packet, || None);
+        self.start(packet);
+    }
+
+    fn start(&mut self, mut packet: Box<Packet<Payload>>) {
+        let hop = self.path.first_hop(&mut packet);
+        self.enter(hop, packet);
+    }
+
+    fn enter(&mut self, hop: usize, packet: Box<Packet<Payload>>) {
+        self.recorder.enters_hop(hop, &packet, self.now);
+        let entered = &mut self.path.hops[hop].hop;
+        entered.accept(packet, self.now, &mut self.drops);
+        self.agenda.hops.set_by(hop, entered.next_wakeup());
+        self.note_drops(hop);
+    }
+
+    /// A packet that has come out of a hop; call until there is none.
+    pub(crate) fn poll(&mut self, hop: usize) -> Option<Box<Packet<Payload>>> {
+        let polled = self.path.hops[hop].hop.poll(self.now, &mut self.drops);
+        self.note_drops(hop);
+        let packet = polled?;
+        self.recorder.leaves_hop(hop, &packet, self.now);
+        Some(packet)
+    }
+
+    /// When [`Network::poll`] may next have something to say of a hop.
+    pub(crate) fn next_wakeup(&self, hop: usize) -> Option<Instant> {
+        self.path.hops[hop].hop.next_wakeup()
+    }
+
+    /// Takes a packet to the next hop of its route; gives it back if it has arrived at its end.
+    pub(crate) fn carry_on(&mut self, mut packet: Box<Packet<Payload>>) -> Option<Box<Packet<Payload>>> {
+        let Some(hop) = self.path.next_hop(&mut packet) else {
+            self.recorder.is_received(&packet, self.now);
+            return Some(packet);
+        };
+        self.enter(hop, packet);
+        None
+    }
+
+    /// Takes back the box of a packet that has arrived.
+    pub(crate) fn take_back(&mut self, packet: Box<Packet<Payload>>) {
+        self.pools.take_back(packet);
+    }
+
+    fn note_drops(&mut self, hop: usize) {
+        if !self.drops.is_empty() {
+            self.record_drops(hop);
+        }
+    }
+
+    #[cold]
+    fn record_drops(&mut self, hop: usize) {
+        for (packet, reason) in self.drops.take_dropped() {
+            self.recorder.is_dropped(hop, &packet, reason);
+            self.pools.take_back(packet);
+        }
+        for (size, reason) in self.drops.marked() {
+            self.recorder.is_marked(hop, *size, *reason);
+        }
+        for copy in self.drops.duplicated() {
+            self.recorder.is_duplicated(hop, *copy);
+        }
+        self.drops.clear();
+    }
+
+    /// Samples the queues at the end of an interval.
+    pub(crate) fn sample(&mut self) {
+        for hop in 0..self.path.hops.len() {
+            let backlog = self.path.hops[hop].hop.backlog(self.now, &mut self.drops);
+            self.note_drops(hop);
+            let NamedHop { name, hop } = &mut self.path.hops[hop];
+            let capacity = hop.capacity(self.now - self.recorder.interval(), self.now);
+            self.recorder.sample_hop(name, HopSample { backlog, capacity }, self.now);
+        }
+    }
+
+    /// What went through each hop until `end`.
+    pub(crate) fn accounts(&mut self, end: Instant) -> Vec<HopAccount> {
+        for hop in 0..self.path.hops.len() {
+            // Serves the queue up to the end, so that what is inside is what is inside then.
+            self.path.hops[hop].hop.backlog(end, &mut self.drops);
+            self.note_drops(hop);
+        }
+        self.path.hops.iter_mut().map(|hop| hop.account(end)).collect()
+    }
+}
