@@ -2,8 +2,7 @@
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
-use bakeoff_core::packet_pool::PacketPool;
-use bakeoff_core::record::{FlowAccount, Header};
+use bakeoff_core::record::FlowAccount;
 use bakeoff_core::scenario::{Scenario, ScenarioError};
 use bakeoff_core::scheme::{Scheme, Setup};
 use bakeoff_core::transport::stack::{StackEnd, StackEntry};
@@ -90,40 +89,37 @@ impl Flow {
         if network.now >= self.stop {
             return None;
         }
-        while let Some(packet) = self.poll_sender(network.now, &mut network.pools.data) {
-            network.send(self, packet);
+        match &mut self.ends {
+            Ends::Stream { sender, positions, .. } => {
+                while let Some(packet) = sender.poll(network.now, &mut network.pools.data) {
+                    network.send(packet, Some(positions));
+                }
+                sender.next_wakeup()
+            }
+            Ends::Stack { sender, .. } => {
+                while let Some(packet) = sender.poll(network.now, &mut network.pools.data) {
+                    network.send(packet, None);
+                }
+                sender.next_wakeup()
+            }
         }
-        self.sender_wakeup()
     }
 
     /// Sends the acks that are due now, and tells when there may be more.
     pub(crate) fn wake_receiver(&mut self, network: &mut Network) -> Option<Instant> {
-        while let Some(packet) = self.poll_receiver(network.now, &mut network.pools.acks) {
-            network.send(self, packet);
-        }
-        self.receiver_wakeup()
-    }
-
-    fn poll_sender(&mut self, now: Instant, pool: &mut PacketPool<Payload>) -> Option<Box<Packet<Payload>>> {
         match &mut self.ends {
-            Ends::Stream { sender, .. } => sender.poll(now, pool),
-            Ends::Stack { sender, .. } => sender.poll(now, pool),
-        }
-    }
-
-    fn poll_receiver(&mut self, now: Instant, pool: &mut PacketPool<Payload>) -> Option<Box<Packet<Payload>>> {
-        match &mut self.ends {
-            Ends::Stream { receiver, .. } => receiver.poll(now, pool),
-            Ends::Stack { receiver, .. } => receiver.poll(now, pool),
-        }
-    }
-
-    /// The header of a packet that leaves one of the ends, as far as those who look at packets can read it; call for
-    /// every one, in order.
-    pub(crate) fn header(&mut self, payload: &Payload) -> Option<Header> {
-        match (payload, &mut self.ends) {
-            (Payload::Segment(segment), Ends::Stream { positions, .. }) => Some(positions.header(segment)),
-            _ => None,
+            Ends::Stream { receiver, positions, .. } => {
+                while let Some(packet) = receiver.poll(network.now, &mut network.pools.acks) {
+                    network.send(packet, Some(positions));
+                }
+                receiver.next_wakeup()
+            }
+            Ends::Stack { receiver, .. } => {
+                while let Some(packet) = receiver.poll(network.now, &mut network.pools.acks) {
+                    network.send(packet, None);
+                }
+                receiver.next_wakeup()
+            }
         }
     }
 
@@ -131,13 +127,6 @@ impl Flow {
         match &self.ends {
             Ends::Stream { sender, .. } => sender.next_wakeup(),
             Ends::Stack { sender, .. } => sender.next_wakeup(),
-        }
-    }
-
-    fn receiver_wakeup(&self) -> Option<Instant> {
-        match &self.ends {
-            Ends::Stream { receiver, .. } => receiver.next_wakeup(),
-            Ends::Stack { receiver, .. } => receiver.next_wakeup(),
         }
     }
 

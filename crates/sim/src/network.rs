@@ -6,9 +6,9 @@ use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopAccount, HopSample, Recorder};
+use bakeoff_core::transport::stream::Positions;
 use bakeoff_core::units::Instant;
 
-use crate::flow::Flow;
 use crate::payload::Payload;
 
 /// The boxes of packets: those of one direction mostly stay in order.
@@ -39,10 +39,15 @@ impl Network {
         Self { now: Instant::ZERO, agenda, pools: Pools::default(), recorder, path, drops: Drops::default() }
     }
 
-    /// Puts what an end of a flow sends on its way.
-    pub(crate) fn send(&mut self, flow: &mut Flow, mut packet: Box<Packet<Payload>>) {
+    /// Puts what an end of a flow sends on its way; whoever looks at packets can read the header of one of a stream, whose
+    /// positions these are.
+    #[inline(never)]
+    pub(crate) fn send(&mut self, mut packet: Box<Packet<Payload>>, positions: Option<&mut Positions>) {
         self.path.classify(&mut packet);
-        self.recorder.is_sent(&packet, || flow.header(&packet.payload));
+        self.recorder.is_sent(&packet, || match &packet.payload {
+            Payload::Segment(segment) => positions.map(|positions| positions.header(segment)),
+            Payload::Datagram(_) | Payload::Probe => None,
+        });
         self.start(packet);
     }
 
