@@ -57,21 +57,21 @@ impl World {
             self.network.now = time;
             match turn {
                 Turn::Hop(hop) => self.take_turn_of_hop(hop),
-                Turn::Other(number) => self.take_turn(number),
+                Turn::Other(number) => self.take_turn_of_other(number),
             }
         }
         self.network.now = until;
     }
 
-    // At the end only the sampler still has its turn, which takes the interval that ends with the run.
-
+    /// Wakes a hop. At the end of the run nobody is woken any more but the sampler, which takes the interval that ends with it.
     fn take_turn_of_hop(&mut self, hop: usize) {
         let next = if self.network.now < self.end { self.wake_hop(hop) } else { None };
         let next = self.later(next);
         self.network.agenda.hops.set(hop, next);
     }
 
-    fn take_turn(&mut self, number: usize) {
+    /// Wakes one of the others.
+    fn take_turn_of_other(&mut self, number: usize) {
         let network = &mut self.network;
         let next = match self.numbering.participant(number) {
             Participant::Sampler => Some(self.sample()),
