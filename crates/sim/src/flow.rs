@@ -44,6 +44,24 @@ enum Ends {
     Stack { sender: StackEnd, receiver: StackEnd },
 }
 
+/// Sends what an end has to send now, and tells when there may be more.
+#[inline]
+fn send_all<P>(
+    end: &mut impl Endpoint<P>,
+    mut positions: Option<&mut Positions>,
+    is_sender: bool,
+    network: &mut Network,
+) -> Option<Instant>
+where
+    Payload: From<P>,
+{
+    loop {
+        let pool = if is_sender { &mut network.pools.data } else { &mut network.pools.acks };
+        let Some(packet) = end.poll(network.now, pool) else { return end.next_wakeup() };
+        network.send(packet, positions.as_deref_mut());
+    }
+}
+
 /// A flow under way.
 pub(crate) struct Flow {
     ends: Ends,
@@ -90,36 +108,16 @@ impl Flow {
             return None;
         }
         match &mut self.ends {
-            Ends::Stream { sender, positions, .. } => {
-                while let Some(packet) = sender.poll(network.now, &mut network.pools.data) {
-                    network.send(packet, Some(positions));
-                }
-                sender.next_wakeup()
-            }
-            Ends::Stack { sender, .. } => {
-                while let Some(packet) = sender.poll(network.now, &mut network.pools.data) {
-                    network.send(packet, None);
-                }
-                sender.next_wakeup()
-            }
+            Ends::Stream { sender, positions, .. } => send_all(sender, Some(positions), true, network),
+            Ends::Stack { sender, .. } => send_all(sender, None, true, network),
         }
     }
 
     /// Sends the acks that are due now, and tells when there may be more.
     pub(crate) fn wake_receiver(&mut self, network: &mut Network) -> Option<Instant> {
         match &mut self.ends {
-            Ends::Stream { receiver, positions, .. } => {
-                while let Some(packet) = receiver.poll(network.now, &mut network.pools.acks) {
-                    network.send(packet, Some(positions));
-                }
-                receiver.next_wakeup()
-            }
-            Ends::Stack { receiver, .. } => {
-                while let Some(packet) = receiver.poll(network.now, &mut network.pools.acks) {
-                    network.send(packet, None);
-                }
-                receiver.next_wakeup()
-            }
+            Ends::Stream { receiver, positions, .. } => send_all(receiver, Some(positions), false, network),
+            Ends::Stack { receiver, .. } => send_all(receiver, None, false, network),
         }
     }
 
