@@ -12,6 +12,7 @@ use bakeoff_core::units::{Bytes, Instant};
 use crate::Error;
 use crate::network::Network;
 use crate::payload::Payload;
+use crate::topology::Place;
 
 /// Makes a scheme, from what our transport tells of the flow.
 pub type MakeScheme<'a> = dyn FnOnce(Setup) -> Result<Box<dyn Scheme>, ScenarioError> + 'a;
@@ -67,11 +68,19 @@ pub(crate) struct Flow {
     ends: Ends,
     pub(crate) start: Instant,
     pub(crate) stop: Instant,
+    pub(crate) sender_place: Place,
+    pub(crate) receiver_place: Place,
 }
 
 impl Flow {
     /// The flow with this index.
-    pub(crate) fn of(scenario: &Scenario, index: usize, transport: Transport<'_>) -> Result<Self, ScenarioError> {
+    pub(crate) fn of(
+        scenario: &Scenario,
+        index: usize,
+        transport: Transport<'_>,
+        sender_place: Place,
+        receiver_place: Place,
+    ) -> Result<Self, ScenarioError> {
         let ends = match transport {
             Transport::Stream(make) => {
                 let (sender, receiver) = scenario.ends_with(index, &scenario.flows[index].scheme, make)?;
@@ -82,7 +91,8 @@ impl Flow {
                 Ends::Stack { sender, receiver }
             }
         };
-        Ok(Self { ends, start: scenario.start_of(index), stop: scenario.stop_of(index) })
+        let (start, stop) = (scenario.start_of(index), scenario.stop_of(index));
+        Ok(Self { ends, start, stop, sender_place, receiver_place })
     }
 
     /// A packet arrives at the end that it goes to.
@@ -156,7 +166,7 @@ impl Flow {
         if let Some(error) = self.loss(number) {
             return Err(error);
         }
-        let Self { ends, start, stop } = self;
+        let Self { ends, start, stop, .. } = self;
         let account = FlowAccount { start: *start, stop: *stop, goodput: self.goodput(), ..FlowAccount::default() };
         match ends {
             Ends::Stream { sender, .. } => Ok(FlowAccount {

@@ -1,6 +1,6 @@
 //! bakeoff-sim: the virtual-time world.
 //!
-//! It is a clock, an agenda and a recorder around the endpoints and hops of bakeoff-core, and decides nothing itself. A
+//! It is a clock, an agenda for each side of the path and a recorder around the endpoints and hops of bakeoff-core, and decides nothing itself. A
 //! run is one thread; the same scenario gives the same recording, bit by bit.
 //!
 //! ```
@@ -21,6 +21,7 @@ pub mod agent;
 mod flow;
 mod network;
 mod payload;
+mod sides;
 mod topology;
 mod world;
 
@@ -70,7 +71,7 @@ impl Simulation {
 
     /// A run at its beginning, in which somebody chooses what carries the flow with each index.
     pub fn with_transports<'a>(scenario: &Scenario, choose: impl FnMut(usize) -> Transport<'a>) -> Result<Self, Error> {
-        world::World::new(scenario, choose).map(Self)
+        world::World::new(scenario, sides::Sides::of(scenario), choose).map(Self)
     }
 
     /// Runs up to a time, what happens at it not included, or to the end. The pieces make no difference to the whole.

@@ -7,9 +7,10 @@ use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopAccount, HopSample, Recorder};
 use bakeoff_core::transport::stream::Positions;
-use bakeoff_core::units::Instant;
+use bakeoff_core::units::{Instant, earlier};
 
 use crate::payload::Payload;
+use crate::sides::Side;
 
 /// The boxes of packets: those of one direction mostly stay in order.
 #[derive(Default)]
@@ -24,10 +25,11 @@ impl Pools {
     }
 }
 
-/// What lies between the ends, and what all who take part share: the time, the agenda and the recorder.
+/// What lies between the ends, and what all who take part share: the time, the agendas and the recorder.
 pub(crate) struct Network {
     pub(crate) now: Instant,
-    pub(crate) agenda: Agenda,
+    agendas: [Agenda; 2],
+    hop_sides: Vec<Side>,
     pub(crate) pools: Pools,
     pub(crate) recorder: Recorder,
     path: Path<Payload>,
@@ -35,8 +37,27 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn new(path: Path<Payload>, agenda: Agenda, recorder: Recorder) -> Self {
-        Self { now: Instant::ZERO, agenda, pools: Pools::default(), recorder, path, drops: Drops::default() }
+    pub(crate) fn new(path: Path<Payload>, hop_sides: Vec<Side>, agendas: [Agenda; 2], recorder: Recorder) -> Self {
+        Self {
+            now: Instant::ZERO,
+            agendas,
+            hop_sides,
+            pools: Pools::default(),
+            recorder,
+            path,
+            drops: Drops::default(),
+        }
+    }
+
+    /// Who is to be woken on a side.
+    pub(crate) fn agenda(&mut self, side: Side) -> &mut Agenda {
+        &mut self.agendas[side as usize]
+    }
+
+    /// When somebody is to be woken next, on either side.
+    pub(crate) fn next_turn(&self) -> Option<Instant> {
+        let [near, far] = self.agendas.each_ref().map(|agenda| agenda.next().map(|(time, _)| time));
+        earlier(near, far)
     }
 
     /// Puts what an end of a flow sends on its way; whoever looks at packets can read the header of one of a stream, whose
@@ -66,7 +87,8 @@ impl Network {
         self.recorder.enters_hop(hop, &packet, self.now);
         let entered = &mut self.path.hops[hop].hop;
         entered.accept(packet, self.now, &mut self.drops);
-        self.agenda.hops.set_by(hop, entered.next_wakeup());
+        let next = entered.next_wakeup();
+        self.agenda(self.hop_sides[hop]).hops.set_by(hop, next);
         self.note_drops(hop);
     }
 

@@ -1,88 +1,93 @@
 //! Who takes part in a run.
 
 use bakeoff_core::path::Path;
-use bakeoff_core::scenario::{Scenario, ScenarioError};
+use bakeoff_core::scenario::{FlowConfig, Scenario, ScenarioError};
 use bakeoff_core::transport::probe::{Answerer, Asker};
+use bakeoff_core::units::Duration;
 
 use crate::Transport;
 use crate::flow::Flow;
 use crate::payload::Payload;
+use crate::sides::{Side, Sides};
 
 /// The two ends of a probe.
 pub(crate) struct Probe {
     pub(crate) asker: Asker,
     pub(crate) answerer: Answerer,
+    pub(crate) asker_place: Place,
 }
 
-/// Who can be woken beside hops, by number: sender and receiver of each flow, the askers of the probes, and the sampler.
+/// Who can be woken beside hops: sender and receiver of each flow, and the askers of the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Participant {
     Sender(usize),
     Receiver(usize),
     Asker(usize),
-    Sampler,
 }
 
-/// Numbers the participants.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbering {
-    pub(crate) flows: usize,
-    pub(crate) probes: usize,
+/// Where somebody is on the agenda: of which side, and under which number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) side: Side,
+    pub(crate) number: usize,
 }
 
-impl Numbering {
-    pub(crate) fn count(self) -> usize {
-        2 * self.flows + self.probes + 1
+/// Who is on each side, by their numbers on its agenda.
+#[derive(Debug, Default)]
+pub(crate) struct Roster([Vec<Participant>; 2]);
+
+impl Roster {
+    fn add(&mut self, side: Side, participant: Participant) -> Place {
+        let listed = &mut self.0[side as usize];
+        listed.push(participant);
+        Place { side, number: listed.len() - 1 }
     }
 
-    pub(crate) fn number(self, participant: Participant) -> usize {
-        match participant {
-            Participant::Sender(flow) => 2 * flow,
-            Participant::Receiver(flow) => 2 * flow + 1,
-            Participant::Asker(probe) => 2 * self.flows + probe,
-            Participant::Sampler => 2 * self.flows + self.probes,
-        }
+    /// Who has this place.
+    pub(crate) fn participant(&self, Place { side, number }: Place) -> Participant {
+        self.0[side as usize][number]
     }
 
-    pub(crate) fn participant(self, number: usize) -> Participant {
-        match number.checked_sub(2 * self.flows) {
-            Some(probe) if probe == self.probes => Participant::Sampler,
-            Some(probe) => Participant::Asker(probe),
-            None if number.is_multiple_of(2) => Participant::Sender(number / 2),
-            None => Participant::Receiver(number / 2),
-        }
+    /// How many are on a side.
+    pub(crate) fn count(&self, side: Side) -> usize {
+        self.0[side as usize].len()
     }
 }
 
 /// Who takes part.
 pub(crate) struct Topology {
     pub(crate) path: Path<Payload>,
+    /// By number of the hop: where what comes out of it is dealt with.
+    pub(crate) hop_sides: Vec<Side>,
+    /// How long the near side can be run without the far one.
+    pub(crate) lookahead: Duration,
     pub(crate) flows: Vec<Flow>,
     pub(crate) probes: Vec<Probe>,
+    pub(crate) roster: Roster,
 }
 
 impl Topology {
     /// Builds the path, and the flows and probes over it.
     pub(crate) fn of<'a>(
         scenario: &Scenario,
-        choose: impl FnMut(usize) -> Transport<'a>,
+        sides: Sides,
+        mut choose: impl FnMut(usize) -> Transport<'a>,
     ) -> Result<Self, ScenarioError> {
-        let transports = (0..scenario.flows.len()).map(choose);
-        let flows = transports.enumerate().map(|(index, transport)| Flow::of(scenario, index, transport));
-        let probe = |index| {
-            let (asker, answerer) = scenario.probe_ends(index);
-            Probe { asker, answerer }
+        let mut roster = Roster::default();
+        let flow = |(index, flow): (usize, &FlowConfig)| {
+            let sender_place = roster.add(sides.sender(flow.direction), Participant::Sender(index));
+            let receiver_place = roster.add(sides.receiver(flow.direction), Participant::Receiver(index));
+            Flow::of(scenario, index, choose(index), sender_place, receiver_place)
         };
-        Ok(Self {
-            path: Path::of(scenario)?,
-            flows: flows.collect::<Result<_, _>>()?,
-            probes: (0..scenario.probes.len()).map(probe).collect(),
-        })
-    }
-
-    /// The numbers of all who are no hops.
-    pub(crate) fn numbering(&self) -> Numbering {
-        Numbering { flows: self.flows.len(), probes: self.probes.len() }
+        let flows = scenario.flows.iter().enumerate().map(flow).collect::<Result<_, _>>()?;
+        let probe = |index: usize| {
+            let (asker, answerer) = scenario.probe_ends(index);
+            let side = sides.sender(scenario.probes[index].direction);
+            Probe { asker, answerer, asker_place: roster.add(side, Participant::Asker(index)) }
+        };
+        let probes = (0..scenario.probes.len()).map(probe).collect();
+        let (path, hop_sides) = (Path::of(scenario)?, sides.hops(scenario).collect());
+        Ok(Self { path, hop_sides, lookahead: sides.lookahead(), flows, probes, roster })
     }
 }
 
@@ -93,15 +98,6 @@ mod tests {
     use bakeoff_core::units::Instant;
 
     use super::*;
-
-    #[test]
-    fn numbers_and_participants_match() {
-        let numbering = Numbering { flows: 2, probes: 2 };
-        for number in 0..numbering.count() {
-            assert_eq!(numbering.number(numbering.participant(number)), number);
-        }
-        assert_eq!(numbering.participant(6), Participant::Sampler);
-    }
 
     #[test]
     fn the_largest_run_fits_the_agenda() {
@@ -121,8 +117,10 @@ mod tests {
         };
         assert!(matches!(largest(MAX_FLOWS + 1), Err(ScenarioError::Invalid { place, .. }) if place == "flows"));
         let scenario = largest(MAX_FLOWS).unwrap();
-        let topology = Topology::of(&scenario, |flow| Transport::named(&scenario, flow, &[])).unwrap();
-        let (hops, others) = (topology.path.hops.len(), topology.numbering().count());
+        let choose = |flow| Transport::named(&scenario, flow, &[]);
+        let topology = Topology::of(&scenario, Sides::ONE, choose).unwrap();
+        let (hops, others) = (topology.path.hops.len(), topology.roster.count(Side::Near));
+        assert_eq!((hops, topology.hop_sides.len()), (2 * MAX_HOPS + 2 * MAX_FLOWS, hops));
         let mut agenda = Agenda::new(hops, others);
         let end = Instant::from_nanos(scenario.duration_ns);
         agenda.others.set(others - 1, Some(end));

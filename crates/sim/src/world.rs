@@ -10,36 +10,42 @@ use bakeoff_core::units::{Duration, Instant};
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::payload::Payload;
-use crate::topology::{Numbering, Participant, Probe, Topology};
+use crate::sides::{Side, Sides};
+use crate::topology::{Participant, Place, Probe, Roster, Topology};
 use crate::{Error, Recording, Transport};
 
 /// A run under way.
 pub(crate) struct World {
     end: Instant,
+    /// How long the near side can be run without the far one.
+    lookahead: Duration,
+    next_sample: Instant,
     flows: Vec<Flow>,
     probes: Vec<Probe>,
-    numbering: Numbering,
+    roster: Roster,
     network: Network,
 }
 
 impl World {
-    pub(crate) fn new<'a>(scenario: &Scenario, choose: impl FnMut(usize) -> Transport<'a>) -> Result<Self, Error> {
-        let topology = Topology::of(scenario, choose)?;
-        let numbering = topology.numbering();
-        let Topology { path, flows, probes } = topology;
-        let mut agenda = Agenda::new(path.hops.len(), numbering.count());
-        for (index, flow) in flows.iter().enumerate() {
-            agenda.others.set(numbering.number(Participant::Sender(index)), Some(flow.start));
-        }
-        for (index, probe) in probes.iter().enumerate() {
-            agenda.others.set(numbering.number(Participant::Asker(index)), probe.asker.next_wakeup());
+    pub(crate) fn new<'a>(
+        scenario: &Scenario,
+        sides: Sides,
+        choose: impl FnMut(usize) -> Transport<'a>,
+    ) -> Result<Self, Error> {
+        let topology = Topology::of(scenario, sides, choose)?;
+        let Topology { path, hop_sides, lookahead, flows, probes, roster } = topology;
+        let mut agendas = Side::BOTH.map(|side| Agenda::new(path.hops.len(), roster.count(side)));
+        let starts = flows.iter().map(|flow| (flow.sender_place, Some(flow.start)));
+        let first_questions = probes.iter().map(|probe| (probe.asker_place, probe.asker.next_wakeup()));
+        for (Place { side, number }, time) in starts.chain(first_questions) {
+            agendas[side as usize].others.set(number, time);
         }
         let recorder = Recorder::new(scenario.record, path.hops.len(), flows.len(), probes.len());
-        if scenario.record.level >= Level::Series {
-            agenda.others.set(numbering.number(Participant::Sampler), Some(Instant::ZERO + recorder.interval()));
-        }
+        let has_series = scenario.record.level >= Level::Series;
+        let next_sample = if has_series { Instant::ZERO + recorder.interval() } else { Instant::FAR_FUTURE };
         let end = Instant::from_nanos(scenario.duration_ns);
-        Ok(Self { end, flows, probes, numbering, network: Network::new(path, agenda, recorder) })
+        let network = Network::new(path, hop_sides, agendas, recorder);
+        Ok(Self { end, lookahead, next_sample, flows, probes, roster, network })
     }
 
     /// The time, and that of the end.
@@ -47,41 +53,55 @@ impl World {
         (self.network.now, self.end)
     }
 
-    /// Runs up to a time, what happens at it not included, or to the end.
+    /// Runs up to a time, what happens at it not included, or to the end, where only a last sample is taken.
     pub(crate) fn run_until(&mut self, until: Instant) {
         let until = until.min(self.end).max(self.network.now);
-        while let Some((time, turn)) = self.network.agenda.next() {
-            if time > until || (time == until && until < self.end) {
+        loop {
+            let next = self.network.next_turn().map_or(until, |next| next.min(until));
+            // A sample shows what everything that happens at its time leaves.
+            if self.next_sample < next || (self.next_sample == next && next == self.end) {
+                self.network.now = self.next_sample;
+                self.sample();
+            } else if next < until {
+                let turn_end = (next + self.lookahead).min(self.next_sample + Duration::from_nanos(1)).min(until);
+                for side in Side::BOTH {
+                    self.run_side(side, turn_end);
+                }
+            } else {
                 break;
-            }
-            self.network.now = time;
-            match turn {
-                Turn::Hop(hop) => self.take_turn_of_hop(hop),
-                Turn::Other(number) => self.take_turn_of_other(number),
             }
         }
         self.network.now = until;
     }
 
-    /// Wakes a hop. At the end of the run nobody is woken any more but the sampler, which takes the interval that ends with it.
-    fn take_turn_of_hop(&mut self, hop: usize) {
-        let next = if self.network.now < self.end { self.wake_hop(hop) } else { None };
-        let next = self.later(next);
-        self.network.agenda.hops.set(hop, next);
+    /// Runs one side up to a time, what happens at it not included.
+    fn run_side(&mut self, side: Side, until: Instant) {
+        while let Some((time, turn)) = self.network.agenda(side).next()
+            && time < until
+        {
+            self.network.now = time;
+            match turn {
+                Turn::Hop(hop) => self.take_turn_of_hop(side, hop),
+                Turn::Other(number) => self.take_turn_of_other(Place { side, number }),
+            }
+        }
     }
 
-    /// Wakes one of the others.
-    fn take_turn_of_other(&mut self, number: usize) {
+    fn take_turn_of_hop(&mut self, side: Side, hop: usize) {
+        let next = self.wake_hop(hop);
+        let next = self.later(next);
+        self.network.agenda(side).hops.set(hop, next);
+    }
+
+    fn take_turn_of_other(&mut self, place: Place) {
         let network = &mut self.network;
-        let next = match self.numbering.participant(number) {
-            Participant::Sampler => Some(self.sample()),
-            _ if network.now == self.end => None,
+        let next = match self.roster.participant(place) {
             Participant::Sender(flow) => self.flows[flow].wake_sender(network),
             Participant::Receiver(flow) => self.flows[flow].wake_receiver(network),
             Participant::Asker(probe) => self.wake_asker(probe),
         };
         let next = self.later(next);
-        self.network.agenda.others.set(number, next);
+        self.network.agenda(place.side).others.set(place.number, next);
     }
 
     /// Whoever has nothing more to do now must not ask for now again.
@@ -138,23 +158,24 @@ impl World {
         let index = packet.flow.0 as usize;
         let (flow, network) = (&mut self.flows[index], &mut self.network);
         let now = network.now;
-        let (participant, next) = if packet.is_data_direction {
+        let (place, next) = if packet.is_data_direction {
             flow.accept(packet, now);
-            (Participant::Receiver(index), flow.wake_receiver(network))
+            (flow.receiver_place, flow.wake_receiver(network))
         } else {
             if now >= flow.stop {
                 return;
             }
             // What a timer or the pacer had planned for this moment comes before what the ack calls for: a host takes
             // some time over an ack, however little.
-            let planned = network.agenda.others.planned(self.numbering.number(Participant::Sender(index)));
+            let place = flow.sender_place;
+            let planned = network.agenda(place.side).others.planned(place.number);
             if planned <= now && flow.sender_wakeup().is_some_and(|due| due <= now) {
                 flow.wake_sender(network);
             }
             flow.accept(packet, now);
-            (Participant::Sender(index), flow.wake_sender(network))
+            (place, flow.wake_sender(network))
         };
-        network.agenda.others.set_by(self.numbering.number(participant), next);
+        network.agenda(place.side).others.set_by(place.number, next);
     }
 
     fn deliver_probe(&mut self, packet: &Packet<Payload>) {
@@ -169,7 +190,7 @@ impl World {
     }
 
     /// Samples the inner state of senders and queues at the end of an interval.
-    fn sample(&mut self) -> Instant {
+    fn sample(&mut self) {
         self.network.sample();
         let Network { recorder, now, .. } = &mut self.network;
         for (index, flow) in self.flows.iter().enumerate() {
@@ -180,6 +201,6 @@ impl World {
                 flow.telemetry(&mut |name, value| recorder.sample_telemetry(index, name, value, *now));
             }
         }
-        *now + recorder.interval()
+        self.next_sample = *now + recorder.interval();
     }
 }
