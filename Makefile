@@ -6,7 +6,7 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 JOBS ?= 2
 
-.PHONY: help env test test-full lint fmt bench bench-ratios bench-emu bench-linux bench-gym bench-schemes docs lock deny clean
+.PHONY: help env test test-full lint fmt bench bench-htsim bench-ratios bench-emu bench-linux bench-gym bench-schemes docs lock deny clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ fmt: env ## format the sources, and mend what the linter can mend
 
 bench: env ## packets per CPU second, beside ns-3
 	$(PY) benches/run.py
+
+bench-htsim: env ## packets per CPU second, beside htsim (needs a checkout: HTSIM=.../csg-htsim/sim)
+	$(PY) benches/htsim.py
 
 bench-ratios: env ## user CPU of schemes beside CUBIC's
 	$(PY) benches/ratios.py

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from run import CASES, OURS, BenchError, build_ours, measure, say, warn_if_busy
+from run import CASES, OURS, build_ours, exit_code, measure, warn_if_busy
 
 _CASES = ("b", "c")
 _BASE = "cubic"
@@ -46,24 +46,19 @@ def _rounds(folder: Path, case: str) -> dict[str, list[float]]:
     return taken
 
 
-def main() -> int:
+def main() -> None:
     """Measures, prints a table: medians of all rounds, and the least of each over CUBIC's least."""
-    try:
-        build_ours()
-        warn_if_busy()
-        print(f"{'case':6}{'flows':34}{'median':>8}{'least':>8}")
-        for case in _CASES:
-            with tempfile.TemporaryDirectory() as folder:
-                taken = _rounds(Path(folder), case)
-            for title, values in taken.items():
-                pairs = (value / base for value, base in zip(values, taken[_BASE], strict=True))
-                least = min(values) / min(taken[_BASE])
-                print(f"{case:6}{title:34}{statistics.median(pairs):8.2f}{least:8.2f}", flush=True)
-    except BenchError as error:
-        say(f"error: {error}")
-        return error.exit_code
-    return 0
+    build_ours()
+    warn_if_busy()
+    print(f"{'case':6}{'flows':34}{'median':>8}{'least':>8}")
+    for case in _CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            taken = _rounds(Path(folder), case)
+        for title, values in taken.items():
+            pairs = (value / base for value, base in zip(values, taken[_BASE], strict=True))
+            least = min(values) / min(taken[_BASE])
+            print(f"{case:6}{title:34}{statistics.median(pairs):8.2f}{least:8.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_code(main))

@@ -11,7 +11,10 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BENCHES = Path(__file__).resolve().parent
 ROOT = BENCHES.parent
@@ -150,7 +153,7 @@ def warn_if_busy() -> None:
 
 
 def measure(command: list[str]) -> Measurement:
-    """Runs a program that prints one JSON object, and asks the kernel what it used."""
+    """Runs a program whose last line is a JSON object, and asks the kernel what it used."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None  # noqa: S101 - it was asked for in the line above
         output = process.stdout.read()
@@ -158,7 +161,7 @@ def measure(command: list[str]) -> Measurement:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise BenchError(f"a run ended with exit status {process.returncode}: {' '.join(command)}")
-    result = json.loads(output)
+    result = json.loads(output.splitlines()[-1])
     return Measurement(
         simulated_s=result["simulated_s"],
         bottleneck_packets=result["bottleneck_packets"],
@@ -227,7 +230,17 @@ def columns(measured: Measurement) -> str:
     )
 
 
-def main() -> int:
+def exit_code(benchmark: Callable[[], None]) -> int:
+    """Runs a benchmark; if something is in its way, says what."""
+    try:
+        benchmark()
+    except BenchError as error:
+        say(f"error: {error}")
+        return error.exit_code
+    return 0
+
+
+def main() -> None:
     """Builds, measures, prints."""
     names = [case.name for case in CASES]
     parser = argparse.ArgumentParser(prog="benches/run.py", description=__doc__)
@@ -237,17 +250,12 @@ def main() -> int:
     if unknown := set(arguments.case) - set(names):
         parser.error(f"no case is called {min(unknown)}; there are {', '.join(names)}")
     chosen = [case for case in CASES if case.name in (arguments.case or names)]
-    try:
-        build_ours()
-        ns3 = build_ns3()
-        warn_if_busy()
-        rows = [measure_case(case, ns3) for case in chosen]
-    except BenchError as error:
-        say(f"error: {error}")
-        return error.exit_code
+    build_ours()
+    ns3 = build_ns3()
+    warn_if_busy()
+    rows = [measure_case(case, ns3) for case in chosen]
     print(json.dumps([row.to_json() for row in rows], indent=2) if arguments.json else table(rows))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_code(main))
