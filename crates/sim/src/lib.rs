@@ -1,7 +1,7 @@
 //! bakeoff-sim: the virtual-time world.
 //!
-//! It is a clock, an agenda for each side of the path and a recorder around the endpoints and hops of bakeoff-core, and decides nothing itself. A
-//! run is one thread; the same scenario gives the same recording, bit by bit.
+//! It is a clock, an agenda for each side of the path and a recorder around the endpoints and hops of bakeoff-core, and
+//! decides nothing itself. A run is one thread; the same scenario gives the same recording, bit by bit.
 //!
 //! ```
 //! let scenario = r#"{
