@@ -58,7 +58,7 @@ pub enum RunError {
         /// What it gave a packet.
         dscp: u8,
     },
-    /// The run began before its senders were ready.
+    /// The processes of the run did not become ready in time, or heard of its start too late.
     #[error("the senders were not ready when the run began: this machine was too busy to start them in time")]
     NotReady,
     /// The flow's scheme cannot be had.

@@ -17,6 +17,7 @@ mod lateness;
 mod ownership;
 mod pairs;
 mod programs;
+mod readiness;
 mod report;
 mod senders;
 mod super_packet;
@@ -37,6 +38,7 @@ use self::job::EmulatorJob;
 use self::journal::Journal;
 use self::ownership::Ownership;
 use self::programs::Place;
+use self::readiness::Starter;
 use self::report::{CpuTime, HopReport, Report};
 use crate::error::{Context, RunError};
 use crate::sys::{self, Identity, ProcessId};
@@ -44,10 +46,8 @@ use crate::udp::Clock;
 
 /// The job, in the folder of the run.
 pub const JOB_FILE: &str = "job.json";
-/// The run starts this long after everything is ready, so that all its processes are.
+/// The run starts this long after everybody is ready, so that all have heard of it.
 const LEAD: Duration = Duration::from_millis(200);
-/// A program that computes a scheme starts one after the other, and may take this long.
-const OUTSIDE_MILLIS: u64 = 1_000;
 /// Above every ordinary program, below the kernel's own threads.
 const PRIORITY: i32 = 50;
 /// Senders that have not ended this long after the run are no use any more.
@@ -59,15 +59,16 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let job = EmulatorJob::from_json(&json)?;
     let (hosts, devices) = EmulatedHosts::build(&job.scenario)?;
     let hosts = Arc::new(hosts);
-    let head_start = if job.programs.is_empty() { Duration::ZERO } else { programs::HEAD_START };
-    let lead = LEAD + head_start + Duration::from_millis(OUTSIDE_MILLIS * job.outside.len() as u64);
-    let run_start = sys::monotonic().context(|| "reading the clock".to_owned())? + lead;
-    let clock = Clock::new(run_start);
-    let senders = || senders::run(&job.scenario, &*hosts, &job.outside, stacks, run_start, folder, identity);
+    let mut starter = Starter::default();
+    let participant = starter.expect()?;
+    let scenario = &job.scenario;
+    let senders = || senders::run(scenario, &*hosts, &job.outside, stacks, participant, folder, identity);
     let mut children = vec![start(senders)?];
+    let mut lead = LEAD;
     if !job.programs.is_empty() {
-        let place = Place::create(folder, identity)?;
-        children.push(start(|| programs::run(&job.programs, &job.scenario, &hosts, clock, &place))?);
+        let (place, participant) = (Place::create(folder, identity)?, starter.expect()?);
+        children.push(start(|| programs::run(&job.programs, scenario, &hosts, participant, &place))?);
+        lead += programs::HEAD_START;
     }
     let engine = Engine::new(&job.scenario, Journal::create(folder)?)?;
     let ownership = Ownership::new(&job.scenario, &hosts.pairs);
@@ -76,6 +77,7 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let refusal = |done: io::Result<()>| done.err().map(|error| error.to_string());
     let locked_memory = refusal(sys::lock_memory());
     let priority = refusal(sys::run_first(PRIORITY).and_then(|()| sys::wake_up_on_time()));
+    let clock = starter.start(lead)?;
     let mut exchange = Exchange::new(clock, &devices, ownership, engine, &job);
     let end = Instant::from_nanos(job.scenario.duration_ns);
     exchange.run(end, &mut || children.iter().try_for_each(|child| has_not_failed(*child).map(|_| ())))?;

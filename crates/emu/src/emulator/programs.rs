@@ -17,6 +17,7 @@ use bakeoff_core::units::Duration;
 
 use super::hosts::{EmulatedHosts, ipv6_address};
 use super::job::{Program, Side};
+use super::readiness::Participant;
 use crate::error::{Context, RunError};
 use crate::log::SENDER_PORT;
 use crate::senders::{Host, Hosts};
@@ -63,15 +64,16 @@ struct End {
     stop: Duration,
 }
 
-/// Runs all programs until the end of the run, or until one fails.
+/// Waits for the start, and runs all programs until the end of the run, or until one fails.
 #[expect(clippy::disallowed_methods, reason = "each program has its own time")]
 pub(super) fn run(
     programs: &[Program],
     scenario: &Scenario,
     hosts: &Arc<EmulatedHosts>,
-    clock: Clock,
+    participant: Participant,
     place: &Place,
 ) -> Result<(), RunError> {
+    let clock = participant.wait()?;
     let (tell, ended) = channel();
     for program in programs {
         for side in [Side::Sender, Side::Receiver] {

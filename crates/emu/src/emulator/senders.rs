@@ -9,11 +9,11 @@ use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::units::{Duration, Instant};
 
+use super::readiness::Participant;
 use crate::error::{Context, RunError};
 use crate::log::{SAMPLES_FILE, SampleRecord};
-use crate::senders::{Hosts, OutsideScheme, Stage, Watch, open_flows, open_probes};
+use crate::senders::{Hosts, OutsideScheme, Stage, Start, Watch, open_flows, open_probes};
 use crate::sys::{self, Identity};
-use crate::udp::Clock;
 
 /// Senders of our own report when they stop; that may take a moment.
 const LAST_NEWS: Duration = Duration::from_millis(100);
@@ -24,7 +24,7 @@ pub(super) fn run(
     hosts: &dyn Hosts,
     outside: &[OutsideScheme],
     stacks: &[StackEntry],
-    run_start: Duration,
+    participant: Participant,
     folder: &Path,
     identity: Identity,
 ) -> Result<(), RunError> {
@@ -32,18 +32,17 @@ pub(super) fn run(
     let (tell, news) = mpsc::channel();
     let writing = || format!("writing {SAMPLES_FILE}");
     let mut log = BufWriter::new(File::create(folder.join(SAMPLES_FILE)).context(writing)?);
-    let stage = Stage { scenario, hosts, outside, stacks, run_start, news: &tell };
+    let start = Start::default();
+    let stage = Stage { scenario, hosts, outside, stacks, start: &start, news: &tell };
     let mut senders = Watch::new(scenario, open_flows(stage)?);
     open_probes(stage)?;
-    if sys::monotonic().context(|| "reading the clock".to_owned())? > run_start {
-        return Err(RunError::NotReady);
-    }
     sys::become_ordinary(identity).context(|| "giving up the rights of root".to_owned())?;
+    let clock = participant.wait()?;
+    start.tell(clock);
 
     let mut write = |samples: Vec<SampleRecord>| {
         samples.iter().try_for_each(|sample| log.write_all(&sample.encode()).context(writing))
     };
-    let clock = Clock::new(run_start);
     let end = Instant::from_nanos(scenario.duration_ns);
     let interval = Duration::from_nanos(scenario.record.interval_ns);
     let mut next_sample = (scenario.record.level >= Level::Series).then_some(Instant::ZERO + interval);

@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use crate::error::{Context, RunError};
 use crate::job::Job;
 use crate::layout::Layout;
-use crate::senders::{self, Stage, Watch};
+use crate::senders::{self, Stage, Start, Watch};
 use crate::sys;
 
 /// Where the host's folder of the run appears in the guest.
@@ -41,8 +41,8 @@ pub fn run(host_folder: &str) -> Result<(), RunError> {
     let mut capture = capture::Capture::start(&network, &layout, folder)?;
     let (tell, news) = mpsc::channel();
     let hosts = network::GuestHosts { network: &network, layout: &layout };
-    let (scenario, run_start) = (&job.scenario, capture.start_time());
-    let stage = Stage { scenario, hosts: &hosts, outside: &[], stacks: &[], run_start, news: &tell };
+    let (scenario, start) = (&job.scenario, Start::at(capture.start_time()));
+    let stage = Stage { scenario, hosts: &hosts, outside: &[], stacks: &[], start: &start, news: &tell };
     let senders = Watch::new(&job.scenario, senders::open_flows(stage)?);
     senders::open_probes(stage)?;
     timeline::Timeline::new(&job, &layout, senders, news).play(&layout, &mut network, &mut capture)?;

@@ -8,11 +8,12 @@ use std::thread;
 use bakeoff_core::random::RandomStream;
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::Pacing;
-use bakeoff_core::units::{Bytes, Duration, Instant};
+use bakeoff_core::units::Bytes;
 
 use super::flows::Plan;
 use crate::error::{Context, RunError};
 use crate::sys::{self, TcpOption, TcpSocket};
+use crate::udp::Clock;
 
 /// The most that one call writes.
 const WRITE_BYTES: usize = 128 << 10;
@@ -67,7 +68,7 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
 
 #[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest application")]
 fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, RunError> {
-    let (flow, scenario, index, run_start) = (plan.flow(), plan.stage.scenario, plan.index, plan.stage.run_start);
+    let (flow, scenario, index) = (plan.flow(), plan.stage.scenario, plan.index);
     let opening = || format!("opening the sender of flow {}", index + 1);
     let socket = Arc::new(TcpSocket::open(plan.sender.port).context(opening)?);
     TcpOption::Congestion(controller)
@@ -90,22 +91,22 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
     let start = scenario.start_of(index);
     let random = RandomStream::new(scenario.seed, &format!("flow{}.traffic", index + 1));
     let source = Source::new(&flow.traffic, start, random);
-    let (sending, receiver) = (Arc::clone(&socket), plan.receiver);
+    let (sending, receiver, run_start) = (Arc::clone(&socket), plan.receiver, plan.stage.start.clone());
     thread::spawn(move || {
-        sys::sleep_until(run_start + start.since(Instant::ZERO));
+        let clock = run_start.wait();
+        sys::sleep_until(clock.monotonic_at(start));
         // A connection that fails, because a path loses everything, is a result and no error.
         if sending.connect(receiver.host.address(), receiver.port).is_ok() {
-            send_all(&sending, source, run_start);
+            send_all(&sending, source, clock);
         }
     });
     Ok(socket)
 }
 
 /// Writes what the application has, whenever it has it.
-fn send_all(socket: &TcpSocket, mut source: Source, run_start: Duration) {
+fn send_all(socket: &TcpSocket, mut source: Source, clock: Clock) {
     let zeros = vec![0; WRITE_BYTES];
-    while let Ok(clock) = sys::monotonic() {
-        let now = Instant::ZERO + clock.saturating_sub(run_start);
+    while let Ok(now) = clock.now() {
         let available = source.available(now).count().min(WRITE_BYTES as u64) as usize;
         if available > 0 {
             match sys::send(socket.as_fd(), &zeros[..available]) {
@@ -113,7 +114,7 @@ fn send_all(socket: &TcpSocket, mut source: Source, run_start: Duration) {
                 Err(_) => return,
             }
         } else if let Some(wakeup) = source.next_wakeup() {
-            sys::sleep_until(run_start + wakeup.since(Instant::ZERO));
+            sys::sleep_until(clock.monotonic_at(wakeup));
         } else {
             return;
         }

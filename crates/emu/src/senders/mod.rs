@@ -10,13 +10,13 @@ mod own_flow;
 mod probes;
 pub mod settings;
 mod stack_flow;
+mod start;
 mod watch;
 
 use std::sync::mpsc::Sender as Channel;
 
 use bakeoff_core::scenario::{Direction, Scenario};
 use bakeoff_core::transport::stack::StackEntry;
-use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::RunError;
 use crate::layout::{left_address, right_address};
@@ -25,6 +25,7 @@ use crate::log::SampleRecord;
 pub use flows::{RunningFlow, open as open_flows};
 pub use outside::OutsideScheme;
 pub use probes::open as open_probes;
+pub use start::Start;
 pub use watch::Watch;
 
 /// News from the thread of a flow: a sample, or why the flow ended.
@@ -69,17 +70,10 @@ pub struct Stage<'a> {
     pub outside: &'a [OutsideScheme],
     /// The stacks that flows may ask for.
     pub stacks: &'a [StackEntry],
-    /// When the run starts, on the monotonic clock.
-    pub run_start: Duration,
+    /// When the run starts.
+    pub start: &'a Start,
     /// Where threads report.
     pub news: &'a Channel<News>,
-}
-
-impl Stage<'_> {
-    /// What the monotonic clock shows at a time of the run.
-    fn monotonic_at(&self, time: Instant) -> Duration {
-        self.run_start + time.since(Instant::ZERO)
-    }
 }
 
 /// Where an end of a flow or probe is.

@@ -14,7 +14,7 @@ use super::flows::Plan;
 use super::{End, News};
 use crate::error::{Context, RunError};
 use crate::log::{SampleRecord, TIMEOUTS};
-use crate::udp::{Clock, FlowSocket, Timetable, drive};
+use crate::udp::{FlowSocket, Timetable, drive};
 
 /// Opens both ends, whose scheme, called `scheme`, somebody makes; they report through `news`.
 pub(super) fn open(
@@ -55,10 +55,10 @@ pub(super) fn hold<F>(_socket: &FlowSocket<F>) -> ! {
 
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
 fn run_receiver(plan: &Plan<'_>, mut receiver: Receiver, mut socket: FlowSocket, news: Channel<News>) {
-    let (clock, flow) = (Clock::new(plan.stage.run_start), plan.index + 1);
+    let (start, flow) = (plan.stage.start.clone(), plan.index + 1);
     let timetable = Timetable { start: Instant::ZERO, end: Instant::FAR_FUTURE, sampling: None, cancel: None };
     thread::spawn(move || {
-        if let Err(error) = drive(&mut receiver, &mut socket, clock, &timetable, &mut |_, _| {}) {
+        if let Err(error) = drive(&mut receiver, &mut socket, start.wait(), &timetable, &mut |_, _| {}) {
             let _ = news.send(Err(RunError::Scheme { flow, problem: error.to_string() }));
         }
         hold(&socket);
@@ -67,7 +67,7 @@ fn run_receiver(plan: &Plan<'_>, mut receiver: Receiver, mut socket: FlowSocket,
 
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
 fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news: Channel<News>) {
-    let (clock, index, scenario) = (Clock::new(plan.stage.run_start), plan.index, plan.stage.scenario);
+    let (start, index, scenario) = (plan.stage.start.clone(), plan.index, plan.stage.scenario);
     let interval = Duration::from_nanos(scenario.record.interval_ns);
     let timetable = Timetable {
         start: scenario.start_of(index),
@@ -83,7 +83,7 @@ fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news:
                 }
             });
         };
-        let done = drive(&mut sender, &mut socket, clock, &timetable, &mut tell);
+        let done = drive(&mut sender, &mut socket, start.wait(), &timetable, &mut tell);
         if let Err(error) = done {
             let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem: error.to_string() }));
         } else if socket.counts().unsent > 0 {

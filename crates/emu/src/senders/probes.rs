@@ -6,9 +6,9 @@ use std::sync::mpsc::Sender as Channel;
 use std::thread;
 
 use bakeoff_core::scenario::{ProbeConfig, ProbeKind};
-use bakeoff_core::units::Duration;
+use bakeoff_core::units::{Duration, Instant};
 
-use super::{End, News, Stage, ends};
+use super::{End, News, Stage, Start, ends};
 use crate::error::{Context, RunError};
 use crate::log::{ANSWERER_PORT, ASKER_PORT, IP_UDP_BYTES};
 use crate::sys;
@@ -29,8 +29,9 @@ pub fn open(stage: Stage<'_>) -> Result<(), RunError> {
             answer(connect(answerer, asker)?, packet(config), index, stage.news.clone());
         }
         let times = Times {
-            first: stage.monotonic_at(stage.scenario.probe_start(index)),
-            stop: stage.monotonic_at(stage.scenario.probe_stop(index)),
+            run_start: stage.start.clone(),
+            first: stage.scenario.probe_start(index),
+            stop: stage.scenario.probe_stop(index),
             interval: Duration::from_nanos(config.interval_ns),
         };
         let packet = packet(config);
@@ -40,11 +41,11 @@ pub fn open(stage: Stage<'_>) -> Result<(), RunError> {
     Ok(())
 }
 
-/// When requests are sent, on the monotonic clock.
-#[derive(Clone, Copy)]
+/// When requests are sent.
 struct Times {
-    first: Duration,
-    stop: Duration,
+    run_start: Start,
+    first: Instant,
+    stop: Instant,
     interval: Duration,
 }
 
@@ -79,6 +80,7 @@ fn tell(news: &Channel<News>, index: usize, what: &str, done: std::io::Result<()
 #[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest asker")]
 fn ask(socket: UdpSocket, mut packet: Vec<u8>, payload: usize, index: usize, times: Times, news: Channel<News>) {
     thread::spawn(move || {
+        let clock = times.run_start.wait();
         let mut time = times.first;
         for number in 0_u64.. {
             if time >= times.stop {
@@ -86,7 +88,7 @@ fn ask(socket: UdpSocket, mut packet: Vec<u8>, payload: usize, index: usize, tim
             }
             // The payload begins with the number of the request.
             packet[payload..payload + size_of_val(&number)].copy_from_slice(&number.to_be_bytes());
-            sys::sleep_until(time);
+            sys::sleep_until(clock.monotonic_at(time));
             tell(&news, index, "sending a request", socket.send(&packet).map(|_| ()));
             time += times.interval;
         }

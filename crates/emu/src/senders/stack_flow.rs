@@ -13,7 +13,7 @@ use super::{End, own_flow};
 use crate::error::{Context, RunError};
 use crate::job::JobError;
 use crate::log::{COMPLETED, GOODPUT, RETRANSMISSIONS, SampleRecord};
-use crate::udp::{Clock, Datagrams, FlowError, FlowSocket, Timetable, drive};
+use crate::udp::{Datagrams, FlowError, FlowSocket, Timetable, drive};
 
 /// Opens both ends; they report through the stage's news.
 pub(super) fn open(plan: &Plan<'_>, entry: &StackEntry) -> Result<(), RunError> {
@@ -55,7 +55,7 @@ fn run(
     end: Instant,
     sample: impl Fn(&StackEnd, &mut dyn FnMut(&'static str, f64)) + Send + 'static,
 ) {
-    let (clock, index, scenario) = (Clock::new(plan.stage.run_start), plan.index, plan.stage.scenario);
+    let (start, index, scenario) = (plan.stage.start.clone(), plan.index, plan.stage.scenario);
     let news = plan.stage.news.clone();
     let interval = Duration::from_nanos(scenario.record.interval_ns);
     let sampling = (scenario.record.level >= Level::Series).then_some(interval);
@@ -69,7 +69,7 @@ fn run(
                 }
             });
         };
-        let done = drive(&mut endpoint, &mut socket, clock, &timetable, &mut tell);
+        let done = drive(&mut endpoint, &mut socket, start.wait(), &timetable, &mut tell);
         if let Some(problem) = problem(done.err(), &endpoint, &socket, stop) {
             let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem }));
         }

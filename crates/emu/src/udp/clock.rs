@@ -18,6 +18,11 @@ impl Clock {
         Self { start }
     }
 
+    /// What the monotonic clock shows when the run starts.
+    pub fn start(self) -> Duration {
+        self.start
+    }
+
     /// Time since the start of the run; zero before it.
     pub fn now(self) -> io::Result<Instant> {
         Ok(Instant::ZERO + sys::monotonic()?.saturating_sub(self.start))
