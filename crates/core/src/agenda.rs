@@ -28,16 +28,13 @@ pub struct Tournament {
     /// Who has come so far: match `n` is between the winners of the matches `2n` and `2n + 1`, and those of the second half
     /// are between two participants each.
     matches: Vec<[Entry; 2]>,
+    winner: Entry,
 }
 
 impl Tournament {
     fn new(participants: usize) -> Self {
-        Self { matches: vec![[entry(None, 0); 2]; participants.max(2).next_power_of_two()] }
-    }
-
-    fn winner(&self) -> Entry {
-        let [one, other] = self.matches[1];
-        one.min(other)
+        let nobody = entry(None, 0);
+        Self { matches: vec![[nobody; 2]; participants.max(2).next_power_of_two()], winner: nobody }
     }
 
     /// Wakes `participant` at `time`; `None` takes it off the agenda.
@@ -51,6 +48,7 @@ impl Tournament {
             contest[side] = winner;
             winner = winner.min(contest[1 - side]);
         }
+        self.winner = winner;
     }
 
     /// Wakes `participant` at `time` unless it is woken earlier anyway. A wake-up that has become needless costs less
@@ -94,7 +92,7 @@ impl Agenda {
 
     /// Who comes next, and when.
     pub fn next(&self) -> Option<(Instant, Turn)> {
-        let (hop, other) = (self.hops.winner(), self.others.winner());
+        let (hop, other) = (self.hops.winner, self.others.winner);
         let number = |entry| (entry & ((1 << PARTICIPANT_BITS) - 1)) as usize;
         let (entry, turn) = if time_of(hop) <= time_of(other) {
             (hop, Turn::Hop(number(hop)))

@@ -10,9 +10,15 @@ pub trait Endpoint<P> {
     fn accept(&mut self, payload: &P, envelope: Envelope, now: Instant);
 
     /// A packet to send at `now`, with a payload of the kind that the path carries; call until there is none, after every
-    /// [`Endpoint::accept`] and at every wake-up.
+    /// [`Endpoint::accept`] and at every wake-up, unless it [is silent](Endpoint::is_silent_before).
     fn poll<Q: From<P> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>>;
 
     /// When [`Endpoint::poll`] may next have something to say; `None` while only an arriving packet can change that.
     fn next_wakeup(&self) -> Option<Instant>;
+
+    /// True if [`Endpoint::poll`] has nothing to say and nothing to do before `time` unless more arrives: whoever wakes
+    /// the endpoint at `time` need not ask it until then. False is always right.
+    fn is_silent_before(&self, _time: Instant) -> bool {
+        false
+    }
 }

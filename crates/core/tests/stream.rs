@@ -88,7 +88,11 @@ fn exchange_of(
                 sender.accept(&packet.payload, packet.envelope(), now);
             }
         }
-        while let Some(mut packet) = sender.poll(now, &mut pool) {
+        loop {
+            let is_silent = sender.is_silent_before(now + Duration::from_nanos(1));
+            assert!(!is_silent || sender.next_wakeup().is_none_or(|next| next > now), "at {now:?}");
+            let Some(mut packet) = sender.poll(now, &mut pool) else { break };
+            assert!(!is_silent, "at {now:?}");
             link_free = link_free.max(now) + SPACING;
             match fate(&packet) {
                 Fate::Drop => continue,
@@ -270,10 +274,18 @@ fn a_flight_lost_whole_takes_a_timeout_and_then_goes_on() {
     assert!(receiver.stats.goodput.count() > 1_000 * 1_448, "{}", receiver.stats.goodput);
 }
 
-/// Sends 10 packets in a round trip of 40 ms, whatever its window, and tells whether that limited it.
+/// Sends a packet every so often, whatever its window, and tells whether that limited it. It has a timer, for nothing.
 struct Paced {
+    gap: Duration,
     cwnd: u32,
     is_cwnd_limited: bool,
+    timer: Instant,
+}
+
+impl Paced {
+    fn new(gap: Duration, cwnd: u32) -> Box<Self> {
+        Box::new(Self { gap, cwnd, is_cwnd_limited: false, timer: Instant::ZERO })
+    }
 }
 
 impl Scheme for Paced {
@@ -282,7 +294,7 @@ impl Scheme for Paced {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Rate::of(StreamConfig::DEFAULT.packet_size(), Duration::from_millis(4))
+        Rate::of(StreamConfig::DEFAULT.packet_size(), self.gap)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -293,6 +305,14 @@ impl Scheme for Paced {
 
     fn on_timeout(&mut self, _timeout: &Timeout) {}
 
+    fn next_timer(&self) -> Option<Instant> {
+        Some(self.timer)
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        self.timer = now + Duration::from_millis(100);
+    }
+
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         report("is_cwnd_limited", self.is_cwnd_limited.into());
     }
@@ -300,9 +320,9 @@ impl Scheme for Paced {
 
 #[test]
 fn a_window_that_the_pace_does_not_fill_is_no_limit() {
-    // `tcp_cwnd_validate` looks at what is in flight whenever something was sent.
+    // `tcp_cwnd_validate` looks at what is in flight whenever something was sent: here ten packets.
     for (cwnd, expected) in [(40, 0.0), (20, 0.0), (8, 1.0)] {
-        let scheme = Box::new(Paced { cwnd, is_cwnd_limited: false });
+        let scheme = Paced::new(Duration::from_millis(4), cwnd);
         let (sender, ..) = exchange_of(scheme, StreamConfig::DEFAULT, 1_000, |_| Fate::Pass, 1);
         let mut found = None;
         sender.telemetry(&mut |name, value| {
@@ -312,6 +332,22 @@ fn a_window_that_the_pace_does_not_fill_is_no_limit() {
         });
         assert_eq!(found, Some(expected), "window of {cwnd}");
     }
+}
+
+#[test]
+fn a_paced_sender_is_silent_until_its_next_packet() {
+    let gap = Duration::from_millis(400);
+    let mut is_first = true;
+    let fate = |packet: &Packet<Segment>| {
+        let is_lost = sequence(packet) == Some(15) && std::mem::take(&mut is_first);
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    };
+    let scheme = Paced::new(gap, 40);
+    let (sender, ..) = exchange_of(scheme, StreamConfig::DEFAULT, 4_000, fate, 1);
+    assert_eq!(sender.stats.retransmissions, 1, "a loss probe waits for no pacer");
+    let next = sender.next_wakeup().expect("the next packet's time or the timer's");
+    assert!(sender.is_silent_before(next));
+    assert!(!sender.is_silent_before(next + Duration::from_nanos(1)));
 }
 
 /// A window of 30 that remembers when each packet left, and writes down what comes back.

@@ -7,7 +7,7 @@ use bakeoff_core::scenario::{Scenario, ScenarioError};
 use bakeoff_core::scheme::{Scheme, Setup};
 use bakeoff_core::transport::stack::{StackEnd, StackEntry};
 use bakeoff_core::transport::stream::{Positions, Receiver, Sender};
-use bakeoff_core::units::{Bytes, Instant};
+use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use crate::Error;
 use crate::network::Network;
@@ -60,6 +60,9 @@ where
         let pool = if is_sender { &mut network.pools.data } else { &mut network.pools.acks };
         let Some(packet) = end.poll(network.now, pool) else { return end.next_wakeup() };
         network.send(packet, positions.as_deref_mut());
+        if end.is_silent_before(network.now + Duration::from_nanos(1)) {
+            return end.next_wakeup();
+        }
     }
 }
 
@@ -135,6 +138,14 @@ impl Flow {
         match &self.ends {
             Ends::Stream { sender, .. } => sender.next_wakeup(),
             Ends::Stack { sender, .. } => sender.next_wakeup(),
+        }
+    }
+
+    /// True if the sender, unless more arrives, has nothing to do before `time`.
+    pub(crate) fn is_sender_silent_before(&self, time: Instant) -> bool {
+        match &self.ends {
+            Ends::Stream { sender, .. } => sender.is_silent_before(time),
+            Ends::Stack { sender, .. } => sender.is_silent_before(time),
         }
     }
 

@@ -184,6 +184,7 @@ fn utility(interval: &Interval, payload: Bytes) -> f64 {
 
 impl Controller for Experimental {
     const UNIT: f64 = MEBIBIT;
+    const NEEDS_RTTS: bool = true;
 
     fn begin(&mut self, number: u64, now: Instant) -> (f64, Span) {
         let trial = if let Mode::Probing(trials) = &self.mode { trials.rate(number) } else { None };

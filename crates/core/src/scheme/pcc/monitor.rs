@@ -27,9 +27,10 @@ pub(super) struct Interval {
     pub(super) lost: u32,
     /// When the latest of those was sent.
     pub(super) last_lost: Option<Instant>,
-    /// Round trips in the order of their acks, seconds.
+    /// Round trips in the order of their acks, seconds, if they are kept.
     pub(super) rtts: Vec<f64>,
-    /// Sums over (send time, round trip): times, squares, products.
+    /// Sums over (send time, round trip): round trips, times, squares of times, products.
+    rtt_sum: f64,
     times: f64,
     squares: f64,
     products: f64,
@@ -38,7 +39,7 @@ pub(super) struct Interval {
 impl Interval {
     /// Round trip on average, seconds; `None` without acks.
     pub(super) fn mean_rtt(&self) -> Option<f64> {
-        (!self.rtts.is_empty()).then(|| self.rtts.iter().sum::<f64>() / self.rtts.len() as f64)
+        (self.acked > 0).then(|| self.rtt_sum / f64::from(self.acked))
     }
 
     /// The share of packets that did not arrive.
@@ -53,12 +54,12 @@ impl Interval {
 
     /// The slope of round trips over send times, by least squares; zero if it cannot be known.
     pub(super) fn rtt_slope(&self) -> f64 {
-        let n = self.rtts.len() as f64;
+        let n = f64::from(self.acked);
         let spread = n * self.squares - self.times * self.times;
         if spread <= 0.0 {
             return 0.0;
         }
-        (n * self.products - self.times * self.rtts.iter().sum::<f64>()) / spread
+        (n * self.products - self.times * self.rtt_sum) / spread
     }
 
     /// True if every packet so far was acknowledged or declared lost.
@@ -78,15 +79,21 @@ fn age_micros(packet: u64, now: Instant) -> u64 {
 }
 
 /// The interval under way and those that wait for their results, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Monitors {
     waiting: VecDeque<Interval>,
     next: u64,
+    keeps_rtts: bool,
     /// Memory of intervals that are done with, for the round trips of new ones.
     spare: Vec<Vec<f64>>,
 }
 
 impl Monitors {
+    /// No interval yet; each is to keep its single round trips or not.
+    pub(super) fn new(keeps_rtts: bool) -> Self {
+        Self { waiting: VecDeque::new(), next: 0, keeps_rtts, spare: Vec::new() }
+    }
+
     /// Begins an interval.
     pub(super) fn begin(&mut self, now: Instant, rate: f64) -> u64 {
         if let Some(last) = self.waiting.back_mut() {
@@ -106,6 +113,7 @@ impl Monitors {
             lost: 0,
             last_lost: None,
             rtts: self.spare.pop().unwrap_or_default(),
+            rtt_sum: 0.0,
             times: 0.0,
             squares: 0.0,
             products: 0.0,
@@ -137,12 +145,15 @@ impl Monitors {
     /// A packet arrived; returns the number of its interval, unless that is done with.
     pub(super) fn on_acked(&mut self, packet: u64, now: Instant) -> Option<u64> {
         let sent_micros = packet & ((1 << TIME_BITS) - 1);
-        let micros = age_micros(packet, now);
+        let (micros, keeps_rtts) = (age_micros(packet, now), self.keeps_rtts);
         let interval = self.find(packet)?;
         let rtt = micros as f64 / 1e6;
         let time = sent_micros as f64 / 1e6 - interval.start_s;
         interval.acked += 1;
-        interval.rtts.push(rtt);
+        if keeps_rtts {
+            interval.rtts.push(rtt);
+        }
+        interval.rtt_sum += rtt;
         interval.times += time;
         interval.squares += time * time;
         interval.products += time * rtt;
@@ -211,6 +222,7 @@ pub(super) mod tests {
             lost,
             last_lost: None,
             rtts: vec![rtt; (sent - lost) as usize],
+            rtt_sum: rtt * f64::from(sent - lost),
             times: 0.0,
             squares: 0.0,
             products: 0.0,
@@ -228,7 +240,7 @@ pub(super) mod tests {
 
     #[test]
     fn packets_find_their_interval_and_the_slope_is_that_of_the_round_trips() {
-        let mut monitors = Monitors::default();
+        let mut monitors = Monitors::new(false);
         monitors.begin(at(1_000), 1.0);
         let packets: Vec<_> = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
         assert_eq!(monitors.begin(at(1_100), 2.0), 1);
@@ -237,7 +249,7 @@ pub(super) mod tests {
         assert_eq!(monitors.on_acked(packets[0], at(1_150)), None, "its interval is gone");
         assert_eq!(monitors.on_acked(later, at(1_200)), Some(1));
 
-        let mut monitors = Monitors::default();
+        let mut monitors = Monitors::new(false);
         monitors.begin(at(1_000), 1.0);
         let packets: Vec<_> = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
         monitors.begin(at(1_100), 2.0);
@@ -253,7 +265,7 @@ pub(super) mod tests {
 
     #[test]
     fn an_interval_without_news_is_closed_when_patience_ends() {
-        let mut monitors = Monitors::default();
+        let mut monitors = Monitors::new(false);
         monitors.begin(at(0), 1.0);
         monitors.on_sent(at(0));
         assert!(monitors.take(at(10_000), 0.1, |_| true).is_none(), "it is not over");

@@ -19,6 +19,8 @@ pub(super) enum Span {
 pub(super) trait Controller: Send {
     /// The unit of its rates, bit/s.
     const UNIT: f64;
+    /// Looks at the single round trips of an interval.
+    const NEEDS_RTTS: bool = false;
 
     /// Rate and length of an interval that begins.
     fn begin(&mut self, number: u64, now: Instant) -> (f64, Span);
@@ -59,7 +61,7 @@ impl<C: Controller> Sender<C> {
     pub(super) fn new(controller: C, rate: f64) -> Self {
         Self {
             controller,
-            monitors: Monitors::default(),
+            monitors: Monitors::new(C::NEEDS_RTTS),
             rate,
             pacing_rate: pacing(rate, C::UNIT),
             span: Span::Packets(0),

@@ -451,4 +451,11 @@ impl Endpoint<Segment> for Sender {
         }
         self.timer.map_or(next, |timer| timer.earlier(next))
     }
+
+    fn is_silent_before(&self, time: Instant) -> bool {
+        // The pacer has held nothing back before the connection is established.
+        self.pacer.next() >= time
+            && self.timer.is_none_or(|timer| timer.is_silent_before(time))
+            && self.scheme.next_timer().is_none_or(|timer| timer >= time)
+    }
 }

@@ -34,6 +34,11 @@ impl Timer {
         if other.is_some_and(|other| other <= self.set + self.wait) { other } else { earlier(other, Some(self.due())) }
     }
 
+    /// True if it certainly does not go off before `time`.
+    pub(super) fn is_silent_before(self, time: Instant) -> bool {
+        self.set + self.wait >= time
+    }
+
     #[inline(never)]
     fn due(self) -> Instant {
         wheel::expiry(self.set, self.wait)
