@@ -28,6 +28,7 @@ pub struct Tournament {
     /// Who has come so far: match `n` is between the winners of the matches `2n` and `2n + 1`, and those of the second half
     /// are between two participants each.
     matches: Vec<[Entry; 2]>,
+    /// Who has won them all, kept because everybody asks.
     winner: Entry,
 }
 

@@ -60,13 +60,13 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let (hosts, devices) = EmulatedHosts::build(&job.scenario)?;
     let hosts = Arc::new(hosts);
     let mut starter = Starter::default();
-    let participant = starter.expect()?;
+    let participant = starter.participant()?;
     let scenario = &job.scenario;
     let senders = || senders::run(scenario, &*hosts, &job.outside, stacks, participant, folder, identity);
     let mut children = vec![start(senders)?];
     let mut lead = LEAD;
     if !job.programs.is_empty() {
-        let (place, participant) = (Place::create(folder, identity)?, starter.expect()?);
+        let (place, participant) = (Place::create(folder, identity)?, starter.participant()?);
         children.push(start(|| programs::run(&job.programs, scenario, &hosts, participant, &place))?);
         lead += programs::HEAD_START;
     }

@@ -27,7 +27,7 @@ pub(super) struct Participant {
 
 impl Starter {
     /// One more to wait for.
-    pub(super) fn expect(&mut self) -> Result<Participant, RunError> {
+    pub(super) fn participant(&mut self) -> Result<Participant, RunError> {
         let [ours, theirs] = sys::message_pair(PATIENCE).context(|| "starting the senders".to_owned())?;
         self.lines.push(ours);
         Ok(Participant { line: theirs })
@@ -75,7 +75,7 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "both ends wait for each other")]
     fn the_run_starts_for_all_at_one_time_when_the_last_is_ready() {
         let mut starter = Starter::default();
-        let participants = [starter.expect().unwrap(), starter.expect().unwrap()];
+        let participants = [starter.participant().unwrap(), starter.participant().unwrap()];
         let waiting = participants.map(|participant| std::thread::spawn(|| participant.wait().unwrap().start()));
         let clock = starter.start(Duration::from_secs(3600)).unwrap();
         assert_eq!(waiting.map(|thread| thread.join().unwrap()), [clock.start(); 2]);
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_process_that_has_ended_is_not_waited_for() {
         let mut starter = Starter::default();
-        drop(starter.expect().unwrap());
+        drop(starter.participant().unwrap());
         assert!(matches!(starter.start(Duration::ZERO), Err(RunError::Senders)));
     }
 
@@ -92,7 +92,7 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "both ends wait for each other")]
     fn who_hears_of_the_start_too_late_says_so() {
         let mut starter = Starter::default();
-        let participant = starter.expect().unwrap();
+        let participant = starter.participant().unwrap();
         let waiting = std::thread::spawn(|| participant.wait().map(|_| ()));
         starter.start(Duration::ZERO).unwrap();
         assert!(matches!(waiting.join().unwrap(), Err(RunError::NotReady)));
