@@ -41,7 +41,7 @@ use self::programs::Place;
 use self::readiness::Starter;
 use self::report::{CpuTime, HopReport, Report};
 use crate::error::{Context, RunError};
-use crate::sys::{self, Identity, ProcessId};
+use crate::sys::{self, Awake, Identity, ProcessId};
 use crate::udp::Clock;
 
 /// The job, in the folder of the run.
@@ -70,10 +70,10 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
         children.push(start(|| programs::run(&job.programs, scenario, &hosts, participant, &place))?);
         lead += programs::HEAD_START;
     }
+    // A machine that grants none of these is only late, and the report says how late.
+    let awake = Awake::keep();
     let engine = Engine::new(&job.scenario, Journal::create(folder)?)?;
     let ownership = Ownership::new(&job.scenario, &hosts.pairs);
-    // A machine that grants none of these is only late, and the report says how late.
-    let awake = sys::keep_awake();
     let refusal = |done: io::Result<()>| done.err().map(|error| error.to_string());
     let locked_memory = refusal(sys::lock_memory());
     let priority = refusal(sys::run_first(PRIORITY).and_then(|()| sys::wake_up_on_time()));

@@ -1,5 +1,6 @@
 //! System calls that the standard library lacks, as safe functions. Linux only.
 
+mod awake;
 mod namespace;
 mod packet;
 mod process;
@@ -13,6 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use bakeoff_core::units::Duration;
 
+pub use awake::Awake;
 pub use namespace::{NetworkNamespace, mount, power_off};
 pub use packet::{Batch, Captured, PacketSocket};
 pub use process::{
@@ -20,7 +22,7 @@ pub use process::{
     lock_memory, run_first, signal_group, wait,
 };
 pub use tcp::{TcpInfo, TcpOption, TcpSocket};
-pub use time::{keep_awake, monotonic, realtime, sleep_until, thread_cpu_time, wake_up_on_time};
+pub use time::{monotonic, realtime, sleep_until, thread_cpu_time, wake_up_on_time};
 pub use tun::{Poll, TUN_DEVICE, Tun};
 
 /// The result of a call that returns -1 and sets `errno` on failure.

@@ -85,6 +85,13 @@ pub fn signal_group(group: u32, signal: c_int) -> io::Result<()> {
     checked(unsafe { libc::killpg(group as libc::pid_t, signal) }).map(|_| ())
 }
 
+/// Kills a child.
+#[expect(unsafe_code, reason = "kill(2)")]
+pub fn end(child: ProcessId) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    checked(unsafe { libc::kill(child, libc::SIGKILL) }).map(|_| ())
+}
+
 fn exit_code(status: c_int) -> u8 {
     if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) as u8 } else { 128 | libc::WTERMSIG(status) as u8 }
 }
@@ -112,6 +119,25 @@ pub fn run_first(priority: i32) -> io::Result<()> {
     let done =
         unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
     checked(done).map(|_| ())
+}
+
+/// Lets a child run only where nobody else wants to.
+#[expect(unsafe_code, reason = "sched_setscheduler(2)")]
+pub fn run_last(child: ProcessId) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the structure lives across the call.
+    checked(unsafe { libc::sched_setscheduler(child, libc::SCHED_IDLE, &raw const parameters) }).map(|_| ())
+}
+
+/// Processors that this process may run on.
+#[expect(unsafe_code, reason = "sched_getaffinity(2)")]
+pub fn allowed_processors() -> io::Result<usize> {
+    // SAFETY: all-zero bytes are a valid set, which lives across the calls.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        checked(libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set))?;
+        Ok(libc::CPU_COUNT(&set) as usize)
+    }
 }
 
 /// Keeps all memory of this process, also what it will ask for, in memory.

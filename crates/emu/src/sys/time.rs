@@ -1,7 +1,6 @@
 //! The machine's clocks.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 
 use bakeoff_core::units::Duration;
 
@@ -51,13 +50,4 @@ pub fn sleep_until(time: Duration) {
 pub fn wake_up_on_time() -> io::Result<()> {
     // SAFETY: no memory is passed.
     checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) }).map(|_| ())
-}
-
-/// Keeps the machine's idle processors out of deep sleep, and a virtual machine's out of the hands of its host, until what
-/// it returns is dropped: `Documentation/power/pm_qos_interface.rst`.
-pub fn keep_awake() -> io::Result<File> {
-    let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
-    let microseconds: i32 = 0;
-    file.write_all(&microseconds.to_ne_bytes())?;
-    Ok(file)
 }
