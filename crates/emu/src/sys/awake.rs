@@ -6,11 +6,12 @@ use std::thread::available_parallelism;
 
 use super::process::{self, ProcessId};
 
-/// The driver that puts idle processors to sleep; most virtual machines have none, and their host decides.
+/// The driver that puts idle processors to sleep; many virtual machines have none, and their host decides.
 const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
 /// Idle processors stay awake until this is dropped.
 pub struct Awake {
+    /// Holds while it is open.
     _wish: Option<File>,
     spinning: Vec<ProcessId>,
 }
