@@ -29,9 +29,10 @@ built() {
 
 ready() { placed && locked "$1" && built; }
 
+# -I: the folder that bakeoff is started in may hold files with the names of modules.
 find_python() {
     for python in python3 python3.14 python3.13 python3.12 python3.11; do
-        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && return
+        "$python" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && return
     done
     die "Python 3.11 or newer is needed and was not found (on Debian: apt install python3 python3-venv)."
 }
@@ -40,11 +41,11 @@ find_uv() {
     uv=$(command -v uv) && return
     uv=$root/.tools/bin/uv
     cmp -s "$root/requirements/uv.txt" "$root/.tools/uv.lock" && "$uv" --version >/dev/null 2>&1 && return
-    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    "$python" -I -c 'import ensurepip, venv' 2>/dev/null ||
         die "Python's venv module is needed and is missing (on Debian: apt install python3-venv)."
     say "installing uv into .tools (once) ..."
-    "$python" -m venv --clear "$root/.tools" &&
-        "$root/.tools/bin/python" -m pip install -q --disable-pip-version-check --require-hashes --only-binary :all: \
+    "$python" -I -m venv --clear "$root/.tools" &&
+        "$root/.tools/bin/python" -I -m pip install -q --disable-pip-version-check --require-hashes --only-binary :all: \
             -r "$root/requirements/uv.txt" >&2 || die "uv could not be installed: see the message above."
     cp "$root/requirements/uv.txt" "$root/.tools/uv.lock"
 }
@@ -100,9 +101,9 @@ prepare() {
     find_compilers
     (: >>"$root/.tools.lock") 2>/dev/null || die "$root is not writable, and has to be prepared once."
     exec 9>"$root/.tools.lock"
-    "$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)' 2>/dev/null || {
+    "$python" -I -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)' 2>/dev/null || {
         say "waiting for another start, which is preparing $root ..."
-        "$python" -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
+        "$python" -I -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
     }
     find_uv
     placed && locked "$1" || install_locked "$1"

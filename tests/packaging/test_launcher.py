@@ -71,7 +71,7 @@ def test_a_ready_checkout_is_only_read(checkout: Path, tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in checkout.rglob("*")}
     done = launch(checkout / "bakeoff", path_with(tmp_path / "bin", COREUTILS), "run", "a b")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "-m|bakeoff|run|a b|"
+    assert done.stdout == "-P|-m|bakeoff|run|a b|"
     assert {path: path.stat().st_mtime_ns for path in checkout.rglob("*")} == before
 
 
@@ -79,7 +79,29 @@ def test_a_link_from_elsewhere_finds_the_checkout(checkout: Path, tmp_path: Path
     link = tmp_path / "link"
     link.symlink_to(checkout / "bakeoff")
     done = launch(link, path_with(tmp_path / "bin", COREUTILS), "list", cwd=Path("/"))
-    assert (done.returncode, done.stdout) == (0, "-m|bakeoff|list|")
+    assert (done.returncode, done.stdout) == (0, "-P|-m|bakeoff|list|")
+
+
+def test_files_in_the_folder_of_the_user_are_not_taken_for_modules(checkout: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "of a user"
+    folder.mkdir()
+    for module in ("bakeoff", "dis", "ensurepip", "fcntl", "inspect", "venv"):
+        (folder / f"{module}.py").write_text("raise SystemExit('of the user')\n")
+    (checkout / ".venv/bin/python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    done = launch(checkout / "bakeoff", path_with(tmp_path / "bin", TOOLS), "list", "schemes", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    # Preparing asks Python too, here up to where it would install something.
+    (checkout / ".venv/built").unlink()
+    path = path_with(tmp_path / "more", tuple(name for name in TOOLS if name != "python3"))
+    python = tmp_path / "more/python3"
+    python.write_text(f'#!/bin/sh\ncase "$*" in *"-m venv"*) exit 1 ;; esac\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    done = launch(checkout / "bakeoff", path, "list", cwd=folder)
+    assert done.returncode == 1
+    assert [line.split(":")[1].strip() for line in done.stderr.splitlines()] == [
+        "installing uv into .tools (once) ...",
+        "uv could not be installed",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +136,7 @@ def test_a_python_without_venv_is_told_so(checkout: Path, tmp_path: Path) -> Non
     (checkout / ".venv/built").unlink()
     path = path_with(tmp_path / "bin", tuple(name for name in TOOLS if name != "python3"))
     python = tmp_path / "bin/python3"
-    python.write_text(f'#!/bin/sh\ncase "$2" in *ensurepip*) exit 1 ;; esac\nexec "{sys.executable}" "$@"\n')
+    python.write_text(f'#!/bin/sh\ncase "$*" in *ensurepip*) exit 1 ;; esac\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
     done = launch(checkout / "bakeoff", path, "list")
     assert done.returncode == 1
@@ -178,8 +200,8 @@ def test_two_first_starts_at_once_prepare_once(checkout: Path, tmp_path: Path) -
         for _ in range(2)
     ]
     ended = [start.communicate(timeout=60) for start in starts]
-    assert [out for out, _ in ended] == ["-m|bakeoff|list|"] * 2
+    assert [out for out, _ in ended] == ["-P|-m|bakeoff|list|"] * 2
     assert sum("compiling" in err for _, err in ended) == 1
     assert [line.split()[0] for line in log.read_text().splitlines()] == ["venv", "pip", "pip"]
     again = launch(checkout / "bakeoff", path, "list")
-    assert (again.stdout, again.stderr) == ("-m|bakeoff|list|", "")
+    assert (again.stdout, again.stderr) == ("-P|-m|bakeoff|list|", "")
