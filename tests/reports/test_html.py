@@ -241,6 +241,22 @@ def test_rows_are_called_what_they_are(filled: Callable[..., ResultFolder], plan
     assert "interval" not in section(text, "corrected")
 
 
+def test_curves_of_schemes_that_meet_are_called_by_them(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], page: Page
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=2, seconds=3)
+    plan.runs[0].scenario["flows"][1]["scheme"] = "bbr"
+    mixed = Page(html.render(model.load(filled(plan)), GENERATED))
+
+    def labels(page: Page, run: str, kind: str) -> list[str]:
+        series = json.loads(page.scripts[f"run-{run}-data"])[kind]["series"]
+        return [curve["label"].partition(" (")[0] for curve in series if curve["style"] != "area"]
+
+    assert labels(mixed, "cubic_run1", "delay") == ["Flow 1, TCP Cubic", "Flow 2, TCP BBR"]
+    assert labels(mixed, "cubic_run1", "throughput")[:2] == ["Flow 1, TCP Cubic ingress", "Flow 1, TCP Cubic egress"]
+    assert labels(page, "cubic_run1", "delay") == ["Flow 1", "Flow 2", "Flow 3"]
+
+
 def test_one_flow_is_neither_fair_nor_unfair(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], text: str
 ) -> None:

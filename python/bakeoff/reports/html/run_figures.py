@@ -83,7 +83,7 @@ def _throughput(run: Run, rates: Rates, capacity: NDArray[np.float64] | None, pa
     for flow in _shown(list(rates.received_mbps)):
         for word, style, curves in (("in", "dashed", rates.sent_mbps), ("e", "solid", rates.received_mbps)):
             mean = _mean_rate(curves[flow], style)
-            label = f"Flow {flow} {word}gress (mean {words.number(mean)} Mbit/s)"
+            label = f"{_name(flow, run.summary)} {word}gress (mean {words.number(mean)} Mbit/s)"
             shown.append({"label": label, "style": style, "y": pack.add(curves[flow]), **_colours(flow)})
     return {"kind": "time", "unit": "Throughput (Mbit/s)", "x": pack.add(rates.t_s), "series": shown}
 
@@ -94,8 +94,14 @@ def _mean_rate(curve: NDArray[np.float64], style: str) -> float | None:
     return float(known.mean()) if known.size else None
 
 
+def _name(flow: int, summary: RunSummary) -> str:
+    """The flow's number, and where several schemes meet its scheme."""
+    schemes = [flow.scheme for flow in summary.flows]
+    return f"Flow {flow}, {looks.title(schemes[flow - 1])}" if len(set(schemes)) > 1 else f"Flow {flow}"
+
+
 def _delay_label(flow: int, summary: RunSummary) -> str:
-    return f"Flow {flow} (95th percentile {words.number(summary.flows[flow - 1].owd_p95_ms)} ms)"
+    return f"{_name(flow, summary)} (95th percentile {words.number(summary.flows[flow - 1].owd_p95_ms)} ms)"
 
 
 def _delay_dots(
