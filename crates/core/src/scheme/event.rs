@@ -184,6 +184,21 @@ pub struct Lost {
     pub packet: u64,
 }
 
+/// Data goes out again after nothing was in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Restart {
+    /// Now.
+    pub now: Instant,
+    /// Since the last packet left.
+    pub idle: Duration,
+    /// The current retransmission timeout.
+    pub rto: Duration,
+    /// Packets delivered so far.
+    pub delivered: u64,
+    /// The application had nothing to send; else so little may leave that every packet is alone.
+    pub is_app_limited: bool,
+}
+
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout {

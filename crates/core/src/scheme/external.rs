@@ -27,7 +27,7 @@
 //! **How it is validated.** Layout of messages and answers here; a flow in Python beside the same law in Rust, and all that
 //! can go wrong, in the tests of the Python face.
 
-use super::{Ack, Cause, Congestion, Lost, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Cause, Congestion, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const ANSWER_BYTES: usize = 27;
@@ -227,9 +227,9 @@ impl<C: Channel> Scheme for ExternalScheme<C> {
         }
     }
 
-    fn on_restart(&mut self, now: Instant, idle: Duration, rto: Duration) {
+    fn on_restart(&mut self, restart: &Restart) {
         if self.wants(Kind::Restart) {
-            self.begin(Kind::Restart, now).time(idle).time(rto).exchange();
+            self.begin(Kind::Restart, restart.now).time(restart.idle).time(restart.rto).exchange();
         }
     }
 

@@ -17,9 +17,9 @@
 //! behaviour tests.
 
 use super::bbr;
-use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Feedback, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::info::Info;
-use crate::units::{Duration, Instant, Rate};
+use crate::units::{Instant, Rate};
 
 /// FillP.
 pub(super) const FILLP: Info = Info {
@@ -114,8 +114,8 @@ impl Scheme for FillP {
         self.bbr.on_undo(now);
     }
 
-    fn on_restart(&mut self, now: Instant, idle: Duration, rto: Duration) {
-        self.bbr.on_restart(now, idle, rto);
+    fn on_restart(&mut self, restart: &Restart) {
+        self.bbr.on_restart(restart);
     }
 
     fn next_timer(&self) -> Option<Instant> {

@@ -39,11 +39,11 @@ mod westwood;
 pub mod window;
 
 pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, Validation, build, needed_ecn};
-pub use event::{Ack, Cause, Congestion, EcnFeedback, Feedback, Lost, RateSample, Sent, State, Timeout};
+pub use event::{Ack, Cause, Congestion, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout};
 pub use parameters::{ParameterError, Parameters, Value};
 
 use crate::random::RandomStream;
-use crate::units::{Bytes, Duration, Instant, Rate};
+use crate::units::{Bytes, Instant, Rate};
 
 /// The initial window (RFC 6928), packets.
 pub const INITIAL_WINDOW: u32 = 10;
@@ -125,8 +125,8 @@ pub trait Scheme: Send {
     /// The last congestion event or timeout proved spurious: what was reduced may be restored.
     fn on_undo(&mut self, _now: Instant) {}
 
-    /// Data goes out again after nothing was in flight for `idle`; `rto` is the current retransmission timeout.
-    fn on_restart(&mut self, _now: Instant, _idle: Duration, _rto: Duration) {}
+    /// Data goes out again after nothing was in flight.
+    fn on_restart(&mut self, _restart: &Restart) {}
 
     /// When [`Scheme::on_timer`] wants to be called; `None` for never.
     fn next_timer(&self) -> Option<Instant> {

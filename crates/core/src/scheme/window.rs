@@ -9,7 +9,7 @@ mod tests;
 #[cfg(test)]
 pub(super) use self::tests::{ack, window_of};
 use super::prr::Prr;
-use super::{Ack, Cause, Congestion, EcnFeedback, INITIAL_WINDOW, PacingRatios, Scheme, Sent, State, Timeout};
+use super::{Ack, Cause, Congestion, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State, Timeout};
 use crate::units::{Duration, Instant};
 
 /// No slow-start threshold yet (Linux `TCP_INFINITE_SSTHRESH`).
@@ -254,7 +254,8 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     }
 
     /// `tcp_cwnd_restart`: halves the window for every timeout that the idle period lasted.
-    fn on_restart(&mut self, now: Instant, idle: Duration, rto: Duration) {
+    fn on_restart(&mut self, restart: &Restart) {
+        let Restart { now, idle, rto, .. } = *restart;
         self.algorithm.on_restart(now, idle);
         if idle <= rto {
             return;

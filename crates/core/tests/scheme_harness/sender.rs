@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use bakeoff_core::scheme::{Ack, Cause, Congestion, EcnFeedback, Lost, RateSample, Sent, State, Timeout};
+use bakeoff_core::scheme::{Ack, Cause, Congestion, EcnFeedback, Lost, RateSample, Restart, Sent, State, Timeout};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::step::{AckStep, Step};
@@ -197,7 +197,13 @@ impl Sender {
 
     fn send_new(&mut self, size: Bytes) {
         if self.outstanding.is_empty() {
-            self.scheme.on_restart(self.now, self.now.since(self.last_sent), self.rto());
+            self.scheme.on_restart(&Restart {
+                now: self.now,
+                idle: self.now.since(self.last_sent),
+                rto: self.rto(),
+                delivered: self.delivered,
+                is_app_limited: self.is_app_limited,
+            });
             self.first_sent = self.now;
             self.delivered_at = self.now;
         }

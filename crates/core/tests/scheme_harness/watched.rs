@@ -1,8 +1,8 @@
 //! A scheme under watch: whatever it is told, what it answers must make sense.
 
 use bakeoff_core::info::Info;
-use bakeoff_core::scheme::{Ack, Congestion, EcnFeedback, Lost, Scheme, Sent, Timeout};
-use bakeoff_core::units::{Duration, Instant, Rate};
+use bakeoff_core::scheme::{Ack, Congestion, EcnFeedback, Lost, Restart, Scheme, Sent, Timeout};
+use bakeoff_core::units::{Instant, Rate};
 
 /// Far more than any path holds; a window beyond it has run away.
 pub(crate) const LARGEST_WINDOW: u32 = 1 << 30;
@@ -82,8 +82,8 @@ impl Watched {
         self.check();
     }
 
-    pub(crate) fn on_restart(&mut self, now: Instant, idle: Duration, rto: Duration) {
-        self.scheme.on_restart(now, idle, rto);
+    pub(crate) fn on_restart(&mut self, restart: &Restart) {
+        self.scheme.on_restart(restart);
         self.check();
     }
 

@@ -19,7 +19,6 @@
 //!   packet time after the last one left.
 //! - There is no segmentation offload. The segment goal of the kernel (`bbr_tso_segs_goal`) still adds to the window;
 //!   how many packets leave back to back is the transport's setting.
-//! - Any return from idle counts as one of a limited application.
 //!
 //! **How it is validated.** Constants, phases, policer detection, the full-pipe test, recovery and the ten-second probe
 //! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests.
@@ -41,7 +40,7 @@ use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
 use self::pacing::Departed;
-use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout};
+use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, State, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant, Rate};
@@ -227,12 +226,16 @@ impl Scheme for Bbr {
     }
 
     /// `bbr_cwnd_event`.
-    fn on_restart(&mut self, now: Instant, _idle: Duration, _rto: Duration) {
+    fn on_restart(&mut self, restart: &Restart) {
+        // A probe of the round trip limits as an application does.
+        if !restart.is_app_limited && !self.min_rtt.limited.covers(restart.delivered) {
+            return;
+        }
         self.is_idle_restart = true;
-        self.aggregation.restart(now.as_micros());
+        self.aggregation.restart(restart.now.as_micros());
         match self.mode {
             Mode::ProbeBandwidth => self.pace(GAIN_UNIT, Duration::ZERO),
-            Mode::ProbeRtt => self.end_rtt_probe(now),
+            Mode::ProbeRtt => self.end_rtt_probe(restart.now),
             Mode::StartUp | Mode::Drain => {}
         }
     }

@@ -59,7 +59,7 @@ pub(super) struct MinRtt {
     /// When the probe under way may end, ms; `None` while too much is in flight.
     probe_end: Option<u64>,
     is_probe_round_over: bool,
-    limited: Limited,
+    pub(super) limited: Limited,
 }
 
 impl MinRtt {

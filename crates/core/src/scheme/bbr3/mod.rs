@@ -45,7 +45,7 @@ use self::probe_rtt::MinRtt;
 use self::sample::{Sample, Stamp};
 use self::undo::{Saved, Undo};
 use super::bbr::bandwidth::Limited;
-use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::info::Info;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -284,13 +284,16 @@ impl Scheme for Bbr3 {
     }
 
     /// `HandleRestartFromIdle`.
-    fn on_restart(&mut self, now: Instant, _idle: Duration, _rto: Duration) {
+    fn on_restart(&mut self, restart: &Restart) {
+        if !restart.is_app_limited && !self.limited.covers(restart.delivered) {
+            return;
+        }
         self.is_idle_restart = true;
-        self.aggregation.restart(now);
+        self.aggregation.restart(restart.now);
         if self.state.is_probe_bw() {
             self.set_pacing_rate(1.0);
         } else if self.state == State::ProbeRtt {
-            self.check_probe_rtt_done(now);
+            self.check_probe_rtt_done(restart.now);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::drift::Drift;
 use super::history::DelayHistory;
 use super::{TARGET, report_delays};
-use crate::scheme::{Ack, Cause, Congestion, Scheme, Timeout};
+use crate::scheme::{Ack, Cause, Congestion, Restart, Scheme, Timeout};
 use crate::units::{Bytes, Duration, Instant};
 
 /// Most that the window grows in a round trip, bytes (`MAX_CWND_INCREASE_BYTES_PER_RTT`).
@@ -146,9 +146,9 @@ impl Scheme for Libutp {
     }
 
     /// While nothing is in flight the timer goes on expiring.
-    fn on_restart(&mut self, _now: Instant, idle: Duration, rto: Duration) {
-        let mut timeout = rto.max(MIN_TIMEOUT);
-        let mut left = idle;
+    fn on_restart(&mut self, restart: &Restart) {
+        let mut timeout = restart.rto.max(MIN_TIMEOUT);
+        let mut left = restart.idle;
         while left >= timeout && self.window > self.mss {
             self.window = (self.window * 2 / 3).max(self.mss);
             left = left.saturating_sub(timeout);

@@ -36,7 +36,7 @@ use super::bbr::bandwidth::{BandwidthFilter, FullPipe, Limited, Rounds};
 use super::bbr::fixed_point::GAIN_UNIT;
 use super::bbr::model::{MODE, Mode};
 use super::quic::{INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, initial_window};
-use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::filter::WindowedMax;
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
@@ -222,8 +222,9 @@ impl Scheme for QuicBbr {
     /// `OnRetransmissionTimeout` does nothing: the losses that follow do.
     fn on_timeout(&mut self, _timeout: &Timeout) {}
 
-    fn on_restart(&mut self, _now: Instant, _idle: Duration, _rto: Duration) {
-        self.is_leaving_idle = true;
+    /// `OnPacketSent`; a probe of the round trip limits as an application does.
+    fn on_restart(&mut self, restart: &Restart) {
+        self.is_leaving_idle |= restart.is_app_limited || self.limited.covers(restart.delivered);
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {

@@ -51,7 +51,7 @@ use std::sync::{Arc, LazyLock};
 pub use self::json::JsonError;
 pub use self::tree::{AXES, Action, Domain, Memory, Tree, TreeError};
 pub use self::wire::WireError;
-use super::{Ack, Congestion, Feedback, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Feedback, Restart, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -325,8 +325,8 @@ impl Scheme for RemyCc {
         self.window = self.window.max(std::mem::take(&mut self.before_silence));
     }
 
-    fn on_restart(&mut self, _now: Instant, idle: Duration, _rto: Duration) {
-        if self.profile == Profile::Remy && !idle.is_zero() {
+    fn on_restart(&mut self, restart: &Restart) {
+        if self.profile == Profile::Remy && !restart.idle.is_zero() {
             self.begin();
         }
     }

@@ -1,7 +1,7 @@
 //! Growth, reductions, undo and restart, against the kernel's rules.
 
 use super::{Window, WindowAlgorithm, WindowBased};
-use crate::scheme::{Ack, Cause, Congestion, RateSample, Scheme, Sent, State, Timeout};
+use crate::scheme::{Ack, Cause, Congestion, RateSample, Restart, Scheme, Sent, State, Timeout};
 use crate::units::{Bytes, Duration, Instant};
 
 const NOW: Instant = Instant::ZERO;
@@ -205,13 +205,14 @@ fn a_timeout_ends_a_reduction() {
 #[test]
 fn every_timeout_of_idleness_halves_the_window() {
     let rto = Duration::from_millis(300);
+    let restart = |idle| Restart { now: NOW, idle, rto, delivered: 100, is_app_limited: true };
     for (idle_ms, cwnd) in [(300, 100), (301, 50), (600, 50), (601, 25), (10_000, 10)] {
         let mut scheme = scheme(100, 50);
-        scheme.on_restart(NOW, Duration::from_millis(idle_ms), rto);
+        scheme.on_restart(&restart(Duration::from_millis(idle_ms)));
         let ssthresh = if idle_ms > 300 { 75 } else { 50 };
         assert_eq!(state(&scheme), (cwnd, Some(ssthresh)), "after {idle_ms} ms");
     }
     let mut small = scheme(4, 2);
-    small.on_restart(NOW, Duration::from_secs(10), rto);
+    small.on_restart(&restart(Duration::from_secs(10)));
     assert_eq!(small.cwnd(), 4);
 }

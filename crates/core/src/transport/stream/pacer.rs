@@ -45,9 +45,10 @@ impl Pacer {
         }
         self.left_in_burst = self.burst_packets;
         let gap = self.transmission_time.of(size * u64::from(self.burst_packets), rate);
-        // A timer that fired late is made up for, by at most half a gap.
+        // A timer that fired late is made up for, by at most half a gap. What leaves before its time, after a timeout, is
+        // paid for as well.
         let late = now.since(self.next);
-        self.next = now + gap.saturating_sub(late.min(gap.scale(1, 2)));
+        self.next = self.next.max(now) + gap.saturating_sub(late.min(gap.scale(1, 2)));
     }
 
     /// Holds the next packet back by `delay`.
@@ -97,6 +98,15 @@ mod tests {
     #[test]
     fn a_burst_leaves_together_and_pays_for_all() {
         assert_eq!(departures(3, 16)[9..], [0, 0, 0, 0, 3, 3, 3]);
+    }
+
+    #[test]
+    fn what_leaves_before_its_time_is_paid_for() {
+        let mut pacer = Pacer::new(1);
+        for _ in 0..13 {
+            pacer.on_sent(Instant::ZERO, PACKET, Some(RATE));
+        }
+        assert_eq!(pacer.next().as_millis(), 3);
     }
 
     #[test]

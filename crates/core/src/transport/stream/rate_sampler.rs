@@ -53,6 +53,12 @@ impl RateSampler {
         self.delivered
     }
 
+    /// True until more is delivered than the sender had in flight when it had nothing more to send; a connection begins so
+    /// (`tp->app_limited`).
+    pub(super) fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0 || self.delivered == 0
+    }
+
     /// A packet leaves; `is_idle` if nothing else is outstanding.
     pub(super) fn on_sent(&mut self, now: Instant, is_idle: bool) -> Snapshot {
         if is_idle {

@@ -19,7 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::packet_pool::PacketPool;
 use crate::random::RandomStream;
-use crate::scheme::{Feedback, PacingRatios, Scheme, Sent};
+use crate::scheme::{Feedback, PacingRatios, Restart, Scheme, Sent};
 use crate::traffic::Source;
 use crate::units::{Bytes, Duration, Instant, Rate, earlier};
 
@@ -315,7 +315,13 @@ impl Sender {
         }
         let is_idle = self.scoreboard.outstanding() == 0;
         if is_idle {
-            self.scheme.on_restart(now, now.since(self.last_sent), self.rtt.rto());
+            self.scheme.on_restart(&Restart {
+                now,
+                idle: now.since(self.last_sent),
+                rto: self.rtt.rto(),
+                delivered: self.sampler.delivered(),
+                is_app_limited: self.sampler.is_app_limited(),
+            });
         }
         let snapshot = self.sampler.on_sent(now, is_idle);
         let scheme_state = self.scheme.on_sent(&Sent {

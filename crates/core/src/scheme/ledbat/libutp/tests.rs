@@ -101,10 +101,11 @@ fn the_window_ends_at_a_mebibyte() {
 #[test]
 fn a_timeout_starts_from_one_packet_and_idleness_takes_a_third() {
     let mut sender = sender(90);
-    sender.on_restart(Instant::ZERO, ms(999), ms(300));
+    let restart = |idle| Restart { now: Instant::ZERO, idle, rto: ms(300), delivered: 90, is_app_limited: true };
+    sender.on_restart(&restart(ms(999)));
     assert_eq!(sender.cwnd(), 90);
     // Timeouts after 1 s and 2 s more.
-    sender.on_restart(Instant::ZERO, ms(3_000), ms(300));
+    sender.on_restart(&restart(ms(3_000)));
     assert_eq!(sender.cwnd(), 40);
     sender.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 40, in_flight: 0, is_first: true });
     assert_eq!((sender.cwnd(), sender.is_slow_start), (1, true));
