@@ -274,9 +274,11 @@ fn a_flight_lost_whole_takes_a_timeout_and_then_goes_on() {
     assert!(receiver.stats.goodput.count() > 1_000 * 1_448, "{}", receiver.stats.goodput);
 }
 
-/// Sends a packet every so often, whatever its window, and tells whether that limited it. It has a timer, for nothing.
+/// Sends a packet every so often, with one window but from a timeout to the next ack, and tells whether that limited it.
+/// It has a timer, for nothing.
 struct Paced {
     gap: Duration,
+    window: u32,
     cwnd: u32,
     is_cwnd_limited: bool,
     timer: Instant,
@@ -284,7 +286,7 @@ struct Paced {
 
 impl Paced {
     fn new(gap: Duration, cwnd: u32) -> Box<Self> {
-        Box::new(Self { gap, cwnd, is_cwnd_limited: false, timer: Instant::ZERO })
+        Box::new(Self { gap, window: cwnd, cwnd, is_cwnd_limited: false, timer: Instant::ZERO })
     }
 }
 
@@ -298,12 +300,15 @@ impl Scheme for Paced {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.cwnd = self.window;
         self.is_cwnd_limited = ack.is_cwnd_limited;
     }
 
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 
-    fn on_timeout(&mut self, _timeout: &Timeout) {}
+    fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.cwnd = 1;
+    }
 
     fn next_timer(&self) -> Option<Instant> {
         Some(self.timer)
@@ -348,6 +353,22 @@ fn a_paced_sender_is_silent_until_its_next_packet() {
     let next = sender.next_wakeup().expect("the next packet's time or the timer's");
     assert!(sender.is_silent_before(next));
     assert!(!sender.is_silent_before(next + Duration::from_nanos(1)));
+}
+
+#[test]
+fn after_a_timeout_one_new_packet_leaves_and_what_waits_for_the_pacer_is_the_lost_first() {
+    // RFC 5682 tests with new data; a paced sender does so with the ack, and not with every packet after it.
+    let mut sent = Vec::new();
+    let fate = |packet: &Packet<Segment>| {
+        let is_blackout = (100..400).contains(&packet.sent.as_millis());
+        sent.push((packet.is_retransmission, is_blackout));
+        if is_blackout { Fate::Drop } else { Fate::Pass }
+    };
+    let (sender, ..) = exchange_of(Paced::new(Duration::from_millis(4), 20), StreamConfig::DEFAULT, 2_000, fate, 1);
+    assert!(sender.stats.timeouts >= 1);
+    let after: Vec<_> = sent.iter().skip_while(|(_, is_blackout)| !is_blackout).filter(|(_, lost)| !lost).collect();
+    let are_retransmissions: Vec<_> = after.iter().take(6).map(|(again, _)| *again).collect();
+    assert_eq!(are_retransmissions, [true, false, true, true, true, true]);
 }
 
 /// A window of 30 that remembers when each packet left, and writes down what comes back.

@@ -209,7 +209,9 @@ impl Sender {
                 }
             } else if report.is_advance && !is_recovered {
                 self.recovery.high = self.scoreboard.next();
-                self.recovery.prefers_new_data = true;
+                // What is new leaves with this ack or not at all (`tcp_xmit_recovery`).
+                self.recovery.prefers_new_data = self.pacer.next() <= now;
+                self.recovery.is_frto = self.recovery.prefers_new_data;
                 return;
             }
         }

@@ -84,7 +84,7 @@ pub struct Sender {
     phase: Phase,
     source: Source,
     random: RandomStream,
-    pacer: Pacer,
+    pub(super) pacer: Pacer,
     /// Pacing of a scheme that has no rate of its own.
     ratios: Option<PacingRatios>,
     next_packet: u64,
@@ -345,7 +345,9 @@ impl Sender {
         let ecn = if self.config.ecn == EcnMode::Off { Ecn::NotEct } else { self.config.ect.into() };
         self.after_sending(now, length);
         if self.pacer.next() > now {
-            // The pacer ends what is sent at once, and with a packet of it the window may be full or not.
+            // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits for it
+            // leaves as ever, the lost first (`tcp_tsq_write`).
+            self.recovery.prefers_new_data = false;
             self.note_usage(self.scoreboard.in_flight() >= self.scheme.cwnd());
         }
         Some(self.packet(
