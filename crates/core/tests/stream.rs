@@ -7,7 +7,7 @@ use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::random::RandomStream;
-use bakeoff_core::scheme::{self, Ack, Congestion, Feedback, Parameters, Scheme, Sent, Setup, Timeout};
+use bakeoff_core::scheme::{self, Ack, Congestion, Connected, Feedback, Parameters, Scheme, Sent, Setup, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::{EcnMode, Ect, Receiver, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Duration, Instant, Rate};
@@ -20,11 +20,15 @@ fn random() -> RandomStream {
     RandomStream::new(1, "test")
 }
 
-fn reno() -> Box<dyn Scheme> {
+fn scheme_of(name: &str) -> Box<dyn Scheme> {
     let StreamConfig { mss, .. } = StreamConfig::DEFAULT;
     let packet_size = StreamConfig::DEFAULT.packet_size();
     let setup = Setup { mss, packet_size, is_paced: false, random: random(), parameters: Parameters::default() };
-    scheme::build("reno", &BTreeMap::new(), setup).unwrap_or_else(|error| panic!("{error}"))
+    scheme::build(name, &BTreeMap::new(), setup).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn reno() -> Box<dyn Scheme> {
+    scheme_of("reno")
 }
 
 /// What happens to a data packet on the way.
@@ -173,6 +177,82 @@ fn a_repeated_syn_asks_without_ecn_and_the_data_is_not_capable() {
     assert_eq!(handshake(needy, 2), (asked, capable(Ecn::NotEct)));
 }
 
+/// Notes what it is told of the handshake: the first window, and the round trip in ms.
+struct Listener {
+    told: Arc<Mutex<Vec<(u32, u64)>>>,
+}
+
+impl Scheme for Listener {
+    fn cwnd(&self) -> u32 {
+        10
+    }
+
+    fn on_connected(&mut self, connected: &Connected) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.push((connected.initial_window, connected.srtt.as_millis()));
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+/// What a scheme is told of the handshake if the first SYNs are dropped, or stand still for so long.
+fn told(mut fate_of_syn: impl FnMut(usize) -> Fate) -> Vec<(u32, u64)> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let scheme = Box::new(Listener { told: Arc::clone(&told) });
+    let mut syns = 0;
+    let fate = |packet: &Packet<Segment>| match packet.payload {
+        Segment::Syn { .. } => {
+            syns += 1;
+            fate_of_syn(syns)
+        }
+        _ => Fate::Pass,
+    };
+    exchange_of(scheme, StreamConfig::DEFAULT, 5_000, fate, 1);
+    let told = told.lock().unwrap_or_else(PoisonError::into_inner);
+    told.clone()
+}
+
+#[test]
+fn where_two_requests_to_connect_are_lost_the_first_window_is_one_packet() {
+    let after = |losses| told(|syn| if syn <= losses { Fate::Drop } else { Fate::Pass });
+    assert_eq!([0, 1, 2, 3].map(|losses| after(losses)[0].0), [10, 10, 1, 1]);
+    assert_eq!(after(3).len(), 1);
+}
+
+#[test]
+fn every_answer_to_a_request_to_connect_is_confirmed() {
+    let (mut syns, mut confirmations) = (0, 0);
+    let fate = |packet: &Packet<Segment>| {
+        syns += u32::from(matches!(packet.payload, Segment::Syn { .. }));
+        confirmations += u32::from(matches!(packet.payload, Segment::HandshakeAck));
+        if syns == 1 && confirmations == 0 { Fate::Stall(Duration::from_millis(2_500)) } else { Fate::Pass }
+    };
+    exchange_of(Paced::new(Duration::from_millis(40), 40), StreamConfig::DEFAULT, 6_000, fate, 1);
+    assert_eq!((syns, confirmations), (3, 3));
+}
+
+#[test]
+fn schemes_of_a_kernel_begin_with_the_window_that_tcp_grants() {
+    for name in ["bbr", "bbr3", "cubic", "dctcp", "illinois", "prague", "reno", "vegas", "westwood"] {
+        let mut scheme = scheme_of(name);
+        assert_eq!(scheme.cwnd(), 10, "{name}");
+        scheme.on_connected(&Connected { initial_window: 1, srtt: ONE_WAY * 2 });
+        assert_eq!(scheme.cwnd(), 1, "{name}");
+    }
+}
+
+#[test]
+fn late_requests_to_connect_are_not_lost_and_the_round_trip_is_that_of_the_one_answered() {
+    for late in [500, 1_500, 2_500, 3_500] {
+        let told = told(|syn| if syn == 1 { Fate::Stall(Duration::from_millis(late)) } else { Fate::Pass });
+        assert_eq!(told, [(10, late + 41)]);
+    }
+}
+
 #[test]
 fn the_first_request_that_arrives_decides_on_ecn() {
     let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
@@ -182,7 +262,7 @@ fn the_first_request_that_arrives_decides_on_ecn() {
             let syn = Packet::new(FlowId(0), true, 0, config.header, Instant::ZERO, Segment::Syn { ecn });
             receiver.accept(&syn.payload, syn.envelope(), Instant::ZERO);
             match receiver.poll(Instant::ZERO, &mut PacketPool::default()).map(|packet| packet.payload) {
-                Some(Segment::SynAck { ecn }) => ecn,
+                Some(Segment::SynAck { ecn, .. }) => ecn,
                 answer => panic!("{answer:?}"),
             }
         })
@@ -349,10 +429,30 @@ fn a_paced_sender_is_silent_until_its_next_packet() {
     };
     let scheme = Paced::new(gap, 40);
     let (sender, ..) = exchange_of(scheme, StreamConfig::DEFAULT, 4_000, fate, 1);
-    assert_eq!(sender.stats.retransmissions, 1, "a loss probe waits for no pacer");
+    assert_eq!(sender.stats.retransmissions, 1);
     let next = sender.next_wakeup().expect("the next packet's time or the timer's");
     assert!(sender.is_silent_before(next));
     assert!(!sender.is_silent_before(next + Duration::from_nanos(1)));
+}
+
+#[test]
+fn timers_do_not_run_while_the_pacer_holds_packets_back() {
+    // Longer than a probe and a timeout wait after a round trip of 41 ms.
+    let gap = Duration::from_millis(300);
+    let mut sent = Vec::new();
+    let fate = |packet: &Packet<Segment>| {
+        let is_lost =
+            sequence(packet).is_some_and(|sequence| (15..18).contains(&sequence)) && !packet.is_retransmission;
+        if sequence(packet).is_some() {
+            sent.push(packet.sent);
+        }
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    };
+    let (sender, ..) = exchange_of(Paced::new(gap, 40), StreamConfig::DEFAULT, 6_000, fate, 1);
+    // The first ten are not paced, and the next one makes up for them.
+    let early: Vec<_> = sent[11..].windows(2).filter(|pair| pair[1].since(pair[0]) < gap).collect();
+    assert!(early.is_empty(), "{early:?}");
+    assert_eq!((sender.stats.retransmissions, sender.stats.timeouts, sender.stats.probes), (3, 0, 0));
 }
 
 #[test]

@@ -30,6 +30,16 @@ pub enum Feedback {
     EveryPacket,
 }
 
+/// A connection is there; no data has been sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Connected {
+    /// Packets that may leave at once: [`super::INITIAL_WINDOW`], or one where more than one repeated request to connect was
+    /// needed (RFC 5681, section 3.1; Linux `tcp_init_transfer`).
+    pub initial_window: u32,
+    /// The round trip of the handshake.
+    pub srtt: Duration,
+}
+
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {

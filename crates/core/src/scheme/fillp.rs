@@ -17,7 +17,7 @@
 //! behaviour tests.
 
 use super::bbr;
-use super::{Ack, Congestion, Feedback, Lost, Restart, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Connected, Feedback, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::info::Info;
 use crate::units::{Instant, Rate};
 
@@ -83,6 +83,10 @@ impl Scheme for FillP {
 
     fn feedback(&self) -> Feedback {
         Feedback::Numbered
+    }
+
+    fn on_connected(&mut self, connected: &Connected) {
+        self.bbr.on_connected(connected);
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {

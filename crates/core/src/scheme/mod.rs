@@ -39,7 +39,9 @@ mod westwood;
 pub mod window;
 
 pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, Validation, build, needed_ecn};
-pub use event::{Ack, Cause, Congestion, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout};
+pub use event::{
+    Ack, Cause, Congestion, Connected, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout,
+};
 pub use parameters::{ParameterError, Parameters, Value};
 
 use crate::random::RandomStream;
@@ -96,6 +98,10 @@ pub trait Scheme: Send {
     fn ssthresh(&self) -> Option<u32> {
         None
     }
+
+    /// The connection is there: the first event, unless the protocol has no handshake. A scheme that does not begin with
+    /// what TCP grants need not listen.
+    fn on_connected(&mut self, _connected: &Connected) {}
 
     /// A packet leaves. Whatever is returned comes back with the packet's ack or loss.
     fn on_sent(&mut self, _sent: &Sent) -> u64 {

@@ -9,7 +9,9 @@ mod tests;
 #[cfg(test)]
 pub(super) use self::tests::{ack, window_of};
 use super::prr::Prr;
-use super::{Ack, Cause, Congestion, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State, Timeout};
+use super::{
+    Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State, Timeout,
+};
 use crate::units::{Duration, Instant};
 
 /// No slow-start threshold yet (Linux `TCP_INFINITE_SSTHRESH`).
@@ -178,6 +180,10 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
 
     fn ssthresh(&self) -> Option<u32> {
         (self.window.ssthresh != INFINITE_SSTHRESH).then_some(self.window.ssthresh)
+    }
+
+    fn on_connected(&mut self, connected: &Connected) {
+        self.window.cwnd = connected.initial_window;
     }
 
     fn on_sent(&mut self, _sent: &Sent) -> u64 {

@@ -16,7 +16,7 @@ use std::sync::Once;
 
 use bakeoff_core::info::{Kind, Parameter};
 use bakeoff_core::random::RandomStream;
-use bakeoff_core::scheme::{Parameters, SCHEMES, SchemeEntry, Setup, Value};
+use bakeoff_core::scheme::{Connected, INITIAL_WINDOW, Parameters, SCHEMES, SchemeEntry, Setup, Value};
 use bakeoff_core::units::{Bytes, Duration};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -31,6 +31,7 @@ struct Case {
     seed: u64,
     is_paced: bool,
     handshake_rtt: Duration,
+    initial_window: u32,
     /// One position between the bounds per parameter; none for the defaults.
     parameters: Vec<f64>,
     steps: Vec<Step>,
@@ -40,16 +41,16 @@ fn case() -> impl Strategy<Value = Case> {
     let mss = prop_oneof![2 => Just(1_448), 1 => Just(1), 1 => Just(65_000), 3 => 1_u64..=65_000];
     let parameters = prop_oneof![Just(Vec::new()), prop::collection::vec(0.0..=1.0, 8)];
     let steps = prop::collection::vec(step(), 1..80);
-    (mss, any::<u64>(), any::<bool>(), round_trip(), parameters, steps).prop_map(
-        |(mss, seed, is_paced, handshake_rtt, parameters, steps)| Case {
+    (mss, any::<u64>(), any::<bool>(), round_trip(), prop_oneof![Just(1), Just(INITIAL_WINDOW)], parameters, steps)
+        .prop_map(|(mss, seed, is_paced, handshake_rtt, initial_window, parameters, steps)| Case {
             mss,
             seed,
             is_paced,
             handshake_rtt,
+            initial_window,
             parameters,
             steps,
-        },
-    )
+        })
 }
 
 /// The value of a parameter at a position between 0 and 1.
@@ -90,7 +91,8 @@ fn answers(entry: &SchemeEntry, given: &BTreeMap<String, Value>, case: &Case, pr
         random: RandomStream::new(case.seed, "scheme"),
         parameters,
     };
-    let scheme = Watched::new((entry.new)(setup), info);
+    let mut scheme = Watched::new((entry.new)(setup), info);
+    scheme.on_connected(&Connected { initial_window: case.initial_window, srtt: case.handshake_rtt });
     let mut sender = Sender::new(scheme, Bytes::new(case.mss), case.handshake_rtt);
     let take = |(number, step): (usize, &Step)| {
         progress.set(number);

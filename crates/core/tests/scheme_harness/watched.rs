@@ -1,7 +1,7 @@
 //! A scheme under watch: whatever it is told, what it answers must make sense.
 
 use bakeoff_core::info::Info;
-use bakeoff_core::scheme::{Ack, Congestion, EcnFeedback, Lost, Restart, Scheme, Sent, Timeout};
+use bakeoff_core::scheme::{Ack, Congestion, Connected, EcnFeedback, Lost, Restart, Scheme, Sent, Timeout};
 use bakeoff_core::units::{Instant, Rate};
 
 /// Far more than any path holds; a window beyond it has run away.
@@ -39,6 +39,11 @@ impl Watched {
 
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         self.scheme.next_timer()
+    }
+
+    pub(crate) fn on_connected(&mut self, connected: &Connected) {
+        self.scheme.on_connected(connected);
+        self.check();
     }
 
     pub(crate) fn on_sent(&mut self, sent: &Sent) -> u64 {

@@ -102,7 +102,9 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
     };
     Ok(match packet.payload {
         Segment::Syn { ecn } => Prefix { detail: mode_number(ecn), ..bare },
-        Segment::SynAck { ecn } => Prefix { kind: Kind::SynAck, detail: mode_number(ecn), ..bare },
+        Segment::SynAck { ecn, timestamp_echo } => {
+            Prefix { kind: Kind::SynAck, time: timestamp_echo.as_nanos(), detail: mode_number(ecn), ..bare }
+        }
         Segment::HandshakeAck => Prefix { kind: Kind::HandshakeAck, ..bare },
         Segment::Data { sequence, length, is_window_reduced } => Prefix {
             kind: Kind::Data,
@@ -155,7 +157,7 @@ impl Decoder {
         Self { flow, highest_number: 0, highest_sequence: 0 }
     }
 
-    /// The packet in a datagram that arrives at `now`. The send time of an ack does not travel with it; it reads as `now`.
+    /// The packet in a datagram that arrives at `now`. The send time of an ack or a SYN-ACK does not travel with it; it reads as `now`.
     pub fn decode(&mut self, datagram: &Datagram<'_>, now: Instant) -> Result<Packet<Segment>, DecodeError> {
         let Datagram { bytes, length, ecn } = *datagram;
         let prefix = Prefix::read(bytes)?;
@@ -166,7 +168,7 @@ impl Decoder {
         let time = Instant::from_nanos(expand(prefix.time, TIME_BITS, now.as_nanos()));
         let payload = match prefix.kind {
             Kind::Syn => Segment::Syn { ecn: ecn_mode(prefix.detail)? },
-            Kind::SynAck => Segment::SynAck { ecn: ecn_mode(prefix.detail)? },
+            Kind::SynAck => Segment::SynAck { ecn: ecn_mode(prefix.detail)?, timestamp_echo: time },
             Kind::HandshakeAck => Segment::HandshakeAck,
             Kind::Data => {
                 if prefix.detail > length.saturating_sub(PREFIX_BYTES) as u64 {
@@ -182,7 +184,7 @@ impl Decoder {
         if matches!(prefix.kind, Kind::Data | Kind::Ack) {
             self.highest_sequence = self.highest_sequence.max(sequence);
         }
-        let sent = if prefix.kind == Kind::Ack { now } else { time };
+        let sent = if matches!(prefix.kind, Kind::Ack | Kind::SynAck) { now } else { time };
         let is_data_direction = matches!(prefix.kind, Kind::Syn | Kind::Data);
         let size = Bytes::new((length + IP_AND_UDP_BYTES) as u64);
         let packet = Packet::new(self.flow, is_data_direction, number, size, sent, payload);

@@ -10,7 +10,7 @@
 //! | 2 | 30 | 2 | number of the flow from 0 |
 //! | 4 | 32 | 4 | number of the packet in its flow and direction from 0, retransmissions included |
 //! | 8 | 36 | 4 | data: sequence; ack: cumulative; otherwise 0 |
-//! | 12 | 40 | 6 | ns since the start of the run: when it was sent; in an ack, the timestamp echo |
+//! | 12 | 40 | 6 | ns since the start of the run: when it was sent; in an ack or a SYN-ACK, the timestamp echo |
 //! | 18 | 46 | 5 | data: payload in bytes; ack: one-way delay in ns; SYN: the ECN that is asked for or agreed to (0 off, 1 classic, 2 accurate, 3 SCE); otherwise 0 |
 //! | 23 | 51 | 1 | ack: bits 0-2: packets that were marked (ACE); 3: some congestion was experienced (ESCE); otherwise 0 |
 //! | 24 | 52 | 4 | ack, if there are any: bytes that were marked |
@@ -129,7 +129,7 @@ pub struct Prefix {
     pub number: u32,
     /// The low 32 bits of the sequence number of data, or of the cumulative acknowledgement.
     pub sequence: u32,
-    /// The low 48 bits of the send time, or of an ack's timestamp echo, in ns.
+    /// The low 48 bits of the send time, or of the timestamp echo of an ack or a SYN-ACK, in ns.
     pub time: u64,
     /// Payload of data in bytes, one-way delay of an ack in ns, below 2^40; mode of ECN of a SYN.
     pub detail: u64,

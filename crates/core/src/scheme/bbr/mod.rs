@@ -40,10 +40,10 @@ use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
 use self::pacing::Departed;
-use super::{Ack, Congestion, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, State, Timeout};
+use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, State, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
-use crate::units::{Duration, Instant, Rate};
+use crate::units::{Instant, Rate};
 
 /// Name, parameters and source.
 pub(super) const INFO: Info = Info {
@@ -107,7 +107,6 @@ struct Bbr {
     packet_rate: Rate,
     /// Packets of one of the kernel's segments at this rate.
     segment_goal: u32,
-    has_rtt: bool,
     last_sent: Option<Departed>,
 
     delivered: u64,
@@ -137,7 +136,7 @@ struct Bbr {
 
 impl Bbr {
     fn new(mss: u64, packet_size: u64, generation: Generation, random: RandomStream) -> Self {
-        let mut bbr = Self {
+        Self {
             mss,
             packet_size,
             generation,
@@ -147,7 +146,6 @@ impl Bbr {
             pacing_rate: 0,
             packet_rate: Rate::default(),
             segment_goal: 1,
-            has_rtt: false,
             last_sent: None,
             delivered: 0,
             lost: 0,
@@ -167,9 +165,7 @@ impl Bbr {
             prior_cwnd: 0,
             previous_state: State::Open,
             is_conserving: false,
-        };
-        bbr.pace_initially(Duration::ZERO);
-        bbr
+        }
     }
 }
 
@@ -187,6 +183,12 @@ impl Scheme for Bbr {
         self.ssthresh
     }
 
+    /// `bbr_init`.
+    fn on_connected(&mut self, connected: &Connected) {
+        self.cwnd = connected.initial_window;
+        self.pace_initially(connected.srtt);
+    }
+
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         self.min_rtt.start(sent.now);
         self.last_sent = Some(Departed { at: sent.now, size: sent.size, rate: self.payload_rate() });
@@ -196,7 +198,7 @@ impl Scheme for Bbr {
     /// `bbr_main`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.update_model(ack);
-        self.pace(self.pacing_gain, ack.srtt);
+        self.pace(self.pacing_gain);
         self.update_window(ack);
     }
 
@@ -234,7 +236,7 @@ impl Scheme for Bbr {
         self.is_idle_restart = true;
         self.aggregation.restart(restart.now.as_micros());
         match self.mode {
-            Mode::ProbeBandwidth => self.pace(GAIN_UNIT, Duration::ZERO),
+            Mode::ProbeBandwidth => self.pace(GAIN_UNIT),
             Mode::ProbeRtt => self.end_rtt_probe(restart.now),
             Mode::StartUp | Mode::Drain => {}
         }

@@ -16,21 +16,15 @@ impl Bbr {
         self.long_term.bandwidth_in_use().unwrap_or_else(|| self.bandwidth.max())
     }
 
-    /// The initial window per round trip, or per millisecond as long as none is known
-    /// (`bbr_init_pacing_rate_from_rtt`).
+    /// The initial window per round trip (`bbr_init_pacing_rate_from_rtt`).
     #[cold]
     pub(super) fn pace_initially(&mut self, srtt: Duration) {
-        self.has_rtt = !srtt.is_zero();
-        let micros = if self.has_rtt { srtt.as_micros().max(1) } else { 1_000 };
-        let bandwidth = Bandwidth::of(self.cwnd.into(), micros);
+        let bandwidth = Bandwidth::of(self.cwnd.into(), srtt.as_micros().max(1));
         self.set_pacing_rate(bandwidth.bytes_per_second(self.mss, model::HIGH_GAIN, self.generation.margin_percent));
     }
 
     /// Until the pipe is full the rate only grows (`bbr_set_pacing_rate`).
-    pub(super) fn pace(&mut self, gain: u32, srtt: Duration) {
-        if !self.has_rtt && !srtt.is_zero() {
-            self.pace_initially(srtt);
-        }
+    pub(super) fn pace(&mut self, gain: u32) {
         let rate = self.bandwidth().bytes_per_second(self.mss, gain, self.generation.margin_percent);
         if self.full_pipe.is_reached || rate > self.pacing_rate {
             self.set_pacing_rate(rate);

@@ -9,6 +9,8 @@ use crate::units::Instant;
 
 /// What is added to the window while probing, so that even a tiny one grows.
 const PROBE_PACKETS: u32 = 2;
+/// A SYN counts as a packet delivered (`tcp_clean_rtx_queue`).
+const SYN: u64 = 1;
 
 impl Bbr {
     /// Adds what is under way inside the two hosts (`bbr_quantization_budget`).
@@ -67,7 +69,7 @@ impl Bbr {
         let target = self.with_budget(target);
         let grown = if self.full_pipe.is_reached {
             target.min(cwnd + acked)
-        } else if cwnd < target || ack.delivered < u64::from(INITIAL_WINDOW) {
+        } else if cwnd < target || SYN + ack.delivered < u64::from(INITIAL_WINDOW) {
             cwnd + acked
         } else {
             cwnd

@@ -24,9 +24,8 @@ const MAX_CWND: f64 = (1_u32 << 30) as f64;
 impl Bbr3 {
     /// `InitPacingRate`.
     pub(super) fn init_pacing_rate(&mut self, srtt: Duration) {
-        self.has_rtt = !srtt.is_zero();
-        let seconds = if self.has_rtt { srtt.as_secs_f64() } else { 1e-3 };
-        self.pace_at(startup::PACING_GAIN * f64::from(INITIAL_WINDOW) / seconds);
+        let seconds = srtt.max(Duration::from_micros(1)).as_secs_f64();
+        self.pace_at(startup::PACING_GAIN * f64::from(self.cwnd) / seconds);
     }
 
     fn pace_at(&mut self, rate: f64) {

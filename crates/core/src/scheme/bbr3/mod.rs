@@ -45,7 +45,7 @@ use self::probe_rtt::MinRtt;
 use self::sample::{Sample, Stamp};
 use self::undo::{Saved, Undo};
 use super::bbr::bandwidth::Limited;
-use super::{Ack, Cause, Congestion, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Cause, Congestion, Connected, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::info::Info;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -111,7 +111,6 @@ struct Bbr3 {
     pacing_rate: f64,
     /// The same as the transport is told.
     packet_rate: Rate,
-    has_rtt: bool,
     pacing_gain: f64,
     cwnd_gain: f64,
 
@@ -156,7 +155,7 @@ struct Bbr3 {
 impl Bbr3 {
     /// `OnInit`.
     fn new(mss: Bytes, packet_size: Bytes, random: RandomStream) -> Self {
-        let mut bbr = Self {
+        Self {
             mss: mss.count() as f64,
             packet_size: packet_size.count() as f64,
             random,
@@ -164,7 +163,6 @@ impl Bbr3 {
             prior_cwnd: 0,
             pacing_rate: 0.0,
             packet_rate: Rate::default(),
-            has_rtt: false,
             pacing_gain: startup::PACING_GAIN,
             cwnd_gain: CWND_GAIN,
             state: State::Startup,
@@ -198,9 +196,7 @@ impl Bbr3 {
             probe_up_rounds: 0,
             probe_up_acked: 0.0,
             probe_up_acked_per_inc: f64::INFINITY,
-        };
-        bbr.init_pacing_rate(Duration::ZERO);
-        bbr
+        }
     }
 
     /// `UpdateProbeBWCyclePhase`.
@@ -227,6 +223,12 @@ impl Scheme for Bbr3 {
         Some(self.packet_rate).filter(|rate| !rate.is_zero())
     }
 
+    /// The part of `OnInit` that needs a connection.
+    fn on_connected(&mut self, connected: &Connected) {
+        self.cwnd = connected.initial_window;
+        self.init_pacing_rate(connected.srtt);
+    }
+
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         self.sent += 1;
         Stamp::new(self.sent, self.lost, sent).pack()
@@ -235,9 +237,6 @@ impl Scheme for Bbr3 {
     /// `UpdateOnACK`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.delivered = ack.delivered;
-        if !self.has_rtt && !ack.srtt.is_zero() {
-            self.init_pacing_rate(ack.srtt);
-        }
         let sample = Sample::new(ack, self.lost, self.limited.covers(ack.rate.prior_delivered));
         self.is_app_limited = sample.is_app_limited;
         if ack.newly_delivered > 0 {

@@ -22,8 +22,10 @@ struct Path {
 
 impl Path {
     fn new() -> Self {
+        let mut bbr = Bbr3::new(Bytes::new(1_448), Bytes::new(1_500), RandomStream::new(1, "bbr3"));
+        bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: Duration::from_millis(40) });
         let mut path = Self {
-            bbr: Bbr3::new(Bytes::new(1_448), Bytes::new(1_500), RandomStream::new(1, "bbr3")),
+            bbr,
             now: Instant::ZERO,
             gap: Duration::from_millis(1),
             rtt: Duration::from_millis(40),

@@ -35,7 +35,9 @@ mod fallback;
 mod tests;
 
 use self::fallback::ClassicDetector;
-use super::{Ack, Cause, Congestion, EcnFeedback, INITIAL_WINDOW, Parameters, Scheme, Setup, State, Timeout};
+use super::{
+    Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, Parameters, Scheme, Setup, State, Timeout,
+};
 use crate::info::{Info, Parameter, Quantity};
 use crate::scheme::window::INFINITE_SSTHRESH;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -285,6 +287,11 @@ impl Scheme for Prague {
 
     fn ssthresh(&self) -> Option<u32> {
         (self.ssthresh != INFINITE_SSTHRESH).then_some(self.ssthresh)
+    }
+
+    fn on_connected(&mut self, connected: &Connected) {
+        self.cwnd = connected.initial_window;
+        self.window = f64::from(connected.initial_window);
     }
 
     fn on_ecn_feedback(&mut self, feedback: &EcnFeedback) {

@@ -47,7 +47,7 @@ impl Positions {
     pub fn header(&mut self, segment: &Segment) -> Header {
         match *segment {
             Segment::Syn { ecn } => Header { flags: Header::SYN | request_flags(ecn), ..Header::default() },
-            Segment::SynAck { ecn } => {
+            Segment::SynAck { ecn, .. } => {
                 let flags = Header::SYN | Header::ACK | answer_flags(ecn);
                 Header { flags, acknowledged: Some(0), ..Header::default() }
             }
@@ -113,7 +113,7 @@ mod tests {
         let flags = |segment| Positions::default().header(&segment).flags;
         let syn = |ecn| flags(Segment::Syn { ecn });
         assert_eq!([syn(EcnMode::Off), syn(EcnMode::Sce), syn(EcnMode::Accurate)], [0x002, 0x0c2, 0x1c2]);
-        assert_eq!(flags(Segment::SynAck { ecn: EcnMode::Classic }), 0x052);
+        assert_eq!(flags(Segment::SynAck { ecn: EcnMode::Classic, timestamp_echo: Instant::ZERO }), 0x052);
         let mut ack = AckSegment::new(1, Instant::ZERO, Duration::ZERO);
         ack.marked_packets = 0b101;
         assert_eq!(flags(Segment::Ack(ack.clone())), 0x150, "five marks, as every connection begins, are AE and ECE");

@@ -94,10 +94,13 @@ impl Receiver {
     /// The first request that arrives decides on ECN; later ones, which may not ask for it, get the same answer
     /// (`tcp_ecn_create_request`, `tcp_check_req`).
     #[cold]
-    fn on_syn(&mut self, ecn: EcnMode) {
-        if self.answered_syn.is_none() && !self.answer_syn && ecn != self.config.ecn {
-            self.config.ecn = EcnMode::Off;
-            self.echo = Echo::new(EcnMode::Off);
+    fn on_syn(&mut self, ecn: EcnMode, sent: Instant) {
+        if self.answered_syn.is_none() && !self.answer_syn {
+            self.timestamp_echo = sent;
+            if ecn != self.config.ecn {
+                self.config.ecn = EcnMode::Off;
+                self.echo = Echo::new(EcnMode::Off);
+            }
         }
         self.answer_syn = true;
     }
@@ -244,7 +247,7 @@ impl Receiver {
 impl Endpoint<Segment> for Receiver {
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match *segment {
-            Segment::Syn { ecn } => self.on_syn(ecn),
+            Segment::Syn { ecn } => self.on_syn(ecn, envelope.sent),
             Segment::Data { sequence, length, is_window_reduced } => {
                 if is_window_reduced {
                     // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
@@ -261,7 +264,7 @@ impl Endpoint<Segment> for Receiver {
     fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if std::mem::take(&mut self.answer_syn) {
             self.answered_syn.get_or_insert(now);
-            let answer = Segment::SynAck { ecn: self.config.ecn };
+            let answer = Segment::SynAck { ecn: self.config.ecn, timestamp_echo: self.timestamp_echo };
             return Some(pool.put(self.packet(now, HANDSHAKE_SIZE, answer)));
         }
         let ack = match self.early.take() {

@@ -345,8 +345,7 @@ impl Sender {
         self.scheme.on_timeout(&Timeout { now, prior_in_flight, in_flight: self.scoreboard.in_flight(), is_first });
         self.rtt.back_off();
         self.forced = Some(Forced::FirstSegment);
-        self.timer = None;
-        self.rearm_retransmission_timer(now);
+        self.restart_retransmission_timer(now);
     }
 
     fn take_overdue_for_lost(&mut self, now: Instant) {

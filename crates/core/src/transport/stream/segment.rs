@@ -61,6 +61,8 @@ pub enum Segment {
     SynAck {
         /// The ECN that it agrees to.
         ecn: EcnMode,
+        /// When the first request that arrived was sent.
+        timestamp_echo: Instant,
     },
     /// The sender has heard that; data follows at once.
     #[default]

@@ -19,12 +19,14 @@ use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::packet_pool::PacketPool;
 use crate::random::RandomStream;
-use crate::scheme::{Feedback, PacingRatios, Restart, Scheme, Sent};
+use crate::scheme::{Connected, Feedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent};
 use crate::traffic::Source;
 use crate::units::{Bytes, Duration, Instant, Rate, earlier};
 
 /// SYNs that are repeated after a second each, before the wait doubles (`tcp_syn_linear_timeouts`).
 const LINEAR_SYNS: u32 = 4;
+/// Where it takes more of them, the first window is one packet (`tcp_init_transfer`).
+const SYNS_OF_FULL_WINDOW: u32 = 2;
 
 /// What a sender has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +61,7 @@ pub(super) enum Forced {
 enum Phase {
     /// A SYN leaves at this time, after `sent` others.
     Connecting {
+        first_syn: Instant,
         next_syn: Instant,
         sent: u32,
     },
@@ -130,7 +133,7 @@ impl Sender {
             flow,
             config,
             receive_window: config.receive_window_segments(),
-            phase: Phase::Connecting { next_syn: start, sent: 0 },
+            phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
             source,
             random,
             pacer: Pacer::new(config.burst_packets),
@@ -212,13 +215,14 @@ impl Sender {
         now: Instant,
         pool: &mut PacketPool<Q>,
     ) -> Option<Box<Packet<Q>>> {
-        let Phase::Connecting { next_syn, sent } = self.phase else { return None };
+        let Phase::Connecting { first_syn, next_syn, sent } = self.phase else { return None };
         if now < next_syn {
             return None;
         }
         self.last_sent = now;
         let wait = Duration::from_secs(1 << sent.saturating_sub(LINEAR_SYNS).min(6));
-        self.phase = Phase::Connecting { next_syn: wheel::expiry(now, wait), sent: sent + 1 };
+        let first_syn = if sent == 0 { now } else { first_syn };
+        self.phase = Phase::Connecting { first_syn, next_syn: wheel::expiry(now, wait), sent: sent + 1 };
         // The codepoint stays when nothing is asked for any more (`tcp_ecn_send_syn`, `tcp_ecn_clear_syn`).
         let ecn = if self.config.has_capable_syn { self.config.ect.into() } else { Ecn::NotEct };
         let syn = Segment::Syn { ecn: self.config.ecn.asked_after(sent) };
@@ -226,17 +230,24 @@ impl Sender {
     }
 
     #[cold]
-    fn on_connected(&mut self, ecn: EcnMode, now: Instant) {
-        if let Phase::Connecting { sent, .. } = self.phase {
-            self.config.ecn = ecn;
-            // Which of several SYNs is answered only its time stamp tells.
-            let is_ambiguous = sent > 1;
-            let rtt = if is_ambiguous { stamped(self.last_sent, now) } else { now.since(self.last_sent) };
-            self.rtt.on_min_sample(rtt, now);
-            self.rtt.on_sample(rtt, 0, 0);
+    fn on_connected(&mut self, ecn: EcnMode, timestamp_echo: Instant, now: Instant) {
+        let Phase::Connecting { first_syn, sent, .. } = self.phase else {
+            // A repeated answer is confirmed again (RFC 5961, section 4.2; `tcp_send_challenge_ack`).
             self.phase = Phase::Confirming;
-            self.last_sent = now;
-        }
+            return;
+        };
+        self.config.ecn = ecn;
+        // Which of several SYNs is answered only its time stamp tells.
+        let is_ambiguous = sent > 1;
+        let rtt = if is_ambiguous { stamped(timestamp_echo, now) } else { now.since(timestamp_echo) };
+        self.rtt.on_min_sample(rtt, now);
+        self.rtt.on_sample(rtt, 0, 0);
+        self.phase = Phase::Confirming;
+        self.last_sent = now;
+        // Where the first SYN is answered, the others were needless (`tcp_try_undo_spurious_syn`).
+        let is_path_lossy = sent > SYNS_OF_FULL_WINDOW && timestamp_echo != first_syn;
+        let initial_window = if is_path_lossy { 1 } else { INITIAL_WINDOW };
+        self.scheme.on_connected(&Connected { initial_window, srtt: self.rtt.srtt() });
     }
 
     /// What a timeout or a probe sends at once.
@@ -273,14 +284,17 @@ impl Sender {
         let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
         if has_room {
             if let Some(sequence) = self.scoreboard.next_to_retransmit().filter(|_| !self.recovery.prefers_new_data) {
-                return self.retransmit(sequence, now, pool);
+                return self.retransmit_lost(sequence, now, pool);
             }
             if let Some(packet) = self.send_new(now, pool) {
                 return Some(packet);
             }
             if self.recovery.prefers_new_data {
                 self.give_up_frto();
-                return self.scoreboard.next_to_retransmit().and_then(|sequence| self.retransmit(sequence, now, pool));
+                return self
+                    .scoreboard
+                    .next_to_retransmit()
+                    .and_then(|sequence| self.retransmit_lost(sequence, now, pool));
             }
             if self.source.available(now) == Bytes::ZERO && self.scoreboard.lost() <= self.scoreboard.retransmitted() {
                 self.sampler.on_app_limited(self.scoreboard.in_flight());
@@ -335,6 +349,7 @@ impl Sender {
         let sequence = self.scoreboard.next();
         self.scoreboard.push(now, length, snapshot, scheme_state);
         self.source.take(length);
+        self.after_sending(now, length);
         let must_rearm = is_idle || self.timer.is_some_and(|timer| timer.purpose == Purpose::LossProbe);
         if !self.schedule_loss_probe(now, false) && must_rearm {
             self.rearm_retransmission_timer(now);
@@ -343,7 +358,6 @@ impl Sender {
         let is_window_reduced = matches!(self.config.ecn, EcnMode::Classic | EcnMode::Sce)
             && std::mem::take(&mut self.must_announce_reduction);
         let ecn = if self.config.ecn == EcnMode::Off { Ecn::NotEct } else { self.config.ect.into() };
-        self.after_sending(now, length);
         if self.pacer.next() > now {
             // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits for it
             // leaves as ever, the lost first (`tcp_tsq_write`).
@@ -358,6 +372,20 @@ impl Sender {
             Segment::Data { sequence, length, is_window_reduced },
             pool,
         ))
+    }
+
+    /// What the window allows of the lost (`tcp_xmit_retransmit_queue`).
+    fn retransmit_lost<Q: From<Segment> + Default>(
+        &mut self,
+        sequence: u64,
+        now: Instant,
+        pool: &mut PacketPool<Q>,
+    ) -> Option<Box<Packet<Q>>> {
+        let packet = self.retransmit(sequence, now, pool)?;
+        if sequence == self.scoreboard.first() && self.timer.is_none_or(|timer| timer.purpose != Purpose::Reordering) {
+            self.rearm_retransmission_timer(now);
+        }
+        Some(packet)
     }
 
     fn retransmit<Q: From<Segment> + Default>(
@@ -383,9 +411,6 @@ impl Sender {
             self.resent.insert(sequence, &segment, now, scheme_state, self.scoreboard.first());
         }
         self.scoreboard.mark_sent_again(sequence, now, snapshot, scheme_state);
-        if sequence == self.scoreboard.first() && self.timer.is_none_or(|timer| timer.purpose != Purpose::Reordering) {
-            self.rearm_retransmission_timer(now);
-        }
         self.after_sending(now, length);
         let ecn = self.config.ecn.control(self.config.ect);
         let segment = Segment::Data { sequence, length, is_window_reduced: false };
@@ -414,7 +439,7 @@ impl Sender {
 impl Endpoint<Segment> for Sender {
     fn accept(&mut self, segment: &Segment, _: Envelope, now: Instant) {
         match segment {
-            Segment::SynAck { ecn } => self.on_connected(*ecn, now),
+            Segment::SynAck { ecn, timestamp_echo } => self.on_connected(*ecn, *timestamp_echo, now),
             Segment::Ack(ack) => {
                 self.on_ack(ack, now);
                 if self.source.is_finished() && self.scoreboard.outstanding() == 0 {
@@ -461,8 +486,8 @@ impl Endpoint<Segment> for Sender {
     }
 
     fn is_silent_before(&self, time: Instant) -> bool {
-        // The pacer has held nothing back before the connection is established.
-        self.pacer.next() >= time
+        matches!(self.phase, Phase::Established)
+            && self.pacer.next() >= time
             && self.timer.is_none_or(|timer| timer.is_silent_before(time))
             && self.scheme.next_timer().is_none_or(|timer| timer >= time)
     }

@@ -7,6 +7,7 @@ use crate::units::{Duration, Instant, earlier};
 
 /// Added to a probe or reordering timeout (Linux `TCP_TIMEOUT_MIN`, two ticks).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
+const TICK: Duration = Duration::from_millis(1);
 
 /// What the timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,18 @@ impl Sender {
         self.timer = Some(Timer { purpose, set, wait });
     }
 
+    /// Sets a timer that does not run while the pacer holds the next packet back (`tcp_pacing_delay`: whole ticks).
+    fn set_paced_timer(&mut self, purpose: Purpose, now: Instant, wait: Duration) {
+        let held_back = self.pacer.next().since(now);
+        let delay = if held_back < TICK { Duration::ZERO } else { Duration::from_millis(held_back.as_millis()) };
+        self.set_timer(purpose, now, wait + delay);
+    }
+
+    /// Sets the retransmission timer after a timeout, which waits for no pacer (`tcp_retransmit_timer`).
+    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
+        self.set_timer(Purpose::Retransmission, now, self.rtt.rto());
+    }
+
     /// Sets the retransmission timer (`tcp_rearm_rto`).
     pub(super) fn rearm_retransmission_timer(&mut self, now: Instant) {
         if self.scoreboard.outstanding() == 0 {
@@ -64,7 +77,7 @@ impl Sender {
             }
             _ => self.rtt.rto(),
         };
-        self.set_timer(Purpose::Retransmission, now, wait);
+        self.set_paced_timer(Purpose::Retransmission, now, wait);
     }
 
     /// Sets the timer after an ack: a probe if one makes sense, else the timeout (`tcp_set_xmit_timer`).
@@ -85,7 +98,7 @@ impl Sender {
             self.rtt.srtt() * 2 + if outstanding == 1 { super::rtt::RttEstimator::rto_min() } else { TIMEOUT_MIN };
         let timeout = if is_timeout_advancing { self.rtt.rto() } else { self.retransmission_due().since(now) };
         let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
-        self.set_timer(Purpose::LossProbe, now, wait);
+        self.set_paced_timer(Purpose::LossProbe, now, wait);
         true
     }
 

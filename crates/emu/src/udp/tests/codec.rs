@@ -47,7 +47,7 @@ fn data(sequence: u64, length: u64, sent: Instant) -> Packet<Segment> {
 fn examples() -> Vec<Packet<Segment>> {
     let mut examples = vec![
         Packet::new(FLOW, true, 0, HANDSHAKE, at(9), Segment::Syn { ecn: EcnMode::Accurate }),
-        Packet::new(FLOW, false, 0, HANDSHAKE, at(9), Segment::SynAck { ecn: EcnMode::Sce }),
+        Packet::new(FLOW, false, 0, HANDSHAKE, at(9), Segment::SynAck { ecn: EcnMode::Sce, timestamp_echo: at(5) }),
         data(50, 1_448, at(1)),
         data(51, 1, at(1)),
     ];

@@ -5,7 +5,7 @@ mod window;
 
 use super::*;
 use crate::scheme::RateSample;
-use crate::units::Bytes;
+use crate::units::{Bytes, Duration};
 
 const CURRENT: Generation = Generation { margin_percent: 1, is_current: true };
 const OLD: Generation = Generation { margin_percent: 0, is_current: false };
@@ -24,8 +24,10 @@ struct Path {
 
 impl Path {
     fn new(generation: Generation, seed: u64) -> Self {
+        let mut bbr = Bbr::new(1_448, 1_500, generation, RandomStream::new(seed, "bbr"));
+        bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: Duration::from_millis(40) });
         Self {
-            bbr: Bbr::new(1_448, 1_500, generation, RandomStream::new(seed, "bbr")),
+            bbr,
             now: Instant::ZERO,
             gap: Duration::from_millis(1),
             rtt: Duration::from_millis(40),

@@ -6,12 +6,12 @@ use crate::scheme::Cause;
 #[test]
 fn the_initial_window_is_paced_over_a_round_trip_of_start_up() {
     let mut path = Path::new(CURRENT, 1);
-    let per_millisecond = 10_f64 * 1_448.0 * 1_000.0 * 739.0 / 256.0 * 0.99;
-    assert!((path.pacing_bytes() as f64 / per_millisecond - 1.0).abs() < 1e-4, "{}", path.pacing_bytes());
-    path.in_flight = 1;
-    path.gap = Duration::from_millis(40);
-    path.ack();
-    assert!((path.pacing_bytes() as f64 / (per_millisecond / 40.0) - 1.0).abs() < 1e-4, "{}", path.pacing_bytes());
+    let whole = 10_f64 * 1_448.0 * 1_000.0 / 40.0 * 739.0 / 256.0 * 0.99;
+    assert!((path.pacing_bytes() as f64 / whole - 1.0).abs() < 1e-4, "{}", path.pacing_bytes());
+    path.bbr.on_connected(&Connected { initial_window: 1, srtt: Duration::from_millis(40) });
+    assert_eq!(path.bbr.cwnd(), 1);
+    // So little bandwidth has ten bits.
+    assert!((path.pacing_bytes() as f64 / (whole / 10.0) - 1.0).abs() < 2e-3, "{}", path.pacing_bytes());
 }
 
 #[test]
