@@ -344,6 +344,49 @@ fn a_retransmission_that_is_lost_too_is_found_without_a_timeout() {
     assert_eq!((tries, sender.stats.timeouts), (3, 0));
 }
 
+/// A window of 300 packets that is all but closed when the first lost one has been sent again.
+struct Closing {
+    cwnd: u32,
+}
+
+impl Scheme for Closing {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        if sent.is_retransmission {
+            self.cwnd = 1;
+        }
+        0
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.cwnd = congestion.in_flight + 1;
+    }
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn a_timeout_counts_from_the_last_answer_to_what_left_before_the_retransmission() {
+    // A round trip takes 300 ms, so a timeout some 500 ms.
+    let mut sent = Vec::new();
+    let fate = |packet: &Packet<Segment>| {
+        let is_the_one = sequence(packet) == Some(1_000);
+        if is_the_one {
+            sent.push(packet.sent.as_millis());
+        }
+        if is_the_one && sent.len() <= 2 { Fate::Drop } else { Fate::Pass }
+    };
+    let (sender, ..) = exchange_of(Box::new(Closing { cwnd: 300 }), StreamConfig::DEFAULT, 3_000, fate, 1);
+    assert_eq!((sent.len(), sender.stats.timeouts), (3, 1));
+    let waits = [sent[1] - sent[0], sent[2] - sent[1]];
+    assert!((300..350).contains(&waits[0]) && (780..950).contains(&waits[1]), "{waits:?} ms");
+}
+
 #[test]
 fn a_flight_lost_whole_takes_a_timeout_and_then_goes_on() {
     let (sender, receiver, _) = exchange(StreamConfig::DEFAULT, 3_000, |packet| {

@@ -76,6 +76,7 @@ impl Sender {
             self.take_marks(ack, packets, &mut report, now);
         }
         let rtt = self.take_round_trip(ack, &report, now);
+        report.needs_timer |= self.is_answer_to_head_due_later(&report);
         self.rack.update_window(self.sampler.prior_delivered(), self.sampler.delivered());
         self.on_ack_of_probe(&report, now);
         if report.is_advance {
@@ -192,6 +193,14 @@ impl Sender {
             self.sacked.remove_below(cumulative);
             report.needs_timer = true;
         }
+    }
+
+    /// True if what was selectively acknowledged left before the head was sent again: the timeout counts from here on, but no
+    /// longer than until the answer to that is due (`tcp_clean_rtx_queue`).
+    fn is_answer_to_head_due_later(&self, report: &Report) -> bool {
+        report.sacked.is_some_and(|(first_sent, _)| {
+            self.scoreboard.get(self.scoreboard.first()).is_some_and(|head| first_sent < head.sent)
+        })
     }
 
     /// What a delivery means, whichever way it was reported.
