@@ -7,7 +7,6 @@ use crate::units::{Duration, Instant, earlier};
 
 /// Added to a probe or reordering timeout (Linux `TCP_TIMEOUT_MIN`, two ticks).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
-const TICK: Duration = Duration::from_millis(1);
 
 /// What the timer is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +52,7 @@ impl Sender {
 
     /// Sets a timer that does not run while the pacer holds the next packet back (`tcp_pacing_delay`: whole ticks).
     fn set_paced_timer(&mut self, purpose: Purpose, now: Instant, wait: Duration) {
-        let held_back = self.pacer.next().since(now);
-        let delay = if held_back < TICK { Duration::ZERO } else { Duration::from_millis(held_back.as_millis()) };
+        let delay = Duration::from_millis(self.pacer.next().since(now).as_millis());
         self.set_timer(purpose, now, wait + delay);
     }
 
