@@ -121,6 +121,17 @@ impl Path {
 }
 
 #[test]
+fn the_first_window_is_paced_over_a_round_trip_of_start_up() {
+    let mut bbr = Path::new().bbr;
+    for window in [10, 1] {
+        bbr.on_connected(&Connected { initial_window: window, srtt: Duration::from_millis(40) });
+        assert_eq!(bbr.cwnd(), window);
+        let expected = startup::PACING_GAIN * f64::from(window) / 0.04;
+        assert!((bbr.pacing_rate / expected - 1.0).abs() < 1e-9, "{}", bbr.pacing_rate);
+    }
+}
+
+#[test]
 fn startup_ends_on_a_bandwidth_plateau() {
     let mut path = Path::new();
     path.in_flight = 60;
