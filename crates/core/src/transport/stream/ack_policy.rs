@@ -54,7 +54,10 @@ pub(super) struct AckPolicy {
     last_arrival: Instant,
     unacked: u32,
     is_due: bool,
-    delayed_until: Option<Instant>,
+    is_delaying: bool,
+    /// When the timer of delayed acks goes off. An ack that leaves does not stop it, and if it then finds acks held back for
+    /// compression, they leave (`tcp_delack_timer_handler`).
+    delay_timer: Option<Instant>,
     duplicates: u32,
     compressed: u32,
     compressed_until: Option<Instant>,
@@ -71,7 +74,8 @@ impl AckPolicy {
             last_arrival: Instant::ZERO,
             unacked: 0,
             is_due: false,
-            delayed_until: None,
+            is_delaying: false,
+            delay_timer: None,
             duplicates: 0,
             compressed: 0,
             compressed_until: None,
@@ -136,7 +140,7 @@ impl AckPolicy {
 
     /// True if an ack waits for company.
     pub(super) fn is_delaying(&self) -> bool {
-        self.delayed_until.is_some()
+        self.is_delaying
     }
 
     /// True if acks are held back for others to come.
@@ -169,7 +173,8 @@ impl AckPolicy {
         let longest = self.rtt.map_or(DELAY_MAX, |rtt| rtt.max(DELAY_MIN).min(DELAY_MAX));
         let wait = if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
         let until = wheel::expiry(now, wait);
-        self.delayed_until = Some(self.delayed_until.map_or(until, |earlier| earlier.min(until)));
+        self.delay_timer = Some(self.delay_timer.filter(|_| self.is_delaying).map_or(until, |set| set.min(until)));
+        self.is_delaying = true;
     }
 
     /// After three duplicate acks, one ack stands for all of a millisecond (`tcp_compressed_ack`).
@@ -183,6 +188,10 @@ impl AckPolicy {
             self.is_due = true;
             return;
         }
+        if self.compressed == 0 {
+            // It went off while there was nothing to do for it.
+            self.delay_timer = self.delay_timer.filter(|timer| *timer > now);
+        }
         self.compressed += 1;
         if self.compressed >= MAX_COMPRESSED {
             self.is_due = true;
@@ -194,10 +203,13 @@ impl AckPolicy {
 
     /// True if an ack must leave at `now`.
     pub(super) fn is_ack_due(&mut self, now: Instant) -> bool {
-        if self.delayed_until.is_some_and(|until| until <= now) {
-            // The companion did not come: wait longer the next time.
-            self.delay = (self.delay * 2).min(DELAY_MAX);
+        if self.delay_timer().is_some_and(|timer| timer <= now) {
+            self.delay_timer = None;
             self.is_due = true;
+            if self.compressed == 0 {
+                // The companion did not come: wait longer the next time.
+                self.delay = (self.delay * 2).min(DELAY_MAX);
+            }
         }
         self.is_due |= self.compressed_until.is_some_and(|until| until <= now);
         self.is_due
@@ -211,14 +223,19 @@ impl AckPolicy {
         self.quick = self.quick.saturating_sub(1);
         self.unacked = 0;
         self.is_due = false;
-        self.delayed_until = None;
+        self.is_delaying = false;
         self.compressed = 0;
         self.compressed_until = None;
     }
 
+    /// The timer of delayed acks, if there is something to do for it.
+    fn delay_timer(&self) -> Option<Instant> {
+        self.delay_timer.filter(|_| self.is_delaying || self.compressed > 0)
+    }
+
     /// When an ack is due that waits.
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
-        earlier(self.delayed_until, self.compressed_until)
+        earlier(self.delay_timer(), self.compressed_until)
     }
 }
 
@@ -295,6 +312,41 @@ mod tests {
         assert_eq!(acks[..4], [true, true, true, false]);
         assert_eq!(acks.iter().filter(|is_acked| **is_acked).count(), 4);
         assert!(acks[46], "the 44th compressed ack leaves");
+    }
+
+    /// A receiver whose first delayed ack has left, at the second segment, before its timer goes off at 42 ms, and which
+    /// has then sent the three acks that are not compressed.
+    fn with_a_timer_of_no_use() -> AckPolicy {
+        let mut policy = AckPolicy::new(AckMode::Delayed);
+        let in_order = [Arrival::InOrder; 18];
+        for (number, arrival) in (0..).zip(in_order.into_iter().chain([Arrival::OutOfOrder; 3])) {
+            let now = if number < 16 { at(0) } else { at(1) + Duration::from_micros(number) };
+            policy.on_arrival(arrival, false, 0, now);
+            if policy.is_ack_due(now) {
+                policy.on_ack_sent();
+            }
+        }
+        assert_eq!(policy.next_wakeup(), None);
+        policy
+    }
+
+    #[test]
+    fn the_timer_of_an_ack_that_has_left_sends_compressed_acks_early() {
+        let mut policy = with_a_timer_of_no_use();
+        policy.on_arrival(Arrival::OutOfOrder, false, 0, at(41) + Duration::from_micros(400));
+        assert_eq!(policy.next_wakeup(), Some(at(42)), "and not a millisecond after the segment");
+        assert!(policy.is_ack_due(at(42)));
+        policy.on_ack_sent();
+        policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
+        assert_eq!(policy.next_wakeup(), Some(at(44) + COMPRESSION_SLACK), "once");
+    }
+
+    #[test]
+    fn a_timer_that_finds_nothing_to_do_is_over() {
+        let mut policy = with_a_timer_of_no_use();
+        policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
+        assert!(!policy.is_ack_due(at(43)));
+        assert_eq!(policy.next_wakeup(), Some(at(44) + COMPRESSION_SLACK));
     }
 
     #[test]
