@@ -7,7 +7,9 @@ use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::random::RandomStream;
-use bakeoff_core::scheme::{self, Ack, Congestion, Connected, Feedback, Parameters, Scheme, Sent, Setup, Timeout};
+use bakeoff_core::scheme::{
+    self, Ack, Congestion, Connected, Feedback, Parameters, Scheme, Sent, Setup, Timeout, TxStart,
+};
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::{EcnMode, Ect, Receiver, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Duration, Instant, Rate};
@@ -199,6 +201,43 @@ impl Scheme for Listener {
     fn on_timeout(&mut self, _timeout: &Timeout) {}
 }
 
+/// Notes what has never been sent whenever it is told that nothing is in flight.
+struct Alone {
+    told: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Scheme for Alone {
+    fn cwnd(&self) -> u32 {
+        10
+    }
+
+    fn on_tx_start(&mut self, start: &TxStart) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(start.next_sequence);
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn after_a_timeout_the_first_retransmission_leaves_while_nothing_is_in_flight() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let dark = 1_000..1_150;
+    let mut next = 0;
+    let fate = |packet: &Packet<Segment>| {
+        if packet.sent.as_millis() < dark.end {
+            next = sequence(packet).map_or(next, |sequence| next.max(sequence + 1));
+        }
+        if dark.contains(&packet.sent.as_millis()) { Fate::Drop } else { Fate::Pass }
+    };
+    let (sender, ..) = exchange_of(Box::new(Alone { told: Arc::clone(&told) }), StreamConfig::DEFAULT, 1_600, fate, 1);
+    assert_eq!(sender.stats.timeouts, 1);
+    assert_eq!(*told.lock().unwrap_or_else(PoisonError::into_inner), [0, next]);
+}
+
 /// What a scheme is told of the handshake if the first SYNs are dropped, or stand still for so long.
 fn told(mut fate_of_syn: impl FnMut(usize) -> Fate) -> Vec<(u32, u64)> {
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -221,6 +260,18 @@ fn where_two_requests_to_connect_are_lost_the_first_window_is_one_packet() {
     let after = |losses| told(|syn| if syn <= losses { Fate::Drop } else { Fate::Pass });
     assert_eq!([0, 1, 2, 3].map(|losses| after(losses)[0].0), [10, 10, 1, 1]);
     assert_eq!(after(3).len(), 1);
+}
+
+#[test]
+fn every_repeated_request_to_connect_is_a_timeout() {
+    for lost in 0..4 {
+        let mut syns = 0;
+        let (sender, ..) = exchange(StreamConfig::DEFAULT, 5_000, |packet| {
+            syns += u64::from(matches!(packet.payload, Segment::Syn { .. }));
+            if syns <= lost { Fate::Drop } else { Fate::Pass }
+        });
+        assert_eq!((sender.stats.timeouts, sender.stats.retransmissions), (lost, 0));
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ class FlowSummary:
         srtt_p95_ms: 95th percentile of them.
         ce_marks: packets marked with congestion experienced.
         retransmits: packets sent again.
-        timeouts: retransmission timeouts.
+        timeouts: retransmission timeouts, those of requests to connect included.
         pantheon: Pantheon's numbers; None if Pantheon would have discarded the run.
     """
 

@@ -60,7 +60,7 @@ class Scheme:
         """The last loss or timeout was none: what was reduced may be restored."""
 
     def on_restart(self, restart: Restart) -> None:
-        """Data goes out again after nothing was in flight."""
+        """Data goes out again after everything had been acknowledged."""
 
     def on_timer(self, now_s: float) -> None:
         """The time of `next_timer_s` has come. A new one must lie ahead."""

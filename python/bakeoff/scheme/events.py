@@ -121,11 +121,11 @@ class Sent(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """Data goes out again after nothing was in flight.
+    """Data goes out again after everything had been acknowledged.
 
     Attributes:
         now_s: the time.
-        idle_s: how long nothing was in flight.
+        idle_s: since the last packet left.
         rto_s: the current retransmission timeout.
     """
 

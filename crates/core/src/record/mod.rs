@@ -235,7 +235,7 @@ tables! {
         goodput_bytes: Vec<u64>,
         /// Packets that repeated data sent before.
         retransmits: Vec<u64>,
-        /// Retransmission timeouts.
+        /// Retransmission timeouts, those of requests to connect included.
         timeouts: Vec<u64>,
         /// Packets that a queue or a wire dropped.
         dropped_packets: Vec<u64>,

@@ -40,7 +40,7 @@ pub struct FlowAccount {
     pub goodput: Bytes,
     /// Segments sent again.
     pub retransmissions: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts, those of requests to connect included.
     pub timeouts: u64,
     /// When the last byte of a finite transfer was acknowledged.
     pub completed: Option<Instant>,

@@ -194,7 +194,7 @@ pub struct Lost {
     pub packet: u64,
 }
 
-/// Data goes out again after nothing was in flight.
+/// Data goes out again after everything had been acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Restart {
     /// Now.
@@ -203,8 +203,17 @@ pub struct Restart {
     pub idle: Duration,
     /// The current retransmission timeout.
     pub rto: Duration,
+}
+
+/// Data goes out while nothing is in flight: after a pause, or because all of it is lost or selectively acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct TxStart {
+    /// Now.
+    pub now: Instant,
     /// Packets delivered so far.
     pub delivered: u64,
+    /// The next segment that has never been sent.
+    pub next_sequence: u64,
     /// The application had nothing to send; else so little may leave that every packet is alone.
     pub is_app_limited: bool,
 }

@@ -17,7 +17,7 @@
 //! behaviour tests.
 
 use super::bbr;
-use super::{Ack, Congestion, Connected, Feedback, Lost, Restart, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Connected, Feedback, Lost, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::info::Info;
 use crate::units::{Instant, Rate};
 
@@ -118,8 +118,8 @@ impl Scheme for FillP {
         self.bbr.on_undo(now);
     }
 
-    fn on_restart(&mut self, restart: &Restart) {
-        self.bbr.on_restart(restart);
+    fn on_tx_start(&mut self, start: &TxStart) {
+        self.bbr.on_tx_start(start);
     }
 
     fn next_timer(&self) -> Option<Instant> {

@@ -40,7 +40,7 @@ pub mod window;
 
 pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, Validation, build, needed_ecn};
 pub use event::{
-    Ack, Cause, Congestion, Connected, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout,
+    Ack, Cause, Congestion, Connected, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout, TxStart,
 };
 pub use parameters::{ParameterError, Parameters, Value};
 
@@ -131,8 +131,12 @@ pub trait Scheme: Send {
     /// The last congestion event or timeout proved spurious: what was reduced may be restored.
     fn on_undo(&mut self, _now: Instant) {}
 
-    /// Data goes out again after nothing was in flight.
+    /// Data goes out again after everything had been acknowledged.
     fn on_restart(&mut self, _restart: &Restart) {}
+
+    /// Data, new or not, goes out while nothing is in flight (`CA_EVENT_TX_START`); after [`Scheme::on_restart`], if both
+    /// are due.
+    fn on_tx_start(&mut self, _start: &TxStart) {}
 
     /// When [`Scheme::on_timer`] wants to be called; `None` for never.
     fn next_timer(&self) -> Option<Instant> {

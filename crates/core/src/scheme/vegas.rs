@@ -14,7 +14,7 @@
 //! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Scheme, Setup, State};
+use super::{Ack, Scheme, Setup, State, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -62,6 +62,7 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
         alpha,
         beta,
         gamma,
+        state: State::Open,
         is_on: true,
         base_rtt: None,
         round: Round::default(),
@@ -83,7 +84,9 @@ struct Vegas {
     alpha: u64,
     beta: u64,
     gamma: u64,
-    /// Off while the transport repairs losses; Reno rules then (`doing_vegas_now`).
+    /// Of the transport, at the last ack or timeout.
+    state: State,
+    /// Off while the transport repairs losses, as a rule; Reno rules then (`doing_vegas_now`).
     is_on: bool,
     base_rtt: Option<Duration>,
     round: Round,
@@ -126,11 +129,13 @@ impl WindowAlgorithm for Vegas {
             self.round.samples += 1;
         }
         // The ack that ends a recovery belongs to it (`vegas_enable` comes after `pkts_acked`).
-        let is_open = ack.state == State::Open;
-        if is_open && !self.is_on {
-            self.round = Round { end: ack.next_sequence, ..Round::default() };
+        if ack.state != self.state {
+            self.is_on = ack.state == State::Open;
+            if self.is_on {
+                self.round = Round { end: ack.next_sequence, ..Round::default() };
+            }
         }
-        self.is_on = is_open;
+        self.state = ack.state;
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
@@ -149,12 +154,17 @@ impl WindowAlgorithm for Vegas {
         }
     }
 
-    /// A path may have changed while nothing was sent (`tcp_vegas_cwnd_event`).
-    fn on_restart(&mut self, _now: Instant, idle: Duration) {
-        if !idle.is_zero() {
-            self.base_rtt = None;
-            self.round = Round::default();
-        }
+    fn on_timeout(&mut self) {
+        self.state = State::Loss;
+        self.is_on = false;
+    }
+
+    /// What is known of the path is old (`tcp_vegas_cwnd_event_tx_start`). That is so after every timeout with nothing in flight,
+    /// too, and Vegas then rules before the losses are repaired.
+    fn on_tx_start(&mut self, start: &TxStart) {
+        self.base_rtt = None;
+        self.round = Round { end: start.next_sequence, ..Round::default() };
+        self.is_on = true;
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
@@ -171,9 +181,19 @@ mod tests {
     use crate::scheme::window::ack;
 
     const BASE_MS: u64 = 100;
+    const START: TxStart = TxStart { now: Instant::ZERO, delivered: 900, next_sequence: 1_100, is_app_limited: false };
 
     fn vegas() -> Vegas {
-        Vegas { alpha: 2, beta: 4, gamma: 1, is_on: true, base_rtt: None, round: Round::default(), backlog: 0 }
+        Vegas {
+            alpha: 2,
+            beta: 4,
+            gamma: 1,
+            state: State::Open,
+            is_on: true,
+            base_rtt: None,
+            round: Round::default(),
+            backlog: 0,
+        }
     }
 
     fn window(cwnd: u32, ssthresh: u32) -> Window {
@@ -263,11 +283,26 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_period_forgets_the_base() {
+    fn what_leaves_while_nothing_is_in_flight_forgets_the_base() {
         let mut vegas = informed();
-        vegas.on_restart(Instant::ZERO, Duration::ZERO);
-        assert!(vegas.base_rtt.is_some());
-        vegas.on_restart(Instant::ZERO, Duration::from_millis(1));
-        assert_eq!(vegas.base_rtt, None);
+        vegas.on_tx_start(&START);
+        assert_eq!((vegas.base_rtt, vegas.round.end, vegas.round.samples), (None, START.next_sequence, 0));
+    }
+
+    #[test]
+    fn after_a_timeout_with_nothing_in_flight_it_rules_at_once() {
+        let (mut vegas, mut window) = (informed(), window(100, 50));
+        let lossy = Ack { state: State::Loss, first_unacked: 1_050, next_sequence: 1_100, rtt: None, ..ack(100) };
+        vegas.on_timeout();
+        vegas.on_ack(&mut window, &lossy);
+        vegas.grow(&mut window, &lossy);
+        assert_eq!(window.cwnd, 101, "with some in flight Reno rules");
+        vegas.on_timeout();
+        vegas.on_tx_start(&START);
+        vegas.on_ack(&mut window, &lossy);
+        vegas.grow(&mut window, &lossy);
+        assert_eq!(window.cwnd, 101, "Vegas waits for the end of its round");
+        vegas.on_ack(&mut window, &Ack { state: State::Recovery, ..lossy });
+        assert!(!vegas.is_on, "until the state changes");
     }
 }

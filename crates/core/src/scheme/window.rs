@@ -10,7 +10,8 @@ mod tests;
 pub(super) use self::tests::{ack, window_of};
 use super::prr::Prr;
 use super::{
-    Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State, Timeout,
+    Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State,
+    Timeout, TxStart,
 };
 use crate::units::{Duration, Instant};
 
@@ -135,6 +136,9 @@ pub trait WindowAlgorithm: Send {
 
     /// Data goes out again after an idle period.
     fn on_restart(&mut self, _now: Instant, _idle: Duration) {}
+
+    /// See [`Scheme::on_tx_start`].
+    fn on_tx_start(&mut self, _start: &TxStart) {}
 
     /// Inner state beyond window and threshold.
     fn telemetry(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
@@ -274,6 +278,10 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
             left = left.saturating_sub(rto);
         }
         self.window.cwnd = self.window.cwnd.max(restart);
+    }
+
+    fn on_tx_start(&mut self, start: &TxStart) {
+        self.algorithm.on_tx_start(start);
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {

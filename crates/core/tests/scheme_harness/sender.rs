@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use bakeoff_core::scheme::{Ack, Cause, Congestion, EcnFeedback, Lost, RateSample, Restart, Sent, State, Timeout};
+use bakeoff_core::scheme::{
+    Ack, Cause, Congestion, EcnFeedback, Lost, RateSample, Restart, Sent, State, Timeout, TxStart,
+};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::step::{AckStep, Step};
@@ -197,13 +199,7 @@ impl Sender {
 
     fn send_new(&mut self, size: Bytes) {
         if self.outstanding.is_empty() {
-            self.scheme.on_restart(&Restart {
-                now: self.now,
-                idle: self.now.since(self.last_sent),
-                rto: self.rto(),
-                delivered: self.delivered,
-                is_app_limited: self.is_app_limited,
-            });
+            self.scheme.on_restart(&Restart { now: self.now, idle: self.now.since(self.last_sent), rto: self.rto() });
             self.first_sent = self.now;
             self.delivered_at = self.now;
         }
@@ -221,6 +217,14 @@ impl Sender {
     }
 
     fn tell_sent(&mut self, size: Bytes, is_retransmission: bool) -> (Snapshot, u64) {
+        if self.in_flight == 0 {
+            self.scheme.on_tx_start(&TxStart {
+                now: self.now,
+                delivered: self.delivered,
+                next_sequence: self.next(),
+                is_app_limited: self.is_app_limited,
+            });
+        }
         self.in_flight += 1;
         self.last_sent = self.now;
         let snapshot = Snapshot {

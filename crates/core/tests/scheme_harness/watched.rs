@@ -1,7 +1,7 @@
 //! A scheme under watch: whatever it is told, what it answers must make sense.
 
 use bakeoff_core::info::Info;
-use bakeoff_core::scheme::{Ack, Congestion, Connected, EcnFeedback, Lost, Restart, Scheme, Sent, Timeout};
+use bakeoff_core::scheme::{Ack, Congestion, Connected, EcnFeedback, Lost, Restart, Scheme, Sent, Timeout, TxStart};
 use bakeoff_core::units::{Instant, Rate};
 
 /// Far more than any path holds; a window beyond it has run away.
@@ -89,6 +89,11 @@ impl Watched {
 
     pub(crate) fn on_restart(&mut self, restart: &Restart) {
         self.scheme.on_restart(restart);
+        self.check();
+    }
+
+    pub(crate) fn on_tx_start(&mut self, start: &TxStart) {
+        self.scheme.on_tx_start(start);
         self.check();
     }
 

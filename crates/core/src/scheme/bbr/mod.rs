@@ -40,7 +40,7 @@ use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
 use self::pacing::Departed;
-use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, State, Timeout};
+use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
 use crate::units::{Instant, Rate};
@@ -228,16 +228,16 @@ impl Scheme for Bbr {
     }
 
     /// `bbr_cwnd_event`.
-    fn on_restart(&mut self, restart: &Restart) {
+    fn on_tx_start(&mut self, start: &TxStart) {
         // A probe of the round trip limits as an application does.
-        if !restart.is_app_limited && !self.min_rtt.limited.covers(restart.delivered) {
+        if !start.is_app_limited && !self.min_rtt.limited.covers(start.delivered) {
             return;
         }
         self.is_idle_restart = true;
-        self.aggregation.restart(restart.now.as_micros());
+        self.aggregation.restart(start.now.as_micros());
         match self.mode {
             Mode::ProbeBandwidth => self.pace(GAIN_UNIT),
-            Mode::ProbeRtt => self.end_rtt_probe(restart.now),
+            Mode::ProbeRtt => self.end_rtt_probe(start.now),
             Mode::StartUp | Mode::Drain => {}
         }
     }

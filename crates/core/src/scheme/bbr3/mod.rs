@@ -45,7 +45,7 @@ use self::probe_rtt::MinRtt;
 use self::sample::{Sample, Stamp};
 use self::undo::{Saved, Undo};
 use super::bbr::bandwidth::Limited;
-use super::{Ack, Cause, Congestion, Connected, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Cause, Congestion, Connected, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::info::Info;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -283,16 +283,16 @@ impl Scheme for Bbr3 {
     }
 
     /// `HandleRestartFromIdle`.
-    fn on_restart(&mut self, restart: &Restart) {
-        if !restart.is_app_limited && !self.limited.covers(restart.delivered) {
+    fn on_tx_start(&mut self, start: &TxStart) {
+        if !start.is_app_limited && !self.limited.covers(start.delivered) {
             return;
         }
         self.is_idle_restart = true;
-        self.aggregation.restart(restart.now);
+        self.aggregation.restart(start.now);
         if self.state.is_probe_bw() {
             self.set_pacing_rate(1.0);
         } else if self.state == State::ProbeRtt {
-            self.check_probe_rtt_done(restart.now);
+            self.check_probe_rtt_done(start.now);
         }
     }
 

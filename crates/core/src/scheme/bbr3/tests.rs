@@ -294,17 +294,11 @@ fn a_flow_that_was_idle_does_not_probe_the_round_trip() {
     let mut path = Path::probing();
     path.rtt = Duration::from_millis(41);
     path.now += Duration::from_secs(6);
-    let mut restart = Restart {
-        now: path.now,
-        idle: Duration::from_secs(6),
-        rto: Duration::from_millis(240),
-        delivered: path.bbr.delivered,
-        is_app_limited: false,
-    };
-    path.bbr.on_restart(&restart);
+    let mut start = TxStart { now: path.now, delivered: path.bbr.delivered, next_sequence: 0, is_app_limited: false };
+    path.bbr.on_tx_start(&start);
     assert!(!path.bbr.is_idle_restart, "a packet that is alone in the network is no return from idle");
-    restart.is_app_limited = true;
-    path.bbr.on_restart(&restart);
+    start.is_app_limited = true;
+    path.bbr.on_tx_start(&start);
     assert!(path.bbr.is_idle_restart);
     for _ in 0..100 {
         path.ack();

@@ -7,8 +7,8 @@
 //!
 //! **Parameters.** See [`INFO`].
 //!
-//! **Deviations.** The cube root is exact, the kernel's errs by up to 0.2 %. When a reduction is undone, the window returns
-//! but the curve does not (RFC 9438, section 4.9.2, would restore it; Linux does not either).
+//! **Deviations.** When a reduction is undone, the window returns but the curve does not (RFC 9438, section 4.9.2, would
+//! restore it; Linux does not either).
 //!
 //! **How it is validated.** The curve against RFC 9438's formula, `HyStart` exits and growth limits in unit tests;
 //! utilisation, fairness and the curve of a whole flow in the simulator's behaviour tests.

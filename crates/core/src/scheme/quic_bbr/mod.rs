@@ -36,7 +36,7 @@ use super::bbr::bandwidth::{BandwidthFilter, FullPipe, Limited, Rounds};
 use super::bbr::fixed_point::GAIN_UNIT;
 use super::bbr::model::{MODE, Mode};
 use super::quic::{INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, initial_window};
-use super::{Ack, Congestion, Lost, Restart, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::filter::WindowedMax;
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
@@ -223,8 +223,8 @@ impl Scheme for QuicBbr {
     fn on_timeout(&mut self, _timeout: &Timeout) {}
 
     /// `OnPacketSent`; a probe of the round trip limits as an application does.
-    fn on_restart(&mut self, restart: &Restart) {
-        self.is_leaving_idle |= restart.is_app_limited || self.limited.covers(restart.delivered);
+    fn on_tx_start(&mut self, start: &TxStart) {
+        self.is_leaving_idle |= start.is_app_limited || self.limited.covers(start.delivered);
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {

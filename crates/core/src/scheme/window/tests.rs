@@ -205,7 +205,7 @@ fn a_timeout_ends_a_reduction() {
 #[test]
 fn every_timeout_of_idleness_halves_the_window() {
     let rto = Duration::from_millis(300);
-    let restart = |idle| Restart { now: NOW, idle, rto, delivered: 100, is_app_limited: true };
+    let restart = |idle| Restart { now: NOW, idle, rto };
     for (idle_ms, cwnd) in [(300, 100), (301, 50), (600, 50), (601, 25), (10_000, 10)] {
         let mut scheme = scheme(100, 50);
         scheme.on_restart(&restart(Duration::from_millis(idle_ms)));

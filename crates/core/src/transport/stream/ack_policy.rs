@@ -335,7 +335,9 @@ mod tests {
         let mut policy = with_a_timer_of_no_use();
         policy.on_arrival(Arrival::OutOfOrder, false, 0, at(41) + Duration::from_micros(400));
         assert_eq!(policy.next_wakeup(), Some(at(42)), "and not a millisecond after the segment");
+        let delay = policy.delay;
         assert!(policy.is_ack_due(at(42)));
+        assert_eq!(policy.delay, delay, "nobody has waited for a companion in vain");
         policy.on_ack_sent();
         policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
         assert_eq!(policy.next_wakeup(), Some(at(44) + COMPRESSION_SLACK), "once");

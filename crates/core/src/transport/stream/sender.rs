@@ -19,7 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::packet_pool::PacketPool;
 use crate::random::RandomStream;
-use crate::scheme::{Connected, Feedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent};
+use crate::scheme::{Connected, Feedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, TxStart};
 use crate::traffic::Source;
 use crate::units::{Bytes, Duration, Instant, Rate, earlier};
 
@@ -33,7 +33,7 @@ const SYNS_OF_FULL_WINDOW: u32 = 2;
 pub struct SenderStats {
     /// Segments sent again.
     pub retransmissions: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts, those of requests to connect included (`tcpi_total_rto`).
     pub timeouts: u64,
     /// Tail loss probes.
     pub probes: u64,
@@ -222,6 +222,7 @@ impl Sender {
         self.last_sent = now;
         let wait = Duration::from_secs(1 << sent.saturating_sub(LINEAR_SYNS).min(6));
         let first_syn = if sent == 0 { now } else { first_syn };
+        self.stats.timeouts += u64::from(sent > 0);
         self.phase = Phase::Connecting { first_syn, next_syn: wheel::expiry(now, wait), sent: sent + 1 };
         // The codepoint stays when nothing is asked for any more (`tcp_ecn_send_syn`, `tcp_ecn_clear_syn`).
         let ecn = if self.config.has_capable_syn { self.config.ect.into() } else { Ecn::NotEct };
@@ -329,14 +330,9 @@ impl Sender {
         }
         let is_idle = self.scoreboard.outstanding() == 0;
         if is_idle {
-            self.scheme.on_restart(&Restart {
-                now,
-                idle: now.since(self.last_sent),
-                rto: self.rtt.rto(),
-                delivered: self.sampler.delivered(),
-                is_app_limited: self.sampler.is_app_limited(),
-            });
+            self.scheme.on_restart(&Restart { now, idle: now.since(self.last_sent), rto: self.rtt.rto() });
         }
+        self.tell_if_nothing_is_in_flight(now);
         let snapshot = self.sampler.on_sent(now, is_idle);
         let scheme_state = self.scheme.on_sent(&Sent {
             now,
@@ -374,6 +370,18 @@ impl Sender {
         ))
     }
 
+    /// Data is about to leave (`tcp_event_data_sent`).
+    fn tell_if_nothing_is_in_flight(&mut self, now: Instant) {
+        if self.scoreboard.in_flight() == 0 {
+            self.scheme.on_tx_start(&TxStart {
+                now,
+                delivered: self.sampler.delivered(),
+                next_sequence: self.scoreboard.next(),
+                is_app_limited: self.sampler.is_app_limited(),
+            });
+        }
+    }
+
     /// What the window allows of the lost (`tcp_xmit_retransmit_queue`).
     fn retransmit_lost<Q: From<Segment> + Default>(
         &mut self,
@@ -396,6 +404,7 @@ impl Sender {
     ) -> Option<Box<Packet<Q>>> {
         let segment = *self.scoreboard.get(sequence)?;
         let length = segment.length;
+        self.tell_if_nothing_is_in_flight(now);
         let snapshot = self.sampler.on_sent(now, false);
         self.stats.retransmissions += 1;
         self.recovery.on_retransmission(now);

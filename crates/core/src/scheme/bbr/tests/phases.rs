@@ -135,17 +135,16 @@ fn only_a_shorter_round_trip_puts_off_the_probe() {
 fn after_idle_it_paces_at_the_bandwidth() {
     let mut path = Path::probing(CURRENT, 1);
     path.ack_until(|bbr| bbr.pacing_gain == 320);
-    let mut restart = Restart {
+    let mut start = TxStart {
         now: path.now + Duration::from_secs(20),
-        idle: Duration::from_secs(20),
-        rto: Duration::from_secs(1),
         delivered: path.bbr.delivered,
+        next_sequence: 0,
         is_app_limited: false,
     };
-    path.bbr.on_restart(&restart);
+    path.bbr.on_tx_start(&start);
     assert!(!path.bbr.is_idle_restart, "a packet that is alone in the network is no return from idle");
-    restart.is_app_limited = true;
-    path.bbr.on_restart(&restart);
+    start.is_app_limited = true;
+    path.bbr.on_tx_start(&start);
     let expected = 1_448_000.0 * 0.99;
     assert!((path.pacing_bytes() as f64 / expected - 1.0).abs() < 1e-3, "{}", path.pacing_bytes());
     path.now += Duration::from_secs(20);
