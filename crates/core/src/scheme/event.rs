@@ -94,6 +94,9 @@ pub struct Ack<'a> {
     pub newly_lost: u32,
     /// True if the cumulative acknowledgement moved.
     pub is_advance: bool,
+    /// True if it is not one that was foreseen: it has SACK blocks, an ECN echo, or another receive window than the last
+    /// (Linux `CA_ACK_SLOWPATH`).
+    pub is_unforeseen: bool,
     /// True if the window may grow: data was delivered in order, or reordering is known to be common (Linux
     /// `tcp_may_raise_cwnd`).
     pub may_raise_cwnd: bool,

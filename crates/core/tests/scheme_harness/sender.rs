@@ -335,6 +335,7 @@ impl Sender {
             newly_delivered_bytes: delivery.bytes,
             newly_lost,
             is_advance: delivery.is_advance,
+            is_unforeseen: step.is_ecn_echo || self.outstanding.iter().any(|packet| packet.is_sacked),
             may_raise_cwnd: delivery.is_advance || (step.is_reordering_common && !delivery.packets.is_empty()),
             is_cwnd_limited: self.is_cwnd_limited,
             max_in_flight: self.max_in_flight,

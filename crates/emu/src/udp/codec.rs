@@ -91,6 +91,7 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
         is_ecn_echo: false,
         is_sce_echo: false,
         marked_packets: 0,
+        window: 0,
         has_marked_bytes: false,
         has_duplicate: false,
         blocks: 0,
@@ -118,6 +119,7 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             is_ecn_echo: ack.is_ecn_echo,
             is_sce_echo: ack.is_sce_echo,
             marked_packets: ack.marked_packets,
+            window: ack.window,
             has_marked_bytes: ack.marked_bytes > 0 && ack.has_room_for_counts(),
             has_duplicate: ack.duplicate().is_some(),
             blocks: ack.blocks().len() as u8,
@@ -206,6 +208,7 @@ fn read_ack(
     ack.is_ecn_echo = prefix.is_ecn_echo;
     ack.is_sce_echo = prefix.is_sce_echo;
     ack.marked_packets = prefix.marked_packets;
+    ack.window = prefix.window;
     ack.marked_bytes = counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count));
     let (duplicate, sacked) = blocks.split_at(usize::from(prefix.has_duplicate));
     if let Some(block) = duplicate.first() {

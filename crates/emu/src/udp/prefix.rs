@@ -12,7 +12,7 @@
 //! | 8 | 36 | 4 | data: sequence; ack: cumulative; otherwise 0 |
 //! | 12 | 40 | 6 | ns since the start of the run: when it was sent; in an ack or a SYN-ACK, the timestamp echo |
 //! | 18 | 46 | 5 | data: payload in bytes; ack: one-way delay in ns; SYN: the ECN that is asked for or agreed to (0 off, 1 classic, 2 accurate, 3 SCE); otherwise 0 |
-//! | 23 | 51 | 1 | ack: bits 0-2: packets that were marked (ACE); 3: some congestion was experienced (ESCE); otherwise 0 |
+//! | 23 | 51 | 1 | ack: bits 0-2: packets that were marked (ACE); 3: some congestion was experienced (ESCE); 4-7: low bits of the receive window; otherwise 0 |
 //! | 24 | 52 | 4 | ack, if there are any: bytes that were marked |
 //! | 24 or 28 | 52 or 56 | 8 each | ack: the duplicate, then the SACK blocks: first segment, one past the last one |
 //!
@@ -37,6 +37,7 @@ const BLOCKS_SHIFT: u32 = 4;
 const BLOCKS_MASK: u8 = 3;
 const MARKED_PACKETS: u8 = 7;
 const SCE_ECHO: u8 = 1 << 3;
+const WINDOW_SHIFT: u32 = 4;
 /// Bytes of the count of marked bytes.
 pub(super) const MARKED_BYTES_WIDTH: usize = 4;
 
@@ -117,6 +118,8 @@ pub struct Prefix {
     pub is_sce_echo: bool,
     /// Packets that arrived marked, the low three bits.
     pub marked_packets: u8,
+    /// The receive window as a TCP header would have it, the low four bits.
+    pub window: u8,
     /// True if the number of bytes that arrived marked follows.
     pub has_marked_bytes: bool,
     /// True if the first block behind the prefix is a segment that arrived twice.
@@ -148,6 +151,7 @@ impl Prefix {
             is_ecn_echo: flags & ECN_ECHO != 0,
             is_sce_echo: bytes[23] & SCE_ECHO != 0,
             marked_packets: bytes[23] & MARKED_PACKETS,
+            window: bytes[23] >> WINDOW_SHIFT,
             has_marked_bytes: flags & MARKED_BYTES != 0,
             has_duplicate: flags & DUPLICATE != 0,
             blocks: flags >> BLOCKS_SHIFT & BLOCKS_MASK,
@@ -175,7 +179,8 @@ impl Prefix {
         put(&mut bytes[8..12], u64::from(self.sequence));
         put(&mut bytes[12..18], self.time);
         put(&mut bytes[18..23], self.detail);
-        bytes[23] = self.marked_packets & MARKED_PACKETS | flag(self.is_sce_echo, SCE_ECHO);
+        bytes[23] =
+            self.marked_packets & MARKED_PACKETS | flag(self.is_sce_echo, SCE_ECHO) | self.window << WINDOW_SHIFT;
         bytes
     }
 

@@ -16,6 +16,7 @@ pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
         newly_delivered_bytes: Bytes::new(1_448) * u64::from(newly_delivered),
         newly_lost: 0,
         is_advance: true,
+        is_unforeseen: false,
         may_raise_cwnd: true,
         is_cwnd_limited: true,
         max_in_flight: 100,

@@ -82,6 +82,8 @@ impl Sender {
         if report.is_advance {
             self.forget_timeouts();
         }
+        // Header prediction (`tcp_rcv_established`).
+        let is_unforeseen = self.window.replace(ack.window) != Some(ack.window) || ack.has_sack() || report.is_ecn_echo;
         report.is_duplicate_ack = !report.is_advance && !report.is_sacked && !report.has_duplicate;
         let is_dubious = !report.is_advance
             || report.is_sacked
@@ -103,6 +105,7 @@ impl Sender {
             newly_delivered_bytes: report.delivered_bytes,
             newly_lost: (self.stats.lost - prior_lost) as u32,
             is_advance: report.is_advance,
+            is_unforeseen,
             may_raise_cwnd: report.is_advance || (self.rack.is_reordering_common() && newly_delivered > 0),
             is_cwnd_limited: self.usage.is_cwnd_limited,
             max_in_flight: self.usage.max_outstanding,

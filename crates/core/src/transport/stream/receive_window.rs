@@ -1,9 +1,10 @@
-//! How the receive window widens, which decides when acks begin to be delayed.
+//! The receive window: when it widens, which decides when acks begin to be delayed, and what acks say of it.
 //!
 //! **Source.** Linux `net/ipv4/tcp_input.c`: `tcp_grow_window` widens the window by two segments for each that arrives,
 //! as long as what the buffer has left allows it, and asks for a quick ack each time; `tcp_measure_rcv_mss` learns from
 //! the first segment how much of the buffer payload can fill. The application reads several segments at a time, so that
-//! those it has not read yet take room too.
+//! those it has not read yet take room too. `tcp_select_window` grants what is free, in whole steps of the window scale,
+//! and never takes back what it has granted: only after many segments have become readable at once is the window smaller.
 
 use crate::units::Bytes;
 
@@ -17,6 +18,10 @@ const RATIO_UNIT: u64 = 256;
 const TIMESTAMP_OPTION: u64 = 12;
 /// Segments that the application waits for before it reads.
 const READ_SEGMENTS: u64 = 8;
+/// The most that a receiver may have of memory (`tcp_rmem[2]`), for which the window is scaled.
+const MAX_MEMORY: u64 = 1 << 28;
+/// Bits of a window without the sign, which a scaled one may fill.
+const WINDOW_BITS: u32 = 15;
 
 /// The window that a receiver would grant (`rcv_ssthresh`), and what its buffer holds.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +32,11 @@ pub(super) struct ReceiveWindow {
     mss: u64,
     /// Segments in order that the application has not read yet.
     unread: u64,
+    /// Segments that took room when the last one had arrived, those included that are read since.
+    held: u64,
+    /// Bits by which the header's window is scaled, and where the window granted last ends, bytes from the start.
+    scale: u32,
+    right_edge: u64,
 }
 
 impl ReceiveWindow {
@@ -37,7 +47,17 @@ impl ReceiveWindow {
         let buffer = limit.map_or(DEFAULT_WINDOW, |limit| limit.count().min(DEFAULT_WINDOW)) * RATIO_UNIT / ratio;
         let half = buffer / 2;
         let granted = (half - half % mss).min(half.saturating_sub(mss + TIMESTAMP_OPTION));
-        Self { granted, buffer, ratio, mss, unread: 0 }
+        let scale = limit.map_or(MAX_MEMORY, |limit| limit.count().clamp(1, MAX_MEMORY)).ilog2();
+        Self {
+            granted,
+            buffer,
+            ratio,
+            mss,
+            unread: 0,
+            held: 0,
+            scale: scale.saturating_sub(WINDOW_BITS),
+            right_edge: granted,
+        }
     }
 
     /// A segment arrived in order; `waiting` others wait behind holes. True if the window widens.
@@ -48,12 +68,15 @@ impl ReceiveWindow {
 
     /// A segment arrived out of order, `waiting` others before it. True if the window widens.
     pub(super) fn on_later(&mut self, waiting: u64) -> bool {
+        self.held = self.unread + waiting + 1;
         self.widen(self.unread + waiting)
     }
 
-    /// Segments that waited can be read too, now that the hole before them is closed. True if the application reads.
-    pub(super) fn on_released(&mut self, segments: u64) -> bool {
+    /// Segments that waited can be read too, now that the hole before them is closed; `waiting` others cannot. True if the
+    /// application reads.
+    pub(super) fn on_released(&mut self, segments: u64, waiting: u64) -> bool {
         self.unread += segments;
+        self.held = self.unread + waiting;
         let is_read = self.unread >= READ_SEGMENTS;
         if is_read {
             self.unread = 0;
@@ -62,10 +85,23 @@ impl ReceiveWindow {
     }
 
     fn widen(&mut self, held: u64) -> bool {
-        let free = self.buffer.saturating_sub(held * (self.mss + OVERHEAD));
-        let room = (free * self.ratio / RATIO_UNIT).saturating_sub(self.granted);
+        let room = self.space(held).saturating_sub(self.granted);
         self.granted += room.min(2 * self.mss);
         room > 0
+    }
+
+    /// Payload that fits into what so many segments leave of the buffer (`tcp_space`).
+    fn space(&self, held: u64) -> u64 {
+        self.buffer.saturating_sub(held * (self.mss + OVERHEAD)) * self.ratio / RATIO_UNIT
+    }
+
+    /// The window in the header of an ack of everything before segment `next`, scaled (`tcp_select_window`).
+    pub(super) fn advertise(&mut self, next: u64) -> u64 {
+        let (position, step) = (next * self.mss, 1 << self.scale);
+        let left = self.right_edge.saturating_sub(position);
+        let window = self.space(self.held).min(self.granted).max(left).next_multiple_of(step);
+        self.right_edge = position + window;
+        window >> self.scale
     }
 }
 
@@ -78,7 +114,7 @@ mod tests {
         (1..=count)
             .filter(|_| {
                 let is_wider = window.on_next(0);
-                window.on_released(0);
+                window.on_released(0, 0);
                 is_wider
             })
             .collect()
@@ -92,6 +128,22 @@ mod tests {
         let found = widening(window, 2_000);
         assert_eq!(found[..1_539], (1..=1_539).collect::<Vec<_>>());
         assert_eq!(found[1_539..], [1_545], "the first of eight leaves most room");
+    }
+
+    /// What a receiver of Linux 7.3 tells in its first acks, in units of 8 KiB.
+    const WINDOWS: [u64; 12] = [2_049, 2_049, 2_049, 2_050, 2_050, 2_050, 2_051, 2_051, 2_052, 2_052, 2_052, 2_053];
+
+    #[test]
+    fn the_window_grows_by_steps_and_is_smaller_after_many_segments_at_once() {
+        let mut window = ReceiveWindow::new(None, Bytes::new(1_448));
+        let mut arrive = |next, released| {
+            window.on_next(released);
+            window.on_released(released, 0);
+            window.advertise(next)
+        };
+        assert_eq!((1..=12).map(|next| arrive(next, 0)).collect::<Vec<_>>(), WINDOWS);
+        (13..=1_700).for_each(|next| assert!((2_049..=2_592).contains(&arrive(next, 0))));
+        assert_eq!([arrive(1_731, 30), arrive(1_732, 0), arrive(1_734, 1)], [2_587, 2_592, 2_592]);
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl Receiver {
             Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
             Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
                 let is_wider = self.window.on_next(waiting);
-                let is_released = self.window.on_released(waiting - self.waiting);
+                let is_released = self.window.on_released(waiting - self.waiting, self.waiting);
                 if arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_released {
                     // More than a segment at once is acknowledged as if nothing were missing.
                     arrival = Arrival::Closes;
@@ -231,6 +231,7 @@ impl Receiver {
             ack.set_duplicate(duplicate);
         }
         self.echo.write(&mut ack);
+        ack.window = self.window.advertise(self.next) as u8;
         for block in self.recent.iter() {
             ack.add_block(block);
         }

@@ -105,9 +105,8 @@ impl Block {
 pub struct AckSegment {
     /// The next segment that the receiver expects: all before it have arrived.
     pub cumulative: u64,
-    /// Blocks that arrived out of order, most recent first.
+    /// Blocks that arrived out of order, most recent first; the empty ones last.
     blocks: [Block; MAX_SACK_BLOCKS],
-    block_count: u8,
     /// A segment that arrived a second time (RFC 2883); it takes the place of one block.
     duplicate: Block,
     /// When the segment was sent that the timestamp option echoes (RFC 7323, section 4.3).
@@ -118,6 +117,8 @@ pub struct AckSegment {
     pub is_ecn_echo: bool,
     /// True if the last segment carried ECT(1) that says that some congestion was experienced (ESCE).
     pub is_sce_echo: bool,
+    /// The receive window as the header has it, scaled; the low eight bits, which tell whether it is another one.
+    pub window: u8,
     /// Packets that arrived with CE, the low three bits (the field ACE of RFC 9768).
     pub marked_packets: u8,
     /// Payload that arrived with CE, the low 24 bits; means nothing where there is no room for it.
@@ -130,12 +131,12 @@ impl AckSegment {
         Self {
             cumulative,
             blocks: [Block::default(); MAX_SACK_BLOCKS],
-            block_count: 0,
             duplicate: Block::default(),
             timestamp_echo,
             one_way_delay,
             is_ecn_echo: false,
             is_sce_echo: false,
+            window: 0,
             marked_packets: 0,
             marked_bytes: 0,
         }
@@ -144,8 +145,7 @@ impl AckSegment {
     /// Adds a block if there is room.
     pub fn add_block(&mut self, block: Range) {
         if self.option_blocks() < MAX_SACK_BLOCKS {
-            self.blocks[usize::from(self.block_count)] = Block::of(block, self.cumulative);
-            self.block_count += 1;
+            self.blocks[self.block_count()] = Block::of(block, self.cumulative);
         }
     }
 
@@ -156,7 +156,7 @@ impl AckSegment {
 
     /// The blocks that arrived out of order, most recent first.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = Range> + '_ {
-        self.blocks[..usize::from(self.block_count)].iter().map(|block| block.range(self.cumulative))
+        self.blocks[..self.block_count()].iter().map(|block| block.range(self.cumulative))
     }
 
     /// The same, empty ones behind them.
@@ -171,11 +171,15 @@ impl AckSegment {
 
     /// True if it has blocks or tells of a duplicate.
     pub fn has_sack(&self) -> bool {
-        self.option_blocks() > 0
+        self.blocks[0].length > 0 || self.duplicate.length > 0
+    }
+
+    fn block_count(&self) -> usize {
+        self.blocks.iter().filter(|block| block.length > 0).count()
     }
 
     fn option_blocks(&self) -> usize {
-        usize::from(self.block_count) + usize::from(self.duplicate.length > 0)
+        self.block_count() + usize::from(self.duplicate.length > 0)
     }
 
     /// True if the options have room for [`AckSegment::marked_bytes`].

@@ -98,6 +98,8 @@ pub struct Sender {
     pub(super) resent: Resent,
     /// Which of the outstanding segments are selectively acknowledged, as ranges.
     pub(super) sacked: RangeSet,
+    /// The receive window in the last ack ([`AckSegment::window`]).
+    pub(super) window: Option<u8>,
     /// The blocks of the last ack that had any, which the next one mostly repeats.
     pub(super) known_blocks: [Range; MAX_SACK_BLOCKS],
     pub(super) rtt: RttEstimator,
@@ -145,6 +147,7 @@ impl Sender {
             scoreboard: Scoreboard::new(),
             resent: Resent::default(),
             sacked: RangeSet::default(),
+            window: None,
             known_blocks: Default::default(),
             rtt: RttEstimator::new(),
             rack: Rack::new(),

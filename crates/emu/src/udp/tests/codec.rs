@@ -34,6 +34,7 @@ fn ack(cumulative: u64, blocks: u64, has_duplicate: bool) -> Packet<Segment> {
         ack.add_block(Range { start: cumulative + 10 * block, end: cumulative + 10 * block + 7 });
     }
     ack.is_ecn_echo = blocks == 1;
+    ack.window = 12 + blocks as u8;
     Packet::new(FLOW, false, 4, ack.size(HEADER, false), at(9), Segment::Ack(ack))
 }
 
