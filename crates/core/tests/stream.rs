@@ -617,3 +617,46 @@ fn where_every_packet_is_acknowledged_each_comes_back_with_its_own_time() {
         assert_eq!(wrong, None, "{stall_ms} ms");
     }
 }
+
+/// A window of 30 that writes down which acks were foreseen, by what they acknowledge.
+struct Foresight {
+    acks: Arc<Mutex<Vec<(u64, bool)>>>,
+}
+
+impl Scheme for Foresight {
+    fn cwnd(&self) -> u32 {
+        30
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut acks = self.acks.lock().unwrap_or_else(PoisonError::into_inner);
+        acks.push((ack.first_unacked, !ack.is_unforeseen));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let scheme = Box::new(Foresight { acks: Arc::clone(&acks) });
+    let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
+    let fate = |packet: &Packet<Segment>| match sequence(packet) {
+        Some(2_000) if !packet.is_retransmission => Fate::Drop,
+        Some(2_300) => Fate::Mark,
+        _ => Fate::Pass,
+    };
+    exchange_of(scheme, config, 4_000, fate, 1);
+    let acks = acks.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut unforeseen: Vec<_> = acks.iter().filter(|(_, is_foreseen)| !is_foreseen).map(|(first, _)| *first).collect();
+    unforeseen.dedup();
+    // By then the window grows no more.
+    let late: Vec<_> = unforeseen.into_iter().skip_while(|first| *first < 1_600).collect();
+    // While the segment is missing; when 32 are released at once, so that the window is smaller, and when it is what it was;
+    // and for one round trip of the path and its queue from the mark on.
+    assert_eq!(late[..3], [2_000, 2_032, 2_033]);
+    assert!(late[3..].iter().all(|first| (2_301..2_301 + 30).contains(first)), "{late:?}");
+    assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
+}

@@ -152,6 +152,14 @@ mod tests {
         assert!(window.on_next(0));
         assert!(!window.on_next(20));
         assert!(window.on_later(0));
+        // Long after the edge of what was granted first.
+        let room = |waiting| {
+            window.on_released(1, waiting);
+            window.right_edge = 0;
+            window.advertise(1_000) << window.scale
+        };
+        let rooms = [0, 10, 20, 100].map(room);
+        assert!(rooms.is_sorted_by(|more, less| more > less) && rooms[3] == 0, "{rooms:?}");
     }
 
     #[test]

@@ -216,10 +216,12 @@ mod tests {
     #[test]
     fn blocks_and_duplicates_come_out_as_they_went_in_and_never_turn_around() {
         let mut ack = AckSegment::new(1 << 40, Instant::ZERO, Duration::ZERO);
-        let block = Range { start: (1 << 40) + 7, end: (1 << 40) + 1_000_000 };
-        ack.add_block(block);
+        assert!(!ack.has_sack());
         let near = Range { start: (1 << 40) - 3, end: (1 << 40) - 2 };
         ack.set_duplicate(near);
+        assert!(ack.has_sack());
+        let block = Range { start: (1 << 40) + 7, end: (1 << 40) + 1_000_000 };
+        ack.add_block(block);
         assert_eq!((ack.blocks().collect::<Vec<_>>(), ack.duplicate()), (vec![block], Some(near)));
         // What no receiver says, but a damaged datagram may.
         let mut first = AckSegment::new(0, Instant::ZERO, Duration::ZERO);
