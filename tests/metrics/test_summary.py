@@ -20,7 +20,7 @@ from bakeoff.metrics import (
     summarise,
     to_json,
 )
-from bakeoff.metrics.corrected import Interval, common, hull, loss, scheduled
+from bakeoff.metrics.corrected import Interval, common, hull, loss, packet_loss, scheduled
 from bakeoff.metrics.pantheon import PantheonMetrics
 from bakeoff.metrics.utilisation import bottleneck
 from bakeoff.recording import ResultFolder
@@ -44,6 +44,11 @@ def test_scheduled_intervals() -> None:
 def test_loss_leaves_out_the_tail() -> None:
     assert loss({"sent_bytes": 1000, "received_bytes": 800, "inside_bytes": 100}) == pytest.approx(1 / 9)
     assert loss({"sent_bytes": 100, "received_bytes": 0, "inside_bytes": 100}) is None
+    assert packet_loss({"sent_packets": 11, "received_packets": 8, "inside_packets": 1}) == pytest.approx(0.2)
+    assert packet_loss({"sent_packets": 9, "duplicated_packets": 2, "received_packets": 8, "inside_packets": 1}) == (
+        pytest.approx(0.2)
+    )
+    assert packet_loss({"sent_packets": 1, "received_packets": 0, "inside_packets": 1}) is None
 
 
 def test_a_summary_follows_from_its_counters(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
@@ -89,7 +94,7 @@ def test_a_starved_flow_counts_as_zero(
         pl.when(gone).then(-1).otherwise("received_ns").alias("received_ns"),
         pl.when(gone).then(pl.lit("dropped")).otherwise("fate").alias("fate"),
     )
-    starved = {"received_packets": 0, "received_bytes": 0, "goodput_bytes": 0, "inside_bytes": 0}
+    starved = {"received_packets": 0, "received_bytes": 0, "goodput_bytes": 0, "inside_bytes": 0, "inside_packets": 0}
     times = {"first_received_ns": -1, "last_received_ns": -1}
     tables["flows"] = tables["flows"].with_columns(
         pl.when(gone).then(value).otherwise(name).alias(name) for name, value in (starved | times).items()

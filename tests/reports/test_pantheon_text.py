@@ -18,14 +18,14 @@ def flow(number: int, throughput: float, delay: float, loss: float) -> FlowSumma
     return FlowSummary(
         flow=number, scheme="bbr", start_s=0, stop_s=30, sent_packets=1, delivered_packets=1, throughput_mbps=1,
         goodput_mbps=1, owd_p50_ms=1, owd_p95_ms=1, owd_p99_ms=1, queue_p50_ms=1, queue_p95_ms=1, loss=0, ce_marks=0,
-        together_mbps=1, late_mbps=1, srtt_p50_ms=1, srtt_p95_ms=1,
+        packet_loss=0, together_mbps=1, late_mbps=1, srtt_p50_ms=1, srtt_p95_ms=1,
         retransmits=0, timeouts=0, pantheon=PantheonMetrics(throughput_mbps=throughput, owd_p95_ms=delay, loss=loss),
     )  # fmt: skip
 
 
 TOTAL = TotalSummary(
     throughput_mbps=1, goodput_mbps=1, owd_p50_ms=1, owd_p95_ms=1, queue_p95_ms=1, loss=0, jain=1, utilisation=1,
-    convergence_s=None, spike_ms=None, spike_s=None,
+    packet_loss=0, convergence_s=None, spike_ms=None, spike_s=None,
     capacity_mbps=None, bottleneck=None, pantheon_discarded=None,
     pantheon=PantheonMetrics(throughput_mbps=798.2267, owd_p95_ms=261.406, loss=0.046349),
 )  # fmt: skip

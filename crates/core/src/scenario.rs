@@ -331,6 +331,8 @@ fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), Sc
         "needs a receive window of at least one MSS"
     } else if matches!(flow.traffic, TrafficConfig::Finite { size_bytes: 0 }) {
         "needs a transfer of at least one byte"
+    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(0) }) {
+        "needs writes of at least one byte"
     } else if matches!(flow.traffic, TrafficConfig::OnOff { on_ns, off_ns, .. } if on_ns == 0 || off_ns == 0) {
         "needs on and off periods of more than zero"
     } else {

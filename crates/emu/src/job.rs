@@ -2,6 +2,7 @@
 
 use bakeoff_core::hop::{Change, HopConfig, Link, LinkConfig};
 use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
+use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect};
 use serde_json::{Map, Value};
@@ -215,6 +216,10 @@ fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
         Some(("burst", "the kernel paces in bursts of its own; leave it out"))
     } else if flow.acks != AckMode::Delayed && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("acks", "the kernel decides when it acknowledges; leave it out"))
+    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(_) })
+        && !flow.scheme.starts_with(OWN_PREFIX)
+    {
+        Some(("traffic.write", "only a sender of ours ends a packet with every write; leave it out"))
     } else if flow.dscp > 0 && flow.scheme.starts_with(PROGRAM_PREFIX) {
         Some(("dscp", "the program gives its packets what it likes; leave it out"))
     } else {
@@ -256,6 +261,11 @@ mod tests {
         let error = Job::from_json(&with_acks).unwrap_err();
         assert_eq!(error.to_string(), "flow.1.acks: the kernel decides when it acknowledges; leave it out");
         assert!(Job::from_json(&with_acks.replace("kernel:reno", "own:reno")).is_ok());
+        let with_writes = hop.replace(r#""kind": "bulk""#, r#""kind": "bulk", "write_bytes": 3000"#);
+        let error = Job::from_json(&with_writes).unwrap_err();
+        let sentence = "flow.1.traffic.write: only a sender of ours ends a packet with every write; leave it out";
+        assert_eq!(error.to_string(), sentence);
+        assert!(Job::from_json(&with_writes.replace("kernel:reno", "own:reno")).is_ok());
     }
 
     #[test]

@@ -24,6 +24,9 @@ class Bulk(Model):
     """As much as the network takes."""
 
     kind: Literal["bulk"]
+    write: Size | None = Field(
+        None, ge=1, description="bytes that the application writes at once; a packet never has bytes of two writes"
+    )
 
 
 class Finite(Model):

@@ -165,6 +165,7 @@ class Queue(Model):
     limit: QueueLimit = default(Limit(), "infinite", "what it holds; in packets for all but fifo and red")
     flow_limit: Packets | None = _of("fq", "the most packets of one flow")
     drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full (fifo)")
+    room: Size | None = _of("fifo", "bytes that must be free for a packet to enter; default: its own size")
     ecn: bool | None = _of("codel, fq_codel, pie, fq_pie, red", "mark packets that can be marked")
     target: Time | None = _of(
         "codel, fq_codel, pie, fq_pie, cake, dualpi2, cobalt, cnq, cnq_codel_af, lfq", "the delay to steer to"

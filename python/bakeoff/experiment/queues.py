@@ -72,7 +72,8 @@ def resolve(queue: Queue, place: Place, catalogue: Catalogue) -> dict[str, Any]:
     if queue.kind == "fifo":
         size = _bytes(queue.limit, "limit", place)
         limit = {"limit_packets": queue.limit.packets, "limit_bytes": size, "limit_time_ns": queue.limit.time_ns}
-        resolved |= limit | {"drop": queue.drop}
+        room = {} if queue.room is None else {"room_bytes": queue.room}
+        resolved |= limit | {"drop": queue.drop} | room
     return resolved
 
 

@@ -369,4 +369,4 @@ def _traffic(traffic: Traffic) -> dict[str, Any]:
             "off_ns": traffic.off,
             "distribution": traffic.distribution,
         }
-    return {"kind": "bulk"}
+    return {"kind": "bulk"} | ({} if traffic.write is None else {"write_bytes": traffic.write})

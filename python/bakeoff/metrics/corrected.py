@@ -65,3 +65,9 @@ def loss(row: Mapping[str, Any]) -> float | None:
     """Bytes lost over bytes sent and duplicated, without those inside the path at the end; None if none is left."""
     settled = row["sent_bytes"] + row.get("duplicated_bytes", 0) - row["inside_bytes"]
     return 1 - row["received_bytes"] / settled if settled > 0 else None
+
+
+def packet_loss(row: Mapping[str, Any]) -> float | None:
+    """Packets lost over packets sent and duplicated, without those inside the path at the end; None if none is left."""
+    settled = row["sent_packets"] + row.get("duplicated_packets", 0) - row["inside_packets"]
+    return 1 - row["received_packets"] / settled if settled > 0 else None

@@ -60,6 +60,7 @@ DEFINITIONS = (
         "",
         "1 - bytes received / bytes sent and duplicated, without the bytes still under way when the run ended.",
     ),
+    Definition("packet_loss", _BOTH, "", "The same of packets, which differs where they are not all of one size."),
     Definition(
         "jain",
         ("total",),

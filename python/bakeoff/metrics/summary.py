@@ -49,6 +49,7 @@ class FlowSummary:
         queue_p50_ms: median time in queues.
         queue_p95_ms: 95th percentile of it.
         loss: ratio of bytes lost, without those still under way at the end.
+        packet_loss: the same of packets.
         together_mbps: payload to the application while all flows were meant to send; None for a flow alone.
         late_mbps: the same over the second half of that time.
         srtt_p50_ms: median of the smoothed round-trip times that its sender saw.
@@ -73,6 +74,7 @@ class FlowSummary:
     queue_p50_ms: float | None
     queue_p95_ms: float | None
     loss: float | None
+    packet_loss: float | None
     together_mbps: float | None
     late_mbps: float | None
     srtt_p50_ms: float | None
@@ -94,6 +96,7 @@ class TotalSummary:
         owd_p95_ms: 95th percentile of it.
         queue_p95_ms: 95th percentile of the time in queues.
         loss: ratio of bytes lost, without those still under way at the end.
+        packet_loss: the same of packets.
         jain: Jain's index of the rates while all flows were meant to send.
         convergence_s: how long after the start of the last flow all are even; None if they never are.
         spike_ms: how far round-trip times rose within 15 s of the start of the last flow.
@@ -111,6 +114,7 @@ class TotalSummary:
     owd_p95_ms: float | None
     queue_p95_ms: float | None
     loss: float | None
+    packet_loss: float | None
     jain: float | None
     convergence_s: float | None
     spike_ms: float | None
@@ -277,6 +281,7 @@ def _flow(
         queue_p50_ms=ms(row["queue_p50_ns"]),
         queue_p95_ms=ms(row["queue_p95_ns"]),
         loss=corrected.loss(row),
+        packet_loss=corrected.packet_loss(row),
         **asdict(moved),
         ce_marks=row["ce_marks"],
         retransmits=row["retransmits"],
@@ -300,6 +305,7 @@ def _total(
         owd_p95_ms=ms(row["owd_p95_ns"]),
         queue_p95_ms=ms(row["queue_p95_ns"]),
         loss=corrected.loss(row),
+        packet_loss=corrected.packet_loss(row),
         **sharing,
         utilisation=used.utilisation if used else None,
         capacity_mbps=used.capacity_mbps if used else None,

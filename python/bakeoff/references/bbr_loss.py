@@ -28,5 +28,5 @@ def _cell(row: dict[str, str]) -> PublishedScheme:
         flows={},
         runs=(PublishedRun(1, total, {}),),
         cell={"sender": row["sender"], "case": row["case"]},
-        counts_in_flight=False,
+        counts_packets=True,
     )

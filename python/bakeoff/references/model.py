@@ -53,7 +53,8 @@ class PublishedScheme:
         flows: means over runs, by flow number.
         runs: what the report prints of each run.
         cell: the cells of the matrix that it is about, one value for some axes; none where the scheme says enough.
-        counts_in_flight: packets in flight at the end count as lost, as in Pantheon's definition.
+        counts_packets: its loss is a share of packets, without those in flight at the end; else Pantheon's, of bytes
+            and with them.
     """
 
     name: str
@@ -62,7 +63,7 @@ class PublishedScheme:
     flows: Mapping[int, Published]
     runs: tuple[PublishedRun, ...]
     cell: Mapping[str, str] = field(default_factory=dict)
-    counts_in_flight: bool = True
+    counts_packets: bool = False
 
     @property
     def total(self) -> Published:

@@ -79,8 +79,8 @@ class Group:
         if not known:
             return Published(None, None, None)
         losses = [float(f"{100 * numbers.loss:.2f}") / 100 for numbers in known]
-        if self.published is not None and not self.published.counts_in_flight:
-            losses = [loss for summary in self.valid if (loss := _loss_of(summary, flow)) is not None]
+        if self.published is not None and self.published.counts_packets:
+            losses = [loss for summary in self.valid if (loss := _packet_loss_of(summary, flow)) is not None]
         return Published(
             statistics.fmean(float(f"{numbers.throughput_mbps:.2f}") for numbers in known),
             statistics.fmean(float(f"{numbers.owd_p95_ms:.3f}") for numbers in known),
@@ -174,10 +174,10 @@ def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | Non
     return summary.flows[flow - 1].pantheon if flow <= len(summary.flows) else None
 
 
-def _loss_of(summary: RunSummary, flow: int | None) -> float | None:
+def _packet_loss_of(summary: RunSummary, flow: int | None) -> float | None:
     if flow is None:
-        return summary.total.loss if summary.total else None
-    return summary.flows[flow - 1].loss if flow <= len(summary.flows) else None
+        return summary.total.packet_loss if summary.total else None
+    return summary.flows[flow - 1].packet_loss if flow <= len(summary.flows) else None
 
 
 def load(folder: ResultFolder) -> Report:

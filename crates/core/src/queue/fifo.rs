@@ -1,10 +1,11 @@
 //! First in, first out.
 //!
 //! **What it is.** One queue with a limit in packets, bytes, time or any of them together; it drops the arriving packet
-//! (drop-tail) or the oldest ones (drop-head) when the limit is passed.
+//! (drop-tail) or the oldest ones (drop-head) when the limit is passed. With `room` a packet enters only where a larger one would:
+//! the driver of a network card takes none unless the largest would fit.
 //!
 //! **Source.** Linux `net/sched/sch_fifo.c` (`pfifo`, `bfifo`, `pfifo_head_drop`); mahimahi `droptail` and `drophead`
-//! queues.
+//! queues. For `room`: ns-3 `net-device-queue-interface.cc`, which stops a device's queue that has no room for a packet of the MTU.
 //!
 //! **Deviations.** The packet that the link is sending is not in the queue (as in mahimahi; under Linux' htb it still
 //! is). A time limit is a byte limit at the link's mean rate.
@@ -37,6 +38,12 @@ pub(super) const INFO: Info = Info {
             &["tail", "head"],
             "which packet to drop when the limit is passed: the arriving one or the oldest",
         ),
+        Parameter::quantity(
+            "room",
+            "the packet's size",
+            "size",
+            "bytes that must be free for a packet to enter (drop-tail)",
+        ),
     ],
     telemetry: &[],
 };
@@ -61,6 +68,37 @@ pub struct FifoConfig {
     limit_time_ns: Option<u64>,
     #[serde(default)]
     drop: DropFrom,
+    #[serde(default)]
+    room_bytes: u64,
+}
+
+impl FifoConfig {
+    /// The limit in bytes, of which a time limit is one at this rate.
+    fn bytes(&self, mean_rate: Option<Rate>) -> Option<u64> {
+        let limit_time =
+            self.limit_time_ns.zip(mean_rate).map(|(nanos, rate)| rate.amount_in(Duration::from_nanos(nanos)).count());
+        [self.limit_bytes, limit_time].into_iter().flatten().min()
+    }
+
+    /// Says what is wrong with it on a link of this rate, and what would be right.
+    pub(super) fn check(&self, mean_rate: Option<Rate>) -> Result<(), String> {
+        if self.room_bytes == 0 {
+            return Ok(());
+        }
+        if self.drop == DropFrom::Head {
+            return Err(
+                "room is what a packet needs to enter, and with drop = \"head\" all enter; leave one of them out"
+                    .to_owned(),
+            );
+        }
+        match self.bytes(mean_rate) {
+            None => Err("room is counted in bytes; give a limit in bytes or time".to_owned()),
+            Some(limit) if limit < self.room_bytes => {
+                Err(format!("room of {} bytes is more than the limit of {limit}; make it smaller", self.room_bytes))
+            }
+            Some(_) => Ok(()),
+        }
+    }
 }
 
 /// A first-in, first-out queue.
@@ -71,22 +109,19 @@ pub struct Fifo<P> {
     limit_packets: usize,
     limit_bytes: Bytes,
     drop: DropFrom,
+    room: Bytes,
 }
 
 impl<P> Fifo<P> {
     /// An empty queue with the limits of `config`; a time limit counts at `mean_rate` and is void on an unlimited link.
     pub fn new(config: &FifoConfig, mean_rate: Option<Rate>) -> Self {
-        let limit_time = config
-            .limit_time_ns
-            .zip(mean_rate)
-            .map(|(nanos, rate)| rate.amount_in(Duration::from_nanos(nanos)).count());
-        let limit_bytes = [config.limit_bytes, limit_time].into_iter().flatten().min();
         Self {
             waiting: VecDeque::new(),
             bytes: Bytes::ZERO,
             limit_packets: config.limit_packets.map_or(usize::MAX, |limit| limit as usize),
-            limit_bytes: Bytes::new(limit_bytes.unwrap_or(u64::MAX)),
+            limit_bytes: Bytes::new(config.bytes(mean_rate).unwrap_or(u64::MAX)),
             drop: config.drop,
+            room: Bytes::new(config.room_bytes),
         }
     }
 
@@ -105,7 +140,8 @@ impl<P: Send> Queue<P> for Fifo<P> {
     fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
         match self.drop {
             DropFrom::Tail => {
-                if self.waiting.len() >= self.limit_packets || self.bytes + packet.size > self.limit_bytes {
+                let needed = packet.size.max(self.room);
+                if self.waiting.len() >= self.limit_packets || self.bytes + needed > self.limit_bytes {
                     drops.push(packet, Reason::Overlimit);
                 } else {
                     self.bytes += packet.size;
@@ -140,6 +176,8 @@ impl<P: Send> Queue<P> for Fifo<P> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail")]
+
     use super::*;
     use crate::packet::FlowId;
 
@@ -177,6 +215,32 @@ mod tests {
     fn a_small_packet_still_fits_where_a_large_one_does_not() {
         let config = FifoConfig { limit_bytes: Some(3_100), ..FifoConfig::default() };
         assert_eq!(offer(&config, &[1_500, 1_500, 1_500, 100]), (vec![0, 1, 3], vec![2]));
+    }
+
+    #[test]
+    fn no_packet_enters_where_the_room_for_a_large_one_is_not_free() {
+        let config = FifoConfig { limit_bytes: Some(3_100), room_bytes: 1_500, ..FifoConfig::default() };
+        assert_eq!(offer(&config, &[1_500, 1_500, 1_500, 100]), (vec![0, 1], vec![2, 3]));
+        assert_eq!(offer(&config, &[1_500, 100, 1_600, 100]), (vec![0, 1, 3], vec![2]));
+    }
+
+    #[test]
+    fn room_that_means_nothing_is_refused() {
+        let rate = Some(Rate::from_bits_per_second(12_000_000));
+        let with = |config| FifoConfig { room_bytes: 1_500, ..config };
+        let bytes = FifoConfig { limit_bytes: Some(1_500), ..FifoConfig::default() };
+        assert_eq!(with(bytes.clone()).check(None), Ok(()));
+        let time = FifoConfig { limit_time_ns: Some(1_000_000), ..FifoConfig::default() };
+        assert_eq!(with(time.clone()).check(rate), Ok(()));
+        for (config, problem) in [
+            (FifoConfig { limit_bytes: Some(1_499), ..bytes.clone() }, "is more than the limit of 1499"),
+            (FifoConfig { drop: DropFrom::Head, ..bytes }, "all enter"),
+            (FifoConfig { limit_packets: Some(9), ..FifoConfig::default() }, "give a limit in bytes or time"),
+            (FifoConfig { limit_time_ns: Some(999_000), ..time }, "is more than the limit of 1498"),
+        ] {
+            let found = with(config).check(rate).unwrap_err();
+            assert!(found.contains(problem), "{found}");
+        }
     }
 
     #[test]

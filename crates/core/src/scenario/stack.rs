@@ -23,7 +23,7 @@ impl Scenario {
             largest_datagram: packet.saturating_sub(IP_UDP_BYTES),
             transfer: match config.traffic {
                 TrafficConfig::Finite { size_bytes } => Some(Bytes::new(size_bytes)),
-                TrafficConfig::Bulk | TrafficConfig::OnOff { .. } => None,
+                TrafficConfig::Bulk { .. } | TrafficConfig::OnOff { .. } => None,
             },
             receive_window: config.receive_window_bytes.map(Bytes::new),
             random: RandomStream::new(self.seed, &format!("flow{}.stack", flow + 1)),
@@ -42,6 +42,8 @@ fn problem(flow: &FlowConfig) -> Option<&'static str> {
         Some("takes no parameters; leave them out")
     } else if matches!(flow.traffic, TrafficConfig::OnOff { .. }) {
         Some("transfers bulk or a size; on-off traffic needs a scheme of ours")
+    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(_) }) {
+        Some("fills its packets as its stack does; leave the size of writes out")
     } else if flow.pacing != Pacing::Auto {
         Some("paces as its stack does; leave pacing out")
     } else if flow.max_pacing_rate_bps.is_some() {

@@ -84,6 +84,12 @@ pub trait Scheme: Send {
     /// Congestion window: packets that may be in flight.
     fn cwnd(&self) -> u32;
 
+    /// Whether the window lets one more packet leave while so many are in flight. A scheme that counts bytes keeps an account of
+    /// its own.
+    fn has_room(&self, in_flight: u32) -> bool {
+        in_flight < self.cwnd()
+    }
+
     /// The rate at which packets are to leave, IP headers included and never zero; `None` if the scheme leaves timing to the returning acks.
     fn pacing_rate(&self) -> Option<Rate> {
         None

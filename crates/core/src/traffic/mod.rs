@@ -21,7 +21,11 @@ pub enum Distribution {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TrafficConfig {
     /// As much as the transport takes, for ever.
-    Bulk,
+    Bulk {
+        /// Bytes that the application writes at once, of which the last packet carries what is left; none: one write.
+        #[serde(default)]
+        write_bytes: Option<u64>,
+    },
     /// A transfer of this size.
     Finite {
         /// Bytes of payload.
@@ -43,7 +47,15 @@ pub enum TrafficConfig {
 #[derive(Debug)]
 pub struct Source {
     left: Bytes,
+    writes: Option<Writes>,
     on_off: Option<OnOff>,
+}
+
+/// Pieces in which an application writes; no packet carries parts of two.
+#[derive(Debug)]
+struct Writes {
+    size: Bytes,
+    left: Bytes,
 }
 
 #[derive(Debug)]
@@ -63,18 +75,21 @@ impl Source {
     /// An application that begins at `start`; on-off traffic begins with an on period.
     pub fn new(config: &TrafficConfig, start: Instant, random: RandomStream) -> Self {
         match *config {
-            TrafficConfig::Bulk => Self { left: UNLIMITED, on_off: None },
-            TrafficConfig::Finite { size_bytes } => Self { left: Bytes::new(size_bytes), on_off: None },
+            TrafficConfig::Bulk { write_bytes } => {
+                let writes = write_bytes.map(Bytes::new).map(|size| Writes { size, left: size });
+                Self { left: UNLIMITED, writes, on_off: None }
+            }
+            TrafficConfig::Finite { size_bytes } => Self { left: Bytes::new(size_bytes), writes: None, on_off: None },
             TrafficConfig::OnOff { on_ns, off_ns, distribution } => {
                 let (on, off) = (Duration::from_nanos(on_ns), Duration::from_nanos(off_ns));
                 let mut on_off = OnOff { on, off, distribution, random, is_on: false, until: start };
                 on_off.advance(start);
-                Self { left: UNLIMITED, on_off: Some(on_off) }
+                Self { left: UNLIMITED, writes: None, on_off: Some(on_off) }
             }
         }
     }
 
-    /// Bytes that can be sent at `now`.
+    /// Bytes that can be sent at `now`, in as many packets as it takes.
     pub fn available(&mut self, now: Instant) -> Bytes {
         if let Some(on_off) = &mut self.on_off {
             on_off.advance(now);
@@ -82,13 +97,19 @@ impl Source {
                 return Bytes::ZERO;
             }
         }
-        self.left
+        self.writes.as_ref().map_or(self.left, |writes| writes.left)
     }
 
     /// The transport has taken `size` bytes.
     pub fn take(&mut self, size: Bytes) {
         if self.left != UNLIMITED {
             self.left = self.left.saturating_sub(size);
+        }
+        if let Some(writes) = &mut self.writes {
+            writes.left = writes.left.saturating_sub(size);
+            if writes.left == Bytes::ZERO {
+                writes.left = writes.size;
+            }
         }
     }
 
@@ -136,6 +157,18 @@ mod tests {
         assert_eq!((source.available(at(1)), source.is_finished()), (Bytes::new(552), false));
         source.take(Bytes::new(552));
         assert!(source.is_finished());
+    }
+
+    #[test]
+    fn a_write_ends_a_packet() {
+        let mut source = source(&TrafficConfig::Bulk { write_bytes: Some(3_000) });
+        let lengths = [(); 7].map(|()| {
+            let length = source.available(at(1)).min(Bytes::new(1_400));
+            source.take(length);
+            length.count()
+        });
+        assert_eq!(lengths, [1_400, 1_400, 200, 1_400, 1_400, 200, 1_400]);
+        assert!(!source.is_finished());
     }
 
     #[test]

@@ -163,12 +163,12 @@ impl Sender {
     fn offer(&mut self, packets: u32, is_runt: bool) {
         self.retransmit_lost();
         let mut left = packets;
-        while left > 0 && self.in_flight < self.scheme.cwnd() && self.next() < PACKET_BUDGET {
+        while left > 0 && self.scheme.has_room(self.in_flight) && self.next() < PACKET_BUDGET {
             left -= 1;
             let size = if is_runt && left == 0 { Bytes::new(1) } else { self.mss };
             self.send_new(size);
         }
-        self.is_cwnd_limited = self.in_flight >= self.scheme.cwnd();
+        self.is_cwnd_limited = !self.scheme.has_room(self.in_flight);
         self.is_app_limited = !self.is_cwnd_limited;
         self.max_in_flight = self.outstanding.len() as u32;
     }
@@ -179,7 +179,7 @@ impl Sender {
         }
         for index in 0..self.outstanding.len() {
             let packet = &self.outstanding[index];
-            if self.in_flight >= self.scheme.cwnd() || self.retransmissions > PACKET_BUDGET {
+            if !self.scheme.has_room(self.in_flight) || self.retransmissions > PACKET_BUDGET {
                 return;
             }
             if packet.is_lost && !packet.is_retransmitted {

@@ -33,8 +33,8 @@ impl Watched {
         watched
     }
 
-    pub(crate) fn cwnd(&self) -> u32 {
-        self.scheme.cwnd()
+    pub(crate) fn has_room(&self, in_flight: u32) -> bool {
+        self.scheme.has_room(in_flight)
     }
 
     pub(crate) fn next_timer(&self) -> Option<Instant> {

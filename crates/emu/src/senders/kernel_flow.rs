@@ -50,7 +50,7 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
         clamp.set(listener.as_fd()).context(opening)?;
     }
     TcpOption::Abandoned.set(listener.as_fd()).context(opening)?;
-    if flow.traffic == TrafficConfig::Bulk {
+    if matches!(flow.traffic, TrafficConfig::Bulk { .. }) {
         let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
         TcpOption::ReceiveLowAt(bytes).set(listener.as_fd()).context(opening)?;
     }

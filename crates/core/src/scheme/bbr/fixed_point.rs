@@ -1,5 +1,7 @@
 //! Numbers as the kernel keeps them: bandwidth in packets per microsecond times 2^24, gains in units of 1/256.
 
+use crate::units::Duration;
+
 /// One packet per microsecond (`BW_UNIT`).
 pub(in crate::scheme) const BANDWIDTH_UNIT: u64 = 1 << BANDWIDTH_SHIFT;
 const BANDWIDTH_SHIFT: u32 = 24;
@@ -18,6 +20,11 @@ impl Bandwidth {
         Self((packets * BANDWIDTH_UNIT / micros).min(u64::from(u32::MAX)))
     }
 
+    /// `bytes` in an interval, for a model that counts bytes in place of packets; more than any path has, if that is zero.
+    pub(in crate::scheme) fn of_bytes(bytes: u64, interval: Duration) -> Self {
+        Self((bytes << BANDWIDTH_SHIFT) / interval.as_micros().max(1))
+    }
+
     /// `self * gain`.
     pub(in crate::scheme) fn scaled(self, gain: u32) -> Self {
         Self((self.0 * u64::from(gain)) >> GAIN_SHIFT)
@@ -25,7 +32,16 @@ impl Bandwidth {
 
     /// Whole packets that pass in `micros`.
     pub(in crate::scheme) fn packets_in(self, micros: u64) -> u32 {
-        saturate((u128::from(self.0) * u128::from(micros)) >> BANDWIDTH_SHIFT)
+        saturate(self.amount_in(micros))
+    }
+
+    /// Whole bytes, for a model that counts those.
+    pub(in crate::scheme) fn bytes_in(self, micros: u64) -> u64 {
+        u64::try_from(self.amount_in(micros)).unwrap_or(u64::MAX)
+    }
+
+    fn amount_in(self, micros: u64) -> u128 {
+        (u128::from(self.0) * u128::from(micros)) >> BANDWIDTH_SHIFT
     }
 
     /// Packets in flight over `min_rtt` microseconds, times `gain`, rounded up (`bbr_bdp`).

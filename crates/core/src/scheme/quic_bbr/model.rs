@@ -1,10 +1,10 @@
 //! What an ack changes in the model of the path, and the modes that follow from it.
 
-use super::recovery::News;
-use super::{MIN_WINDOW, QuicBbr};
+use super::recovery::Event;
+use super::{MIN_WINDOW, News, QuicBbr};
 use crate::scheme::Ack;
 use crate::scheme::bbr::bandwidth::Sample;
-use crate::scheme::bbr::fixed_point::GAIN_UNIT;
+use crate::scheme::bbr::fixed_point::{Bandwidth, GAIN_UNIT};
 use crate::scheme::bbr::model::{CWND_GAIN, CYCLE, Mode, first_phase};
 use crate::scheme::quic::{INITIAL_RTT, MAX_WINDOW};
 use crate::units::{Duration, Instant};
@@ -17,11 +17,11 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 const PROBE_RTT_FLIGHT: u64 = MIN_WINDOW + 1_452;
 
 impl QuicBbr {
-    pub(super) fn update_model(&mut self, ack: &Ack<'_>, has_losses: bool) {
+    pub(super) fn update_model(&mut self, ack: &Ack<'_>, news: &News) {
         self.rounds.is_start = false;
-        let is_expired = ack.newly_delivered > 0 && self.take_delivered(ack, has_losses);
+        let is_expired = ack.newly_delivered > 0 && self.take_delivered(ack, news);
         if self.mode == Mode::ProbeBandwidth {
-            self.update_phase(ack, has_losses);
+            self.update_phase(ack, news);
         }
         if self.rounds.is_start && !self.is_app_limited {
             self.full_pipe.on_round(self.bandwidth.max());
@@ -32,21 +32,25 @@ impl QuicBbr {
     }
 
     /// Rounds, bandwidth, round-trip time, recovery, ack aggregation; true if the shortest round trip is too old.
-    fn take_delivered(&mut self, ack: &Ack<'_>, has_losses: bool) -> bool {
+    fn take_delivered(&mut self, ack: &Ack<'_>, news: &News) -> bool {
         let sample = Sample::of(ack, &self.limited);
         self.rounds.on_sample(&sample);
         self.is_app_limited = sample.is_app_limited;
-        if let Some(bandwidth) = sample.bandwidth {
+        if let Some(interval) = ack.rate.interval
+            && let Some((_, delivered)) = news.newest
+        {
+            let bandwidth = Bandwidth::of_bytes(self.flight.delivered() - delivered, interval);
             self.bandwidth.on_sample(self.rounds.count, bandwidth, sample.is_app_limited);
         }
         let is_expired = self.update_min_rtt(ack);
-        let acked = ack.packets.iter().copied().max().unwrap_or(0);
-        let news = News { acked, sent: self.sent, has_losses, is_round_start: self.rounds.is_start };
-        // Start-up has no recovery: what it loses is how it finds the limit.
-        if self.full_pipe.is_reached && self.recovery.on_ack(&news) {
+        let acked = news.newest.map_or(0, |(number, _)| number);
+        let has_losses = news.lost > 0;
+        let event = Event { acked, sent: self.flight.newest(), has_losses, is_round_start: self.rounds.is_start };
+        let may_recover = self.full_pipe.is_reached || self.options.recovers_in_startup;
+        if may_recover && self.recovery.on_ack(&event) {
             self.rounds.restart(ack.delivered);
         }
-        self.update_ack_height(ack);
+        self.update_ack_height(ack, news);
         is_expired
     }
 
@@ -62,15 +66,15 @@ impl QuicBbr {
     }
 
     /// `UpdateAckAggregationBytes`.
-    fn update_ack_height(&mut self, ack: &Ack<'_>) {
-        let expected = self.bandwidth.max().packets_in(ack.now.since(self.epoch_start).as_micros());
+    fn update_ack_height(&mut self, ack: &Ack<'_>, news: &News) {
+        let expected = self.bandwidth.max().bytes_in(ack.now.since(self.epoch_start).as_micros());
         if self.epoch_acked <= expected {
-            self.epoch_acked = ack.newly_delivered;
+            self.epoch_acked = news.acked;
             self.epoch_start = ack.now;
             return;
         }
-        self.epoch_acked = self.epoch_acked.saturating_add(ack.newly_delivered);
-        self.ack_height.update(self.rounds.count, u64::from(self.epoch_acked - expected));
+        self.epoch_acked = self.epoch_acked.saturating_add(news.acked);
+        self.ack_height.update(self.rounds.count, self.epoch_acked - expected);
     }
 
     /// The least round trip, or what stands for it.
@@ -80,7 +84,7 @@ impl QuicBbr {
 
     /// Bandwidth-delay product times gain, bytes (`GetTargetCongestionWindow`).
     pub(super) fn target_window(&self, gain: u32) -> u64 {
-        let per_second = self.bandwidth.max().bytes_per_second(self.packet.counted, gain, 0);
+        let per_second = self.bandwidth.max().bytes_per_second(1, gain, 0);
         let bytes = u128::from(per_second) * u128::from(self.round_trip().as_micros()) / 1_000_000;
         let target = if bytes == 0 {
             u128::from(self.options.initial_window * u64::from(gain) / u64::from(GAIN_UNIT))
@@ -91,13 +95,12 @@ impl QuicBbr {
     }
 
     /// `UpdateGainCyclePhase`.
-    fn update_phase(&mut self, ack: &Ack<'_>, has_losses: bool) {
-        let (prior, in_flight) = (self.packet.bytes(ack.prior_in_flight), self.packet.bytes(ack.in_flight));
-        let is_drained = || in_flight <= self.target_window(GAIN_UNIT);
+    fn update_phase(&mut self, ack: &Ack<'_>, news: &News) {
+        let is_drained = || self.flight.bytes() <= self.target_window(GAIN_UNIT);
         let mut is_over = ack.now.since(self.phase_start) > self.round_trip();
         if self.pacing_gain > GAIN_UNIT {
             // The path may not hold as much as this phase wants to send.
-            is_over &= has_losses || prior >= self.target_window(self.pacing_gain);
+            is_over &= news.lost > 0 || news.prior_in_flight >= self.target_window(self.pacing_gain);
         }
         is_over |= self.pacing_gain < GAIN_UNIT && is_drained();
         if !is_over {
@@ -120,7 +123,7 @@ impl QuicBbr {
             self.pacing_gain = GAIN_UNIT * GAIN_UNIT / self.options.startup_gain;
             self.cwnd_gain = self.options.startup_gain;
         }
-        if self.mode == Mode::Drain && self.packet.bytes(ack.in_flight) <= self.target_window(GAIN_UNIT) {
+        if self.mode == Mode::Drain && self.flight.bytes() <= self.target_window(GAIN_UNIT) {
             self.probe_bandwidth(ack.now);
         }
     }
@@ -147,7 +150,7 @@ impl QuicBbr {
         }
         self.limited.extend(ack.delivered, ack.in_flight);
         let Some(end) = self.probe_end else {
-            if self.packet.bytes(ack.in_flight) < PROBE_RTT_FLIGHT {
+            if self.flight.bytes() < PROBE_RTT_FLIGHT {
                 self.probe_end = Some(ack.now + PROBE_RTT_TIME);
                 self.is_probe_round_over = false;
             }
@@ -168,7 +171,7 @@ impl QuicBbr {
 
     /// `CalculatePacingRate`: until the pipe is full the rate only grows.
     pub(super) fn pace(&mut self) {
-        let rate = self.bandwidth.max().bytes_per_second(self.packet.counted, self.pacing_gain, 0);
+        let rate = self.bandwidth.max().bytes_per_second(1, self.pacing_gain, 0);
         if rate == 0 {
             return;
         }
@@ -182,18 +185,16 @@ impl QuicBbr {
     }
 
     /// `CalculateCongestionWindow` and `CalculateRecoveryWindow`.
-    pub(super) fn update_window(&mut self, ack: &Ack<'_>, lost: u32) {
-        let acked = self.packet.bytes(ack.newly_delivered);
+    pub(super) fn update_window(&mut self, news: &News) {
         if self.mode != Mode::ProbeRtt {
             let target = self.target_window(self.cwnd_gain);
             if self.full_pipe.is_reached {
-                let height = self.ack_height.get().unwrap_or(0) * self.packet.counted;
-                self.window = (target + height).min(self.window + acked);
-            } else if self.window < target || ack.delivered * self.packet.counted < self.options.initial_window {
-                self.window += acked;
+                self.window = (target + self.ack_height.get().unwrap_or(0)).min(self.window + news.acked);
+            } else if self.window < target || self.flight.delivered() < self.options.initial_window {
+                self.window += news.acked;
             }
             self.window = self.window.clamp(MIN_WINDOW, MAX_WINDOW);
         }
-        self.recovery.adjust(acked, self.packet.bytes(lost), self.packet.bytes(ack.in_flight));
+        self.recovery.adjust(news.acked, news.lost, self.flight.bytes());
     }
 }

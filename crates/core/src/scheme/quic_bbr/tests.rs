@@ -1,6 +1,6 @@
 //! The whole controller, fed with the acks of an ideal path: one packet per millisecond, 40 ms of round trip.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::*;
 use crate::scheme::RateSample;
@@ -13,16 +13,28 @@ const UNIT: u32 = GAIN_UNIT;
 struct Path {
     bbr: QuicBbr,
     now: Instant,
-    in_flight: u32,
+    /// How many are in flight after an ack.
+    in_flight: usize,
+    /// Those in flight: numbers, and how many had been delivered when they were sent.
+    sent: VecDeque<(u64, u64)>,
     delivered: u64,
     rtt: Duration,
 }
 
 impl Path {
     fn new(drains_to_target: bool, seed: u64) -> Self {
-        let options = Options { drains_to_target, startup_gain: 739, startup_growth: 320, initial_window: 32 * MSS };
-        let bbr = QuicBbr::new(PacketSize::of(Bytes::new(1_488)), options, RandomStream::new(seed, "quic_bbr"));
-        Self { bbr, now: Instant::ZERO, in_flight: 39, delivered: 0, rtt: Duration::from_millis(40) }
+        let options = Options {
+            drains_to_target,
+            startup_gain: 739,
+            startup_growth: 320,
+            initial_window: 32 * MSS,
+            recovers_in_startup: false,
+            pace: 1.0,
+        };
+        let size = PacketSize::of(Bytes::new(1_488), Bytes::new(1_420));
+        let bbr = QuicBbr::new(size, options, RandomStream::new(seed, "quic_bbr"));
+        let (sent, rtt) = (VecDeque::new(), Duration::from_millis(40));
+        Self { bbr, now: Instant::ZERO, in_flight: 39, sent, delivered: 0, rtt }
     }
 
     /// In the gain cycle, with more in flight than it drains to, at the beginning of the phase that probes.
@@ -38,37 +50,52 @@ impl Path {
         path
     }
 
-    fn ack(&mut self, newly_lost: u32) {
-        self.now += Duration::from_millis(1);
-        self.delivered += 1;
-        let in_flight = u64::from(self.in_flight);
+    fn send(&mut self) {
         let number = self.bbr.on_sent(&Sent {
             now: self.now,
             size: Bytes::new(1_420),
             is_retransmission: false,
-            in_flight: self.in_flight,
+            in_flight: 1,
             delivered: self.delivered,
             lost: 0,
         });
-        for _ in 0..newly_lost {
-            self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_420), packet: number });
+        self.sent.push_back((number, self.delivered));
+    }
+
+    fn lose(&mut self, (packet, _): (u64, u64)) {
+        self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_420), packet });
+    }
+
+    fn ack(&mut self, newly_lost: u32) {
+        while let Some(needless) = (self.sent.len() > self.in_flight + 1).then(|| self.sent.pop_back()).flatten() {
+            self.lose(needless);
+            self.bbr.flight.end_ack(&one_ack(1));
         }
+        while self.sent.len() <= self.in_flight + newly_lost as usize {
+            self.send();
+        }
+        self.now += Duration::from_millis(1);
+        self.delivered += 1;
+        for _ in 0..newly_lost {
+            let oldest = self.sent.pop_front().unwrap();
+            self.lose(oldest);
+        }
+        let (number, prior_delivered) = self.sent.pop_front().unwrap();
         let rate = RateSample {
-            delivered: in_flight,
-            interval: Some(Duration::from_millis(1) * in_flight),
-            prior_delivered: self.delivered.saturating_sub(in_flight),
+            delivered: self.delivered - prior_delivered,
+            interval: Some(Duration::from_millis(self.delivered - prior_delivered)),
+            prior_delivered,
             is_app_limited: false,
             is_retransmission: false,
         };
         self.bbr.on_ack(&Ack {
             now: self.now,
             newly_lost,
-            prior_in_flight: self.in_flight,
-            in_flight: self.in_flight,
+            in_flight: self.in_flight as u32,
             rtt: Some(self.rtt),
             rate,
             delivered: self.delivered,
-            packets: &[number.saturating_sub(in_flight)],
+            packets: &[number],
             ..one_ack(1)
         });
     }
@@ -154,16 +181,31 @@ fn a_probe_lasts_until_enough_is_in_flight_or_something_is_lost() {
 }
 
 #[test]
-fn losses_do_not_limit_start_up_and_limit_what_follows() {
-    let mut path = Path::new(false, 6);
-    path.ack(0);
-    path.ack(5);
-    assert_eq!(path.bbr.recovery.phase, recovery::Phase::None);
+fn losses_limit_start_up_where_that_is_asked_for_and_always_what_follows() {
+    for (recovers_in_startup, cwnd) in [(false, 34), (true, 21)] {
+        let mut path = Path::new(false, 6);
+        path.bbr.options.recovers_in_startup = recovers_in_startup;
+        path.in_flight = 20;
+        path.ack(0);
+        path.ack(5);
+        assert_eq!((path.bbr.mode, path.bbr.cwnd()), (Mode::StartUp, cwnd), "what is in flight, and what has arrived");
+    }
     let mut path = Path::probing(false, 6);
     let before = path.bbr.cwnd();
     path.ack(5);
     assert_eq!(path.bbr.recovery.phase, recovery::Phase::Conservation);
     assert_eq!(path.bbr.cwnd(), 61, "what is in flight, and what has arrived, of {before}");
+}
+
+#[test]
+fn the_margin_lowers_the_pace_and_nothing_else() {
+    let rates = [1.0, 0.99].map(|pace| {
+        let mut path = Path::new(false, 8);
+        path.bbr.options.pace = pace;
+        path.until(|bbr| bbr.mode == Mode::ProbeBandwidth);
+        path.bbr.pacing_rate().map(Rate::as_bits_per_second).unwrap() as f64
+    });
+    assert!((rates[1] / rates[0] - 0.99).abs() < 1e-4, "{rates:?}");
 }
 
 #[test]

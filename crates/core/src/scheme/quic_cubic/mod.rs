@@ -19,7 +19,6 @@
 //!   like any other; and no reduction is ever undone.
 //! - Chromium of 2017 kept a result for 30 ms while the window did not change; here every ack is evaluated.
 //! - Of `first_rtt` only the minimum is taken; the smoothed round trip begins with the first that is measured.
-//! - Every packet counts as a full one.
 //!
 //! **How it is validated.** Factors, curve, the end of slow start and one reduction per window here; ordering and level
 //! of the loss rates of a published study, and two connections' worth of a link, in the simulator's behaviour tests.
@@ -33,7 +32,7 @@ mod tests;
 use self::curve::Curve;
 use self::prr::Reduction;
 use self::slow_start::DelayDetector;
-use super::quic::{INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, initial_window};
+use super::quic::{Flight, INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, initial_window};
 use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Rate};
@@ -76,11 +75,11 @@ pub(super) const INFO: Info = Info {
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let Setup { packet_size, parameters, .. } = setup;
+    let Setup { mss, packet_size, parameters, .. } = setup;
     let (window, connections) = (initial_window(&parameters), parameters.number("connections"));
     let first_rtt = Some(parameters.number("first_rtt")).filter(|ms| *ms > 0.0);
     let first_rtt = first_rtt.map_or(Duration::MAX, |ms| Duration::from_secs_f64(ms / 1e3));
-    Box::new(QuicCubic::new(PacketSize::of(packet_size), window, connections, first_rtt))
+    Box::new(QuicCubic::new(PacketSize::of(packet_size, mss), window, connections, first_rtt))
 }
 
 #[derive(Debug)]
@@ -93,16 +92,14 @@ struct QuicCubic {
     first_rtt: Duration,
     curve: Curve,
     detector: DelayDetector,
-    /// Numbers of the packets sent last, acknowledged last, and sent last at the last reduction.
-    sent: u64,
+    flight: Flight,
+    /// Numbers of the packets acknowledged last, and sent last at the last reduction.
     largest_acked: u64,
     cutback: u64,
     /// The newest packet that was lost since losses were last looked at.
     lost: Option<u64>,
     /// The reduction under way.
     reduction: Option<Reduction>,
-    /// Packets.
-    in_flight: u32,
 }
 
 impl QuicCubic {
@@ -115,12 +112,11 @@ impl QuicCubic {
             first_rtt,
             curve: Curve::new(connections),
             detector: DelayDetector::default(),
-            sent: 0,
+            flight: Flight::new(packet.overhead),
             largest_acked: 0,
             cutback: 0,
             lost: None,
             reduction: None,
-            in_flight: 0,
         }
     }
 
@@ -139,14 +135,14 @@ impl QuicCubic {
     }
 
     /// `OnPacketLost`: one reduction per window.
-    fn take_losses(&mut self, ack: &Ack<'_>) {
+    fn take_losses(&mut self) {
         if self.lost.take().is_none_or(|lost| lost <= self.cutback) {
             return;
         }
         self.window = self.curve.after_loss(self.window).max(MIN_WINDOW);
         self.ssthresh = self.window;
-        self.cutback = self.sent;
-        self.reduction = Some(Reduction::new(self.packet.bytes(ack.prior_in_flight)));
+        self.cutback = self.flight.newest();
+        self.reduction = Some(Reduction::new(self.flight.bytes_before()));
     }
 
     /// `IsCwndLimited`.
@@ -154,22 +150,22 @@ impl QuicCubic {
         in_flight + MAX_BURST >= self.window || (self.is_in_slow_start() && in_flight > self.window / 2)
     }
 
-    /// `OnPacketAcked` and `MaybeIncreaseCwnd`, for one packet.
-    fn take_acked(&mut self, number: u64, ack: &Ack<'_>) {
+    /// `OnPacketAcked` and `MaybeIncreaseCwnd`, for one packet of so many bytes; so many were in flight before the ack.
+    fn take_acked(&mut self, number: u64, bytes: u64, prior_in_flight: u64, ack: &Ack<'_>) {
         self.largest_acked = self.largest_acked.max(number);
         if self.is_in_recovery() {
             if let Some(reduction) = &mut self.reduction {
-                reduction.on_acked(self.packet.counted);
+                reduction.on_acked(bytes);
             }
             return;
         }
-        if !self.is_limiting(self.packet.bytes(ack.prior_in_flight)) {
+        if !self.is_limiting(prior_in_flight) {
             self.curve.on_app_limited();
         } else if self.window < MAX_WINDOW {
             self.window = if self.is_in_slow_start() {
                 self.window + MSS
             } else {
-                self.curve.after_ack(self.packet.counted, self.window, self.least(ack), ack.now).min(MAX_WINDOW)
+                self.curve.after_ack(bytes, self.window, self.least(ack), ack.now).min(MAX_WINDOW)
             };
         }
         if self.is_in_slow_start() {
@@ -180,12 +176,14 @@ impl QuicCubic {
 
 impl Scheme for QuicCubic {
     fn cwnd(&self) -> u32 {
+        self.packet.packets(self.window)
+    }
+
+    /// `CanSend`.
+    fn has_room(&self, _in_flight: u32) -> bool {
         match &self.reduction {
-            Some(reduction) if self.is_in_recovery() => {
-                let may_send = reduction.may_send(self.window, self.packet.bytes(self.in_flight));
-                (self.in_flight + u32::from(may_send)).max(1)
-            }
-            _ => self.packet.packets(self.window),
+            Some(reduction) if self.is_in_recovery() => reduction.may_send(self.window, self.flight.bytes()),
+            _ => self.flight.bytes() < self.window,
         }
     }
 
@@ -200,14 +198,13 @@ impl Scheme for QuicCubic {
 
     /// Every transmission has a number.
     fn on_sent(&mut self, sent: &Sent) -> u64 {
-        self.sent += 1;
-        self.in_flight = sent.in_flight;
+        let bytes = self.flight.on_sent(sent);
         if self.is_in_recovery()
             && let Some(reduction) = &mut self.reduction
         {
-            reduction.on_sent(self.packet.counted);
+            reduction.on_sent(bytes);
         }
-        self.sent
+        self.flight.newest()
     }
 
     /// `OnCongestionEvent`.
@@ -215,24 +212,27 @@ impl Scheme for QuicCubic {
         self.srtt = ack.srtt;
         if let Some(rtt) = ack.rtt
             && self.is_in_slow_start()
-            && self.detector.on_sample(rtt, self.least(ack), self.window / MSS, self.sent)
+            && self.detector.on_sample(rtt, self.least(ack), self.window / MSS, self.flight.newest())
         {
             self.ssthresh = self.window;
         }
-        self.take_losses(ack);
+        let prior_in_flight = self.flight.bytes_before();
+        self.take_losses();
         for number in ack.packets {
-            self.take_acked(*number, ack);
+            let bytes = self.flight.on_acked(*number).map_or(0, |packet| packet.bytes);
+            self.take_acked(*number, bytes, prior_in_flight, ack);
         }
         if !self.is_in_recovery() {
             self.reduction = None;
         }
-        self.in_flight = ack.in_flight;
+        self.flight.end_ack(ack);
     }
 
     /// What was lost is looked at with the next ack.
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 
     fn on_lost(&mut self, lost: &Lost) {
+        self.flight.on_lost(lost);
         self.lost = self.lost.max(Some(lost.packet));
     }
 

@@ -20,21 +20,15 @@ fn flow() -> QuicCubic {
 
 /// A flow that has been told a round trip before it sends.
 fn flow_after(first_rtt: Duration) -> QuicCubic {
-    QuicCubic::new(PacketSize::of(Bytes::new(PACKET + 28)), 10 * MSS, 2.0, first_rtt)
+    QuicCubic::new(PacketSize::of(Bytes::new(PACKET + 28), Bytes::new(PACKET)), 10 * MSS, 2.0, first_rtt)
 }
 
 /// Sends what the window allows, and returns the numbers.
 fn fill(flow: &mut QuicCubic, now: Instant) -> Vec<u64> {
     let mut numbers = Vec::new();
-    while flow.in_flight < flow.cwnd() {
-        let sent = Sent {
-            now,
-            size: Bytes::new(PACKET),
-            is_retransmission: false,
-            in_flight: flow.in_flight + 1,
-            delivered: 0,
-            lost: 0,
-        };
+    while flow.has_room(0) {
+        let sent =
+            Sent { now, size: Bytes::new(PACKET), is_retransmission: false, in_flight: 1, delivered: 0, lost: 0 };
         numbers.push(flow.on_sent(&sent));
     }
     numbers
@@ -42,21 +36,11 @@ fn fill(flow: &mut QuicCubic, now: Instant) -> Vec<u64> {
 
 /// One packet arrives after `rtt`.
 fn acked(flow: &mut QuicCubic, number: u64, rtt: Duration, now: Instant) {
-    let prior_in_flight = flow.in_flight;
-    let ack = Ack {
-        now,
-        rtt: Some(rtt),
-        srtt: rtt,
-        prior_in_flight,
-        in_flight: prior_in_flight - 1,
-        packets: &[number],
-        ..one_ack(1)
-    };
+    let ack = Ack { now, rtt: Some(rtt), srtt: rtt, in_flight: 1_000, packets: &[number], ..one_ack(1) };
     flow.on_ack(&ack);
 }
 
 fn lose(flow: &mut QuicCubic, number: u64) {
-    flow.in_flight -= 1;
     flow.on_lost(&Lost { now: Instant::ZERO, size: Bytes::new(PACKET), packet: number });
 }
 
@@ -183,6 +167,31 @@ fn a_window_of_losses_is_one_reduction_and_a_lost_retransmission_is_the_next() {
     lose(&mut flow, later[0]);
     acked(&mut flow, later[1], ms(100), at(210));
     assert_eq!(flow.window, 85 * MSS * 85 / 100);
+}
+
+#[test]
+fn the_window_is_in_bytes_whatever_the_packets() {
+    let mut flow = flow();
+    let mut counted = 0;
+    for payload in [1_387, 1_387, 187].into_iter().cycle() {
+        if !flow.has_room(0) {
+            break;
+        }
+        counted += payload;
+        flow.on_sent(&Sent {
+            now: at(0),
+            size: Bytes::new(payload),
+            is_retransmission: false,
+            in_flight: 1,
+            delivered: 0,
+            lost: 0,
+        });
+    }
+    assert_eq!(
+        (flow.flight.newest(), counted),
+        (14, 14_618),
+        "the last one leaves while less than 14600 bytes are in flight"
+    );
 }
 
 #[test]

@@ -285,7 +285,7 @@ impl Sender {
         if self.pacer.next() > now {
             return None;
         }
-        let has_room = self.scoreboard.in_flight() < self.scheme.cwnd();
+        let has_room = self.scheme.has_room(self.scoreboard.in_flight());
         if has_room {
             if let Some(sequence) = self.scoreboard.next_to_retransmit().filter(|_| !self.recovery.prefers_new_data) {
                 return self.retransmit_lost(sequence, now, pool);
@@ -361,7 +361,7 @@ impl Sender {
             // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits for it
             // leaves as ever, the lost first (`tcp_tsq_write`).
             self.recovery.prefers_new_data = false;
-            self.note_usage(self.scoreboard.in_flight() >= self.scheme.cwnd());
+            self.note_usage(!self.scheme.has_room(self.scoreboard.in_flight()));
         }
         Some(self.packet(
             now,
@@ -488,7 +488,7 @@ impl Endpoint<Segment> for Sender {
             return Some(next_syn);
         }
         let mut next = self.scheme.next_timer();
-        if self.scoreboard.in_flight() < self.scheme.cwnd() {
+        if self.scheme.has_room(self.scoreboard.in_flight()) {
             let paced = self.pacer.next();
             let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
             let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));

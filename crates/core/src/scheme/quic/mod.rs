@@ -4,6 +4,9 @@
 //! **Source.** Chromium `net/quic/core` (google/proto-quic 77961f1a, May 2017; google/quiche): `quic_constants.h`,
 //! `tcp_cubic_sender_bytes.cc`, `bbr_sender.cc`.
 
+mod flight;
+
+pub(super) use self::flight::Flight;
 use super::Parameters;
 use crate::info::{Kind, Parameter};
 use crate::units::{Bytes, Duration, Rate};
@@ -29,6 +32,8 @@ const HEADERS: u64 = 28;
 pub(super) struct PacketSize {
     /// Bytes that count against the window.
     pub(super) counted: u64,
+    /// Those of them that are no payload.
+    pub(super) overhead: u64,
     wire: Bytes,
 }
 
@@ -38,19 +43,15 @@ pub(super) fn initial_window(parameters: &Parameters) -> u64 {
 }
 
 impl PacketSize {
-    /// From the size with IP header.
-    pub(super) fn of(wire: Bytes) -> Self {
-        Self { counted: wire.count().saturating_sub(HEADERS).max(1), wire }
+    /// From the size with IP header, and the payload.
+    pub(super) fn of(wire: Bytes, payload: Bytes) -> Self {
+        let counted = wire.count().saturating_sub(HEADERS).max(1);
+        Self { counted, overhead: counted.saturating_sub(payload.count()), wire }
     }
 
     /// Packets that a window of `bytes` lets out: one leaves as long as less than the window is in flight.
     pub(super) fn packets(&self, bytes: u64) -> u32 {
         bytes.div_ceil(self.counted).max(1) as u32
-    }
-
-    /// Bytes that so many packets count for.
-    pub(super) fn bytes(&self, packets: u32) -> u64 {
-        u64::from(packets) * self.counted
     }
 
     /// `bytes` in `time` as a rate of whole packets; `None` if that is no rate at all.
