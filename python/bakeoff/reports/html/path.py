@@ -78,7 +78,6 @@ def _queue(queue: Mapping[str, Any]) -> str:
     # Only a fifo has no limit unless it is given one; what the others have by themselves is on their page.
     if not limits and queue["kind"] == "fifo":
         limits.append("no limit")
-    if queue.get("room_bytes") is not None:
-        limits[-1] += f" with {words.size(queue['room_bytes'])} free"
     drop = " drop-head" if queue.get("drop") == "head" else ""
-    return f"{queue['kind']}{drop} queue" + (f", {' or '.join(limits)}" if limits else "")
+    room = f", open while {words.size(queue['room_bytes'])} are free" if queue.get("room_bytes") else ""
+    return f"{queue['kind']}{drop} queue" + (f", {' or '.join(limits)}" if limits else "") + room
