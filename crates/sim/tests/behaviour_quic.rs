@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::ops::Range;
+
 use common::{Dumbbell, Run, bulk, mean_after, run};
 use serde_json::{Value, json};
 
@@ -61,16 +63,29 @@ const LINKS: [(u64, u64); 3] = [(4_000_000, 150_000), (4_000_000, 200_000), (5_0
 
 #[test]
 fn draining_to_target_loses_less() {
-    // The aim is 1.5. In case 5 the suite has 1.48 by this measure with 200 seeds.
-    for (link, least) in LINKS.into_iter().zip([1.5, 1.2, 1.5]) {
+    // The aim is 1.5. In case 5 the suite has 1.51 by this measure with 1000 seeds.
+    compare_draining(25, &json!({"initial_window": 10}), [1.5, 1.2, 1.5], 0.013..0.045);
+}
+
+#[test]
+fn draining_to_target_loses_next_to_nothing_after_a_slower_start_up() {
+    let start_up = json!({"initial_window": 10, "startup_gain": 2.0, "startup_growth": 1.5});
+    compare_draining(9, &start_up, [1.5; 3], 0.003..0.022);
+}
+
+/// The median loss without draining to target, and over that with it.
+fn compare_draining(seeds: u64, parameters: &Value, least_ratios: [f64; 3], expected: Range<f64>) {
+    for (link, least) in LINKS.into_iter().zip(least_ratios) {
         let losses = |drains: bool| {
-            let parameters = json!({"initial_window": 10, "drain_to_target": drains});
+            let mut parameters = parameters.clone();
+            parameters["drain_to_target"] = drains.into();
             // The phases of the gain cycle are drawn, and with few seeds a median depends on them.
-            median((1..=25).map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.0, &EQUAL))).collect())
+            let run = |seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.0, &EQUAL));
+            median((1..=seeds).map(run).collect())
         };
         let (without, with) = (losses(false), losses(true));
-        assert!((0.013..0.045).contains(&without), "{link:?}: {without}");
-        assert!(without / with >= least, "{link:?}: {without} without, {with} with");
+        assert!(expected.contains(&without), "{link:?}: {without}");
+        assert!(without >= least * with, "{link:?}: {without} without, {with} with");
     }
 }
 

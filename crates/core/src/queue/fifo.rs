@@ -1,11 +1,12 @@
 //! First in, first out.
 //!
 //! **What it is.** One queue with a limit in packets, bytes, time or any of them together; it drops the arriving packet
-//! (drop-tail) or the oldest ones (drop-head) when the limit is passed. With `room` a packet enters only where a larger one would:
-//! the driver of a network card takes none unless the largest would fit.
+//! (drop-tail) or the oldest ones (drop-head) when the limit is passed. With `room` a packet enters only where a larger
+//! one would: the driver of a network card takes none unless the largest would fit.
 //!
 //! **Source.** Linux `net/sched/sch_fifo.c` (`pfifo`, `bfifo`, `pfifo_head_drop`); mahimahi `droptail` and `drophead`
-//! queues. For `room`: ns-3 `net-device-queue-interface.cc`, which stops a device's queue that has no room for a packet of the MTU.
+//! queues. For `room`: ns-3 `net-device-queue-interface.cc`, which stops a device's queue that has no room for a packet
+//! of the MTU.
 //!
 //! **Deviations.** The packet that the link is sending is not in the queue (as in mahimahi; under Linux' htb it still
 //! is). A time limit is a byte limit at the link's mean rate.

@@ -1,10 +1,9 @@
 //! QUIC BBR: the first BBR of Chromium's QUIC, with or without draining to target.
 //!
 //! **What it is.** BBR version 1 as Chromium ported it to QUIC: bytes instead of packets, no margin below the measured
-//! bandwidth, no policer detection, no segmentation budget; after start-up, losses cap the window for the rounds that have
-//! them. With
-//! `drain_to_target` the phase that drains goes on until no more than one bandwidth-delay product is in flight, and does
-//! not end after one round trip.
+//! bandwidth, no policer detection, no segmentation budget; after start-up, losses cap the window for the rounds that
+//! have them. With `drain_to_target` the phase that drains goes on until no more than one bandwidth-delay product is in
+//! flight, and does not end after one round trip.
 //!
 //! **Source.** Chromium `net/quic/core/congestion_control/bbr_sender.cc` (google/proto-quic 77961f1a, 2017;
 //! google/quiche), and its port to ns-3, `proto_bbr_sender.cc` of SoonyangZhang/DrainQueueCongestion. Names of functions
@@ -12,9 +11,9 @@
 //!
 //! **Parameters.** `drain_to_target`: off in Chromium unless the client asks with the option BBR3. `startup_gain`: gain
 //! of start-up for rate and window, 2.885 in Chromium; its inverse drains. `startup_growth`: growth of the bandwidth in a
-//! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `startup_recovery`: losses cap the window in start-up,
-//! too, as in Chromium of 2019 and not in that of today. `pacing_margin`: how far below the bandwidth to pace, none in Chromium of 2017. The
-//! ns-3 port of July 2019 had 2.0, 1.5, 10, on and 1 %.
+//! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `startup_recovery`:
+//! losses cap the window in start-up, too, as in Chromium of 2019 and not in that of today. `pacing_margin`: how far
+//! below the bandwidth to pace, none in Chromium of 2017. The ns-3 port of July 2019 had 2.0, 1.5, 10, on and 1 %.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport, and so are the delivery-rate samples, which
