@@ -15,7 +15,7 @@ from bakeoff.references import Published, PublishedScheme, Reference, find
 from bakeoff.reports import looks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.recording import ResultFolder, RunRecording
@@ -68,23 +68,28 @@ class Group:
         values = [value(summary) for summary in self.summaries]
         return estimate([number for number in values if number is not None])
 
-    def pantheon(self, flow: int | None) -> Published:
-        """Means of Pantheon's numbers over its valid runs; None for `flow` means all flows together.
+    def numbers(self, flow: int | None) -> list[Published]:
+        """Pantheon's numbers of each valid run, as its statistics print them; None for `flow` means all flows together.
 
-        As in Pantheon's report, the means are over numbers already rounded as its statistics print them. Beside a table
-        that does not count packets in flight at the end as lost, neither does ours.
+        Beside a table that does not count packets in flight at the end as lost, neither does ours.
         """
-        found = [_pantheon_of(summary, flow) for summary in self.valid]
-        known = [numbers for numbers in found if numbers is not None]
-        if not known:
-            return Published(None, None, None)
-        losses = [float(f"{100 * numbers.loss:.2f}") / 100 for numbers in known]
-        if self.published is not None and self.published.counts_packets:
-            losses = [loss for summary in self.valid if (loss := _packet_loss_of(summary, flow)) is not None]
+        counts_packets = self.published is not None and self.published.counts_packets
+        found = []
+        for summary in self.valid:
+            if (exact := _pantheon_of(summary, flow)) is not None:
+                printed = float(f"{100 * exact.loss:.2f}") / 100
+                loss = _packet_loss_of(summary, flow) if counts_packets else printed
+                throughput, delay = float(f"{exact.throughput_mbps:.2f}"), float(f"{exact.owd_p95_ms:.3f}")
+                found.append(Published(throughput, delay, loss))
+        return found
+
+    def pantheon(self, flow: int | None) -> Published:
+        """Means of `numbers`, as in Pantheon's report."""
+        known = self.numbers(flow)
         return Published(
-            statistics.fmean(float(f"{numbers.throughput_mbps:.2f}") for numbers in known),
-            statistics.fmean(float(f"{numbers.owd_p95_ms:.3f}") for numbers in known),
-            statistics.fmean(losses) if losses else None,
+            _mean(numbers.throughput_mbps for numbers in known),
+            _mean(numbers.owd_p95_ms for numbers in known),
+            _mean(numbers.loss for numbers in known),
         )
 
 
@@ -166,6 +171,11 @@ def queues(report: Report) -> dict[str, int]:
 def warnings(summary: RunSummary) -> list[str]:
     """What is not as the experiment meant it: queues elsewhere, and hops that found nothing to act on."""
     return [found.warning for found in summary.queueing if found.warning] + list(summary.idle)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
 
 
 def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | None:

@@ -38,18 +38,20 @@ class Metric:
         value: how to take it from numbers.
         text: how to print it.
         is_judged: a faithful model comes near the published number; loss may be next to nothing.
+        factor: the printed number over that taken.
     """
 
     title: str
     value: Callable[[Published], float | None]
     text: Callable[[float | None], str]
     is_judged: bool = True
+    factor: float = 1
 
 
 METRICS = (
     Metric("throughput (Mbit/s)", lambda numbers: numbers.throughput_mbps, words.number),
     Metric("95th-%ile delay (ms)", lambda numbers: numbers.owd_p95_ms, words.number),
-    Metric("loss (%)", lambda numbers: numbers.loss, words.percent, is_judged=False),
+    Metric("loss (%)", lambda numbers: numbers.loss, words.percent, is_judged=False, factor=100),
 )
 
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bakeoff.reports import words
+from bakeoff.reports import ticks, words
 from bakeoff.reports.agreement import shown
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _GUTTER = 24.0
 _BAND_STEPS = 48
 _NARROWEST = 1.4
 _MARGIN = 1.12
-_MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
@@ -114,16 +113,17 @@ def _panel(metric: Metric, lines: Sequence[Line], worlds: Sequence[str]) -> Pane
         row = shown.line(line)
         name = f"{row.name}: {row.a} {worlds[0]}, {row.b} {worlds[1]}, {row.tolerance} the tolerance"
         points.setdefault(line.scheme, []).append(Point(scale.x(b), scale.y(a), line.far, name))
-    ticks = _ticks(scale.low, scale.high)
+    marks = _ticks(scale.low, scale.high)
     zero = [(scale.gutter / 2, "0")] if scale.gutter else []
     title, unit = shown.title(metric), shown.unit(metric)
     return Panel(
         title=title,
         unit=unit,
         gutter=scale.gutter,
-        x_ticks=[(LEFT + place, label) for place, label in zero] + [(scale.x(tick), _label(tick)) for tick in ticks],
+        x_ticks=[(LEFT + place, label) for place, label in zero]
+        + [(scale.x(tick), ticks.label(tick)) for tick in marks],
         y_ticks=[(TOP + SIDE - place, label) for place, label in zero]
-        + [(scale.y(tick), _label(tick)) for tick in ticks],
+        + [(scale.y(tick), ticks.label(tick)) for tick in marks],
         band=_band(metric, scale),
         points=points,
         alt=f"{title}: {worlds[0]} over {worlds[1]}, {words.count(len(lines), 'point')}. The table has the errors.",
@@ -164,25 +164,11 @@ def _ticks(low: float, high: float) -> list[float]:
     """Round values inside the limits: powers of ten, or 1, 2 and 5 times them, or even steps of a narrow range."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1, 2, 5), (1, 3), (1,)):
-        ticks = [factor * 10.0**power for power in decades for factor in factors]
-        inside = [tick for tick in ticks if low <= tick <= high]
-        if 3 <= len(inside) <= _MOST_TICKS:
+        round_ones = [factor * 10.0**power for power in decades for factor in factors]
+        inside = [tick for tick in round_ones if low <= tick <= high]
+        if 3 <= len(inside) <= ticks.MOST:
             return inside
     if high / low > 100:
-        stride = math.ceil(len(decades) / _MOST_TICKS)
+        stride = math.ceil(len(decades) / ticks.MOST)
         return [10.0**power for power in decades[::stride] if low <= 10.0**power <= high]
-    return _even(low, high)
-
-
-def _even(low: float, high: float) -> list[float]:
-    """Multiples of the smallest round step that gives few enough."""
-    power = 10.0 ** math.floor(math.log10((high - low) / _MOST_TICKS))
-    for step in (power, 2 * power, 5 * power, 10 * power):
-        ticks = [place * step for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        if len(ticks) <= _MOST_TICKS:
-            break
-    return ticks
-
-
-def _label(tick: float) -> str:
-    return words.trimmed(float(f"{tick:.4g}")) if tick < 1e6 else f"{tick:.0e}"
+    return ticks.even(low, high)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
 from bakeoff.reports import looks, model, pantheon_text, terminal, words
-from bakeoff.reports.html import doc, path, run_figures, summary_figures, tables, worlds
+from bakeoff.reports.html import axis_figures, doc, path, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         ],
         "means": json_for_script(means),
         "has_published_points": any(series["hollow"] for series in means["series"]),
+        "by_axis": axis_figures.figure(report),
+        "panel": axis_figures,
         "all_runs": json_for_script(summary_figures.all_runs(report)),
         "markers": json_for_script({name: looks.marker_path(name) for name in looks.MARKERS}),
         "marker_path": functools.cache(looks.marker_path),

@@ -1,0 +1,96 @@
+"""The figure of a matrix of two axes: every number is in its row, beside the published one, on one scale."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bakeoff.reports import html, model
+from bakeoff.reports.html import axis_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bakeoff.recording import ResultFolder
+    from bakeoff.reports.model import Report
+
+CASES = ("1", "2", "3")
+
+
+@pytest.fixture
+def report(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> Callable[..., Report]:
+    """Makes the report of a matrix: `report(("CUBIC", "other"), ("1", "2"), repeats=2)`."""
+
+    def make(senders: Sequence[str], cases: Sequence[str], repeats: int = 2) -> Report:
+        plan = plan_of(("quic_cubic",), repeats, level="summary", seconds=3, reference="bbr-loss/clean")
+        runs = tuple(
+            replace(run, id=f"{sender}_{case}_run{run.repeat}", cell={"sender": sender, "case": case})
+            for sender in senders
+            for case in cases
+            for run in plan.runs
+        )
+        return model.load(filled(replace(plan, runs=runs)))
+
+    return make
+
+
+def test_a_row_a_case_and_a_marker_a_sender(report: Callable[..., Report]) -> None:
+    found = axis_figures.figure(report(("CUBIC", "other"), CASES))
+    assert found is not None
+    assert (found.axis, [name for name, _ in found.series]) == ("case", ["CUBIC", "other"])
+    assert [name for _, name in found.rows] == ["case 1", "case 2", "case 3"]
+    assert [panel.title for panel in found.panels] == ["throughput (Mbit/s)", "95th-%ile delay (ms)", "loss (%)"]
+    for panel in found.panels:
+        ours = [mark for mark in panel.marks if not mark.hollow]
+        assert [mark.series for mark in ours] == [0, 0, 0, 1, 1, 1]
+        for mark in ours:
+            assert mark.low is not None
+            assert mark.high is not None
+            assert found.left <= mark.low <= mark.x <= mark.high <= axis_figures.WIDTH
+        # Both markers of a case are nearer to its row than to any other.
+        nearest = [min(range(3), key=lambda row: abs(found.rows[row][0] - mark.y)) for mark in ours]
+        assert nearest == [0, 1, 2, 0, 1, 2]
+
+
+def test_published_numbers_stand_on_the_same_scale(report: Callable[..., Report]) -> None:
+    matrix = report(("CUBIC", "other"), CASES)
+    found = axis_figures.figure(matrix)
+    assert found is not None
+    assert found.has_published
+    *others, loss = found.panels
+    assert not any(mark.hollow for panel in others for mark in panel.marks)
+    (zero, _), (end, label) = loss.ticks[0], loss.ticks[-1]
+    read = [(mark.x - zero) / (end - zero) * float(label) for mark in loss.marks]
+    means = [100 * (group.pantheon(None).loss or 0.0) for group in matrix.groups]
+    assert [number for number, mark in zip(read, loss.marks, strict=True) if not mark.hollow] == pytest.approx(means)
+    assert [number for number, mark in zip(read, loss.marks, strict=True) if mark.hollow] == pytest.approx(
+        [0.77, 0.99, 1.06]
+    )
+    assert "0.77, loss (%), published" in [mark.name.partition(": ")[2] for mark in loss.marks]
+
+
+@pytest.mark.parametrize(
+    ("senders", "cases"),
+    [
+        pytest.param(("CUBIC",), CASES, id="one axis"),
+        pytest.param(("CUBIC", "other"), CASES[:2], id="hardly any rows"),
+        pytest.param(tuple("abcdefgh"), tuple("123456789"), id="too many markers"),
+        pytest.param(("CUBIC", "other"), ("a-name-that-leaves-no-room", *CASES), id="long names"),
+    ],
+)
+def test_what_is_no_figure(report: Callable[..., Report], senders: Sequence[str], cases: Sequence[str]) -> None:
+    assert axis_figures.figure(report(senders, cases, 1)) is None
+
+
+def test_a_single_run_has_no_interval_and_the_page_says_so(report: Callable[..., Report]) -> None:
+    matrix = report(("CUBIC", "other"), CASES, 1)
+    found = axis_figures.figure(matrix)
+    assert found is not None
+    assert all(mark.low is None for panel in found.panels for mark in panel.marks)
+    text = html.render(matrix, datetime(2026, 3, 4, tzinfo=UTC))
+    assert "<h3>By case</h3>" in text
+    assert "one run each; hollow markers are published" in text
+    assert 'class="interval"' not in text
