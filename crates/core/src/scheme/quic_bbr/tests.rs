@@ -220,3 +220,24 @@ fn after_ten_seconds_four_packets_show_the_empty_path() {
     assert!((200..=205).contains(&took), "{took} ms");
     assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(45)));
 }
+
+#[test]
+fn an_idle_time_is_as_good_as_a_probe_of_the_round_trip() {
+    for (is_app_limited, mode) in [(true, Mode::ProbeBandwidth), (false, Mode::ProbeRtt)] {
+        let mut path = Path::probing(false, 7);
+        path.rtt = Duration::from_millis(45);
+        path.now += Duration::from_secs(11);
+        path.bbr.on_tx_start(&TxStart {
+            now: path.now,
+            delivered: path.delivered,
+            next_sequence: path.delivered,
+            is_app_limited,
+        });
+        path.ack(0);
+        assert_eq!(path.bbr.mode, mode, "{is_app_limited}");
+        assert_eq!(path.bbr.min_rtt, Some(path.rtt), "what was known is too old in either case");
+        path.now += Duration::from_secs(11);
+        path.ack(0);
+        assert_eq!(path.bbr.mode, Mode::ProbeRtt, "once is not for ever");
+    }
+}

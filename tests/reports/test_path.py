@@ -1,0 +1,82 @@
+"""The path in words: what a hop does, and nothing that it does not do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bakeoff.reports.html import path
+
+FIFO: dict[str, Any] = {
+    "kind": "fifo",
+    "limit_packets": None,
+    "limit_bytes": None,
+    "limit_time_ns": None,
+    "drop": "tail",
+}
+LINK = {"kind": "constant", "rate_bps": 3_000_000}
+HOP: dict[str, Any] = {"link": LINK, "queue": FIFO, "delay_ns": 0, "loss": 0.0, "jitter_ns": 0}
+
+
+def said(**changes: Any) -> tuple[str, ...]:
+    """The facts of a hop."""
+    described = path.describe({"forward": [HOP | changes], "reverse": []})
+    assert described["reverse"] == []
+    (hop,) = described["forward"]
+    assert hop.name == "forward.0"
+    return hop.facts
+
+
+def test_a_hop_is_its_link_its_queue_and_what_happens_on_the_way() -> None:
+    assert said() == ("3 Mbit/s", "fifo queue, no limit")
+    everything = said(
+        delay_ns=100_000_000,
+        loss=0.01,
+        jitter_ns=2_000_000,
+        slots={"packets": 3, "min_ns": 1_000_000, "max_ns": 4_000_000},
+        replay_window=64,
+    )
+    assert everything[2:] == (
+        "delay 100 ms",
+        "loss 1 %",
+        "jitter 2 ms",
+        "slots of 3 packets every 1 ms to 4 ms",
+        "replay window 64 packets",
+    )
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ({"kind": "poisson", "rate_bps": 6_000_000}, "6 Mbit/s, Poisson"),
+        (
+            {"kind": "schedule", "steps": [{"rate_bps": 2_000_000}, {"rate_bps": 1_000_000}]},
+            "1 Mbit/s to 2 Mbit/s, scheduled",
+        ),
+        ({"kind": "trace", "opportunities_ms": [1, 1, 3, 6]}, "trace, mean 8 Mbit/s"),
+    ],
+)
+def test_rates_that_change_say_how(link: dict[str, Any], words: str) -> None:
+    assert said(link=link)[0] == words
+
+
+def test_what_is_never_waited_for_has_no_queue() -> None:
+    assert said(link={"kind": "unlimited"}) == ("unlimited rate",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"limit_packets": 14}, "fifo queue, 14 packets"),
+        ({"limit_packets": 14, "limit_bytes": 21_000}, "fifo queue, 14 packets or 21 kB"),
+        ({"limit_time_ns": 300_000_000, "drop": "head"}, "fifo drop-head queue, 300 ms"),
+        ({"limit_bytes": 112_500, "room_bytes": 1_500}, "fifo queue, 112.5 kB, open while 1.5 kB are free"),
+    ],
+)
+def test_a_fifo_says_what_limits_it(changes: dict[str, Any], words: str) -> None:
+    assert said(queue=FIFO | changes)[1] == words
+
+
+def test_what_other_queues_have_by_themselves_is_not_said() -> None:
+    assert said(queue={"kind": "codel", "limit_packets": None})[1] == "codel queue"
