@@ -125,13 +125,18 @@ impl Westwood {
     fn path_holds(&self) -> u32 {
         u32::try_from(self.bandwidth * self.min_rtt / self.mss).unwrap_or(u32::MAX / 2).max(2)
     }
+
+    fn return_to(&self, window: &mut Window) {
+        window.ssthresh = self.path_holds();
+        window.cwnd = window.ssthresh;
+    }
 }
 
 impl WindowAlgorithm for Westwood {
     /// As Reno while the reduction lasts; the measured window takes its place when it is over.
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        let cwnd = if std::mem::take(&mut self.is_recovered) { self.path_holds() } else { window.cwnd };
-        (cwnd / 2).max(2)
+        self.is_recovered = false;
+        (window.cwnd / 2).max(2)
     }
 
     fn ssthresh_after_timeout(&mut self, _window: &Window, _now: Instant) -> u32 {
@@ -151,12 +156,13 @@ impl WindowAlgorithm for Westwood {
         self.acked += self.count(ack.first_unacked, ack.is_unforeseen);
         self.min_rtt = if std::mem::take(&mut self.must_renew_min_rtt) { self.rtt } else { self.min_rtt.min(self.rtt) };
         if std::mem::take(&mut self.is_recovered) {
-            window.ssthresh = self.path_holds();
-            window.cwnd = window.ssthresh;
+            self.return_to(window);
         }
     }
 
-    fn on_recovered(&mut self) {
+    /// Another reduction that begins with this ack is one of the measured window.
+    fn on_recovered(&mut self, window: &mut Window) {
+        self.return_to(window);
         self.is_recovered = true;
     }
 
@@ -267,13 +273,16 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_right_after_a_recovery_halves_what_the_path_holds() {
-        let mut westwood = informed(1);
-        let holds = westwood.path_holds();
-        let mut window = Window::initial();
-        window.cwnd = 1_000;
-        westwood.on_recovered();
-        assert_eq!(westwood.ssthresh_after_loss(&window, at(2_000)), holds / 2);
-        assert_eq!(westwood.ssthresh_after_loss(&window, at(2_000)), 500);
+    fn a_loss_that_shows_with_the_end_of_a_recovery_reduces_what_the_path_holds() {
+        let mut scheme = WindowBased::new(informed(1));
+        let holds = scheme.algorithm().path_holds();
+        let loss = Congestion { now: at(2_000), cause: Cause::Loss, in_flight: 9, is_timer: false };
+        scheme.on_congestion(&loss);
+        scheme.on_recovered(at(2_100));
+        scheme.on_congestion(&Congestion { now: at(2_100), in_flight: 90, ..loss });
+        assert_eq!(scheme.ssthresh(), Some(holds / 2));
+        let ack = Ack { state: State::Recovery, newly_delivered: 4, in_flight: 86, ..ack_at(2_100, 1_001) };
+        scheme.on_ack(&ack);
+        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (88, Some(holds / 2)), "one packet for two that arrived");
     }
 }

@@ -128,8 +128,9 @@ pub trait WindowAlgorithm: Send {
     /// Any ack, before the window is touched (`pkts_acked`).
     fn on_ack(&mut self, _window: &mut Window, _ack: &Ack<'_>) {}
 
-    /// A reduction is over; [`WindowAlgorithm::on_ack`] of the ack that ends it follows (`CA_EVENT_COMPLETE_CWR`).
-    fn on_recovered(&mut self) {}
+    /// A reduction is over, and the next one may begin with the same ack; [`WindowAlgorithm::on_ack`] of that ack follows
+    /// (`CA_EVENT_COMPLETE_CWR`).
+    fn on_recovered(&mut self, _window: &mut Window) {}
 
     /// A timeout: everything learnt is void.
     fn on_timeout(&mut self) {}
@@ -251,7 +252,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         if self.reduction.take().is_some() {
             self.window.cwnd = self.window.ssthresh;
         }
-        self.algorithm.on_recovered();
+        self.algorithm.on_recovered(&mut self.window);
     }
 
     /// `tcp_undo_cwnd_reduction`.
