@@ -14,8 +14,6 @@ const DEFAULT_WINDOW: u64 = 21_233_664;
 const OVERHEAD: u64 = 832;
 /// Payload over buffer is counted in parts of this (`TCP_RMEM_TO_WIN_SCALE`); before the first segment it is a half.
 const RATIO_UNIT: u64 = 256;
-/// The time stamp, which counts as payload in the announced MSS.
-const TIMESTAMP_OPTION: u64 = 12;
 /// Segments that the application waits for before it reads.
 const READ_SEGMENTS: u64 = 8;
 /// The most that a receiver may have of memory (`tcp_rmem[2]`), for which the window is scaled.
@@ -46,7 +44,7 @@ impl ReceiveWindow {
         let ratio = (mss * RATIO_UNIT / (mss + OVERHEAD)).max(1);
         let buffer = limit.map_or(DEFAULT_WINDOW, |limit| limit.count().min(DEFAULT_WINDOW)) * RATIO_UNIT / ratio;
         let half = buffer / 2;
-        let granted = (half - half % mss).min(half.saturating_sub(mss + TIMESTAMP_OPTION));
+        let granted = (half - half % mss).min(half.saturating_sub(mss));
         let scale = limit.map_or(MAX_MEMORY, |limit| limit.count().clamp(1, MAX_MEMORY)).ilog2();
         Self {
             granted,
@@ -124,10 +122,22 @@ mod tests {
     fn the_last_steps_depend_on_what_is_not_read() {
         let window = ReceiveWindow::new(None, Bytes::new(1_448));
         // 16 MiB less one segment at first, and 2896 bytes a step.
-        assert_eq!(window.granted, 16_777_216 - 1_460);
+        assert_eq!(window.granted, 16_777_216 - 1_448);
         let found = widening(window, 2_000);
         assert_eq!(found[..1_539], (1..=1_539).collect::<Vec<_>>());
         assert_eq!(found[1_539..], [1_545], "the first of eight leaves most room");
+    }
+
+    #[test]
+    fn the_207th_segment_reaches_the_next_step() {
+        let mut window = ReceiveWindow::new(None, Bytes::new(1_448));
+        let mut arrive = |next| {
+            window.on_next(0);
+            window.on_released(0, 0);
+            window.advertise(next)
+        };
+        let windows = (1..=208).map(&mut arrive).collect::<Vec<_>>();
+        assert_eq!(windows[204..], [2_121, 2_121, 2_122, 2_122], "as a receiver of Linux 7.3 tells");
     }
 
     /// What a receiver of Linux 7.3 tells in its first acks, in units of 8 KiB.
