@@ -35,7 +35,7 @@ queue = { kind = "fifo", limit = "1bdp" }
 [[flow]]
 
 [matrix]
-scheme = ["reno", "cubic", "bbr", "vegas"]
+scheme = ["reno", "cubic", "bbr", "vegas", "illinois", "westwood"]
 
 [matrix.way]
 shallow = { "path.forward.0.queue.limit" = "0.3bdp" }
@@ -43,6 +43,10 @@ bdp = { "path.forward.0.loss" = 0.0 }
 deep = { "path.forward.0.queue.limit" = "4bdp" }
 long = { "path.forward.0.delay" = "100ms", "path.forward.0.rate" = "20Mbit/s" }
 lossy = { "path.forward.0.loss" = "1%" }
+
+[matrix.way.outage]
+"path.forward.0.queue.limit" = "5pkt"
+"path.forward.0.rate".schedule = [{ at = "0s", rate = "10Mbit/s" }, { at = "5s", rate = "6kbit/s" }, { at = "9s", rate = "10Mbit/s" }]
 """
 
 

@@ -37,15 +37,32 @@ fn stepping(flow: Value, path: &Dumbbell, steps: &[(u64, u64)]) -> Value {
     scenario
 }
 
-#[test]
-fn every_scheme_comes_back_after_ten_seconds_without_a_link() {
+/// Bytes per second that a scheme has to have on a path that it has used with `before`, for this share of it.
+fn least(name: &str, before: f64, share: f64) -> f64 {
+    // Sprout takes the rate at which it sends for the link's: of one packet in each tick of 20 ms its forecast makes two within
+    // the next five, which a round trip of two ticks uses up, and of one in each second tick none. It may stay at either.
+    if name == "sprout" { 0.9 * 1_500.0 / 0.04 } else { share * before }
+}
+
+/// Every scheme has, after ten seconds without a link that end at 20 s, more than half of its rate `from` this second on.
+fn comes_back(queue_packets: u64, from: f64) {
     for (name, flow) in flows() {
-        // The packets that waited for ten seconds are a round trip of ten seconds, and make for a long timeout.
-        let path = Dumbbell { seconds: 140.0, ..Dumbbell::new(&[]) };
+        let path = Dumbbell { seconds: from + 40.0, queue_packets, ..Dumbbell::new(&[]) };
         let run = run(&stepping(flow, &path, &[(0, 4_000_000), (10, 0), (20, 4_000_000)]));
-        let (before, after) = (run.received(1, 5.0, 10.0) / 5.0, run.received(1, 100.0, 140.0) / 40.0);
-        assert!(after > 0.5 * before, "{name}: {after} after {before} bytes per second");
+        let (before, after) = (run.received(1, 5.0, 10.0) / 5.0, run.received(1, from, from + 40.0) / 40.0);
+        assert!(after > least(&name, before, 0.5), "{name}: {after} after {before} bytes per second");
     }
+}
+
+#[test]
+fn every_scheme_comes_back_after_ten_seconds_in_which_packets_wait() {
+    // They are a round trip of ten seconds, and make for a long timeout.
+    comes_back(34, 100.0);
+}
+
+#[test]
+fn every_scheme_comes_back_soon_after_ten_seconds_in_which_nearly_all_is_lost() {
+    comes_back(2, 25.0);
 }
 
 #[test]
@@ -56,9 +73,6 @@ fn every_scheme_uses_a_link_that_becomes_a_hundred_times_slower_and_fast_again()
         let slow = run.received(1, 15.0, 30.0) * 8.0 / 15.0 / 500e3;
         let (before, after) = (run.received(1, 5.0, 10.0) / 5.0, run.received(1, 40.0, 50.0) / 10.0);
         assert!(slow > 0.3, "{name}: {slow} of the slow link");
-        // Sprout takes the rate at which it sends for the link's: of one packet in each tick of 20 ms its forecast makes two within
-        // the next five, which a round trip of two ticks uses up, and of one in each second tick none. It may stay at either.
-        let least = if name == "sprout" { 0.9 * 1_500.0 / 0.04 } else { 0.2 * before };
-        assert!(after > least, "{name}: {after} after {before} bytes per second");
+        assert!(after > least(&name, before, 0.2), "{name}: {after} after {before} bytes per second");
     }
 }

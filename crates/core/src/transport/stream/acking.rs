@@ -48,6 +48,12 @@ fn extend(span: &mut Option<(Instant, Instant)>, sent: Instant) {
     *span = Some((span.map_or(sent, |(first, _)| first), sent));
 }
 
+/// True if what arrived had left before the retransmission did, by its time stamp in milliseconds
+/// (`tcp_skb_spurious_retrans`).
+fn is_spurious_retransmission(segment: &Outstanding, timestamp_echo: Instant) -> bool {
+    segment.was_retransmitted && timestamp_echo.as_millis() < segment.sent.as_millis()
+}
+
 impl Sender {
     /// Processes an ack from end to end.
     pub(super) fn on_ack(&mut self, ack: &AckSegment, now: Instant) {
@@ -175,7 +181,8 @@ impl Sender {
         if !segment.was_retransmitted {
             extend(&mut report.sacked, segment.sent);
         }
-        self.take_delivered(sequence, &segment, highest, report, now);
+        self.rack.on_delivered(sequence, &segment, self.rtt.min_rtt(), now);
+        self.take_delivered(sequence, &segment, highest, report);
     }
 
     fn take_cumulative(&mut self, cumulative: u64, highest: u64, report: &mut Report, now: Instant) {
@@ -189,7 +196,10 @@ impl Sender {
                 extend(&mut report.acked, segment.sent);
             }
             if !segment.is_sacked {
-                self.take_delivered(sequence, &segment, highest, report, now);
+                if !is_spurious_retransmission(&segment, report.timestamp_echo) {
+                    self.rack.on_delivered(sequence, &segment, self.rtt.min_rtt(), now);
+                }
+                self.take_delivered(sequence, &segment, highest, report);
             }
         }
         if report.is_advance {
@@ -207,14 +217,7 @@ impl Sender {
     }
 
     /// What a delivery means, whichever way it was reported.
-    fn take_delivered(
-        &mut self,
-        sequence: u64,
-        segment: &Outstanding,
-        highest: u64,
-        report: &mut Report,
-        now: Instant,
-    ) {
+    fn take_delivered(&mut self, sequence: u64, segment: &Outstanding, highest: u64, report: &mut Report) {
         if !segment.was_retransmitted {
             if sequence < highest {
                 self.rack.on_reordering(highest - sequence);
@@ -224,7 +227,6 @@ impl Sender {
         report.delivered_bytes += segment.length;
         let arrived = segment.was_retransmitted.then(|| self.resent.take(sequence, report.timestamp_echo)).flatten();
         self.newly_delivered.push(arrived.unwrap_or(segment.scheme_state));
-        self.rack.on_delivered(sequence, segment, self.rtt.min_rtt(), now);
         self.sampler.on_delivered(sequence, segment.sent, segment.snapshot, segment.was_retransmitted);
     }
 

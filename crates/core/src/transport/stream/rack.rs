@@ -170,15 +170,22 @@ impl Rack {
         let mut next = scoreboard.oldest_sent();
         while let Some(sequence) = next {
             let Some(segment) = scoreboard.get(sequence) else { break };
+            next = scoreboard.sent_after(sequence);
+            if segment.is_lost && !segment.is_retransmitted {
+                // A timeout took it for lost, and it has not been sent again yet.
+                continue;
+            }
             if (segment.sent, sequence) >= (self.sent, self.sequence) {
                 break;
             }
-            next = scoreboard.sent_after(sequence);
             if let Some(left) = self.time_left(segment.sent, window, now) {
                 longest = longest.max(Some(left));
             } else {
-                on_lost(segment);
+                if !segment.is_sacked {
+                    on_lost(segment);
+                }
                 scoreboard.mark_lost(sequence);
+                scoreboard.unlink(sequence);
             }
         }
         longest

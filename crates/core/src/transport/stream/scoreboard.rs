@@ -167,23 +167,17 @@ impl Scoreboard {
     }
 
     /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`). One that is acknowledged, and was sent
-    /// once more as a probe, is not.
+    /// once more as a probe, is not. It stays in the list: should nothing be lost after all, it can be found again.
     pub(super) fn mark_lost(&mut self, sequence: u64) {
         let Some(segment) = self.get_mut(sequence) else { return };
-        let (was_lost, was_retransmitted, is_listed) = (segment.is_lost, segment.is_retransmitted, segment.is_listed);
         if segment.is_sacked {
-            if is_listed {
-                self.unlink(sequence);
-            }
             return;
         }
+        let (was_lost, was_retransmitted) = (segment.is_lost, segment.is_retransmitted);
         segment.is_lost = true;
         segment.is_retransmitted = false;
         self.lost += u32::from(!was_lost);
         self.retransmitted -= u32::from(was_retransmitted);
-        if is_listed {
-            self.unlink(sequence);
-        }
         if !was_lost || was_retransmitted {
             self.to_retransmit.push(Reverse(sequence));
         }
@@ -249,7 +243,8 @@ impl Scoreboard {
         }
     }
 
-    fn unlink(&mut self, sequence: u64) {
+    /// Takes a segment from the list, until it is sent again.
+    pub(super) fn unlink(&mut self, sequence: u64) {
         let Some(segment) = self.get_mut(sequence) else { return };
         segment.is_listed = false;
         let (older, newer) = (segment.older, segment.newer);
@@ -306,6 +301,19 @@ mod tests {
         assert_eq!(scoreboard.sent_after(1), Some(2));
         (0..3).for_each(|sequence| scoreboard.mark_lost(sequence));
         assert_eq!((scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (1, 2, 0));
-        assert_eq!(scoreboard.oldest_sent(), None);
+    }
+
+    #[test]
+    fn what_is_not_lost_after_all_can_be_found_again() {
+        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
+        let mut snapshot = || sampler.on_sent(Instant::ZERO, false);
+        (0..3).for_each(|_| scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0));
+        (0..3).for_each(|sequence| scoreboard.mark_lost(sequence));
+        scoreboard.mark_sent_again(0, Instant::ZERO, snapshot(), 0);
+        scoreboard.unmark_lost();
+        assert_eq!(
+            (scoreboard.oldest_sent(), scoreboard.sent_after(1), scoreboard.sent_after(2)),
+            (Some(1), Some(2), Some(0))
+        );
     }
 }
