@@ -1,6 +1,6 @@
 """Additive increase, multiplicative decrease: a scheme of one's own, in ten lines.
 
-bakeoff run dumbbell/three-cubic --scheme cubic,./examples/my_scheme.py:MyScheme
+bakeoff run pantheon/india-ppp0-one-flow --scheme cubic,./examples/my_scheme.py:MyScheme
 """
 
 from bakeoff.scheme import Ack, Loss, Scheme

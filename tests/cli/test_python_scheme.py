@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EXAMPLE = (Path(__file__).resolve().parents[2] / "examples" / "my_scheme.py").read_text()
+FOLDER = Path(__file__).resolve().parents[2]
+EXAMPLE = (FOLDER / "examples" / "my_scheme.py").read_text()
 EXPERIMENT = """
 name = "own"
 duration = "300ms"
@@ -42,6 +45,22 @@ def test_a_path_is_relative_to_where_it_is_typed(here: Path, bakeoff: Callable[.
     shown = bakeoff("report", "../out")
     assert "\nMyScheme " in shown.out
     assert "my_scheme.py" in (here / "out" / "runs" / "MyScheme_run1" / "manifest.json").read_text()
+
+
+def test_the_command_of_the_example_works(here: Path, bakeoff: Callable[..., Any], monkeypatch: Any) -> None:
+    command = next(line for line in EXAMPLE.splitlines() if line.startswith("bakeoff run"))
+    monkeypatch.chdir(FOLDER)
+    ended = bakeoff(*command.split()[1:], "--quiet", "--repeats", "1", "--out", str(here / "out"))
+    assert ended.code == 0, ended.err
+    assert "\nMyScheme " in ended.out
+
+
+@pytest.mark.parametrize("names", ["", "cubic,", "cubic, ,bbr"])
+def test_a_name_that_is_missing_is_told(here: Path, bakeoff: Callable[..., Any], names: str) -> None:
+    experiment(here)
+    ended = bakeoff("check", "own.toml", "--scheme", names)
+    assert ended.code == 2
+    assert ended.err == f'bakeoff: --scheme "{names}": a name is missing; write them as in --scheme cubic,bbr\n'
 
 
 def test_a_path_in_the_file_is_relative_to_the_file(here: Path, bakeoff: Callable[..., Any], monkeypatch: Any) -> None:

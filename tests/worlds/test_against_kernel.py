@@ -46,7 +46,11 @@ lossy = { "path.forward.0.loss" = "1%" }
 
 [matrix.way.outage]
 "path.forward.0.queue.limit" = "5pkt"
-"path.forward.0.rate".schedule = [{ at = "0s", rate = "10Mbit/s" }, { at = "5s", rate = "6kbit/s" }, { at = "9s", rate = "10Mbit/s" }]
+"path.forward.0.rate".schedule = [
+  { at = "0s", rate = "10Mbit/s" },
+  { at = "5s", rate = "6kbit/s" },
+  { at = "9s", rate = "10Mbit/s" },
+]
 """
 
 

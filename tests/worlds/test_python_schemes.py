@@ -238,6 +238,10 @@ def test_what_is_no_class_is_refused_with_the_key(
             "from bakeoff.scheme import Scheme\nclass X(Scheme): pass",
             r"own\.py: the class X has no on_ack and no on_loss",
         ),
+        (
+            GOOD.replace("def on_ack", "async def on_ack") + "X = Good",
+            r"own\.py: X\.on_ack is async, and nothing waits for it; write def on_ack",
+        ),
         (f"1 / 0\n{GOOD}X = Good", r"own\.py:1: ZeroDivisionError: division by zero$"),
         (f"import no_such_module\n{GOOD}X = Good", r"own\.py:1: ModuleNotFoundError: No module named 'no_such_module'"),
         (f"raise SystemExit(3)\n{GOOD}X = Good", r"own\.py:1: SystemExit: 3$"),
@@ -272,6 +276,7 @@ def broken(callback: str, body: str) -> str:
         (broken("on_ack", "raise SystemExit"), r"own\.py:3: X\.on_ack: SystemExit$"),
         (broken("on_ack", "self.no_such"), r"own\.py:3: X\.on_ack: AttributeError: 'X' object has no attribute"),
         (broken("on_ack", "import os; os._exit(5)"), r"the process of its schemes in Python ended early \(status 5\)"),
+        (broken("on_ack", "import os; os._exit(0)"), r"the process of its schemes in Python ended early \(status 0\)"),
         (broken("on_ack", "while True: pass"), r"own\.py:3: X\.on_ack: Overdue: it takes longer than 0\.5 s; look for"),
         (
             broken("on_ack", "self.cwnd = float('nan')"),

@@ -52,8 +52,18 @@ def change_options(function: _F) -> _F:
 
 
 def all_changes(changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int | None) -> list[str]:
-    """The options of `change_options` as `KEY=VALUE` settings."""
+    """The options of `change_options` as `KEY=VALUE` settings.
+
+    Raises:
+        UserError: the name of a scheme is empty.
+    """
+    from bakeoff.errors import UserError  # noqa: PLC0415 - not for help
+    from bakeoff.experiment.units import shown  # noqa: PLC0415 - not for help
+
     settings = list(changes)
+    for option in schemes:
+        if not all(name.strip() for name in option.split(",")):
+            raise UserError(f"--scheme {shown(option)}: a name is missing; write them as in --scheme cubic,bbr")
     if schemes:
         settings.append(f"matrix.scheme={','.join(schemes)}")
     if repeats is not None:

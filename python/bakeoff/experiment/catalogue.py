@@ -179,6 +179,8 @@ class Catalogue:
                 raise UserError(f"{shown(name)} is not a program of this file; {hint}")
         elif name.startswith(OWN) and is_stack(stack := name.removeprefix(OWN)) and stack in self.schemes:
             raise UserError(f'{shown(name)} is not bakeoff\'s own; write "{stack}"')
+        elif name.endswith(".py"):
+            raise UserError(f"{shown(name)} is a file without a class; write both, as in ./my_scheme.py:MyScheme")
         elif name.removeprefix(OWN) not in self.schemes:
             known = (*self.schemes, *self.variants)
             raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), known)}")

@@ -94,11 +94,13 @@ def _axis(name: str, values: Any, source: str) -> Axis:
         raise UserError(f"{where}: must be a list, not {shown(values)}; {_FORMS}")
     if not choices:
         raise UserError(f"{where}: is empty, so there is nothing to run; {_FORMS}")
-    labels: set[str] = set()
+    seen: dict[str, Choice] = {}
     for choice in choices:
-        if choice.label in labels:
-            raise UserError(f"{where}: {shown(choice.label)} is there twice; keep one of them")
-        labels.add(choice.label)
+        other = seen.setdefault(choice.label, choice)
+        if other is not choice:
+            # Classes of the same name in two files are not the same.
+            right = "keep one of them" if other == choice else "rename one of them"
+            raise UserError(f"{where}: {shown(choice.label)} is there twice; {right}")
     return Axis(name, tuple(choices))
 
 

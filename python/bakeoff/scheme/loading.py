@@ -65,6 +65,9 @@ def load(place: Place) -> type:
         raise SchemeProblem(
             f"{shown}: the class {place.name} has no {' and no '.join(missing)}; write def {missing[0]}(self, ...)"
         )
+    for name in (*base.REQUIRED, *base.OPTIONAL):
+        if inspect.iscoroutinefunction(getattr(kind, name, None)):
+            raise SchemeProblem(f"{shown}: {place.name}.{name} is async, and nothing waits for it; write def {name}")
     return kind
 
 

@@ -160,10 +160,11 @@ def execute(scenario: Mapping[str, Any], for_core: Mapping[str, Any]) -> Outcome
             problem = json.loads((folder / _PROBLEM).read_text(encoding="utf-8"))
             invalid = problem["kind"] == "ConservationError"
             raise (RunInvalid if invalid else RunStopped)(problem["sentence"], outcome)
-        if watched.status != 0:
+        tables = {file.stem: pl.read_ipc(file.read_bytes()) for file in sorted(folder.glob("*.arrow"))}
+        # A class may end its process with any status, 0 too.
+        if watched.status != 0 or not tables:
             last = " / ".join(watched.console[-3:]) or "it printed nothing"
             raise RunStopped(
                 f"the process of its schemes in Python ended early (status {watched.status}): {last}", outcome
             )
-        tables = {file.stem: pl.read_ipc(file.read_bytes()) for file in sorted(folder.glob("*.arrow"))}
     return Outcome(tables, cpu_s=watched.cpu_s)
