@@ -57,6 +57,8 @@ def allowed(parameter: dict[str, Any]) -> str:
             return f"{number(parameter['min'])} to {number(parameter['max'])}"
         case "choice":
             return " or ".join(quoted(option) for option in parameter["options"])
+        case "profile":
+            return " or ".join(quoted(profile["name"]) for profile in parameter["profiles"])
         case "flag":
             return "`true` or `false`"
         case "file":
@@ -75,6 +77,10 @@ def entries(found: str) -> Iterator[str]:
             ("parameter", "values", "default", "unit", "meaning"),
             ((f"`{p['name']}`", allowed(p), default(p), p["unit"], p["doc"]) for p in entry["parameters"]),
         )
+        for parameter in entry["parameters"]:
+            if parameter["kind"] == "profile":
+                rows = ((quoted(profile["name"]), profile["source"]) for profile in parameter["profiles"])
+                yield from table(("profile", "source"), rows)
         yield from quantities(entry["telemetry"])
 
 

@@ -46,6 +46,9 @@ def test_the_list_of_schemes_says_where_they_run_and_what_they_need(bakeoff: Com
     assert rows["cubic"]["worlds"] == "sim, emu, linux"
     assert rows["quinn:cubic"]["worlds"] == "sim, emu"
     assert rows["copa"]["profiles"].startswith("paper, ")
+    shown = bakeoff("show", "copa").out.splitlines()
+    source = "genericCC at 80b516c, as Pantheon named it in January 2018: delta constant"
+    assert any(line.split(maxsplit=1) == ["pantheon-2018-01", source] for line in map(str.rstrip, shown))
     assert (rows["indigo"]["needs"], rows["cubic"]["needs"]) == ("a weights file", "")
 
 

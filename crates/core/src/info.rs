@@ -56,6 +56,13 @@ pub enum Kind {
         /// Used when the experiment says nothing.
         default: &'static str,
     },
+    /// One of a few sets of values for everything that an experiment does not set otherwise.
+    Profile {
+        /// The sets.
+        profiles: &'static [Profile],
+        /// Used when the experiment says nothing.
+        default: &'static str,
+    },
     /// The path of a file, which an experiment has to name. It is read when a flow is built.
     File {
         /// What the file holds.
@@ -69,6 +76,15 @@ pub enum Kind {
         /// Used when the experiment says nothing.
         default: &'static str,
     },
+}
+
+/// A named set of parameters, as somebody published it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Profile {
+    /// The word in experiment files.
+    pub name: &'static str,
+    /// The paper, RFC or program it follows, with the revision where it matters, and what it stands for.
+    pub source: &'static str,
 }
 
 /// A quantity that is shown while a run goes on.
@@ -101,6 +117,12 @@ impl Parameter {
     /// Yes or no.
     pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Self {
         Self { name, kind: Kind::Flag { default }, unit: "", doc }
+    }
+
+    /// Which profile, by its key `profile`.
+    pub const fn profile(profiles: &'static [Profile], default: &'static str) -> Self {
+        let doc = "whose constants and rules; what else is set replaces its own";
+        Self { name: "profile", kind: Kind::Profile { profiles, default }, unit: "", doc }
     }
 
     /// One of a few words, the first of which is the default.

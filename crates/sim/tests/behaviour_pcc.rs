@@ -113,6 +113,29 @@ fn vivace_tolerates_some_random_loss_and_no_more() {
 }
 
 #[test]
+fn what_the_papers_vivace_pays_for_any_loss_leaves_it_the_link() {
+    for seed in SEEDS {
+        let flow = json!({"scheme": "vivace", "parameters": {"profile": "paper"}});
+        let [some, beyond] = [0.01, 0.08].map(|loss| {
+            Dumbbell { seed, loss, level: "summary", ..path(std::slice::from_ref(&flow)) }.run().utilisation()
+        });
+        assert!(some > 0.8, "seed {seed}: {some}");
+        assert!(beyond < 0.5, "seed {seed}: {beyond}");
+        let utility = |profile: &str| {
+            let flow = json!({"scheme": "vivace", "parameters": {"profile": profile}});
+            let run = Dumbbell { seed, loss: 0.01, ..path(&[flow]) }.run();
+            // Slopes make for values far from most.
+            let mut values: Vec<f64> = run.telemetry(1, "utility").into_iter().map(|(_, value)| value).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        // 18 Mbit/s in units of 2^20 bit/s are worth 13; a hundredth lost costs 2 of these, not a fifth.
+        let cost = utility("pantheon") - utility("paper");
+        assert!(cost > 1.0, "seed {seed}: {cost}");
+    }
+}
+
+#[test]
 fn vivace_flows_overload_a_link_slower_than_their_least_rates() {
     for seed in SEEDS {
         let run = slow_link("vivace", seed);

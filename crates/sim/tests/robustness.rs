@@ -2,16 +2,19 @@
 
 mod common;
 
-use bakeoff_core::info::{Info, Kind, Parameter};
+use bakeoff_core::info::{Info, Kind, Parameter, Profile};
 use bakeoff_core::scheme::SCHEMES;
 use common::{Dumbbell, bulk, run};
 use serde_json::{Value, json};
 
 /// A flow of every profile of every scheme, and its name.
 fn flows() -> Vec<(String, Value)> {
-    let profiles = |parameters: &[Parameter]| match parameters.iter().find(|parameter| parameter.name == "profile") {
-        Some(Parameter { kind: Kind::Choice { options, .. }, .. }) => options.to_vec(),
-        _ => Vec::new(),
+    let profiles = |parameters: &[Parameter]| {
+        let found = parameters.iter().find_map(|parameter| match parameter.kind {
+            Kind::Profile { profiles, .. } => Some(profiles),
+            _ => None,
+        });
+        found.unwrap_or_default()
     };
     let mut flows = Vec::new();
     for Info { name, parameters, .. } in SCHEMES.iter().map(|entry| entry.info) {
@@ -19,7 +22,7 @@ fn flows() -> Vec<(String, Value)> {
         if profiles.is_empty() {
             flows.push((name.to_owned(), bulk(name, 0.0)));
         }
-        for profile in profiles {
+        for Profile { name: profile, .. } in profiles {
             let mut flow = bulk(name, 0.0);
             flow["parameters"]["profile"] = json!(profile);
             flows.push((format!("{name} {profile}"), flow));

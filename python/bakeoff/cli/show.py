@@ -88,6 +88,9 @@ def _show_entry(entry: Entry) -> None:
                 for parameter in entry.parameters
             ],
         )
+    if entry.profiles:
+        click.echo()
+        print_table(["profile", "source"], [list(pair) for pair in entry.profiles.items()])
     if entry.telemetry:
         click.echo()
         print_table(

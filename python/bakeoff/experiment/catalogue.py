@@ -55,13 +55,14 @@ class Parameter:
 
     Attributes:
         name: its key.
-        kind: `number`, `flag` (true or false), `choice` (one of the options), `file` (a path) or `text`.
+        kind: `number`, `flag` (true or false), `choice` or `profile` (one of the options), `file` (a path) or `text`.
         default: value if not given.
         unit: unit of a number; empty if it has none.
         doc: what it does.
         least: smallest number allowed.
         most: largest number allowed.
-        options: what can be chosen.
+        options: what can be chosen, also of profiles.
+        sources: of each profile, where its definition comes from.
         content: what a file holds.
     """
 
@@ -73,13 +74,14 @@ class Parameter:
     least: float = -math.inf
     most: float = math.inf
     options: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     content: str = ""
 
     def problem(self, value: Any) -> str | None:
         """What is wrong with a value, and what would be right; None if it is fine."""
         if self.kind == "flag":
             right = isinstance(value, bool)
-        elif self.kind == "choice":
+        elif self.options:
             right = value in self.options
         elif self.kind == "number":
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -95,7 +97,7 @@ class Parameter:
         """What it can be, in words."""
         if self.kind == "flag":
             return "true or false"
-        if self.kind == "choice":
+        if self.options:
             return " or ".join(f'"{option}"' for option in self.options)
         if self.kind == "number":
             return f"a number from {self.least:g} to {self.most:g}"
@@ -123,10 +125,13 @@ class Entry:
     validation: str = ""
 
     @property
-    def profiles(self) -> tuple[str, ...]:
-        """Names of its sets of parameters, the default first; none if it has only one."""
-        found = next((known for known in self.parameters if known.name == "profile"), None)
-        return tuple(sorted(found.options, key=lambda name: name != found.default)) if found else ()
+    def profiles(self) -> dict[str, str]:
+        """Its named sets of parameters, the default first, and the source of each; none if it has only one."""
+        found = next((known for known in self.parameters if known.kind == "profile"), None)
+        if found is None:
+            return {}
+        pairs = zip(found.options, found.sources, strict=True)
+        return dict(sorted(pairs, key=lambda pair: pair[0] != found.default))
 
     @property
     def worlds(self) -> tuple[str, ...]:
@@ -254,7 +259,8 @@ def _entries(text: str) -> dict[str, Entry]:
                 doc=entry["doc"],
                 least=entry.get("min", -math.inf),
                 most=entry.get("max", math.inf),
-                options=tuple(entry.get("options", ())),
+                options=tuple(entry.get("options", [profile["name"] for profile in entry.get("profiles", ())])),
+                sources=tuple(profile["source"] for profile in entry.get("profiles", ())),
                 content=entry.get("content", ""),
             )
             for entry in item["parameters"]

@@ -1,4 +1,4 @@
-//! The list of schemes. A new scheme is one file and one line here.
+//! The list of schemes. A new scheme is one file and one line here, beside its `mod` and `use`.
 
 use std::collections::BTreeMap;
 

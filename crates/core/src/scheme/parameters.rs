@@ -151,7 +151,9 @@ fn default(kind: Kind) -> Value {
     match kind {
         Kind::Number { default, .. } => Value::Number(default),
         Kind::Flag { default } => Value::Flag(default),
-        Kind::Choice { default, .. } | Kind::Text { default } => Value::Text(default.to_owned()),
+        Kind::Choice { default, .. } | Kind::Profile { default, .. } | Kind::Text { default } => {
+            Value::Text(default.to_owned())
+        }
         Kind::File { .. } => Value::Text(String::new()),
     }
 }
@@ -167,11 +169,17 @@ fn check(scheme: &'static str, parameter: &Parameter, value: &Value) -> Result<V
         (Kind::Choice { options, .. }, Value::Text(text)) if options.contains(&text.as_str()) => {
             return Ok(value.clone());
         }
+        (Kind::Profile { profiles, .. }, Value::Text(text)) if profiles.iter().any(|profile| profile.name == text) => {
+            return Ok(value.clone());
+        }
         (Kind::Number { min, max, .. }, _) => format!("a number from {min} to {max}"),
         (Kind::Flag { .. }, _) => "true or false".to_owned(),
         (Kind::Text { .. }, _) => "a text".to_owned(),
         (Kind::File { content, .. }, _) => (*content).to_owned(),
         (Kind::Choice { options, .. }, _) => format!("one of {}", options.join(", ")),
+        (Kind::Profile { profiles, .. }, _) => {
+            format!("one of {}", profiles.iter().map(|profile| profile.name).collect::<Vec<_>>().join(", "))
+        }
     };
     let value = match value {
         Value::Flag(flag) => flag.to_string(),

@@ -61,6 +61,9 @@ fn value(parameter: &Parameter, position: f64) -> Value {
         Kind::Choice { options, .. } => {
             Value::Text(options[((position * options.len() as f64) as usize).min(options.len() - 1)].to_owned())
         }
+        Kind::Profile { profiles, .. } => {
+            Value::Text(profiles[((position * profiles.len() as f64) as usize).min(profiles.len() - 1)].name.to_owned())
+        }
         Kind::Text { default } => Value::Text(default.to_owned()),
         // Schemes are made without reading files here.
         Kind::File { .. } => Value::Text(String::new()),

@@ -42,8 +42,19 @@ mod mvfst;
 mod paper;
 
 use super::{Scheme, Setup};
-use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::info::{Info, Kind, Parameter, Profile, Quantity};
 use crate::units::{Bytes, Duration, Rate};
+
+const PROFILES: &[Profile] = &[
+    Profile { name: "paper", source: "Arun and Balakrishnan, NSDI 2018" },
+    Profile { name: "pantheon-2017-08", source: "genericCC at f7ca42f, as Pantheon named it in August 2017" },
+    Profile {
+        name: "pantheon-2018-01",
+        source: "genericCC at 80b516c, as Pantheon named it in January 2018: delta constant",
+    },
+    Profile { name: "pantheon", source: "genericCC at d0153f8, as Pantheon named it later" },
+    Profile { name: "mvfst", source: "facebook/mvfst, quic/congestion_control/Copa.cpp: production code" },
+];
 
 /// Name, parameters and source.
 pub(super) const INFO: Info = Info {
@@ -51,15 +62,7 @@ pub(super) const INFO: Info = Info {
     title: "Copa",
     source: "Arun and Balakrishnan, NSDI 2018; venkatarun95/genericCC markoviancc.cc; facebook/mvfst Copa.cpp",
     parameters: &[
-        Parameter {
-            name: "profile",
-            kind: Kind::Choice {
-                options: &["paper", "pantheon-2017-08", "pantheon-2018-01", "pantheon", "mvfst"],
-                default: "paper",
-            },
-            unit: "",
-            doc: "the paper, the programs that Pantheon named in August 2017, in January 2018 and later, or production code",
-        },
+        Parameter::profile(PROFILES, "paper"),
         Parameter {
             name: "delta",
             kind: Kind::Number { default: 0.0, min: 0.0, max: 10.0 },

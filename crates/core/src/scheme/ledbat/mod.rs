@@ -31,7 +31,7 @@ pub(super) mod plus_plus;
 mod rfc6817;
 
 use super::{Scheme, Setup};
-use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::units::Duration;
 
 /// Queueing delay to aim at (RFC 6817, section 2.5; libutp `CCONTROL_TARGET`).
@@ -42,12 +42,16 @@ pub(super) const INFO: Info = Info {
     name: "ledbat",
     title: "LEDBAT",
     source: "RFC 6817; bittorrent/libutp utp_internal.cpp",
-    parameters: &[Parameter {
-        name: "profile",
-        kind: Kind::Choice { options: &["libutp", "rfc6817"], default: "libutp" },
-        unit: "",
-        doc: "the program that Pantheon ran, or the RFC",
-    }],
+    parameters: &[Parameter::profile(
+        &[
+            Profile {
+                name: "libutp",
+                source: "bittorrent/libutp, utp_internal.cpp, the program behind Pantheon's LEDBAT",
+            },
+            Profile { name: "rfc6817", source: "RFC 6817" },
+        ],
+        "libutp",
+    )],
     telemetry: &[
         Quantity { name: "window", unit: "bytes", doc: "congestion window, payload" },
         Quantity { name: "queueing_delay", unit: "ms", doc: "one-way delay above the base" },

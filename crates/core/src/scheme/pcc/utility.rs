@@ -8,7 +8,7 @@ use crate::units::Bytes;
 pub(super) const MEBIBIT: f64 = 1_048_576.0;
 const EXPONENT: f64 = 0.9;
 /// Cost of loss above and below the limit.
-const LOSS_COEFFICIENT: f64 = 11.35;
+pub(super) const LOSS_COEFFICIENT: f64 = 11.35;
 const LOSS_LIMIT: f64 = 0.03;
 /// Slopes are counted in twentieths of ten percent, towards zero.
 const SLOPE_QUANTUM: f64 = 0.02;

@@ -8,8 +8,9 @@
 //! NSDI-2018 (`pcc-gradient/sender/app/pcc.h`, `gradient_descent_pcc_client.cpp`), and the constants in the data section
 //! of the program that Pantheon ran, StanfordSNR/vivace 2baf862.
 //!
-//! **Parameters.** `profile`: "pantheon" (default; the program's latency coefficient, 900) or "loss" (0, the default of the
-//! source: Vivace-Loss).
+//! **Parameters.** `profile`: "pantheon" (default; the program's latency coefficient, 900), "paper" (the same in this program, but
+//! loss costs 11.35 times its ratio from the first packet on, where the programs count up to three percent once) or "loss" (no
+//! latency coefficient, the default of the source: Vivace-Loss).
 //!
 //! **Deviations.** See [`super`]. A flow never sends less than 1.3 Mbit/s after its start: that is the original's.
 //!
@@ -20,9 +21,9 @@ use super::monitor::Interval;
 use super::sender::{Controller, Sender, Span};
 use super::step::{Growth, Step, Turn};
 use super::trials::Trials;
-use super::utility::{loss_weight, quantised, reward, speed};
+use super::utility::{LOSS_COEFFICIENT, loss_weight, quantised, reward, speed};
 use super::{RATE, UTILITY, period};
-use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::random::RandomStream;
 use crate::scheme::{Scheme, Setup};
 use crate::units::{Bytes, Instant};
@@ -64,12 +65,23 @@ pub(in crate::scheme) const INFO: Info = Info {
     name: "vivace",
     title: "PCC Vivace",
     source: "Dong et al., NSDI 2018; PCCproject/PCC-Uspace NSDI-2018; StanfordSNR/vivace 2baf862",
-    parameters: &[Parameter {
-        name: "profile",
-        kind: Kind::Choice { options: &["pantheon", "loss"], default: "pantheon" },
-        unit: "",
-        doc: "the program that Pantheon ran, which minds the round trip, or Vivace-Loss, which does not",
-    }],
+    parameters: &[Parameter::profile(
+        &[
+            Profile {
+                name: "pantheon",
+                source: "constants of StanfordSNR/vivace 2baf862, the program that Pantheon ran",
+            },
+            Profile {
+                name: "paper",
+                source: "utility of Dong et al., NSDI 2018, in that program: loss costs 11.35 from the first packet on",
+            },
+            Profile {
+                name: "loss",
+                source: "defaults of PCCproject/PCC-Uspace NSDI-2018: Vivace-Loss, which minds no round trip",
+            },
+        ],
+        "pantheon",
+    )],
     telemetry: &[
         Quantity { name: "mode", unit: "", doc: "0 start, 1 probing, 2 moving" },
         RATE,
@@ -81,8 +93,32 @@ pub(in crate::scheme) const INFO: Info = Info {
 /// Makes one for a flow that starts.
 pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { packet_size, random, parameters, .. } = setup;
-    let latency = if parameters.text("profile") == "loss" { 0.0 } else { LATENCY_COEFFICIENT };
-    Box::new(Sender::new(Vivace::new(packet_size, latency, random), 2.0 * START_RATE))
+    let objective = match parameters.text("profile") {
+        "paper" => PAPER,
+        "loss" => LOSS,
+        _ => PANTHEON,
+    };
+    Box::new(Sender::new(Vivace::new(packet_size, objective, random), 2.0 * START_RATE))
+}
+
+/// What is to be maximised.
+#[derive(Clone, Copy, Debug)]
+struct Utility {
+    /// Cost of a slope of the round trip, per unit of speed.
+    latency: f64,
+    /// Cost of a ratio of loss, per unit of speed and loss.
+    loss_weight: fn(f64) -> f64,
+}
+
+const PANTHEON: Utility = Utility { latency: LATENCY_COEFFICIENT, loss_weight };
+const PAPER: Utility = Utility { loss_weight: |_| LOSS_COEFFICIENT, ..PANTHEON };
+const LOSS: Utility = Utility { latency: 0.0, ..PANTHEON };
+
+impl Utility {
+    /// The utility of sending at `speed` (2^20 bit/s).
+    fn at(&self, speed: f64, loss: f64, slope: f64) -> f64 {
+        reward(speed) - speed * (self.loss_weight)(loss) * loss - self.latency * speed * quantised(slope)
+    }
 }
 
 /// What an interval came to.
@@ -115,7 +151,7 @@ enum Mode {
 #[derive(Debug)]
 struct Vivace {
     packet: Bytes,
-    latency: f64,
+    objective: Utility,
     random: RandomStream,
     rate: f64,
     mode: Mode,
@@ -132,10 +168,10 @@ struct Vivace {
 }
 
 impl Vivace {
-    fn new(packet: Bytes, latency: f64, random: RandomStream) -> Self {
+    fn new(packet: Bytes, objective: Utility, random: RandomStream) -> Self {
         Self {
             packet,
-            latency,
+            objective,
             random,
             rate: START_RATE,
             mode: Mode::Start { awaited: None, utility: None },
@@ -173,7 +209,7 @@ impl Vivace {
         }
         let speed = speed(interval, self.packet);
         let loss = f64::from(lost) / f64::from(interval.sent.max(1));
-        let utility = utility(speed, loss, slope, self.latency);
+        let utility = self.objective.at(speed, loss, slope);
         Outcome { rate: interval.rate, utility, sent: interval.sent, lost, speed, slope }
     }
 
@@ -183,7 +219,7 @@ impl Vivace {
         let loss = f64::from(lost) / f64::from(sent.max(1));
         if loss <= COMMON_LOSS {
             for one in &mut outcomes {
-                one.utility = utility(one.speed, loss, one.slope, self.latency);
+                one.utility = self.objective.at(one.speed, loss, one.slope);
             }
         }
         let up = |pair: &[Outcome]| if pair[0].rate > pair[1].rate { (pair[0], pair[1]) } else { (pair[1], pair[0]) };
@@ -252,11 +288,6 @@ impl Vivace {
             self.mode = Mode::Move { reference: Some(target), awaited: next, target: next };
         }
     }
-}
-
-/// The utility of sending at `speed` (2^20 bit/s).
-fn utility(speed: f64, loss: f64, slope: f64, latency: f64) -> f64 {
-    reward(speed) - speed * loss_weight(loss) * loss - latency * speed * quantised(slope)
 }
 
 impl Controller for Vivace {
@@ -351,34 +382,37 @@ mod tests {
     #[test]
     fn the_utility_has_the_published_values() {
         for (speed, expected) in [(1.0, 1.0), (2.0, 1.866), (10.0, 7.943), (50.0, 33.81), (100.0, 63.10)] {
-            let found = utility(speed, 0.0, 0.0, 900.0);
+            let found = PANTHEON.at(speed, 0.0, 0.0);
             assert!((found - expected).abs() < 0.005, "{speed}: {found}");
         }
-        let at_five_percent = utility(10.0, 0.05, 0.0, 900.0);
-        assert!((at_five_percent - 2.27).abs() < 0.005, "{at_five_percent}");
-        assert!(
-            (utility(10.0, 0.01, 0.0, 900.0) - (7.943 - 0.1)).abs() < 0.001,
-            "below three percent loss costs a tenth"
-        );
-        assert_eq!(
-            utility(10.0, 0.0, 0.019, 900.0),
-            utility(10.0, 0.0, 0.0, 900.0),
-            "a slope below two percent is none"
-        );
-        assert!((utility(10.0, 0.0, 0.025, 900.0) - (7.943 - 180.0)).abs() < 0.001);
-        assert!(utility(10.0, 0.0, -0.025, 900.0) > 180.0);
+        for (objective, loss, expected) in
+            [(PANTHEON, 0.01, 7.84), (PANTHEON, 0.05, 2.27), (PAPER, 0.01, 6.81), (PAPER, 0.05, 2.27)]
+        {
+            let found = objective.at(10.0, loss, 0.0);
+            assert!((found - expected).abs() < 0.005, "{found}, not {expected}, at {loss}");
+        }
+    }
+
+    #[test]
+    fn slopes_count_from_two_percent_on() {
+        assert_eq!(PANTHEON.at(10.0, 0.0, 0.019), PANTHEON.at(10.0, 0.0, 0.0));
+        assert!((PANTHEON.at(10.0, 0.0, 0.025) - (7.943 - 180.0)).abs() < 0.001);
+        assert!(PANTHEON.at(10.0, 0.0, -0.025) > 180.0);
+        assert_eq!(LOSS.at(10.0, 0.0, 0.025), LOSS.at(10.0, 0.0, 0.0));
     }
 
     #[test]
     fn at_some_loss_more_rate_does_not_pay() {
         for (speed, zero) in [(1.0, 0.079), (10.0, 0.063), (100.0, 0.050), (1_000.0, 0.040)] {
-            let slope = |loss: f64| utility(speed * 1.001, loss, 0.0, 0.0) - utility(speed, loss, 0.0, 0.0);
-            assert!(slope(zero - 0.001) > 0.0 && slope(zero + 0.001) < 0.0, "{speed}");
+            for objective in [LOSS, PAPER] {
+                let slope = |loss: f64| objective.at(speed * 1.001, loss, 0.0) - objective.at(speed, loss, 0.0);
+                assert!(slope(zero - 0.001) > 0.0 && slope(zero + 0.001) < 0.0, "{speed}");
+            }
         }
     }
 
     fn vivace() -> Vivace {
-        Vivace::new(Bytes::new(1_500), 900.0, RandomStream::new(1, "vivace"))
+        Vivace::new(Bytes::new(1_500), PANTHEON, RandomStream::new(1, "vivace"))
     }
 
     fn result(pcc: &mut Vivace, number: u64, next: u64, rate: f64, lost: u32) {

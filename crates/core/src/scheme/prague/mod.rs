@@ -38,7 +38,7 @@ use self::fallback::ClassicDetector;
 use super::{
     Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, Parameters, Scheme, Setup, State, Timeout,
 };
-use crate::info::{Info, Parameter, Quantity};
+use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::scheme::window::INFINITE_SSTHRESH;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -48,10 +48,14 @@ pub(super) const INFO: Info = Info {
     title: "TCP Prague",
     source: "draft-briscoe-iccrg-prague-congestion-control; L4S project net/ipv4/tcp_prague.c",
     parameters: &[
-        Parameter::choice(
-            "profile",
-            &["draft", "linux", "2019b", "2019a"],
-            "which revision the other parameters are of",
+        Parameter::profile(
+            &[
+                Profile { name: "draft", source: "draft-briscoe-iccrg-prague-congestion-control" },
+                Profile { name: "linux", source: "L4S project, net/ipv4/tcp_prague.c, version 0.7 (2024)" },
+                Profile { name: "2019b", source: "L4S project, net/ipv4/tcp_prague.c, about November 2019" },
+                Profile { name: "2019a", source: "L4S project, net/ipv4/tcp_prague.c, mid-2019" },
+            ],
+            "draft",
         ),
         Parameter::choice("alpha_init", &["profile", "0", "1"], "alpha of a flow that starts"),
         Parameter::choice("first_mark", &["profile", "alpha", "halve"], "by what the window falls at the first mark"),

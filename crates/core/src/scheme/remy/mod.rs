@@ -52,19 +52,15 @@ pub use self::json::JsonError;
 pub use self::tree::{AXES, Action, Domain, Memory, Tree, TreeError};
 pub use self::wire::WireError;
 use super::{Ack, Congestion, Feedback, Restart, Scheme, Sent, Setup, Timeout};
-use crate::info::{Info, Kind, Parameter, Quantity};
+use crate::info::{self, Info, Kind, Parameter, Quantity};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const SOURCE: &str = "Winstein and Balakrishnan, SIGCOMM 2013; tcpexmachina/remy; venkatarun95/genericCC remycc.cc";
 
-const fn profile(default: &'static str) -> Parameter {
-    Parameter {
-        name: "profile",
-        kind: Kind::Choice { options: &["pantheon", "remy"], default },
-        unit: "",
-        doc: "the program that Pantheon ran, or Remy's simulator",
-    }
-}
+const PROFILES: &[info::Profile] = &[
+    info::Profile { name: "pantheon", source: "venkatarun95/genericCC, remycc.cc, the program that Pantheon ran" },
+    info::Profile { name: "remy", source: "tcpexmachina/remy, rat.cc, the simulator of the training" },
+];
 
 const TELEMETRY: &[Quantity] = &[
     Quantity { name: "rule", unit: "", doc: "index of the rule in use" },
@@ -80,7 +76,7 @@ pub(super) const REMYCC: Info = Info {
     name: "remycc",
     title: "RemyCC (own tree)",
     source: SOURCE,
-    parameters: &[profile("remy")],
+    parameters: &[Parameter::profile(PROFILES, "remy")],
     telemetry: TELEMETRY,
 };
 
@@ -99,7 +95,7 @@ pub(super) const TAOVA: Info = Info {
             unit: "",
             doc: "the tree of rules; the Pantheon's TaoVA-100x is RemyCC-2014-100x.dna of venkatarun95/genericCC",
         },
-        profile("pantheon"),
+        Parameter::profile(PROFILES, "pantheon"),
     ],
     telemetry: TELEMETRY,
 };
