@@ -1,4 +1,4 @@
-"""Measures the Gymnasium environments: steps per second of user CPU, as a multiple of those of one run at a time."""
+"""Measures the Gymnasium environments: steps per second of user CPU, also as a multiple of those of one run at a time."""
 
 from __future__ import annotations
 
@@ -51,14 +51,17 @@ def main() -> int:
     """Measures one after the other, several times; prints medians."""
     warn_if_busy()
     counts = (1, 16, 64)
-    ratios: list[list[float]] = [[] for _ in counts]
+    alone: list[float] = []
+    many: list[list[float]] = [[] for _ in counts]
     for _ in range(_ROUNDS):
-        alone = measure_one()
-        for found, count in zip(ratios, counts, strict=True):
-            found.append(measure_many(count) / alone)
-    print(f"{'environments':20}{'steps per CPU, gymnasium.make = 1':>34}")
-    for found, count in zip(ratios, counts, strict=True):
-        print(f"{f'make_vec, {count}':20}{statistics.median(found):34.1f}")
+        alone.append(measure_one())
+        for found, count in zip(many, counts, strict=True):
+            found.append(measure_many(count))
+    print(f"{'environments':20}{'steps per CPU-second':>22}{'gymnasium.make = 1':>20}")
+    print(f"{'gymnasium.make':20}{statistics.median(alone):22.0f}{1:20.1f}")
+    for found, count in zip(many, counts, strict=True):
+        ratio = statistics.median(steps / beside for steps, beside in zip(found, alone, strict=True))
+        print(f"{f'make_vec, {count}':20}{statistics.median(found):22.0f}{ratio:20.1f}")
     return 0
 
 

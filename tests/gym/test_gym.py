@@ -251,6 +251,18 @@ def test_what_cannot_be_is_refused(tmp_path: Path, experiment: str) -> None:
         gymnasium.make(lab.ID, paths=dead).reset(seed=1)
 
 
+@pytest.mark.parametrize("action", [None, [math.nan]])
+def test_what_is_no_action_is_refused(experiment: str, action: Any) -> None:
+    one = gymnasium.make(lab.ID, paths=experiment).unwrapped
+    one.reset(seed=1)
+    with pytest.raises(UserError, match=r"action of run 1: is not a number; it is from -1 to 1"):
+        one.step(action)
+    many = gymnasium.make_vec(lab.ID, num_envs=2, vectorization_mode="vector_entry_point", paths=experiment)
+    many.reset(seed=1)
+    with pytest.raises(UserError, match="action of run 2: is not a number"):
+        many.step(np.array([[0.0], [math.nan]]))
+
+
 def test_paths_are_scenarios_of_the_same_seed() -> None:
     paths = [lab.aurora_paths(np.random.default_rng(seed)) for seed in (5, 5, 6)]
     assert json.dumps(paths[0]) == json.dumps(paths[1]) != json.dumps(paths[2])

@@ -95,7 +95,13 @@ class _Runs:
 
         Returns:
             What happened, its worth, which are over, and what to say of those in which a flow lost its connection.
+
+        Raises:
+            UserError: an action is not a number.
         """
+        unheard = np.isnan(actions) & ~resting
+        if unheard.any():
+            raise UserError(f"action of run {np.flatnonzero(unheard)[0] + 1}: is not a number; it is from -1 to 1")
         task = self.task
         rate = np.clip(task.decide(self._rate, np.clip(actions, -1, 1)), task.slowest_bps, task.fastest_bps)
         until = np.where(resting, 0.0, np.minimum(self._now + self._wait, self._end))
