@@ -1,4 +1,4 @@
-"""Measures the Gymnasium environments: steps per second of user CPU, also as a multiple of those of one run at a time."""
+"""Measures the Gymnasium environments: steps per second of user CPU, and how many times those of a single run."""
 
 from __future__ import annotations
 
