@@ -79,3 +79,16 @@ fn every_scheme_uses_a_link_that_becomes_a_hundred_times_slower_and_fast_again()
         assert!(after > least(&name, before, 0.2), "{name}: {after} after {before} bytes per second");
     }
 }
+
+#[test]
+fn every_scheme_goes_on_when_microseconds_no_longer_fit_into_four_bytes() {
+    for (name, flow) in flows() {
+        // 2^32 microseconds are 4295 seconds.
+        let path = Dumbbell { seconds: 5_400.0, rate_bps: 2_000_000, queue_packets: 50, ..Dumbbell::new(&[flow]) };
+        let mut scenario = path.json();
+        scenario["record"]["interval_ns"] = json!(10_000_000_000_u64);
+        let run = run(&scenario);
+        let (early, late) = (run.received(1, 600.0, 1_700.0), run.received(1, 4_300.0, 5_400.0));
+        assert!((late / early - 1.0).abs() < 0.1, "{name}: {late} after {early} bytes");
+    }
+}
