@@ -21,9 +21,10 @@ def unit_of(measure: Measure) -> str:
 
 
 def _unit(node: Any) -> str:
-    """The unit of a part; "" of a number, which takes that of its neighbour."""
+    """The unit of a part; "" of a number, which in a sum takes that of its neighbour."""
     if isinstance(node, (Binary, telemetry.Arithmetic)):
-        return _arithmetic(node.operator, _unit(node.left), _unit(node.right))
+        # A number that multiplies or divides may have a unit of its own, as the rate of the link in a utilisation.
+        return _common([_unit(node.left), _unit(node.right)]) if node.operator in "+-" else ""
     if isinstance(node, Call):
         return _common([_unit(argument) for argument in node.arguments])
     if isinstance(node, telemetry.Fold):
@@ -31,14 +32,6 @@ def _unit(node: Any) -> str:
     if isinstance(node, telemetry.Constant):
         return _unit(node.node)
     return _quantity(node)
-
-
-def _arithmetic(operator: str, left: str, right: str) -> str:
-    if operator in "+-":
-        return _common([left, right])
-    if operator == "/":
-        return "" if right else left
-    return "" if left and right else left or right
 
 
 def _quantity(node: Any) -> str:
