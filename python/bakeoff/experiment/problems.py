@@ -32,6 +32,9 @@ _SENTENCES = {
     "too_long": "has {actual_length} entries; the most is {max_length}",
     "string_pattern_mismatch": "{input} does not fit; use small letters, digits, '.', '_' and '-'",
 }
+_WRITE: dict[tuple[str, str | int], str] = {
+    ("model_type", "queue"): '; write { limit = "34pkt" }, with a kind where it is no fifo',
+}
 _TABLE_LISTS = {("flow",): "[[flow]]", ("path", "forward"): "[[path.forward]]", ("path", "reverse"): "[[path.reverse]]"}
 
 
@@ -71,4 +74,5 @@ def _sentence(detail: ErrorDetails, location: list[str | int]) -> str:
     template = _SENTENCES.get(kind)
     if template is None:
         return f"{shown(detail['input'])}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
-    return template.format(**{**context, "input": shown(detail["input"])}).replace("'", '"')
+    sentence = template.format(**{**context, "input": shown(detail["input"])}).replace("'", '"')
+    return sentence + _WRITE.get((kind, location[-1]), "")
