@@ -114,6 +114,17 @@ def check(scenario_json: str) -> None:
         ScenarioError: it cannot; the message names the key, and what would be right.
     """
 
+def check_scheme(name: str, parameters_json: str) -> None:
+    """Checks the parameters of a scheme and the files that they name.
+
+    Args:
+        name: of one of bakeoff's own schemes.
+        parameters_json: a JSON object.
+
+    Raises:
+        ScenarioError: there is no such scheme, or it cannot be made with these.
+    """
+
 def check_for_kernel(scenario_json: str) -> None:
     """Checks that a kernel can run a resolved scenario.
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import struct
 from pathlib import Path
 
 import pytest
 
 from bakeoff.errors import UserError
-from bakeoff.experiment import load
+from bakeoff.experiment import expand, load, overrides
 from bakeoff.experiment.catalogue import of_core
 from bakeoff.experiment.load import Unmet
+from bakeoff.worlds import registry
 
 TREE = str(Path(__file__).parents[2] / "crates" / "core" / "tests" / "files" / "one-rule.json")
 EXPERIMENT = """
@@ -39,7 +43,7 @@ def test_a_scheme_that_needs_a_file_is_refused_without_one(tmp_path: Path) -> No
     )
     with pytest.raises(UserError, match=remedy):
         _load(tmp_path, "")
-    with pytest.raises(UserError, match=r'"gone\.bin" is not possible; write the path of a file with'):
+    with pytest.raises(UserError, match=r"there is no file .*/gone\.bin; write the path of a file with"):
         _load(tmp_path, 'parameters = { weights = "gone.bin" }')
 
 
@@ -57,6 +61,81 @@ def test_the_command_line_can_make_a_variant_with_a_file() -> None:
     assert not isinstance(first, Unmet)
     assert first.scenario["flows"][0]["scheme"] == "taova"
     assert first.scenario["flows"][0]["parameters"]["tree"] == TREE
+
+
+def _weights(file: Path, size: int = 22_168, **values: float) -> str:
+    """A policy of Indigo that is zero but for some of its weights."""
+    floats = [0.0] * (size // 4)
+    for place, value in ({"w6": 1.0} | values).items():
+        floats[int(place[1:])] = value
+    file.write_bytes(struct.pack(f"<{len(floats)}f", *floats))
+    return str(file)
+
+
+def _check(folder: Path, weights: str, more: str = "") -> None:
+    file = folder / "policy.toml"
+    file.write_text(EXPERIMENT.format(parameters=f'parameters = {{ weights = "{weights}"{more} }}'), encoding="utf-8")
+    registry.world("sim").check_plan(expand(load(str(file))))
+
+
+def test_what_a_file_holds_is_checked_before_anything_runs(tmp_path: Path) -> None:
+    sound = _weights(tmp_path / "sound.bin")
+    _check(tmp_path, sound)
+    _check(tmp_path, sound, ', network = "1x32"')
+    begin = (
+        r"policy\.toml: flow 1: parameter weights of indigo cannot be \S*\.bin.; "
+        "it takes a file with the published weights of Indigo; "
+    )
+    with pytest.raises(UserError, match=begin + 'this one has 1x32 units, and network = "2x256" wants others'):
+        _check(tmp_path, sound, ', network = "2x256"')
+    with pytest.raises(UserError, match=begin + "this one has a weight, number 100, that is no number"):
+        _check(tmp_path, _weights(tmp_path / "odd.bin", w100=math.nan))
+    with pytest.raises(UserError, match=begin + "in this one all weights are zero"):
+        _check(tmp_path, _weights(tmp_path / "zero.bin", w6=0.0))
+    with pytest.raises(UserError, match=begin + "this one has 400 bytes, not one of"):
+        _check(tmp_path, _weights(tmp_path / "short.bin", size=400))
+
+
+def test_a_path_is_relative_to_the_file_that_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    _weights(tmp_path / "policy.bin")
+    _check(tmp_path, "policy.bin")
+    with pytest.raises(UserError, match=f"there is no file {tmp_path}/gone.bin; "):
+        _check(tmp_path, "gone.bin")
+    with pytest.raises(UserError, match=r"weights: 3 is not possible; write the path of a file with"):
+        load(str(tmp_path / "policy.toml"), ["flow.1.parameters.weights=3"])
+    _weights(tmp_path / "elsewhere" / "here.bin")
+    (first, *_) = load(str(tmp_path / "policy.toml"), ["flow.1.parameters.weights=here.bin"]).cells()
+    assert not isinstance(first, Unmet)
+    assert list(first.scenario["files"]) == [str(tmp_path / "elsewhere" / "here.bin")]
+
+
+def test_every_parameter_that_names_a_file_may_be_typed_where_one_is() -> None:
+    schemes = of_core().schemes
+    names = {known.name for scheme in schemes for known in of_core().files_of(scheme)}
+    for name in names:
+        assert overrides.parse(f"flow.1.parameters.{name}=x").value == str(Path.cwd() / "x")
+
+
+def test_another_content_is_another_experiment(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    weights = tmp_path / "policy.bin"
+    file.write_text(EXPERIMENT.format(parameters=f'parameters = {{ weights = "{weights}" }}'), encoding="utf-8")
+    digests = set()
+    for value in (1.0, 1.0, 2.0):
+        _weights(weights, w6=value)
+        plan = expand(load(str(file)))
+        assert plan.runs[0].scenario["files"] == {str(weights): hashlib.sha256(weights.read_bytes()).hexdigest()}
+        digests.add(plan.to_json()["scenarios_sha256"])
+    assert len(digests) == 2
+
+
+def test_a_row_of_the_report_takes_only_its_own_network(tmp_path: Path) -> None:
+    weights = _weights(tmp_path / "small.bin")
+    changes = ["matrix.scheme=indigo_2_256", f"variant.indigo_2_256.parameters.weights={weights}"]
+    with pytest.raises(UserError, match=r'this one has 1x32 units, and network = "2x256" wants others'):
+        registry.world("sim").check_plan(expand(load("pantheon/india-ppp0", changes)))
 
 
 def test_the_catalogue_says_what_the_file_holds() -> None:

@@ -76,7 +76,7 @@ def test_an_experiment_of_nothing_else_is_refused(tmp_path: Path) -> None:
     [
         (
             ["variant.policy.parameters.weights=gone.bin"],
-            r'variant\.policy\.parameters\.weights: "gone\.bin" is not possible',
+            r"variant\.policy\.parameters\.weights: there is no file .*/gone\.bin; write the path of a file with",
         ),
         (["variant.gentle.parameters.law=none"], r'variant\.gentle\.parameters\.law: "none" is not possible'),
         (["variant.gentle.scheme=cubik"], r'variant\.gentle\.scheme: "cubik" is not a scheme; did you mean "cubic"'),

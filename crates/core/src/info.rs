@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::scheme::Parameters;
+
 /// Name, source, parameters and telemetry of a scheme or a queue.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Info {
@@ -67,9 +69,9 @@ pub enum Kind {
     File {
         /// What the file holds.
         content: &'static str,
-        /// What is wrong with a content, if anything is.
+        /// What is wrong with a content beside the other parameters, if anything is.
         #[serde(skip)]
-        problem: fn(&[u8]) -> Option<String>,
+        problem: fn(&[u8], &Parameters) -> Option<String>,
     },
     /// Free text in a form that `doc` describes.
     Text {

@@ -131,6 +131,14 @@ mod _core {
             .map_err(|error| ScenarioError::new_err(error.to_string()))
     }
 
+    /// Checks the parameters of a scheme, a JSON object, and the files that they name.
+    #[pyfunction]
+    fn check_scheme(name: &str, parameters_json: &str) -> PyResult<()> {
+        let parameters =
+            serde_json::from_str(parameters_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        scheme::check(name, &parameters).map_err(|error| ScenarioError::new_err(error.to_string()))
+    }
+
     /// Checks that a kernel can run a resolved scenario.
     #[pyfunction]
     fn check_for_kernel(scenario_json: &str) -> PyResult<()> {

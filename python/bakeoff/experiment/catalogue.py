@@ -28,6 +28,9 @@ PROGRAM = "program:"
 STACK = "stack:"
 """Before the name of a stack that is not ours, in what the emulator is told; experiment files have no such word."""
 
+FILES = "files"
+"""Where a scenario keeps the digests of the files that parameters name, by path."""
+
 
 def is_stack(scheme: str) -> bool:
     """Whether a name is that of a stack that is not ours: `STACK:CONTROLLER`."""
@@ -79,6 +82,8 @@ class Parameter:
 
     def problem(self, value: Any) -> str | None:
         """What is wrong with a value, and what would be right; None if it is fine."""
+        if self.kind == "file" and isinstance(value, str) and not Path(value).is_file():
+            return f"there is no file {value}; write {self.values}"
         if self.kind == "flag":
             right = isinstance(value, bool)
         elif self.options:
@@ -86,8 +91,6 @@ class Parameter:
         elif self.kind == "number":
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             right = number and self.least <= value <= self.most
-        elif self.kind == "file":
-            right = isinstance(value, str) and Path(value).is_file()
         else:
             right = isinstance(value, str)
         return None if right else f"{shown(value)} is not possible; write {self.values}"

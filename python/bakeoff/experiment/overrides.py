@@ -47,7 +47,7 @@ def parse(assignment: str) -> Setting:
 
 
 def _absolute(value: Any) -> Any:
-    return str(Path.cwd() / os.path.expanduser(value)) if isinstance(value, str) else value  # noqa: PTH111 - never raises
+    return str(Path.cwd() / os.path.expanduser(value)) if isinstance(value, str) and value else value  # noqa: PTH111 - never raises
 
 
 def _absolute_class(value: Any) -> Any:
@@ -55,7 +55,8 @@ def _absolute_class(value: Any) -> Any:
     return f"{_absolute(named.file)}:{named.name}" if named else value
 
 
-_ABSOLUTE = {"trace": _absolute, "scheme": _absolute_class}
+# Traces, classes, and the parameters of schemes that name files.
+_ABSOLUTE = {"trace": _absolute, "scheme": _absolute_class, "weights": _absolute, "tree": _absolute}
 
 
 def _read(text: str) -> Any:

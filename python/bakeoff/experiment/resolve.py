@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment import queues
-from bakeoff.experiment.catalogue import KERNEL, PROGRAM
+from bakeoff.experiment.catalogue import FILES, KERNEL, PROGRAM
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
     HEADER_BYTES,
@@ -39,7 +41,7 @@ from bakeoff.formats import mahimahi
 from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from bakeoff.experiment.catalogue import Catalogue
     from bakeoff.experiment.probe import Probe
@@ -112,7 +114,8 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
         "flows": flows,
     }
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
-    optional = {"probes": probes, **_emulated(experiment, folder), "python": _classes(experiment, folder)}
+    own = {"python": _classes(experiment, folder), FILES: _files(flows, catalogue)}
+    optional = {"probes": probes, **_emulated(experiment, folder), **own}
     return resolved | {name: value for name, value in optional.items() if value}
 
 
@@ -144,6 +147,17 @@ def _classes(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
             sentence = f"{named.name} is also a class of {classes[named.name]['file']}; rename one of the two"
             raise KeyProblem(f"flow.{number}.scheme", sentence)
     return classes
+
+
+def _files(flows: Sequence[Mapping[str, Any]], catalogue: Catalogue) -> dict[str, str]:
+    """The digests of the files that parameters name, by path: a run with another content is another run."""
+    named = {
+        flow["parameters"][parameter.name]
+        for flow in flows
+        if not flow["scheme"].startswith(reference.PREFIX)
+        for parameter in catalogue.files_of(flow["scheme"])
+    }
+    return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in sorted(named)}
 
 
 def _program(program: Program, folder: Path) -> dict[str, Any]:
@@ -308,10 +322,12 @@ def _scheme(
     except UserError as error:
         raise KeyProblem(f"{key}.scheme", str(error)) from error
     files = {parameter.name: parameter for parameter in catalogue.files_of(scheme)}
-    for name, value in parameters.items():
+    for name, value in list(parameters.items()):
         place = f"{places.get(name, key)}.parameters.{name}"
         if name in files and value == "":
             raise FileWanted(place, f"needs a {name} file")
+        if name in files and isinstance(value, str):
+            value = parameters[name] = str(folder / Path(value).expanduser())  # noqa: PLW2901 - as every path of a file
         try:
             catalogue.check_parameter(scheme, name, value)
         except UserError as error:

@@ -54,11 +54,13 @@ class World:
         Raises:
             UserError: it cannot run one; the message names the file, the cell, what is wrong and what would be right.
         """
-        from bakeoff.worlds.outcome import RunStopped  # noqa: PLC0415 - only where runs are planned
+        from bakeoff.worlds import named_files  # noqa: PLC0415 - only where runs are planned
+        from bakeoff.worlds.outcome import RunStopped  # noqa: PLC0415
 
         for run in plan.runs:
             if run.repeat == 1:
                 try:
+                    named_files.check(run.scenario)
                     self.check(run.scenario)
                 except RunStopped as error:
                     raise UserError(f"{plan.where(run)}: {error}") from error

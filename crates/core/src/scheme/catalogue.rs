@@ -108,11 +108,20 @@ pub fn needed_ecn(name: &str) -> Option<EcnNeed> {
 
 /// Makes the scheme called `name` with the parameters that an experiment gives; those of `setup` are replaced.
 pub fn build(name: &str, given: &BTreeMap<String, Value>, setup: Setup) -> Result<Box<dyn Scheme>, ParameterError> {
+    let (entry, parameters) = resolve(name, given)?;
+    Ok((entry.new)(Setup { parameters, ..setup }))
+}
+
+/// Whether the scheme called `name` can be made with these parameters, and the files that they name.
+pub fn check(name: &str, given: &BTreeMap<String, Value>) -> Result<(), ParameterError> {
+    resolve(name, given).map(|_| ())
+}
+
+fn resolve(name: &str, given: &BTreeMap<String, Value>) -> Result<(&'static SchemeEntry, Parameters), ParameterError> {
     let entry = SCHEMES
         .iter()
         .find(|entry| entry.info.name == name)
         .ok_or_else(|| ParameterError::NoScheme(name.to_owned()))?;
     let (scheme, declared) = (entry.info.name, entry.info.parameters);
-    let parameters = Parameters::resolve(scheme, declared, given)?.with_files(scheme, declared)?;
-    Ok((entry.new)(Setup { parameters, ..setup }))
+    Ok((entry, Parameters::resolve(scheme, declared, given)?.with_files(scheme, declared)?))
 }

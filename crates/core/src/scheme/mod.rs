@@ -38,7 +38,7 @@ mod verus;
 mod westwood;
 pub mod window;
 
-pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, Validation, build, needed_ecn};
+pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, Validation, build, check, needed_ecn};
 pub use event::{
     Ack, Cause, Congestion, Connected, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout, TxStart,
 };

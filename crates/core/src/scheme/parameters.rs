@@ -109,7 +109,7 @@ impl Parameters {
                 expected: format!("{content}; {why}"),
             };
             let data = std::fs::read(path).map_err(|error| invalid(format!("this one cannot be read: {error}")))?;
-            if let Some(problem) = problem(&data) {
+            if let Some(problem) = problem(&data, &self) {
                 return Err(invalid(problem));
             }
             self.values.insert(name, Value::Data(data));
@@ -217,7 +217,8 @@ mod tests {
 
     #[test]
     fn a_file_is_read_and_checked_when_it_is_named() {
-        let problem = |bytes: &[u8]| (!bytes.starts_with(b"//!")).then(|| "this one begins otherwise".to_owned());
+        let problem =
+            |bytes: &[u8], _: &Parameters| (!bytes.starts_with(b"//!")).then(|| "this one begins otherwise".to_owned());
         let kind = Kind::File { content: "a file of code", problem };
         let declared: &'static [Parameter] = Box::leak(Box::new([Parameter { name: "file", kind, unit: "", doc: "" }]));
         let resolve = |name: &str| {

@@ -9,7 +9,7 @@
 //!
 //! **Parameters.** `weights`: a file with the published weights, the tensors of a checkpoint's data file: 1 layer of 32
 //! (2601c92, without calibration 1f3a7f7) or 128 units (3ae9e4e), or 2 of 256 (a9b2060, 7224f22). An experiment has to name
-//! one; bakeoff ships none.
+//! one; bakeoff ships none. `network` says which of these sizes it has to have, so that no file fills the row of another.
 //!
 //! **Deviations.** The original frees its window as soon as a later packet is acknowledged and never sends again; our
 //! transport waits for three later packets and retransmits, and a packet that
@@ -22,7 +22,7 @@ mod network;
 
 use std::collections::VecDeque;
 
-use self::network::{ACTIONS, INPUTS, Network, SIZES};
+use self::network::{ACTIONS, INPUTS, Network};
 use super::{Ack, Congestion, Feedback, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Bytes, Instant};
@@ -48,18 +48,18 @@ pub(super) const INFO: Info = Info {
     name: "indigo",
     title: "Indigo",
     source: "Yan et al., USENIX ATC 2018; StanfordSNR/indigo env/sender.py",
-    parameters: &[Parameter {
-        name: "weights",
-        kind: Kind::File {
-            content: "a file with the published weights of Indigo",
-            problem: |data| {
-                let is_known = SIZES.contains(&(data.len() as u64));
-                (!is_known).then(|| format!("this one has {} bytes, not one of {SIZES:?}", data.len()))
+    parameters: &[
+        Parameter {
+            name: "weights",
+            kind: Kind::File {
+                content: "a file with the published weights of Indigo",
+                problem: |data, parameters| network::problem(data, parameters.text("network")),
             },
+            unit: "",
+            doc: "the policy: the data file of a checkpoint",
         },
-        unit: "",
-        doc: "the policy: the data file of a checkpoint with 1 x 32, 1 x 128 or 2 x 256 units",
-    }],
+        Parameter::choice("network", network::NAMES, "layers and units that the file has to have"),
+    ],
     telemetry: &[
         Quantity { name: "action", unit: "", doc: "0 half, 1 ten less, 2 none, 3 ten more, 4 double" },
         Quantity {

@@ -9,8 +9,8 @@ pub(super) const INPUTS: usize = 9;
 pub(super) const ACTIONS: usize = 5;
 /// Layers and units of the published networks.
 const SHAPES: [(usize, usize); 3] = [(1, 32), (1, 128), (2, 256)];
-/// Sizes of their files, bytes.
-pub(super) const SIZES: &[u64] = &[size(SHAPES[0]), size(SHAPES[1]), size(SHAPES[2])];
+/// What they are called, after a word for any of them.
+pub(super) const NAMES: &[&str] = &["any", "1x32", "1x128", "2x256"];
 const FORGET_BIAS: f32 = 1.0;
 
 const fn size((layers, units): (usize, usize)) -> u64 {
@@ -22,6 +22,26 @@ const fn size((layers, units): (usize, usize)) -> u64 {
         layer += 1;
     }
     4 * floats as u64
+}
+
+fn floats(file: &[u8]) -> impl Iterator<Item = f32> {
+    file.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+}
+
+/// What is wrong with a file that is to hold the network called `name`, if anything is.
+pub(super) fn problem(file: &[u8], name: &str) -> Option<String> {
+    let bytes = file.len() as u64;
+    let Some(found) = SHAPES.into_iter().position(|shape| size(shape) == bytes) else {
+        return Some(format!("this one has {bytes} bytes, not one of {:?}", SHAPES.map(size)));
+    };
+    let found = NAMES[1 + found];
+    if name != NAMES[0] && name != found {
+        return Some(format!("this one has {found} units, and network = {name:?} wants others"));
+    }
+    if let Some(index) = floats(file).skip(1).position(|weight| !weight.is_finite()) {
+        return Some(format!("this one has a weight, number {}, that is no number", index + 1));
+    }
+    floats(file).skip(1).all(|weight| weight == 0.0).then(|| "in this one all weights are zero".to_owned())
 }
 
 #[derive(Debug)]
@@ -69,7 +89,7 @@ impl Network {
     /// The network of a file; `None` if it has none of the published sizes.
     pub(super) fn read(file: &[u8]) -> Option<Self> {
         let (layers, units) = SHAPES.into_iter().find(|shape| size(*shape) == file.len() as u64)?;
-        let mut floats = file.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+        let mut floats = floats(file);
         let mut take = |count: usize| floats.by_ref().take(count).collect::<Vec<_>>();
         take(1);
         let bias = take(ACTIONS).try_into().ok()?;
@@ -115,7 +135,7 @@ pub(super) mod tests {
 
     /// A file of the smallest network in which everything is zero but what `set` changes.
     pub(in crate::scheme::indigo) fn file(set: impl Fn(&mut [f32])) -> Vec<u8> {
-        let mut floats = vec![0.0; SIZES[0] as usize / 4];
+        let mut floats = vec![0.0; size(SHAPES[0]) as usize / 4];
         set(&mut floats);
         floats.into_iter().flat_map(f32::to_le_bytes).collect()
     }
@@ -128,8 +148,22 @@ pub(super) mod tests {
 
     #[test]
     fn the_published_files_have_these_sizes() {
-        assert_eq!(SIZES, [22_168, 285_208, 3_195_928]);
+        assert_eq!(SHAPES.map(size), [22_168, 285_208, 3_195_928]);
         assert!(Network::read(&[0; 100]).is_none());
+    }
+
+    #[test]
+    fn what_holds_no_policy_is_refused() {
+        let sound = file(|floats| floats[LINEAR_BIAS] = 1.0);
+        assert_eq!([problem(&sound, "any"), problem(&sound, "1x32")], [None, None]);
+        let other = problem(&sound, "2x256").unwrap_or_default();
+        assert_eq!(other, "this one has 1x32 units, and network = \"2x256\" wants others");
+        assert!(problem(&sound[1..], "any").unwrap_or_default().starts_with("this one has 22167 bytes, not one of"));
+        for odd in [f32::NAN, f32::INFINITY] {
+            let odd = file(|floats| (floats[LINEAR_BIAS], floats[CELL_BIAS]) = (1.0, odd));
+            assert_eq!(problem(&odd, "any").as_deref(), Some("this one has a weight, number 166, that is no number"));
+        }
+        assert_eq!(problem(&file(|_| ()), "any").as_deref(), Some("in this one all weights are zero"));
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub(super) const TAOVA: Info = Info {
             name: "tree",
             kind: Kind::File {
                 content: "a tree of rules, as Remy or bakeoff-train writes it",
-                problem: |bytes| Tree::read(bytes).err().map(|error| error.to_string()),
+                problem: |bytes, _| Tree::read(bytes).err().map(|error| error.to_string()),
             },
             unit: "",
             doc: "the tree of rules; the Pantheon's TaoVA-100x is RemyCC-2014-100x.dna of venkatarun95/genericCC",
