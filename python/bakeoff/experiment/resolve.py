@@ -327,7 +327,7 @@ def _scheme(
         if name in files and value == "":
             raise FileWanted(place, f"needs a {name} file")
         if name in files and isinstance(value, str):
-            value = parameters[name] = str(folder / Path(value).expanduser())  # noqa: PLW2901 - as every path of a file
+            value = parameters[name] = str((folder / Path(value).expanduser()).absolute())  # noqa: PLW2901 - for any process
         try:
             catalogue.check_parameter(scheme, name, value)
         except UserError as error:
