@@ -125,7 +125,20 @@ def _hop(hop: Mapping[str, Any]) -> str:
         parts.append(words.count(hop["queue"]["limit_packets"], "packet"))
     if hop["loss"]:
         parts.append(f"{words.trimmed(100 * hop['loss'])} % of loss")
+    if policer := hop.get("policer"):
+        burst = words.size(policer["burst_bytes"])
+        parts.append(f"a policer of {words.rate(policer['rate_bps'])} and {burst} of burst")
+    if reorder := hop.get("reorder"):
+        parts.append(f"{words.trimmed(100 * reorder['probability'])} % of the packets {_reordered(reorder['change'])}")
     return ", ".join(parts)
+
+
+def _reordered(change: Mapping[str, Any]) -> str:
+    match change["kind"]:
+        case "late":
+            return f"{words.time(change['late_ns'])} late"
+        case kind:
+            return str(kind)
 
 
 def _link(link: Mapping[str, Any]) -> str:
