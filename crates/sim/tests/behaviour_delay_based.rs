@@ -243,7 +243,9 @@ fn ledbat_plus_plus_holds_less_than_60_ms_and_fills_the_link() {
         let path = Dumbbell { seed, seconds: 90.0, ..deep(&[bulk("ledbat_plus_plus", 0.0)]) };
         let run = path.run();
         let (queue, share) = (mean_after(20.0, &run.queue()), shares_after(20.0, &run, &path)[0]);
-        assert!(queue < 62.0, "seed {seed}: {queue} ms");
+        // A packet takes a millisecond: the queue ends at the target and the packet that shows it.
+        let late = queue_p95(&run, 20.0);
+        assert!(queue < 60.0 && late <= 61.0, "seed {seed}: {queue} and {late} ms");
         assert!(share > 0.9, "seed {seed}: {share}, slowdowns may cost a tenth");
     }
 }

@@ -23,6 +23,10 @@ fn share_after(from_s: f64, run: &Run, path: &Dumbbell) -> f64 {
     run.received(1, from_s, f64::INFINITY) * 8.0 / (path.seconds - from_s) / path.rate_bps as f64
 }
 
+fn loss_rate(run: &Run) -> f64 {
+    run.flow(0, "dropped_packets") / run.flow(0, "sent_packets")
+}
+
 /// A link whose rate changes every two seconds by up to a factor of nine, as that of a moving phone does.
 fn changing(scheme: &str, seed: u64) -> Run {
     let path = Dumbbell { seed, ..link(scheme, 500) };
@@ -108,11 +112,21 @@ fn verus_lets_delays_grow_to_about_six_times_the_shortest() {
 
 #[test]
 fn verus_loses_much_where_the_buffer_is_too_short_to_show_it_a_delay() {
-    // 42 to 66 % were measured over a cellular modem with three flows.
     for seed in SEEDS {
         let path = Dumbbell { seed, queue_packets: 12, one_way_ms: 25.0, ..link("verus", 500) };
-        let run = path.run();
-        let loss = run.flow(1, "dropped_packets") / run.flow(1, "sent_packets");
-        assert!(loss > 0.2, "seed {seed}: {loss}");
+        let loss = loss_rate(&path.run());
+        assert!((0.35..0.66).contains(&loss), "seed {seed}: {loss}");
+    }
+    // 42 to 66 % were measured with three flows over a cellular modem of about this rate, whose buffer is not known. Ours
+    // depends on the phases of the flows: 45 to 97 % with 12 packets, and 20 to 31 % with 47.
+    let three = |seed, queue_packets| {
+        let flows = [0.0, 10.0, 20.0].map(|start| bulk("verus", start)).to_vec();
+        loss_rate(&Dumbbell { seed, flows, queue_packets, one_way_ms: 40.0, ..link("verus", 160) }.run())
+    };
+    let mut losses: Vec<_> = SEEDS.map(|seed| three(seed, 12)).collect();
+    losses.sort_by(f64::total_cmp);
+    assert!((0.42..0.66).contains(&losses[2]), "{losses:?}");
+    for seed in SEEDS {
+        assert!(three(seed, 47) < losses[0], "seed {seed}: a longer buffer loses less than {}", losses[0]);
     }
 }

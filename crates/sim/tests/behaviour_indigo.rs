@@ -7,11 +7,13 @@ mod common;
 
 use std::path::PathBuf;
 
-use common::Dumbbell;
+use common::{Dumbbell, Run};
 use serde_json::json;
 
 /// Rate in Mbit/s, one-way delay in ms, and the median window of five files.
-const TABLE: [(u64, f64, [f64; 5]); 5] = [
+const TABLE: [(u64, f64, [f64; 5]); 7] = [
+    (5, 10.0, [10.0, 5.0, 20.0, 10.0, 10.0]),
+    (5, 40.0, [36.0, 40.0, 40.0, 30.0, 40.0]),
     (20, 20.0, [85.0, 80.0, 80.0, 80.0, 70.0]),
     (50, 20.0, [190.0, 190.0, 200.0, 190.0, 195.0]),
     (50, 80.0, [720.0, 730.0, 730.0, 710.0, 705.0]),
@@ -36,13 +38,19 @@ fn flow(path: &str, rate_mbps: u64, one_way_ms: f64) -> Dumbbell {
     Dumbbell { seconds: 15.0, rate_bps, one_way_ms, queue_packets: 100_000, ..Dumbbell::new(&[flow]) }
 }
 
+/// What waits in the second half, 95th percentile.
+fn late_queue_ms(run: &Run, rate_mbps: u64) -> f64 {
+    let mut packets: Vec<_> = run.queue().into_iter().filter(|(time, _)| *time >= 7.5).map(|(_, n)| n).collect();
+    packets.sort_by(f64::total_cmp);
+    packets[packets.len() * 95 / 100] * 1_430.0 * 8.0 / (rate_mbps as f64 * 1e3)
+}
+
 #[test]
 fn the_published_weights_settle_where_they_did_elsewhere() {
+    let mut queues = Vec::new();
     for (column, file) in FILES.into_iter().enumerate() {
         let Some(path) = weights(file) else { return };
-        // Two layers of 256 units take a hundred times as long as one of 32.
-        let rows = if file.contains("2-256") { &TABLE[..2] } else { &TABLE[..] };
-        for (rate_mbps, one_way_ms, expected) in rows.iter().copied() {
+        for (rate_mbps, one_way_ms, expected) in TABLE {
             let run = flow(&path, rate_mbps, one_way_ms).run();
             let mut windows: Vec<_> =
                 run.telemetry(1, "cwnd").into_iter().filter(|(time, _)| *time >= 7.5).map(|(_, cwnd)| cwnd).collect();
@@ -52,9 +60,21 @@ fn the_published_weights_settle_where_they_did_elsewhere() {
             let place = format!("{file} at {rate_mbps} Mbit/s, {one_way_ms} ms");
             assert!((median - expected[column]).abs() <= tolerance, "{place}: {median}, not {}", expected[column]);
             let rate = run.received(1, 7.5, 15.0) * 8.0 / 7.5 / 1e6 / rate_mbps as f64;
-            assert!(rate >= 0.93, "{place}: {rate} of the link");
+            // Steps of ten packets are too large for the slowest links.
+            assert!(rate >= if rate_mbps < 20 { 0.8 } else { 0.94 }, "{place}: {rate} of the link");
+            if rate_mbps >= 20 {
+                queues.push(late_queue_ms(&run, rate_mbps));
+            }
         }
     }
+    // 3 to 9 ms at the 95th percentile elsewhere. Here 2 to 16: four of 25 are above, three of them at 50 Mbit/s and 80 ms,
+    // where ten packets are 2.3 ms.
+    queues.sort_by(f64::total_cmp);
+    let above = queues.iter().filter(|queue| **queue > 9.0).count();
+    assert!(
+        (3.0..9.0).contains(&queues[queues.len() / 2]) && above <= 4 && queues[queues.len() - 1] < 17.0,
+        "{queues:?}"
+    );
 }
 
 #[test]

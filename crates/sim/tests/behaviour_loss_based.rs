@@ -92,7 +92,7 @@ fn reno_saws_between_half_and_all_of_path_and_buffer() {
 
 #[test]
 fn renos_window_goes_with_the_inverse_root_of_the_loss_rate() {
-    for (loss, seconds) in [(1e-2, 200.0), (1e-3, 600.0)] {
+    for (loss, seconds) in [(1e-2, 200.0), (1e-3, 600.0), (1e-4, 600.0)] {
         let window = |seed| {
             let path = Dumbbell {
                 seed,
@@ -164,7 +164,14 @@ fn cubic_follows_its_curve_from_loss_to_loss() {
             assert!(is_near(k, ((w_max - first) / 0.4).cbrt(), 0.01), "{place}: from {first}");
             for (time, window) in windows {
                 let curve = 0.4 * (time - k).powi(3) + w_max;
-                assert!(is_near(window, curve, 0.02), "{place}: {window} packets at {time} s, not {curve}");
+                let error = window - curve;
+                let is_on_curve = match law {
+                    // One packet, and the ten milliseconds between two samples.
+                    "rfc9438" => error.abs() <= 2.0,
+                    // The kernel's counter is in whole acks per packet, so that a window of a thousand lags.
+                    _ => (-0.01 * curve..=2.0).contains(&error),
+                };
+                assert!(is_on_curve, "{place}: {window} packets at {time} s, not {curve}");
             }
             last_w_max = w_max;
         }
@@ -210,13 +217,17 @@ fn hystart_leaves_slow_start_at_about_a_bdp_and_without_loss() {
 }
 
 #[test]
-fn standard_slow_start_loses_as_much_as_path_and_buffer_hold() {
-    for seed in SEEDS {
+fn standard_slow_start_loses_twice_what_the_buffer_holds() {
+    // Two packets for every ack fill a buffer of B with a window of 2 B. The loss is seen a window later, when that has doubled:
+    // 2 B are lost, one BDP where B is half of one, and two where it is one, for then the queue doubles the round trip.
+    // Recovery with 0.7 of the window loses a few more.
+    for (queue_packets, seconds, seed) in
+        [(417, 1.2), (833, 1.4)].iter().flat_map(|(n, s)| SEEDS.map(|seed| (*n, *s, seed)))
+    {
         let flow = cubic(&json!({"slow_start": "standard"}));
-        // Before the first loss is seen the window has doubled once more; recovery with 0.7 of it loses a few more.
-        let path = Dumbbell { seed, seconds: 1.4, ..long_and_fat(&[flow]) };
-        let lost = path.run().flow(1, "dropped_packets");
-        assert!(is_near(lost, path.bdp_packets() + 833.0, 0.1), "seed {seed}: {lost} packets");
+        let path = Dumbbell { seed, seconds, queue_packets, ..long_and_fat(&[flow]) };
+        let lost = path.run().flow(1, "dropped_packets") / (2 * queue_packets) as f64;
+        assert!((1.0..1.17).contains(&lost), "{queue_packets} packets, seed {seed}: {lost}");
     }
 }
 

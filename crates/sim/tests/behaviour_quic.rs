@@ -143,22 +143,46 @@ fn deep(flows: &[Value]) -> Dumbbell {
     Dumbbell { one_way_ms: 50.0, queue_packets: 1_000, ..Dumbbell::new(flows) }
 }
 
+/// What waits at the bottleneck after a time: the mean, and the 95th percentile.
+fn queue_ms(run: &Run, path: &Dumbbell, from_s: f64) -> (f64, f64) {
+    let packet_ms = 12e6 / path.rate_bps as f64;
+    let mut late: Vec<_> = run.queue().into_iter().filter(|(time, _)| *time >= from_s).map(|(_, n)| n).collect();
+    late.sort_by(f64::total_cmp);
+    (mean_after(from_s, &run.queue()) * packet_ms, late[late.len() * 95 / 100] * packet_ms)
+}
+
 #[test]
-fn quic_bbr_fills_a_link_and_two_of_them_queue_less_when_they_drain() {
+fn quic_bbr_fills_a_link_and_leaves_the_queue_empty_but_for_its_probes() {
     for seed in SEEDS {
         let alone = Dumbbell { seed, ..deep(&[bulk("quic_bbr", 0.0)]) };
         let run = alone.run();
-        // 97.4 % and 0.04 BDP of queue in an independent implementation.
-        assert!(run.utilisation() >= 0.96, "seed {seed}: {}", run.utilisation());
-        let queue = mean_after(10.0, &run.queue()) / alone.bdp_packets();
-        assert!(queue < 0.15, "seed {seed}: {queue} BDP");
+        // 97.4 %, 0.04 BDP of queue and 21 ms of it at the 95th percentile in an independent implementation. That looks at the
+        // empty path every ten seconds; here the shortest round trip falls by a third of a microsecond with many a probe
+        // of the bandwidth, which puts it off: with all five 97.1 %, with one 99.0 %.
+        assert!((0.97..0.992).contains(&run.utilisation()), "seed {seed}: {}", run.utilisation());
+        let (mean, late) = queue_ms(&run, &alone, 10.0);
+        assert!((3.5..4.5).contains(&mean) && (19.0..23.0).contains(&late), "seed {seed}: {mean} and {late} ms");
+    }
+}
+
+#[test]
+fn two_quic_bbr_flows_queue_for_most_of_a_round_trip_and_for_half_of_one_when_they_drain() {
+    for seed in SEEDS {
         let standing = |drains: bool| {
             let flow = |start_ns: u64| json!({"scheme": "quic_bbr", "start_ns": start_ns, "parameters": {"drain_to_target": drains}});
             let path = Dumbbell { seed, seconds: 120.0, ..deep(&[flow(0), flow(10_000_000_000)]) };
-            mean_after(20.0, &path.run().queue()) / path.bdp_packets()
+            let run = path.run();
+            (run.utilisation(), queue_ms(&run, &path, 20.0))
         };
-        let (without, with) = (standing(false), standing(true));
-        assert!(with < 0.8 * without, "seed {seed}: {with} BDP of queue with draining to target, {without} without");
+        // 97.7 %, 86 ms of queue and 126 ms at the 95th percentile in an independent implementation, and 51 ms with draining.
+        let (utilisation, (mean, late)) = standing(false);
+        assert!((utilisation - 0.977).abs() < 0.01, "seed {seed}: {utilisation}");
+        assert!(
+            (mean / 86.0 - 1.0).abs() < 0.2 && (late / 126.0 - 1.0).abs() < 0.1,
+            "seed {seed}: {mean} and {late} ms"
+        );
+        let (_, (with, _)) = standing(true);
+        assert!((with / 51.0 - 1.0).abs() < 0.2, "seed {seed}: {with} ms with draining to target");
     }
 }
 

@@ -249,10 +249,18 @@ mod tests {
 
     #[test]
     fn loss_of_up_to_five_percent_hardly_matters() {
-        // The paper's values per unit of rate, without the round trip: 0.9933 at no loss, 0.425 at 5 %, -0.094 at 10 %.
-        for (lost, expected) in
-            [(0, 0.9933), (10, 0.962), (20, 0.914), (30, 0.824), (40, 0.662), (50, 0.425), (100, -0.094)]
-        {
+        // The paper's values per unit of rate, without the round trip: 0.9933 at no loss, 0.425 at 5 %, below zero from 8 % on.
+        for (lost, expected) in [
+            (0, 0.9933),
+            (10, 0.962),
+            (20, 0.914),
+            (30, 0.824),
+            (40, 0.662),
+            (50, 0.425),
+            (60, 0.193),
+            (80, -0.036),
+            (100, -0.094),
+        ] {
             let loss = f64::from(lost) / 1_000.0;
             let paper = (1.0 - loss) / (1.0 + (100.0 * (loss - 0.05)).exp()) - loss;
             assert!((paper - expected).abs() < 0.001, "{lost}: {paper}");

@@ -88,7 +88,7 @@ pub(super) fn forecast(belief: &Belief) -> Forecast {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rates::observe;
+    use super::super::rates::{observe, rate};
     use super::*;
 
     const UNIFORM: Belief = [1.0 / RATES as f64; RATES];
@@ -104,21 +104,25 @@ mod tests {
         belief
     }
 
-    /// The forecasts of an independent implementation.
+    /// The forecasts of an independent implementation, and the rates that it believes in, packets per second.
     #[test]
     fn steady_counts_are_forecast_with_caution() {
         let cases = [
-            (0, [0, 0, 0, 0, 0, 0, 0, 0]),
-            (1, [0, 0, 0, 1, 1, 2, 3, 4]),
-            (2, [0, 1, 2, 2, 4, 5, 6, 7]),
-            (4, [1, 3, 5, 8, 10, 13, 15, 18]),
-            (8, [3, 9, 15, 21, 27, 33, 39, 45]),
-            (12, [6, 15, 25, 34, 44, 54, 63, 73]),
-            (16, [9, 22, 35, 48, 62, 75, 89, 102]),
-            (20, [12, 28, 44, 61, 77, 94, 111, 128]),
+            (0, 0.8, [0, 0, 0, 0, 0, 0, 0, 0]),
+            (1, 68.0, [0, 0, 0, 1, 1, 2, 3, 4]),
+            (2, 113.0, [0, 1, 2, 2, 4, 5, 6, 7]),
+            (4, 209.0, [1, 3, 5, 8, 10, 13, 15, 18]),
+            (8, 407.0, [3, 9, 15, 21, 27, 33, 39, 45]),
+            (12, 605.0, [6, 15, 25, 34, 44, 54, 63, 73]),
+            (16, 805.0, [9, 22, 35, 48, 62, 75, 89, 102]),
+            (20, 953.0, [12, 28, 44, 61, 77, 94, 111, 128]),
         ];
-        for (count, expected) in cases {
-            assert_eq!(forecast(&after(UNIFORM, 200, Some(count))), expected, "{count} per tick");
+        for (count, expected_rate, expected) in cases {
+            let belief = after(UNIFORM, 200, Some(count));
+            let mean: f64 = belief.iter().enumerate().map(|(index, probability)| rate(index) * probability).sum();
+            let tolerance = if count == 0 { 0.05 } else { 0.5 };
+            assert!((mean - expected_rate).abs() <= tolerance, "{count} per tick: {mean}, not {expected_rate}");
+            assert_eq!(forecast(&belief), expected, "{count} per tick");
         }
     }
 
