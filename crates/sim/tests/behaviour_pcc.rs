@@ -58,7 +58,7 @@ fn allegro_takes_random_loss_for_what_it_is_up_to_its_cliff() {
     for (loss, least) in [(0.01, 0.92), (0.02, 0.88), (0.03, 0.7), (0.04, 0.65)] {
         assert!(median(loss) >= least, "{} at a loss of {loss}", median(loss));
     }
-    // The utility of the program no longer grows with the rate: half of what the sigmoid leaves is less than what is lost.
+    // Here an interval loses 5 +- 2 %, where the utility is steepest: chance decides more votes than a step of the rate does.
     for (loss, most) in [(0.05, 0.5), (0.06, 0.3), (0.08, 0.3)] {
         assert!(median(loss) < most, "{} at a loss of {loss}", median(loss));
     }
