@@ -56,7 +56,8 @@ impl QuicBbr {
 
     /// The part of `UpdateBandwidthAndMinRtt` that is about the round-trip time.
     fn update_min_rtt(&mut self, ack: &Ack<'_>) -> bool {
-        let Some(rtt) = ack.rtt else { return false };
+        // In whole microseconds, as `QuicTime` has it: one shorter by nanoseconds does not put off the look at the empty path.
+        let Some(rtt) = ack.rtt.map(|rtt| Duration::from_micros(rtt.as_micros())) else { return false };
         let is_expired = self.min_rtt.is_some() && ack.now > self.min_rtt_stamp + MIN_RTT_EXPIRY;
         if is_expired || self.min_rtt.is_none_or(|min_rtt| rtt < min_rtt) {
             self.min_rtt = Some(rtt);
