@@ -13,7 +13,8 @@ from bakeoff.errors import UserError
 from bakeoff.experiment import expand, load, overrides
 from bakeoff.experiment.catalogue import of_core
 from bakeoff.experiment.load import Unmet
-from bakeoff.worlds import registry
+from bakeoff.worlds import named_files, registry
+from bakeoff.worlds.outcome import RunStopped
 
 TREE = str(Path(__file__).parents[2] / "crates" / "core" / "tests" / "files" / "one-rule.json")
 EXPERIMENT = """
@@ -143,3 +144,15 @@ def test_the_catalogue_says_what_the_file_holds() -> None:
     assert (weights.name, weights.kind, weights.default) == ("weights", "file", "")
     assert of_core().files_of("kernel:cubic") == ()
     assert of_core().files_of("own:cubic") == ()
+
+
+def test_a_guest_sees_copies_and_a_file_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
+    scenario = {
+        "files": {TREE: "digest"},
+        "flows": [{"scheme": "taova", "parameters": {"tree": TREE, "profile": "remy"}}],
+    }
+    brought = named_files.brought_along(scenario, tmp_path, "/run")
+    assert brought["flows"][0]["parameters"] == {"tree": "/run/file-1", "profile": "remy"}
+    assert (tmp_path / "file-1").read_bytes() == Path(TREE).read_bytes()
+    with pytest.raises(RunStopped, match=r"^/gone/tree: cannot be read \(no such file or directory\)$"):
+        named_files.brought_along({**scenario, "files": {"/gone/tree": "digest"}}, tmp_path, "/run")

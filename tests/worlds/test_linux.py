@@ -27,6 +27,7 @@ MS = 1_000_000
 SECOND = 1_000_000_000
 # The guest's clock runs in steps of 256 ns, and a packet's way is measured by two or more readings.
 CLOCK_NS = 2_000
+TREE = Path(__file__).resolve().parents[2] / "crates" / "core" / "tests" / "files" / "one-rule.json"
 LIMIT = 30
 HOP = {"rate": "12Mbit/s", "delay": "20ms", "queue": {"limit": f"{LIMIT}pkt"}}
 SERIALISATION_NS = MS
@@ -195,6 +196,12 @@ def test_any_scheme_runs_with_ecn(scheme: str, ecn: str) -> None:
     found = run({"scheme": scheme, "ecn": ecn})
     assert found["flows"]["received_packets"][1] > 1000
     assert "cwnd" in found["telemetry"]["name"].to_list()
+
+
+def test_a_scheme_has_its_file_in_the_guest() -> None:
+    found = run({"scheme": "taova", "parameters": {"tree": str(TREE)}})
+    assert found["flows"]["received_packets"][1] > 100
+    assert "intersend" in found["telemetry"]["name"].to_list()
 
 
 @pytest.mark.parametrize("scheme", ["kernel:reno", "own:reno"])

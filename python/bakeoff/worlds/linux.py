@@ -14,7 +14,7 @@ from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
 from bakeoff.experiment.catalogue import OWN
 from bakeoff.kernel import cache
-from bakeoff.worlds import frames, guest, names, processes, scratch
+from bakeoff.worlds import frames, guest, named_files, names, processes, scratch
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _INIT = Path(__file__).resolve().parents[1] / "_guest"
 _JOB = "job.json"
 _DONE = "done"
+# Where the guest finds the folder that it shares with us.
+_SEEN_AS = "/run"
 # Measured: a boot, and a packet with its ack through the kernel's stack. Packets of our own schemes wake a thread each.
 _CPU_S_PER_RUN = 0.15
 _CPU_S_PER_KERNEL_PACKET = 13e-6
@@ -50,10 +52,10 @@ def execute(run: PlannedRun) -> Outcome:
         RunStopped: the kernel cannot run this scenario, or the guest failed; its last lines are quoted.
         RunInvalid: the packets of the run do not add up.
     """
-    job = json.dumps(names.for_kernel(run.scenario))
     kernel = cache.default()
     with processes.folder() as place:
         folder = guest.prepare(place, _INIT)
+        job = json.dumps(names.for_kernel(named_files.brought_along(run.scenario, folder, _SEEN_AS)))
         (folder / _JOB).write_text(job, encoding="utf-8")
         ended = guest.boot(cache.kernel_of(kernel), place, run.seed, _limits(run.scenario))
         outcome = Outcome(cpu_s=ended.cpu_s, provenance=_provenance(kernel))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
@@ -26,3 +28,28 @@ def check(scenario: Mapping[str, Any]) -> None:
                 _core.check_scheme(flow["scheme"].removeprefix(OWN), json.dumps(flow["parameters"]))
             except _core.ScenarioError as error:
                 raise RunStopped(f"flow {number}: {error}") from error
+
+
+def brought_along(scenario: Mapping[str, Any], folder: Path, seen_as: str) -> dict[str, Any]:
+    """A scenario with copies of its files in a folder, for a guest that has another view of it and of nothing else.
+
+    Args:
+        scenario: what is to be run.
+        folder: where the copies go.
+        seen_as: what the guest calls the folder.
+
+    Raises:
+        RunStopped: a file is gone; the message names it.
+    """
+    places = {}
+    for number, file in enumerate(scenario.get(FILES, {}), 1):
+        try:
+            copy = shutil.copy(file, folder / f"file-{number}")
+        except OSError as error:
+            raise RunStopped(f"{file}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+        places[file] = f"{seen_as}/{Path(copy).name}"
+    flows = [
+        {**flow, "parameters": {name: places.get(str(value), value) for name, value in flow["parameters"].items()}}
+        for flow in scenario["flows"]
+    ]
+    return {**scenario, "flows": flows}
