@@ -20,6 +20,7 @@ __all__ = [
     "check",
     "check_emulated",
     "check_for_kernel",
+    "check_scheme",
     "qdiscs",
     "queues",
     "run",

@@ -5,6 +5,7 @@
 //! the sequence under `proptest-regressions` and tries it first the next time.
 
 mod faults;
+mod files;
 mod sender;
 mod step;
 mod watched;
@@ -16,7 +17,7 @@ use std::sync::Once;
 
 use bakeoff_core::info::{Kind, Parameter};
 use bakeoff_core::random::RandomStream;
-use bakeoff_core::scheme::{Connected, INITIAL_WINDOW, Parameters, SCHEMES, SchemeEntry, Setup, Value};
+use bakeoff_core::scheme::{self, Connected, INITIAL_WINDOW, Parameters, SCHEMES, Scheme, SchemeEntry, Setup, Value};
 use bakeoff_core::units::{Bytes, Duration};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -65,36 +66,49 @@ fn value(parameter: &Parameter, position: f64) -> Value {
             Value::Text(profiles[((position * profiles.len() as f64) as usize).min(profiles.len() - 1)].name.to_owned())
         }
         Kind::Text { default } => Value::Text(default.to_owned()),
-        // Schemes are made without reading files here.
-        Kind::File { .. } => Value::Text(String::new()),
+        Kind::File { .. } => Value::Text(files::of(parameter.name)),
     }
 }
 
 fn given(entry: &SchemeEntry, case: &Case) -> BTreeMap<String, Value> {
     let positions = case.parameters.iter().cycle();
-    entry
-        .info
-        .parameters
+    let parameters = entry.info.parameters;
+    let mut given: BTreeMap<_, _> = parameters
         .iter()
         .zip(positions)
         .map(|(parameter, at)| (parameter.name.to_owned(), value(parameter, *at)))
-        .collect()
+        .collect();
+    let files = parameters.iter().filter(|parameter| matches!(parameter.kind, Kind::File { .. }));
+    given.extend(files.map(|parameter| (parameter.name.to_owned(), value(parameter, 0.0))));
+    // Other networks have other files.
+    given.remove("network");
+    given
+}
+
+/// A scheme of the catalogue reads its files; a faulty one is in no catalogue.
+fn make(entry: &SchemeEntry, given: &BTreeMap<String, Value>, setup: Setup) -> Box<dyn Scheme> {
+    let info = entry.info;
+    let is_listed = SCHEMES.iter().any(|listed| listed.info.name == info.name);
+    if is_listed {
+        return scheme::build(info.name, given, setup)
+            .unwrap_or_else(|error| panic!("{given:?} is not legal: {error}"));
+    }
+    let Ok(parameters) = Parameters::resolve(info.name, info.parameters, given) else {
+        panic!("{given:?} is not legal")
+    };
+    (entry.new)(Setup { parameters, ..setup })
 }
 
 /// What the scheme answers after each step.
 fn answers(entry: &SchemeEntry, given: &BTreeMap<String, Value>, case: &Case, progress: &Cell<usize>) -> Vec<Answer> {
-    let info = entry.info;
-    let Ok(parameters) = Parameters::resolve(info.name, info.parameters, given) else {
-        panic!("{given:?} is not legal")
-    };
     let setup = Setup {
         mss: Bytes::new(case.mss),
         packet_size: Bytes::new(case.mss + 52),
         is_paced: case.is_paced,
         random: RandomStream::new(case.seed, "scheme"),
-        parameters,
+        parameters: Parameters::default(),
     };
-    let mut scheme = Watched::new((entry.new)(setup), info);
+    let mut scheme = Watched::new(make(entry, given, setup), entry.info);
     scheme.on_connected(&Connected { initial_window: case.initial_window, srtt: case.handshake_rtt });
     let mut sender = Sender::new(scheme, Bytes::new(case.mss), case.handshake_rtt);
     let take = |(number, step): (usize, &Step)| {
