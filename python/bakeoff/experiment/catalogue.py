@@ -45,6 +45,9 @@ def plain(scheme: str) -> str:
     return scheme
 
 
+# The largest published one has 3 MB.
+_MAX_FILE_BYTES = 2**26
+
 KERNEL_CONTROLLERS = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno"),
     *("scalable", "vegas", "veno", "westwood", "yeah"),
@@ -82,8 +85,8 @@ class Parameter:
 
     def problem(self, value: Any) -> str | None:
         """What is wrong with a value, and what would be right; None if it is fine."""
-        if self.kind == "file" and isinstance(value, str) and not Path(value).is_file():
-            return f"there is no file {value}; write {self.values}"
+        if self.kind == "file" and isinstance(value, str):
+            return self._problem_of_file(Path(value))
         if self.kind == "flag":
             right = isinstance(value, bool)
         elif self.options:
@@ -94,6 +97,13 @@ class Parameter:
         else:
             right = isinstance(value, str)
         return None if right else f"{shown(value)} is not possible; write {self.values}"
+
+    def _problem_of_file(self, file: Path) -> str | None:
+        if not file.is_file():
+            return f"there is no file {file}; write {self.values}"
+        if file.stat().st_size > _MAX_FILE_BYTES:
+            return f"{file} has more than {_MAX_FILE_BYTES // 2**20} MiB; write {self.values}"
+        return None
 
     @property
     def values(self) -> str:

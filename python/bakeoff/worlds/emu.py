@@ -14,6 +14,7 @@ from bakeoff.worlds import (
     capacity,
     controllers,
     frames,
+    named_files,
     names,
     privilege,
     processes,
@@ -51,9 +52,10 @@ def execute(run: PlannedRun) -> Outcome:
 
     Raises:
         RunFailed: the emulator cannot be started.
-        RunStopped: the run failed; what the emulator said is quoted.
+        RunStopped: the run failed, and what the emulator said is quoted; or a file has changed.
         RunInvalid: the run cannot be trusted: packets were late, or do not add up.
     """
+    named_files.check_unchanged(run.scenario)
     scenario = names.for_host(run.scenario)
     job = {"scenario": scenario, "merge": _merges(run.scenario), "programs": programs.of(run.scenario)}
     job["schemes"] = python_schemes.servers(run.scenario, privilege.ordinary())

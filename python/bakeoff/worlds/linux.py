@@ -52,6 +52,7 @@ def execute(run: PlannedRun) -> Outcome:
         RunStopped: the kernel cannot run this scenario, or the guest failed; its last lines are quoted.
         RunInvalid: the packets of the run do not add up.
     """
+    named_files.check_unchanged(run.scenario)
     kernel = cache.default()
     with processes.folder() as place:
         folder = guest.prepare(place, _INIT)

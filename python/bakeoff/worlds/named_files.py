@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -30,6 +31,21 @@ def check(scenario: Mapping[str, Any]) -> None:
                 raise RunStopped(f"flow {number}: {error}") from error
 
 
+def check_unchanged(scenario: Mapping[str, Any]) -> None:
+    """Checks, before a run begins, that its files are what they were when the experiment was read.
+
+    Raises:
+        RunStopped: one is not; the message names it.
+    """
+    for file, digest in scenario.get(FILES, {}).items():
+        try:
+            content = Path(file).read_bytes()
+        except OSError as error:
+            raise RunStopped(f"{file}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise RunStopped(f"{file} has changed since the experiment was read; run it again")
+
+
 def brought_along(scenario: Mapping[str, Any], folder: Path, seen_as: str) -> dict[str, Any]:
     """A scenario with copies of its files in a folder, for a guest that has another view of it and of nothing else.
 
@@ -37,17 +53,11 @@ def brought_along(scenario: Mapping[str, Any], folder: Path, seen_as: str) -> di
         scenario: what is to be run.
         folder: where the copies go.
         seen_as: what the guest calls the folder.
-
-    Raises:
-        RunStopped: a file is gone; the message names it.
     """
     places = {}
     for number, file in enumerate(scenario.get(FILES, {}), 1):
-        try:
-            copy = shutil.copy(file, folder / f"file-{number}")
-        except OSError as error:
-            raise RunStopped(f"{file}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-        places[file] = f"{seen_as}/{Path(copy).name}"
+        copy = Path(shutil.copy(file, folder / f"file-{number}"))
+        places[file] = f"{seen_as}/{copy.name}"
     flows = [
         {**flow, "parameters": {name: places.get(str(value), value) for name, value in flow["parameters"].items()}}
         for flow in scenario["flows"]

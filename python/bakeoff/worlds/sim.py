@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
 from bakeoff.experiment import estimate
-from bakeoff.worlds import frames, names, processes, python_schemes
+from bakeoff.worlds import frames, named_files, names, processes, python_schemes
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -25,9 +25,11 @@ def execute(run: PlannedRun) -> Outcome:
     A scenario with schemes in Python has a process of its own.
 
     Raises:
-        RunStopped: the core cannot run this scenario, a scheme in Python failed, or a stack lost its connection.
+        RunStopped: the core cannot run this scenario, a scheme in Python failed, a stack lost its connection, or a file
+            has changed.
         RunInvalid: the packets of the run do not add up.
     """
+    named_files.check_unchanged(run.scenario)
     scenario = names.for_simulator(run.scenario)
     if python_schemes.has_any(run.scenario):
         return python_schemes.execute(run.scenario, scenario)

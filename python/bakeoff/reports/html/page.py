@@ -152,6 +152,10 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     ]
     if any("kernel" in run.recording.manifest.provenance for run in report.runs):
         facts.append(("Kernel of the guests", values(lambda m: f"Linux {m.provenance.get('kernel', 'unknown')}")))
+    files = {path: digest for run in report.runs for path, digest in run.recording.scenario.get("files", {}).items()}
+    if files:
+        named = (f"{path} (SHA-256 {digest[:12]}…)" for path, digest in sorted(files.items()))
+        facts.append(("Files", ", ".join(named)))
     late = [run.recording.manifest.measurements.get("lateness") for run in report.runs]
     if worst := max((found["p99_ns"] for found in late if found), default=None):
         facts.append(("Real time", f"in the worst run, one packet in a hundred was later than {worst / 1e6:.3f} ms"))
