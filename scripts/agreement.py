@@ -51,7 +51,14 @@ PAGES = {
     "schemes": Page(
         "agreement",
         "scheme",
-        {"reno": "#7570b3", "cubic": "#1b9e77", "bbr": "#d95f02", "vegas": "#e7298a"},
+        {
+            "reno": "#7570b3",
+            "cubic": "#1b9e77",
+            "bbr": "#d95f02",
+            "vegas": "#e7298a",
+            "illinois": "#66a61e",
+            "westwood": "#a6761d",
+        },
         (
             Metric("throughput_mbps", "Throughput per flow", "Mbit/s", 1.0, 0.03, 0.05),
             Metric("queue_p95_ms", "95th-percentile queueing delay", "ms", 1.0, 0.07, 0.1),
