@@ -18,8 +18,8 @@
 //!   understand, so that δ is 1 and constant; the last round trip stands for the shortest of the last half, the
 //!   shortest is never forgotten, and packets are paced over a whole round trip, with up to two windows of them out;
 //! - "pantheon": genericCC at d0153f8, which Pantheon named later, with δ = 0.1 and both modes;
-//! - "mvfst": δ = 0.05, no second mode; the window doubles at once in slow start, and the last round trip gives the
-//!   queueing delay.
+//! - "mvfst": δ = 0.05, no second mode; the window doubles at once in slow start, the last round trip gives the
+//!   queueing delay, and the window holds 2000 packets at most, as where the application sets no other limit.
 //!
 //! `switches_mode` = false keeps δ constant where a profile would change it.
 //!

@@ -1,7 +1,7 @@
 //! Copa as mvfst runs it (`quic/congestion_control/Copa.cpp`; its function names stand beside the parts).
 
 use super::extreme::Extreme;
-use super::{LEAST_WINDOW, MOST_WINDOW, Shown, pace};
+use super::{LEAST_WINDOW, Shown, pace};
 use crate::scheme::{Ack, Congestion, Feedback, INITIAL_WINDOW, Scheme, Timeout};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -9,6 +9,8 @@ use crate::units::{Bytes, Duration, Instant, Rate};
 const MIN_RTT_LENGTH: Duration = Duration::from_secs(10);
 /// Rounds in one direction before the velocity doubles (`velocityDirectionThreshold`).
 const PATIENCE: u32 = 3;
+/// The largest window unless the application sets another, packets (`kDefaultMaxCwndInMss`).
+const MOST_WINDOW: f64 = 2_000.0;
 /// A limit that mvfst lacks; nothing moves faster.
 const MOST_VELOCITY: f64 = 1_048_576.0;
 
@@ -169,6 +171,18 @@ mod tests {
             })
             .to_vec();
         assert_eq!(windows, [10, 10, 10, 20, 20, 40]);
+    }
+
+    #[test]
+    fn slow_start_ends_its_growth_at_2000_packets() {
+        let mut mvfst = Mvfst::new(Bytes::new(1_500), 0.05);
+        let windows: Vec<_> = (0..10)
+            .map(|round| {
+                mvfst.on_ack(&ack(101 * round, 100, round));
+                mvfst.cwnd()
+            })
+            .collect();
+        assert_eq!(windows, [10, 20, 40, 80, 160, 320, 640, 1_280, 2_000, 2_000]);
     }
 
     #[test]
