@@ -63,14 +63,16 @@ const LINKS: [(u64, u64); 3] = [(4_000_000, 150_000), (4_000_000, 200_000), (5_0
 
 #[test]
 fn draining_to_target_loses_less() {
-    // The aim is 1.5. In case 5 the suite has 1.51 by this measure with 1000 seeds.
-    compare_draining(25, &json!({"initial_window": 10}), [1.5, 1.2, 1.5], 0.013..0.045);
+    // The aim is 1.5. In case 5 the suite has 1.5 by this measure with 100 seeds. What is published, 1.3 to 4.5 %, is for
+    // packets of two sizes, of which more are lost.
+    compare_draining(25, &json!({"initial_window": 10}), [1.5, 1.2, 1.5], 0.009..0.045);
 }
 
 #[test]
 fn draining_to_target_loses_next_to_nothing_after_a_slower_start_up() {
     let start_up = json!({"initial_window": 10, "startup_gain": 2.0, "startup_growth": 1.5});
-    compare_draining(9, &start_up, [1.5; 3], 0.003..0.022);
+    // The program of the study, run again, loses 0.06 to 2 % there.
+    compare_draining(25, &start_up, [1.5; 3], 0.000_6..0.022);
 }
 
 /// The median loss without draining to target, and over that with it.
@@ -91,7 +93,7 @@ fn compare_draining(seeds: u64, parameters: &Value, least_ratios: [f64; 3], expe
 
 #[test]
 fn the_published_packets_lose_as_published() {
-    let parameters = json!({"initial_window": 10, "startup_recovery": true, "pacing_margin": 1});
+    let parameters = json!({"initial_window": 10, "pacing_margin": 1});
     for (link, published) in LINKS.into_iter().zip([0.0400, 0.0255, 0.0330]) {
         let losses = SEEDS.map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.0, &PUBLISHED)));
         let loss = median(losses.collect());
@@ -104,7 +106,7 @@ fn one_percent_of_injected_loss_hides_what_the_flag_does() {
     for link in LINKS {
         let parameters = json!({
             "initial_window": 10, "drain_to_target": true, "startup_gain": 2.0, "startup_growth": 1.5,
-            "startup_recovery": true, "pacing_margin": 1,
+            "pacing_margin": 1,
         });
         let losses = SEEDS.map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.01, &PUBLISHED)));
         let loss = median(losses.collect());

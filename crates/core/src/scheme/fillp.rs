@@ -11,7 +11,8 @@
 //!
 //! **Deviations.** The programs' initial rate, gains and recovery are unknown (unverified): here they are BBR's. Their
 //! receiver measures the delivery rate four times per round trip; here our transport does, with every ack. Before the
-//! first ack, and while BBR looks at the empty path, the window counts for both.
+//! first ack, and while BBR looks at the empty path, the window counts for both. Theirs is a protocol with few acks; ours
+//! are the flow's.
 //!
 //! **How it is validated.** The window here; higher queues than BBR's where flows share a link in the simulator's
 //! behaviour tests.

@@ -10,7 +10,7 @@
 //!
 //! **Parameters.** None: the two schemes are two sets of constants.
 //!
-//! **Deviations.** The originals send datagrams of 1424 bytes (Pantheon: 1388) once, and count as in flight what was
+//! **Deviations.** The originals send datagrams with 1424 bytes (Pantheon: 1388) of payload once, and count as in flight what was
 //! sent after the latest packet acknowledged; here packets are those of our stream, lost ones are sent again, and they
 //! leave the window when our transport declares them lost. After 50 ms of silence the originals send one packet more;
 //! here that is left to the transport's probes and timeouts. As there, every packet is acknowledged, clocks tick in

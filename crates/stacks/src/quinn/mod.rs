@@ -10,7 +10,8 @@
 //! **Parameters.** None: the stack is as its authors ship it, but for what [`config`] lists.
 //!
 //! **Deviations** from quinn on a socket. Datagrams that quinn hands over in one piece (segmentation offload) leave as
-//! packets back to back; received ones are not merged. The server shows a bare public key (RFC 7250) in place of a
+//! packets back to back; received ones are not merged. Timers are exact; those of quinn's own runtime, tokio, are rounded up to
+//! whole milliseconds. The server shows a bare public key (RFC 7250) in place of a
 //! certificate, so that the handshake is some hundred bytes shorter. Whether codepoints reach the path is the flow's `ecn`:
 //! with `off` the host drops them, and quinn notices and gives ECN up, as it does on a host that lacks it.
 //!

@@ -14,6 +14,7 @@
 //! **Deviations.** The original frees its window as soon as a later packet is acknowledged and never sends again; our
 //! transport waits for three later packets and retransmits, and a packet that
 //! comes after it was declared lost is no sample. Its payload was 1400 bytes; ours is the flow's.
+//! After a second of silence it sends one packet whatever its window; here that is left to the transport's timeouts.
 //!
 //! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; the windows
 //! that the published weights settle at, with those weights at hand, in the simulator's behaviour tests.

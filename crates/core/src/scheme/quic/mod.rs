@@ -1,12 +1,14 @@
 //! What the QUIC senders of Chromium have in common: windows in bytes of an MSS of their own, whatever the size of a
 //! packet, and packet numbers that never repeat.
 //!
-//! **Source.** Chromium `net/quic/core` (google/proto-quic 77961f1a, May 2017; google/quiche): `quic_constants.h`,
+//! **Source.** Chromium (google/quiche 790af403, June 2019; google/proto-quic 77961f1a, May 2017): `quic_constants.h`,
 //! `tcp_cubic_sender_bytes.cc`, `bbr_sender.cc`.
 
 mod flight;
+mod timeout;
 
 pub(super) use self::flight::Flight;
+pub(super) use self::timeout::PendingTimeout;
 use super::Parameters;
 use crate::info::{Kind, Parameter};
 use crate::units::{Bytes, Duration, Rate};

@@ -1,25 +1,26 @@
 //! QUIC BBR: the first BBR of Chromium's QUIC, with or without draining to target.
 //!
 //! **What it is.** BBR version 1 as Chromium ported it to QUIC: bytes instead of packets, no margin below the measured
-//! bandwidth, no policer detection, no segmentation budget; after start-up, losses cap the window for the rounds that
-//! have them. With `drain_to_target` the phase that drains goes on until no more than one bandwidth-delay product is in
+//! bandwidth, no policer detection, no segmentation budget; losses cap the window for the rounds that have them, in
+//! start-up too. With `drain_to_target` the phase that drains goes on until no more than one bandwidth-delay product is in
 //! flight, and does not end after one round trip.
 //!
-//! **Source.** Chromium `net/quic/core/congestion_control/bbr_sender.cc` (google/proto-quic 77961f1a, 2017;
-//! google/quiche), and its port to ns-3, `proto_bbr_sender.cc` of SoonyangZhang/DrainQueueCongestion. Names of functions
-//! stand beside the parts.
+//! **Source.** Chromium, `quic/core/congestion_control/bbr_sender.cc` (google/quiche 790af403, June 2019), and its port to
+//! ns-3 of that summer, `proto_bbr_sender.cc` of SoonyangZhang/DrainQueueCongestion. Names of functions stand beside the
+//! parts.
 //!
 //! **Parameters.** `drain_to_target`: off in Chromium unless the client asks with the option BBR3. `startup_gain`: gain
 //! of start-up for rate and window, 2.885 in Chromium; its inverse drains. `startup_growth`: growth of the bandwidth in a
-//! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `startup_recovery`:
-//! losses cap the window in start-up, too, as in Chromium of 2019 and not in that of today. `pacing_margin`: how far
-//! below the bandwidth to pace, none in Chromium of 2017. The ns-3 port of July 2019 had 2.0, 1.5, 10, on and 1 %.
+//! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `pacing_margin`: how far
+//! below the bandwidth to pace, none in Chromium. The ns-3 port of July 2019 had 2.0, 1.5, 10 and 1 %.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport, and so are the delivery-rate samples, which
-//!   are those of Linux. As in QUIC a transmission has a number of its own, and no reaction is ever undone.
-//! - Chromium of today gives the window a gain of 2 in start-up and leaves start-up on heavy losses; this one is of 2017
-//!   to 2019, but for the recovery in start-up.
+//!   are those of Linux. As in QUIC a transmission has a number of its own, and no reaction is ever undone. A timeout sends
+//!   one packet where Chromium sends two, and what a needless one took for lost counts for nothing when it arrives.
+//! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
+//!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
+//! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.
 //!
 //! **How it is validated.** Phases with and without the flag, recovery and the ten-second probe beside the parts; loss
 //! rates of a published study in the simulator's behaviour tests.
@@ -33,8 +34,8 @@ use self::recovery::Recovery;
 use super::bbr::bandwidth::{BandwidthFilter, FullPipe, Limited, Rounds};
 use super::bbr::fixed_point::GAIN_UNIT;
 use super::bbr::model::{MODE, Mode};
-use super::quic::{Flight, INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, initial_window};
-use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout, TxStart};
+use super::quic::{Flight, INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, PendingTimeout, initial_window};
+use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::filter::WindowedMax;
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
@@ -49,7 +50,7 @@ const ACK_HEIGHT_ROUNDS: u64 = 10;
 pub(super) const INFO: Info = Info {
     name: "quic_bbr",
     title: "QUIC BBR v1",
-    source: "Chromium net/quic/core/congestion_control/bbr_sender.cc (2017); SoonyangZhang/DrainQueueCongestion",
+    source: "Chromium, bbr_sender.cc (google/quiche 790af403, June 2019); SoonyangZhang/DrainQueueCongestion",
     parameters: &[
         Parameter {
             name: "drain_to_target",
@@ -70,12 +71,6 @@ pub(super) const INFO: Info = Info {
             doc: "start-up ends after three rounds in which the bandwidth grows by less than this factor",
         },
         INITIAL_WINDOW,
-        Parameter {
-            name: "startup_recovery",
-            kind: Kind::Flag { default: false },
-            unit: "",
-            doc: "losses limit the window in start-up, too",
-        },
         Parameter {
             name: "pacing_margin",
             kind: Kind::Number { default: 0.0, min: 0.0, max: 50.0 },
@@ -103,7 +98,6 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
         startup_gain: fixed("startup_gain"),
         startup_growth: fixed("startup_growth"),
         initial_window: initial_window(&parameters),
-        recovers_in_startup: parameters.flag("startup_recovery"),
         pace: 1.0 - parameters.number("pacing_margin") / 100.0,
     };
     Box::new(QuicBbr::new(PacketSize::of(packet_size, mss), options, random))
@@ -116,7 +110,6 @@ struct Options {
     startup_growth: u32,
     /// Bytes.
     initial_window: u64,
-    recovers_in_startup: bool,
     /// Pacing rate over that of the model.
     pace: f64,
 }
@@ -136,6 +129,7 @@ struct QuicBbr {
     cwnd_gain: u32,
 
     flight: Flight,
+    timeout: PendingTimeout,
 
     mode: Mode,
     rounds: Rounds,
@@ -183,6 +177,7 @@ impl QuicBbr {
             pacing_gain: options.startup_gain,
             cwnd_gain: options.startup_gain,
             flight: Flight::new(packet.overhead),
+            timeout: PendingTimeout::default(),
             mode: Mode::StartUp,
             rounds: Rounds::default(),
             bandwidth: BandwidthFilter::new(),
@@ -217,7 +212,11 @@ impl Scheme for QuicBbr {
 
     /// `CanSend`.
     fn has_room(&self, _in_flight: u32) -> bool {
-        self.flight.bytes() < self.usable_window()
+        !self.timeout.is_pending() && self.flight.bytes() < self.usable_window()
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::Numbered
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
@@ -247,7 +246,10 @@ impl Scheme for QuicBbr {
             newest = newest.max(self.flight.on_acked(*number).map(|packet| (*number, packet.delivered)));
         }
         let acked = self.flight.delivered() - delivered;
-        let news = News { acked, lost: self.flight.end_ack(ack), prior_in_flight, newest };
+        let lost = self.flight.end_ack(ack);
+        let lost = if self.timeout.is_pending() { 0 } else { lost };
+        self.timeout.on_ack(ack.packets);
+        let news = News { acked, lost, prior_in_flight, newest };
         self.update_model(ack, &news);
         self.pace();
         self.update_window(&news);
@@ -260,8 +262,10 @@ impl Scheme for QuicBbr {
         self.flight.on_lost(lost);
     }
 
-    /// `OnRetransmissionTimeout` does nothing: the losses that follow do.
-    fn on_timeout(&mut self, _timeout: &Timeout) {}
+    /// `OnRetransmissionTimeout` does nothing, whether it was needed or not.
+    fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.timeout.begin(self.flight.newest());
+    }
 
     /// `OnPacketSent`; a probe of the round trip limits as an application does.
     fn on_tx_start(&mut self, start: &TxStart) {

@@ -46,8 +46,7 @@ impl QuicBbr {
         let acked = news.newest.map_or(0, |(number, _)| number);
         let has_losses = news.lost > 0;
         let event = Event { acked, sent: self.flight.newest(), has_losses, is_round_start: self.rounds.is_start };
-        let may_recover = self.full_pipe.is_reached || self.options.recovers_in_startup;
-        if may_recover && self.recovery.on_ack(&event) {
+        if self.recovery.on_ack(&event) {
             self.rounds.restart(ack.delivered);
         }
         self.update_ack_height(ack, news);

@@ -10,6 +10,28 @@ const BETA: f64 = 0.7;
 /// And of the plateau, if that was not reached again (`kBetaLastMax`).
 const BETA_LAST_MAX: f64 = 0.85;
 
+/// Whose curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Generation {
+    /// Chromium's since 2018.
+    Current,
+    /// That of May 2017. What later corrects it is there, but off unless the client asks (`SetFixCubicQuantization`,
+    /// `SetFixConvexMode`, `SetFixBetaLastMax`).
+    Of2017,
+}
+
+impl Generation {
+    /// How far a window may stay below the last one without another flow being the reason, bytes.
+    fn tolerance(self) -> u64 {
+        if self == Self::Current { MSS } else { 0 }
+    }
+
+    /// The distance from the plateau, in packets; in 2017 whole ones, those above it rounded up.
+    fn distance(self, packets: f64) -> f64 {
+        if self == Self::Current { packets } else { packets.ceil() }
+    }
+}
+
 /// The curve since the last reduction.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
@@ -25,6 +47,7 @@ struct Epoch {
 #[derive(Debug)]
 pub(super) struct Curve {
     connections: f64,
+    generation: Generation,
     last_max: u64,
     epoch: Option<Epoch>,
     acked: u64,
@@ -33,13 +56,20 @@ pub(super) struct Curve {
 
 impl Curve {
     /// For a flow that counts as this many connections.
-    pub(super) fn new(connections: f64) -> Self {
-        Self { connections, last_max: 0, epoch: None, acked: 0, reno: 0 }
+    pub(super) fn new(connections: f64, generation: Generation) -> Self {
+        Self { connections, generation, last_max: 0, epoch: None, acked: 0, reno: 0 }
     }
 
-    /// The share that `one` connection of several keeps becomes this share of all (`Beta`, `BetaLastMax`).
+    /// The share that `one` connection of several keeps becomes this share of all (`Beta`).
     fn of_all(&self, one: f64) -> f64 {
         (self.connections - 1.0 + one) / self.connections
+    }
+
+    fn beta_last_max(&self) -> f64 {
+        match self.generation {
+            Generation::Current => self.of_all(BETA_LAST_MAX),
+            Generation::Of2017 => BETA_LAST_MAX,
+        }
     }
 
     /// Growth per round in the Reno-friendly region, packets (`Alpha`).
@@ -50,7 +80,7 @@ impl Curve {
 
     /// A timeout: everything is forgotten.
     pub(super) fn reset(&mut self) {
-        *self = Self::new(self.connections);
+        *self = Self::new(self.connections, self.generation);
     }
 
     /// The window did not limit the sender, so the time since the last loss means nothing.
@@ -60,8 +90,8 @@ impl Curve {
 
     /// The window after a loss.
     pub(super) fn after_loss(&mut self, window: u64) -> u64 {
-        let is_shrinking = window + MSS < self.last_max;
-        self.last_max = if is_shrinking { (self.of_all(BETA_LAST_MAX) * window as f64) as u64 } else { window };
+        let is_shrinking = window + self.generation.tolerance() < self.last_max;
+        self.last_max = if is_shrinking { (self.beta_last_max() * window as f64) as u64 } else { window };
         self.epoch = None;
         (self.of_all(BETA) * window as f64) as u64
     }
@@ -76,7 +106,8 @@ impl Curve {
             Epoch { start: now, k: (below / C).cbrt(), origin: last_max.max(window) }
         });
         let t = (now.since(epoch.start) + min_rtt).as_secs_f64();
-        let curve = epoch.origin as f64 + C * (t - epoch.k).powi(3) * MSS as f64;
+        let distance = self.generation.distance(C * (t - epoch.k).powi(3));
+        let curve = epoch.origin as f64 + distance * MSS as f64;
         let target = (curve as u64).min(window + self.acked / 2);
         self.reno += (self.acked as f64 * self.alpha() * MSS as f64 / self.reno as f64) as u64;
         self.acked = 0;

@@ -4,19 +4,24 @@
 //! window falls to 0.85, and where Reno would be faster it grows by 0.97 packets per round trip. Slow start ends on a
 //! rise of the round-trip time. The reduction is spread over a round trip by PRR.
 //!
-//! **Source.** Chromium `net/quic/core/congestion_control` (google/proto-quic 77961f1a, May 2017, which Pantheon ran;
-//! google/quiche): `tcp_cubic_sender_bytes.cc`, `cubic_bytes.cc`, `hybrid_slow_start.cc`, `prr_sender.cc`. Names of
-//! functions and constants stand beside the parts.
+//! **Source.** Chromium, google/quiche 790af403 (June 2019), `quic/core/congestion_control`: `tcp_cubic_sender_bytes.cc`,
+//! `cubic_bytes.cc`, `hybrid_slow_start.cc`, `prr_sender.cc`, which have not changed since; google/proto-quic 77961f1a (May
+//! 2017), which Pantheon ran. Names of functions and constants stand beside the parts.
 //!
 //! **Parameters.** `connections`: how many connections the flow counts as, 2 in Chromium. `initial_window`: 32 in
-//! Chromium. `first_rtt`: a round trip that a program reports as measured before the first packet (`RttStats::UpdateRtt`),
+//! Chromium. `generation`: "current" (default), or "2017": the curve in whole packets, 0.85 in place of 0.925 of the
+//! plateau where it was not reached again, and no packet of tolerance before that. `first_rtt`: a round trip that a program reports as measured before the first packet (`RttStats::UpdateRtt`),
 //! none in Chromium. The ns-3 port of June 2019 reports 100 ms; on a longer path that stays the minimum, and slow start
 //! ends with the eighth ack.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport: three later packets, the time limit of RACK,
-//!   a timeout of at least 200 ms. As in QUIC a transmission has a number of its own, so a lost retransmission is a loss
-//!   like any other; and no reduction is ever undone.
+//!   a timeout of at least 200 ms, which sends one packet where Chromium sends two. As in QUIC a transmission has a number of
+//!   its own, so a lost retransmission is a loss like any other; and no reduction is ever undone. What a needless timeout
+//!   took for lost counts for nothing when it arrives.
+//! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
+//!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
+//! - After a timeout that was needed the window begins anew, as until 2022; Chromium of today has no such timeout.
 //! - Chromium of 2017 kept a result for 30 ms while the window did not change; here every ack is evaluated.
 //! - Of `first_rtt` only the minimum is taken; the smoothed round trip begins with the first that is measured.
 //!
@@ -29,13 +34,13 @@ mod slow_start;
 #[cfg(test)]
 mod tests;
 
-use self::curve::Curve;
+use self::curve::{Curve, Generation};
 use self::prr::Reduction;
 use self::slow_start::DelayDetector;
-use super::quic::{Flight, INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, initial_window};
-use super::{Ack, Congestion, Lost, Scheme, Sent, Setup, Timeout};
+use super::quic::{Flight, INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, PendingTimeout, initial_window};
+use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
-use crate::units::{Duration, Rate};
+use crate::units::{Duration, Instant, Rate};
 
 /// The least window, bytes (`kDefaultMinimumCongestionWindow`).
 const MIN_WINDOW: u64 = 2 * MSS;
@@ -49,7 +54,7 @@ const AVOIDANCE_PERCENT: u64 = 125;
 pub(super) const INFO: Info = Info {
     name: "quic_cubic",
     title: "QUIC Cubic",
-    source: "Chromium net/quic/core/congestion_control (google/proto-quic 77961f1a), tcp_cubic_sender_bytes.cc",
+    source: "Chromium, tcp_cubic_sender_bytes.cc (google/quiche 790af403; google/proto-quic 77961f1a)",
     parameters: &[
         Parameter {
             name: "connections",
@@ -58,6 +63,12 @@ pub(super) const INFO: Info = Info {
             doc: "how many TCP connections the flow counts as",
         },
         INITIAL_WINDOW,
+        Parameter {
+            name: "generation",
+            kind: Kind::Choice { options: &["current", "2017"], default: "current" },
+            unit: "",
+            doc: "whose curve: Chromium's since 2018, or that of May 2017",
+        },
         Parameter {
             name: "first_rtt",
             kind: Kind::Number { default: 0.0, min: 0.0, max: 10_000.0 },
@@ -76,10 +87,11 @@ pub(super) const INFO: Info = Info {
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { mss, packet_size, parameters, .. } = setup;
-    let (window, connections) = (initial_window(&parameters), parameters.number("connections"));
+    let generation = if parameters.text("generation") == "2017" { Generation::Of2017 } else { Generation::Current };
+    let curve = Curve::new(parameters.number("connections"), generation);
     let first_rtt = Some(parameters.number("first_rtt")).filter(|ms| *ms > 0.0);
     let first_rtt = first_rtt.map_or(Duration::MAX, |ms| Duration::from_secs_f64(ms / 1e3));
-    Box::new(QuicCubic::new(PacketSize::of(packet_size, mss), window, connections, first_rtt))
+    Box::new(QuicCubic::new(PacketSize::of(packet_size, mss), initial_window(&parameters), curve, first_rtt))
 }
 
 #[derive(Debug)]
@@ -100,23 +112,25 @@ struct QuicCubic {
     lost: Option<u64>,
     /// The reduction under way.
     reduction: Option<Reduction>,
+    timeout: PendingTimeout,
 }
 
 impl QuicCubic {
-    fn new(packet: PacketSize, window: u64, connections: f64, first_rtt: Duration) -> Self {
+    fn new(packet: PacketSize, window: u64, curve: Curve, first_rtt: Duration) -> Self {
         Self {
             packet,
             window,
             ssthresh: MAX_WINDOW,
             srtt: INITIAL_RTT,
             first_rtt,
-            curve: Curve::new(connections),
+            curve,
             detector: DelayDetector::default(),
             flight: Flight::new(packet.overhead),
             largest_acked: 0,
             cutback: 0,
             lost: None,
             reduction: None,
+            timeout: PendingTimeout::default(),
         }
     }
 
@@ -172,6 +186,16 @@ impl QuicCubic {
             self.detector.on_acked(number);
         }
     }
+
+    /// `OnRetransmissionTimeout`.
+    fn collapse(&mut self) {
+        self.cutback = 0;
+        self.reduction = None;
+        self.detector = DelayDetector::default();
+        self.curve.reset();
+        self.ssthresh = self.window / 2;
+        self.window = MIN_WINDOW;
+    }
 }
 
 impl Scheme for QuicCubic {
@@ -182,9 +206,14 @@ impl Scheme for QuicCubic {
     /// `CanSend`.
     fn has_room(&self, _in_flight: u32) -> bool {
         match &self.reduction {
+            _ if self.timeout.is_pending() => false,
             Some(reduction) if self.is_in_recovery() => reduction.may_send(self.window, self.flight.bytes()),
             _ => self.flight.bytes() < self.window,
         }
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::Numbered
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
@@ -217,6 +246,9 @@ impl Scheme for QuicCubic {
             self.ssthresh = self.window;
         }
         let prior_in_flight = self.flight.bytes_before();
+        if self.timeout.is_pending() {
+            self.lost = None;
+        }
         self.take_losses();
         for number in ack.packets {
             let bytes = self.flight.on_acked(*number).map_or(0, |packet| packet.bytes);
@@ -226,6 +258,9 @@ impl Scheme for QuicCubic {
             self.reduction = None;
         }
         self.flight.end_ack(ack);
+        if self.timeout.on_ack(ack.packets) {
+            self.collapse();
+        }
     }
 
     /// What was lost is looked at with the next ack.
@@ -236,15 +271,13 @@ impl Scheme for QuicCubic {
         self.lost = self.lost.max(Some(lost.packet));
     }
 
-    /// `OnRetransmissionTimeout`.
     fn on_timeout(&mut self, _timeout: &Timeout) {
         self.lost = None;
-        self.cutback = 0;
-        self.reduction = None;
-        self.detector = DelayDetector::default();
-        self.curve.reset();
-        self.ssthresh = self.window / 2;
-        self.window = MIN_WINDOW;
+        self.timeout.begin(self.flight.newest());
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        self.timeout.cancel();
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {

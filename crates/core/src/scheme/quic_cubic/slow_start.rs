@@ -5,7 +5,7 @@ use crate::units::Duration;
 
 /// Samples of a round that count (`kHybridStartMinSamples`).
 const SAMPLES: u32 = 8;
-/// Below this window, in packets, slow start goes on (`kHybridStartLowWindow`).
+/// Below this window, in packets, slow start goes on for another ack (`kHybridStartLowWindow`).
 const LOW_WINDOW: u64 = 16;
 
 /// Compares the least round trip of the first eight acks of a round with the least of all.
@@ -26,11 +26,14 @@ impl DelayDetector {
             self.least = Duration::MAX;
             self.samples = 0;
         }
-        self.samples = self.samples.saturating_add(1);
+        if self.has_found {
+            return true;
+        }
+        self.samples += 1;
         if self.samples <= SAMPLES {
             self.least = self.least.min(rtt);
         }
-        self.has_found |= self.samples == SAMPLES && self.least > min_rtt + rise(min_rtt);
+        self.has_found = self.samples == SAMPLES && self.least > min_rtt + rise(min_rtt);
         self.has_found && packets >= LOW_WINDOW
     }
 

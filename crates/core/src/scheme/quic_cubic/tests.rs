@@ -20,7 +20,12 @@ fn flow() -> QuicCubic {
 
 /// A flow that has been told a round trip before it sends.
 fn flow_after(first_rtt: Duration) -> QuicCubic {
-    QuicCubic::new(PacketSize::of(Bytes::new(PACKET + 28), Bytes::new(PACKET)), 10 * MSS, 2.0, first_rtt)
+    QuicCubic::new(
+        PacketSize::of(Bytes::new(PACKET + 28), Bytes::new(PACKET)),
+        10 * MSS,
+        Curve::new(2.0, Generation::Current),
+        first_rtt,
+    )
 }
 
 /// Sends what the window allows, and returns the numbers.
@@ -46,19 +51,40 @@ fn lose(flow: &mut QuicCubic, number: u64) {
 
 #[test]
 fn factors_are_those_of_two_connections() {
-    let mut curve = Curve::new(2.0);
+    let mut curve = Curve::new(2.0, Generation::Current);
     assert_eq!(curve.after_loss(100_000), 85_000);
     // Well below the last maximum: the plateau goes down too, by (2 - 1 + 0.85) / 2.
     assert_eq!(curve.after_loss(80_000), 68_000);
     assert!((curve.state().0 - 74_000.0).abs() < 1.0, "{}", curve.state().0);
-    let mut one = Curve::new(1.0);
+    let mut one = Curve::new(1.0, Generation::Current);
     assert_eq!(one.after_loss(100_000), 70_000);
+}
+
+#[test]
+fn in_2017_the_plateau_falls_further_and_at_once_and_the_curve_has_steps() {
+    let mut curve = Curve::new(2.0, Generation::Of2017);
+    assert_eq!(curve.after_loss(100 * MSS), 85 * MSS);
+    // Not a packet below the last maximum, and to 0.85 of it.
+    assert_eq!(curve.after_loss(100 * MSS - 1), 124_099);
+    assert!((curve.state().0 - 124_099.0).abs() < 1.0, "{}", curve.state().0);
+    let mut windows = [Generation::Current, Generation::Of2017].map(|generation| {
+        let mut curve = Curve::new(2.0, generation);
+        let mut window = curve.after_loss(1_000 * MSS);
+        // K is 7.21 s; 5 s before it the curve is 0.4004 x 5.0^3 = 50 packets below the plateau.
+        for second in 0..2 {
+            (0..1_000).for_each(|step| window = curve.after_ack(MSS, window, ms(10), at(second * 1_000 + step)));
+        }
+        window
+    });
+    assert!(windows[1].is_multiple_of(MSS) && !windows[0].is_multiple_of(MSS), "{windows:?}");
+    windows.sort_unstable();
+    assert!(windows[1] - windows[0] < MSS, "{windows:?}");
 }
 
 #[test]
 fn the_window_follows_the_curve() {
     // 1000 MSS, one loss, a round trip of 10 ms: K = cbrt(150 / 0.4004) = 7.21 s.
-    let mut curve = Curve::new(2.0);
+    let mut curve = Curve::new(2.0, Generation::Current);
     let mut window = curve.after_loss(1_000 * MSS);
     let plateau = 1_000.0;
     for second in 0..9_u64 {
@@ -77,7 +103,7 @@ fn the_window_follows_the_curve() {
 #[test]
 fn where_reno_is_faster_it_grows_by_nearly_a_packet_per_round() {
     // A plateau of 20 MSS and a round trip of 10 ms: the curve is slow.
-    let mut curve = Curve::new(2.0);
+    let mut curve = Curve::new(2.0, Generation::Current);
     let mut window = curve.after_loss(20 * MSS);
     let mut now = Instant::ZERO;
     for round in 0..10 {
@@ -108,20 +134,15 @@ fn slow_start_ends_when_eight_samples_of_a_round_have_risen() {
 }
 
 #[test]
-fn a_low_sample_among_the_first_eight_or_a_small_window_keeps_slow_start() {
-    for (window, low) in [(40, 100), (9, 113)] {
-        let mut flow = flow();
-        flow.window = window * MSS;
-        let numbers = fill(&mut flow, at(0));
-        acked(&mut flow, numbers[0], ms(low), at(113));
-        for number in &numbers[1..] {
-            if flow.window >= 16 * MSS && window == 9 {
-                break;
-            }
-            acked(&mut flow, *number, ms(113), at(113));
-        }
-        assert!(flow.is_in_slow_start(), "window {window}");
+fn a_low_sample_among_the_first_eight_keeps_slow_start() {
+    let mut flow = flow();
+    flow.window = 40 * MSS;
+    let numbers = fill(&mut flow, at(0));
+    acked(&mut flow, numbers[0], ms(100), at(113));
+    for number in &numbers[1..] {
+        acked(&mut flow, *number, ms(113), at(113));
     }
+    assert!(flow.is_in_slow_start());
 }
 
 #[test]
@@ -215,14 +236,39 @@ fn a_reduction_sends_in_proportion_and_then_in_slow_start() {
 }
 
 #[test]
-fn a_timeout_starts_over_from_two() {
-    let mut flow = flow();
-    flow.window = 100 * MSS;
-    let numbers = fill(&mut flow, at(0));
-    lose(&mut flow, numbers[0]);
-    flow.on_timeout(&Timeout { now: at(1_000), prior_in_flight: 144, in_flight: 0, is_first: true });
-    assert_eq!((flow.window, flow.ssthresh), (2 * MSS, 50 * MSS));
-    assert_eq!(flow.cwnd(), 3, "2920 bytes let a third packet of 1011 bytes out");
+fn a_timeout_starts_over_from_two_once_an_ack_shows_that_it_was_needed() {
+    let timeout = Timeout { now: at(1_000), prior_in_flight: 144, in_flight: 0, is_first: true };
+    let sent =
+        Sent { now: at(1_000), size: Bytes::new(PACKET), is_retransmission: true, in_flight: 1, delivered: 0, lost: 0 };
+    for (is_answer_to_retransmission, is_spurious, window) in
+        [(true, false, 2 * MSS), (false, false, 100 * MSS), (true, true, 100 * MSS)]
+    {
+        let mut flow = flow();
+        (flow.window, flow.ssthresh) = (100 * MSS, 100 * MSS);
+        let numbers = fill(&mut flow, at(0));
+        numbers.iter().for_each(|number| lose(&mut flow, *number));
+        flow.on_timeout(&timeout);
+        assert_eq!((flow.window, flow.has_room(0)), (100 * MSS, false), "not before the answer");
+        let again = flow.on_sent(&sent);
+        flow.on_timeout(&timeout);
+        if is_spurious {
+            flow.on_undo(at(1_100));
+        }
+        acked(&mut flow, if is_answer_to_retransmission { again } else { numbers[0] }, ms(100), at(1_100));
+        assert_eq!(flow.window / MSS, window / MSS, "{is_answer_to_retransmission} {is_spurious}");
+        assert!(flow.has_room(0));
+        if window == 2 * MSS {
+            assert_eq!(flow.ssthresh / MSS, 50);
+            assert_eq!(flow.cwnd(), 3, "2920 bytes let a third packet of 1011 bytes out");
+        }
+    }
+}
+
+#[test]
+fn a_rise_found_with_a_small_window_ends_slow_start_with_the_next_ack() {
+    let mut detector = DelayDetector::default();
+    let found: Vec<_> = (0..9).map(|_| detector.on_sample(ms(113), ms(100), 9, 50)).collect();
+    assert_eq!(found, [[false; 8].as_slice(), &[true]].concat());
 }
 
 #[test]
