@@ -83,6 +83,23 @@ fn a_tenth_of_a_bdp_of_buffer_costs_few_packets() {
 }
 
 #[test]
+fn after_a_probe_that_lost_the_next_one_is_short() {
+    for seed in SEEDS {
+        let run = Dumbbell { seed, queue_packets: 25, ..path(&[bulk("bbr3", 0.0)]) }.run();
+        let lengths: Vec<_> = begins(&run, UP)
+            .into_iter()
+            .filter_map(|start| Some(begins(&run, DOWN).into_iter().find(|end| *end > start)? - start))
+            .collect();
+        // One that goes on takes more than a round trip and a half, until its losses are known.
+        let careful = lengths.iter().filter(|length| **length < 0.16).count();
+        assert!((lengths.len() / 3..=lengths.len() / 2).contains(&careful), "seed {seed}: {lengths:?}");
+        let told = run.telemetry(1, "prev_probe_precautionary");
+        let begun = told.windows(2).filter(|pair| pair[0].1 < pair[1].1).count();
+        assert!(begun.abs_diff(careful) <= 1, "seed {seed}: {begun}, {lengths:?}");
+    }
+}
+
+#[test]
 fn random_loss_below_the_threshold_costs_what_the_rounds_between_probes_add_up_to() {
     for seed in SEEDS {
         let utilisation = |loss: f64, rate_bps: u64| {

@@ -18,6 +18,9 @@
 //! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of the same
 //!   ack, when the first has already changed it.
 //! - The initial pacing rate is set again with the first round trip, as in Linux.
+//! - A careful probe ends when the flight before an ack has reached the bound in whole packets, as in Linux's version 3
+//!   (`bbr_update_cycle_phase`). The draft's pseudocode compares `C.inflight`, which the ack has already lowered; where the window
+//!   is the bound, that never reaches it.
 //! - ECN is ignored, as in the draft.
 //!
 //! **How it is validated.** The draft's example test cases here and in the simulator's behaviour tests; utilisation,

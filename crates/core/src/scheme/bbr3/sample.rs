@@ -71,6 +71,8 @@ pub(super) struct Sample {
     /// `C.delivered`, `C.inflight`, `C.is_cwnd_limited`.
     pub(super) total_delivered: u64,
     pub(super) in_flight: f64,
+    /// In flight before the ack.
+    pub(super) prior_in_flight: f64,
     pub(super) is_cwnd_limited: bool,
 }
 
@@ -92,6 +94,7 @@ impl Sample {
             rtt: ack.rtt,
             total_delivered: ack.delivered,
             in_flight: f64::from(ack.in_flight),
+            prior_in_flight: f64::from(ack.prior_in_flight),
             is_cwnd_limited: ack.is_cwnd_limited,
         }
     }

@@ -42,6 +42,7 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     quantity("bw_probe_wait", "s", "longest time between two probes, this time"),
     quantity("bw_probe_samples", "", "1 while acks tell of packets sent while probing"),
     quantity("prev_probe_too_high", "", "1 if the last probe lost too much"),
+    quantity("prev_probe_precautionary", "", "1 if the last probe ended early because the one before it lost too much"),
     quantity("probe_up_rounds", "", "how often the growth of inflight_longterm has doubled"),
     quantity("probe_up_acked_per_inc", "packets", "what is acknowledged while inflight_longterm grows by one"),
     quantity("ack_phase", "", "0 init, 1 refilling, 2 probe starting, 3 feedback, 4 stopping"),
@@ -103,6 +104,7 @@ impl Bbr3 {
         known("bw_probe_wait", self.bw_probe_wait.as_secs_f64());
         known("bw_probe_samples", flag(self.is_bw_probe_sample));
         known("prev_probe_too_high", flag(self.prev_probe_too_high));
+        known("prev_probe_precautionary", flag(self.prev_probe_precautionary));
         known("probe_up_rounds", f64::from(self.probe_up_rounds));
         known("probe_up_acked_per_inc", self.probe_up_acked_per_inc);
         known("ack_phase", f64::from(self.ack_phase as u8));

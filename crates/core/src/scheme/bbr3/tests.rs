@@ -93,7 +93,7 @@ impl Path {
             newly_lost: losses,
             is_cwnd_limited: self.is_cwnd_limited,
             prior_in_flight: self.in_flight,
-            in_flight: self.in_flight,
+            in_flight: self.in_flight.saturating_sub(1),
             state: self.state,
             rtt: Some(self.rtt),
             srtt: self.rtt,
@@ -224,9 +224,13 @@ fn loss_in_a_probe_sets_the_bound_and_the_next_probe_is_careful() {
     path.until(State::Cruise);
     assert!(f64::from(path.bbr.cwnd()) <= 0.85 * bound, "{} of {bound}", path.bbr.cwnd());
     path.until(State::Up);
-    path.in_flight = 60;
+    path.bbr.inflight_longterm = 30.5;
+    path.in_flight = 29;
     path.ack();
-    assert_eq!(path.bbr.state, State::Down, "as soon as the bound is reached");
+    assert_eq!(path.bbr.state, State::Up);
+    path.in_flight = 30;
+    path.ack();
+    assert_eq!(path.bbr.state, State::Down, "as soon as the bound is reached, in whole packets and before the ack");
     assert!(path.bbr.prev_probe_precautionary && !path.bbr.prev_probe_too_high);
     path.until(State::Refill);
     path.until(State::Up);

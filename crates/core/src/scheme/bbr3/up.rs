@@ -31,7 +31,8 @@ impl Bbr3 {
 
     /// `IsTimeToGoDown`.
     fn is_time_to_go_down(&mut self, sample: &Sample) -> bool {
-        if self.prev_probe_too_high && sample.in_flight >= self.inflight_longterm {
+        // What the ack leaves in flight is always less than the window.
+        if self.prev_probe_too_high && sample.prior_in_flight >= self.inflight_longterm.floor() {
             self.prev_probe_precautionary = true;
             return true;
         }
