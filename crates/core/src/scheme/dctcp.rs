@@ -121,6 +121,14 @@ impl WindowAlgorithm for Dctcp {
         self.alpha.reduce(window.cwnd)
     }
 
+    /// Only a fast retransmission and a timeout halve (`dctcp_react_to_loss`); to the RFC every loss is one (section 3.5).
+    fn ssthresh_after_tail_loss(&mut self, window: &Window, _now: Instant) -> u32 {
+        match self.alpha {
+            Alpha::Whole { .. } => self.alpha.reduce(window.cwnd),
+            Alpha::Real { .. } => window.half(),
+        }
+    }
+
     fn on_ecn_feedback(&mut self, _window: &mut Window, feedback: &EcnFeedback) {
         if feedback.first_unacked < self.end {
             return;
@@ -211,6 +219,23 @@ mod tests {
         dctcp.on_ecn_feedback(&mut window, &feedback(11, 11, 10));
         assert_eq!(dctcp.alpha.value(), 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0);
     }
+
+    #[test]
+    fn the_loss_of_a_tail_takes_half_of_alpha_from_the_kernels_window() {
+        for (alpha, left) in [
+            (Alpha::Whole { alpha: 100, shift: 4 }, 96),
+            (WHOLE, 50),
+            (Alpha::Real { alpha: 0.1, gain: 1.0 / 16.0 }, 50),
+        ] {
+            let mut scheme = WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false });
+            (0..90).for_each(|_| scheme.on_ack(&ack(1)));
+            let cause = Cause::TailLoss;
+            scheme.on_congestion(&Congestion { now: Instant::ZERO, cause, in_flight: 100, is_timer: false });
+            scheme.on_recovered(Instant::ZERO);
+            assert_eq!((scheme.cwnd(), scheme.ssthresh()), (left, Some(left)), "{alpha:?}");
+        }
+    }
+
     #[test]
     fn a_loss_while_the_window_falls_for_a_mark_halves_the_threshold_once() {
         let alpha = Alpha::Whole { alpha: 100, shift: 4 };

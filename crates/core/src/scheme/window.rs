@@ -109,6 +109,11 @@ pub trait WindowAlgorithm: Send {
         self.ssthresh_after_loss(window, now)
     }
 
+    /// The threshold after a tail loss that a probe has repaired; at least 2 (`ssthresh`, in the state `TCP_CA_CWR`).
+    fn ssthresh_after_tail_loss(&mut self, window: &Window, now: Instant) -> u32 {
+        self.ssthresh_after_loss(window, now)
+    }
+
     /// The threshold after the first timeout of a window; at least 2 (`ssthresh`, then the event `CA_EVENT_LOSS`).
     fn ssthresh_after_timeout(&mut self, window: &Window, now: Instant) -> u32 {
         self.ssthresh_after_loss(window, now)
@@ -227,7 +232,8 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         self.reduction = Some(Prr::new(self.window.cwnd, u32::from(congestion.is_timer)));
         self.window.ssthresh = match congestion.cause {
             Cause::Ecn => self.algorithm.ssthresh_after_mark(&self.window, congestion.now),
-            Cause::Loss | Cause::TailLoss => self.algorithm.ssthresh_after_loss(&self.window, congestion.now),
+            Cause::Loss => self.algorithm.ssthresh_after_loss(&self.window, congestion.now),
+            Cause::TailLoss => self.algorithm.ssthresh_after_tail_loss(&self.window, congestion.now),
         };
         self.window.credit = 0;
         if congestion.cause == Cause::Loss {

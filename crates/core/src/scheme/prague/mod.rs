@@ -27,6 +27,18 @@
 //! window. Alpha is corrected before the window falls because of the same ack, the source does so after.
 //! With the profiles of 2019 a fall ends slow start with the next ack; in the source that ack has to report nothing but marks.
 //!
+//! `linux` paces the fraction of the window; the source takes whole packets, and those in flight where they are more. Once a mark
+//! was seen and the window is at most four packets of 1500 bytes, the source (`prague_cwnd_mode` 2) goes over to a law of rates,
+//! paced 3 % above and below by turns; here the window's law stays.
+//!
+//! `2019b` does not grow while losses are repaired, the source does. There too a timeout's halving takes effect only once slow
+//! start has come back to the threshold, here at once, and an undone loss costs the window once more instead of giving it back.
+//!
+//! `2019a` is the source in what its parameters say, not in three things. There the window drops at the end of each round with
+//! marks, at once and by an alpha that has that round in it; here it drops at a mark, packet by packet, and the first mark
+//! takes nothing. There an ack without new marks lets it grow always; here not while the window falls. There a loss only lowers
+//! the threshold, to half of the window; here it halves the window.
+//!
 //! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
 //! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
 
@@ -107,7 +119,19 @@ struct Law {
     surplus: f64,
     /// What a mark took off stays off while slow start goes on (`cwnd_cnt`); later code forgets it (`frac_cwnd`).
     keeps_falling: bool,
+    after_timeout: AfterTimeout,
     has_fallback: bool,
+}
+
+/// The threshold that a timeout leaves (`prague_ssthresh`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterTimeout {
+    /// The one there was.
+    Same,
+    /// That, or the window before the timeout if it was larger.
+    Window,
+    /// Half of the window before the timeout.
+    Half,
 }
 
 impl Law {
@@ -127,9 +151,22 @@ impl Law {
             answers_by_target: parameters.text("profile") == "draft",
             surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
             keeps_falling: parameters.text("profile").starts_with("2019"),
+            after_timeout: match parameters.text("profile") {
+                "2019a" => AfterTimeout::Half,
+                "2019b" => AfterTimeout::Window,
+                _ => AfterTimeout::Same,
+            },
             has_fallback: parameters.flag("classic_fallback"),
         }
     }
+}
+
+/// What there was before a loss.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    cwnd: u32,
+    window: f64,
+    ssthresh: u32,
 }
 
 #[derive(Debug)]
@@ -153,8 +190,10 @@ struct Prague {
     alpha_updated: Instant,
     reduced: Option<Instant>,
     is_in_loss: bool,
-    was_in_recovery: bool,
-    before_loss: Option<(u32, f64)>,
+    /// The transport's, as far as it has told.
+    state: State,
+    /// What a loss that proves spurious gives back.
+    before_loss: Option<Before>,
     /// Marks that the ack at hand reports.
     newly_marked: u32,
     srtt: Duration,
@@ -179,7 +218,7 @@ impl Prague {
             alpha_updated: Instant::ZERO,
             reduced: None,
             is_in_loss: false,
-            was_in_recovery: false,
+            state: State::Open,
             before_loss: None,
             newly_marked: 0,
             srtt: Duration::ZERO,
@@ -232,22 +271,37 @@ impl Prague {
         self.law.answers_by_target && !self.is_in_loss && self.srtt < target && now.since(reduced) >= target
     }
 
-    /// `prague_enter_cwr`.
-    fn reduce(&mut self, now: Instant) {
+    /// The threshold to return to if what follows proves spurious (`tcp_current_ssthresh`).
+    fn current_ssthresh(&self) -> u32 {
+        if matches!(self.state, State::Cwr | State::Recovery) {
+            self.ssthresh
+        } else {
+            self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
+        }
+    }
+
+    /// A loss begins that may prove spurious.
+    fn remember(&mut self) {
+        let (cwnd, window, ssthresh) = (self.cwnd, self.window, self.current_ssthresh());
+        self.before_loss = Some(Before { cwnd, window, ssthresh });
+    }
+
+    /// `prague_enter_cwr`. A tail loss that a probe has repaired counts as a mark, but is not the first one.
+    fn reduce(&mut self, now: Instant, is_marked: bool) {
         let is_early = |reduced: Instant| self.target().is_some_and(|target| now.since(reduced) < target);
         if self.reduced.is_some_and(is_early) {
             return;
         }
         self.reduced = Some(now);
-        let share = if self.law.halves_at_first_mark && !self.has_answered_mark { 1.0 } else { self.alpha };
+        let is_first = is_marked && !self.has_answered_mark;
+        let share = if self.law.halves_at_first_mark && is_first { 1.0 } else { self.alpha };
         let share = self.detector.as_ref().map_or(share, |detector| share.max(detector.floor()));
-        self.has_answered_mark = true;
+        self.has_answered_mark |= is_marked;
         self.window = (self.window * (1.0 - share / 2.0)).max(MIN_WINDOW);
     }
 
     /// `prague_enter_loss`.
     fn halve(&mut self) {
-        self.before_loss = Some((self.cwnd, self.window));
         self.window = (self.window / 2.0).max(MIN_WINDOW);
         self.is_in_loss = true;
     }
@@ -303,7 +357,7 @@ impl Scheme for Prague {
         self.has_seen_mark |= feedback.newly_marked > 0;
         self.end_round(feedback);
         if feedback.newly_marked > 0 && feedback.is_reducing && self.is_answer_due(feedback.now) {
-            self.reduce(feedback.now);
+            self.reduce(feedback.now, true);
         }
     }
 
@@ -315,42 +369,54 @@ impl Scheme for Prague {
         if ack.state == State::Open {
             self.is_in_loss = false;
         }
-        // A loss while the window falls for a mark begins no new fall of the transport's, and is one here (`prague_state`).
-        let is_in_recovery = ack.state == State::Recovery;
-        if is_in_recovery && !self.was_in_recovery && !self.is_in_loss {
+        // A loss while the window falls for a mark begins no new fall of the transport's, and is one here (`prague_state`). It is
+        // not undone, as the mark is not.
+        if ack.state == State::Recovery && self.state != State::Recovery && !self.is_in_loss {
             self.halve();
         }
-        self.was_in_recovery = is_in_recovery;
+        self.state = ack.state;
         self.grow(ack);
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        if congestion.cause == Cause::Loss {
-            self.halve();
-        } else {
-            self.reduce(congestion.now);
+        match congestion.cause {
+            Cause::Loss => {
+                self.remember();
+                self.halve();
+            }
+            Cause::Ecn | Cause::TailLoss => {
+                self.before_loss = None;
+                self.reduce(congestion.now, congestion.cause == Cause::Ecn);
+            }
         }
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
         if timeout.is_first {
+            self.remember();
+            self.ssthresh = match self.law.after_timeout {
+                AfterTimeout::Same => self.ssthresh,
+                AfterTimeout::Window => self.ssthresh.max(self.cwnd),
+                AfterTimeout::Half => (self.cwnd / 2).max(MIN_WINDOW as u32),
+            };
             self.halve();
         }
-        self.is_in_loss = true;
+        self.state = State::Loss;
         self.cwnd = timeout.in_flight + 1;
-        self.ssthresh = self.window.ceil() as u32;
     }
 
     fn on_recovered(&mut self, _now: Instant) {
         self.is_in_loss = false;
+        self.state = State::Open;
     }
 
-    /// `prague_cwnd_undo`.
+    /// `tcp_undo_cwnd_reduction`, `prague_cwnd_undo`.
     fn on_undo(&mut self, _now: Instant) {
         self.is_in_loss = false;
-        if let Some((cwnd, window)) = self.before_loss.take() {
-            self.cwnd = self.cwnd.max(cwnd);
-            self.window = self.window.max(window);
+        if let Some(before) = self.before_loss.take() {
+            self.cwnd = self.cwnd.max(before.cwnd);
+            self.window = self.window.max(before.window);
+            self.ssthresh = self.ssthresh.max(before.ssthresh);
         }
     }
 

@@ -48,14 +48,16 @@ fn profiles_are_revisions() {
         answers_by_target: true,
         surplus: 0.0,
         keeps_falling: false,
+        after_timeout: AfterTimeout::Same,
         has_fallback: false,
     };
     assert_eq!(law(&[]), draft);
     let linux = Law { answers_by_target: false, ..draft };
     assert_eq!(law(&[("profile", "linux")]), linux);
     let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, keeps_falling: true, ..linux };
+    let late = Law { after_timeout: AfterTimeout::Window, ..late };
     assert_eq!(law(&[("profile", "2019b")]), late);
-    let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, ..late };
+    let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, after_timeout: AfterTimeout::Half, ..late };
     assert_eq!(law(&[("profile", "2019a")]), early);
     assert_eq!(law(&[("profile", "2019a"), ("alpha_init", "1")]), Law { alpha: 1.0, ..early });
     assert_eq!(law(&[("rtt_target", "none")]), Law { target: None, ..draft });
@@ -114,6 +116,91 @@ fn a_loss_while_the_window_falls_for_a_mark_halves_it_once() {
     prague.on_congestion(&congestion(Cause::Loss, 0));
     prague.on_ack(&Ack { state: State::Recovery, ..ack(1) });
     assert!((prague.window - 50.0).abs() < 1e-9, "{}", prague.window);
+}
+
+#[test]
+fn the_loss_of_a_tail_takes_half_of_alpha_and_the_first_mark_still_halves() {
+    let mut prague = Prague::new(law(&[]), PACKET);
+    (prague.cwnd, prague.window) = (100, 100.0);
+    prague.on_congestion(&congestion(Cause::TailLoss, 0));
+    assert_eq!(prague.window, 100.0, "alpha is 0 yet");
+    prague.on_congestion(&congestion(Cause::Ecn, 50));
+    assert_eq!(prague.window, 50.0);
+    prague.alpha = 0.2;
+    prague.on_congestion(&congestion(Cause::TailLoss, 100));
+    assert!((prague.window - 45.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_timeout_leaves_the_threshold_to_the_profile() {
+    let after = |profile, threshold| {
+        let mut prague = steady(&[("profile", profile)]);
+        prague.ssthresh = threshold;
+        let timeout = Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true };
+        prague.on_timeout(&timeout);
+        prague.on_timeout(&Timeout { is_first: false, ..timeout });
+        assert_eq!((prague.cwnd, prague.window), (1, 50.0), "{profile}");
+        prague.ssthresh
+    };
+    for profile in ["draft", "linux"] {
+        assert_eq!([20, 90, INFINITE_SSTHRESH].map(|ssthresh| after(profile, ssthresh)), [20, 90, INFINITE_SSTHRESH]);
+    }
+    assert_eq!([20, 120, INFINITE_SSTHRESH].map(|ssthresh| after("2019b", ssthresh)), [100, 120, INFINITE_SSTHRESH]);
+    assert_eq!([20, 120].map(|ssthresh| after("2019a", ssthresh)), [50, 50]);
+}
+
+#[test]
+fn after_a_timeout_slow_start_goes_on_to_the_old_threshold() {
+    let mut prague = steady(&[]);
+    prague.ssthresh = 90;
+    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+    prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
+    assert_eq!((prague.cwnd, prague.window), (2, 50.0), "one packet an ack, to half of the window");
+    prague.on_recovered(Instant::ZERO);
+    for _ in 0..44 {
+        prague.on_ack(&ack(2));
+    }
+    assert_eq!((prague.cwnd, prague.window), (90, 90.0));
+}
+
+#[test]
+fn a_timeout_while_the_window_falls_for_a_mark_only_starts_anew() {
+    let mut prague = steady(&[]);
+    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: false });
+    assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (1, 100.0, 50));
+    prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
+    assert_eq!((prague.cwnd, prague.window), (2, 2.0), "slow start");
+}
+
+#[test]
+fn an_undone_loss_gives_window_and_threshold_back() {
+    for (ssthresh, restored) in [(50, 75), (90, 90), (INFINITE_SSTHRESH, INFINITE_SSTHRESH)] {
+        let mut prague = steady(&[]);
+        prague.ssthresh = ssthresh;
+        prague.on_congestion(&congestion(Cause::Loss, 0));
+        for _ in 0..5 {
+            prague.on_ack(&Ack { state: State::Recovery, ..ack(1) });
+        }
+        assert_eq!((prague.cwnd, prague.ssthresh), (95, 95));
+        prague.on_undo(Instant::ZERO);
+        assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (100, 100.0, restored.max(95)));
+    }
+    let mut prague = steady(&[]);
+    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+    prague.on_undo(Instant::ZERO);
+    assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (100, 100.0, 75));
+}
+
+#[test]
+fn a_loss_while_the_window_falls_for_a_mark_is_not_undone() {
+    let mut prague = steady(&[]);
+    prague.alpha = 0.2;
+    prague.on_congestion(&congestion(Cause::Loss, 0));
+    prague.on_recovered(Instant::ZERO);
+    prague.on_congestion(&congestion(Cause::Ecn, 50));
+    prague.on_ack(&Ack { state: State::Recovery, ..ack(1) });
+    prague.on_undo(Instant::ZERO);
+    assert!((prague.window - 22.5).abs() < 1e-9, "{}", prague.window);
 }
 
 #[test]
