@@ -7,7 +7,9 @@
 //!
 //! **Parameters.** `ss_ratio` and `ca_ratio` are the settings of the hosts of the SCE and L4S bake-off.
 //!
-//! **Deviations.** Those of [`super::reno_sce`], but that no root is taken.
+//! **Deviations.** Those of [`super::reno_sce`], but that no root is taken: here too CE and a loss leave about 0.375 or 0.44
+//! of the window with the source, and 0.75 in a first slow start. An echo of some congestion ends slow start; in revision
+//! 09cf5620 the threshold stays infinite and slow start goes on.
 //!
 //! **How it is validated.** The fall here; the queue and utilisation in the simulator's behaviour tests.
 

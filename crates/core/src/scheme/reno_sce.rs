@@ -10,8 +10,14 @@
 //! `ca_ratio` are the settings of the test's hosts, with which nothing was paced there: see the suites `sce-l4s`.
 //!
 //! **Deviations.** CE makes the window fall over one round trip by proportional rate reduction, during which other echoes
-//! count for nothing. The root is that of the window as it is; the kernel's is carried along and lags behind after slow
-//! start. A paced sender counts as limited by its window, without which it would not grow at all at 40 %.
+//! count for nothing. That CE leaves 0.75 or 0.875 of the window and a loss 0.5 is what the code's comments say. Revision
+//! 63982553 on an unchanged TCP core does otherwise: the reduction goes to the threshold first, mostly half of the window, and
+//! its end takes another quarter (`CA_EVENT_COMPLETE_CWR`), or an eighth after a recent echo. So CE and a loss leave about
+//! 0.375 or 0.44 of the window; in slow start before there is a threshold, the first leaves 0.75.
+//!
+//! The root is that of the window as it is, rounded up. The kernel's is carried along: after falls it is that less one, and
+//! slow start leaves it at 1, so that the fall after an overshoot at the start is slower there by about the root of the window.
+//! A paced sender counts as limited by its window, without which it would not grow at all at 40 %.
 //!
 //! **How it is validated.** Growth and falls here; equilibrium, convergence of two flows and the queue in the simulator's
 //! behaviour tests.
