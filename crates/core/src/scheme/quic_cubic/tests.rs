@@ -246,7 +246,9 @@ fn a_timeout_starts_over_from_two_once_an_ack_shows_that_it_was_needed() {
         let mut flow = flow();
         (flow.window, flow.ssthresh) = (100 * MSS, 100 * MSS);
         let numbers = fill(&mut flow, at(0));
-        numbers.iter().for_each(|number| lose(&mut flow, *number));
+        for number in &numbers {
+            lose(&mut flow, *number);
+        }
         flow.on_timeout(&timeout);
         assert_eq!((flow.window, flow.has_room(0)), (100 * MSS, false), "not before the answer");
         let again = flow.on_sent(&sent);
