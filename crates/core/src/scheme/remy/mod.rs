@@ -18,8 +18,7 @@
 //! - The originals send datagrams once, and count as in flight what was sent after the latest packet acknowledged; here
 //!   lost packets are sent again, and leave the window when our transport declares them lost.
 //! - A window of nothing is one packet here.
-//! - A rule's gap counts from the packet that leaves next, in the originals from the last one that left; the first ten packets
-//!   leave unpaced.
+//! - A rule's gap counts from the packet that leaves next, in the originals from the last one that left.
 //! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that.
 //! - A memory outside of all boxes, at which the originals stop, is moved to the nearest.
 //!

@@ -2,12 +2,14 @@
 //!
 //! **Source.** Linux `net/ipv4/tcp_output.c`, `tcp_update_skb_after_send` and `tcp_pacing_check`.
 
-use crate::scheme::PacingRatios;
+use crate::scheme::{Feedback, PacingRatios};
 use crate::transmission_time::TransmissionTime;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
-/// The first packets of a connection leave unpaced, as in the fq queueing discipline.
-const UNPACED_PACKETS: u64 = 10;
+/// The first packets of a connection leave unpaced, as in the fq queueing discipline; those of programs that send datagrams do not.
+fn unpaced_packets(feedback: Feedback) -> u64 {
+    if feedback == Feedback::EveryPacket { 0 } else { 10 }
+}
 
 /// Tells when the next packet may leave.
 #[derive(Clone, Copy, Debug)]
@@ -15,17 +17,17 @@ pub(super) struct Pacer {
     next: Instant,
     burst_packets: u32,
     left_in_burst: u32,
-    sent_packets: u64,
+    unpaced_packets: u64,
     transmission_time: TransmissionTime,
 }
 
 impl Pacer {
-    pub(super) fn new(burst_packets: u32) -> Self {
+    pub(super) fn new(burst_packets: u32, feedback: Feedback) -> Self {
         Self {
             next: Instant::ZERO,
             burst_packets,
             left_in_burst: burst_packets,
-            sent_packets: 0,
+            unpaced_packets: unpaced_packets(feedback),
             transmission_time: TransmissionTime::new(),
         }
     }
@@ -37,8 +39,9 @@ impl Pacer {
 
     /// A packet left at `now`.
     pub(super) fn on_sent(&mut self, now: Instant, size: Bytes, rate: Option<Rate>) {
-        self.sent_packets += 1;
-        let Some(rate) = rate.filter(|rate| !rate.is_zero() && self.sent_packets > UNPACED_PACKETS) else { return };
+        let is_unpaced = self.unpaced_packets > 0;
+        self.unpaced_packets = self.unpaced_packets.saturating_sub(1);
+        let Some(rate) = rate.filter(|rate| !rate.is_zero() && !is_unpaced) else { return };
         self.left_in_burst -= 1;
         if self.left_in_burst > 0 {
             return;
@@ -79,7 +82,7 @@ mod tests {
     const RATE: Rate = Rate::from_bits_per_second(12_000_000);
 
     fn departures(burst_packets: u32, count: usize) -> Vec<u64> {
-        let mut pacer = Pacer::new(burst_packets);
+        let mut pacer = Pacer::new(burst_packets, Feedback::Tcp);
         let mut now = Instant::ZERO;
         (0..count)
             .map(|_| {
@@ -96,13 +99,20 @@ mod tests {
     }
 
     #[test]
+    fn programs_that_send_datagrams_pace_from_the_first_one() {
+        let mut pacer = Pacer::new(1, Feedback::EveryPacket);
+        pacer.on_sent(Instant::ZERO, PACKET, Some(RATE));
+        assert_eq!(pacer.next().as_millis(), 1);
+    }
+
+    #[test]
     fn a_burst_leaves_together_and_pays_for_all() {
         assert_eq!(departures(3, 16)[9..], [0, 0, 0, 0, 3, 3, 3]);
     }
 
     #[test]
     fn what_leaves_before_its_time_is_paid_for() {
-        let mut pacer = Pacer::new(1);
+        let mut pacer = Pacer::new(1, Feedback::Numbered);
         for _ in 0..13 {
             pacer.on_sent(Instant::ZERO, PACKET, Some(RATE));
         }

@@ -138,7 +138,7 @@ impl Sender {
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
             source,
             random,
-            pacer: Pacer::new(config.burst_packets),
+            pacer: Pacer::new(config.burst_packets, config.feedback),
             ratios: scheme.pacing_ratios().or(internal),
             next_packet: 0,
             last_sent: start,
