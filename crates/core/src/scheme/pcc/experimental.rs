@@ -10,7 +10,8 @@
 //!
 //! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of their
 //! deviations after it was sent; here the transport may send it again before, but its interval waits as long for its result.
-//! A packet that comes after it was sent again counts; there only the last transmission does (`ProcessAck`). After an interval of a single
+//! A packet that comes after it was sent again counts; there only the last transmission does (`ProcessAck`). There an interval
+//! begins with the first packet after a decision; here the running one ends first, half a round trip later. After an interval of a single
 //! packet, which has no speed, probing begins again around the same rate.
 //!
 //! **How it is validated.** Utility, modes and changes here; what the utility leads to on a path in the simulator's

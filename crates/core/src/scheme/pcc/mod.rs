@@ -4,13 +4,18 @@
 //! the schemes, [`allegro`], [`vivace`] and [`experimental`], differ in what they make of it. No loss and no timeout
 //! changes the rate at once.
 //!
-//! Their receivers acknowledge every packet at once, by the number of its interval (`processData` in `receiver/src/core.cpp` of
-//! the first two) or by its own (`SendAck` in `src/core/core.cpp` of the third).
+//! The receivers of the last two acknowledge every packet at once, by the number of its interval (`processData` in
+//! `receiver/src/core.cpp`) or by its own (`SendAck` in `src/core/core.cpp`); that of the first tells of twenty at a time.
 //!
 //! **Deviations of all three.** Their transport was UDT over UDP: ours is another, but every transmission counts in the
-//! interval in which it leaves, as there. Where the originals would wait for ever for the last packets of an interval,
-//! because nothing was sent after them, the result is taken two round trips and 100 ms after its end. The window is 100,000
-//! packets, as large as UDT's; packets are as large as the experiment's (the originals' 1464, 1400 and 1500 bytes of IP).
+//! interval in which it leaves, as there. Two round trips and 100 ms after its end the result of an interval is
+//! taken, whatever has arrived; the first two originals wait for ever, so that after acks have paused for longer than that, theirs
+//! does not take what is on its way for lost. The window is 100,000 packets, as large as UDT's; packets are as large as the
+//! experiment's (the originals' 1464, 1400 and 1500 bytes of IP).
+//!
+//! A new rate begins with an interval. In the first two originals some decisions change the rate within the running one:
+//! in Allegro all but a vote that is tied, in Vivace a change by a tenth at most, a reversal, a second small step and an emergency.
+//! There an interval of n packets lasts n times the gap, here it is n - 1, so that short intervals look faster by 1/(n - 1).
 
 pub(super) mod allegro;
 pub(super) mod experimental;

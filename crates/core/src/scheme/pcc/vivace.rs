@@ -12,7 +12,11 @@
 //! loss costs 11.35 times its ratio from the first packet on, where the programs count up to three percent once) or "loss" (no
 //! latency coefficient, the default of the source: Vivace-Loss).
 //!
-//! **Deviations.** See [`super`]. A flow never sends less than 1.3 Mbit/s after its start: that is the original's.
+//! **Deviations.** See [`super`]. The base rate is never below 1.3 Mbit/s after the start: that is the original's. Until the first
+//! result intervals are of 100 ms, where the program has 300. The start forgives losses and slopes in every profile, as the
+//! source does and the program that Pantheon ran does not; the source spends nothing of the 50 losses until one interval has more.
+//! Before it tries again the program has taken the decision already, and it tries again for a difference of losses, not for
+//! the larger one; of two results for the base rate the later one is its reference; an emergency halves the rate in its start, too.
 //!
 //! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
 //! what happens to slow links in the simulator's behaviour tests.

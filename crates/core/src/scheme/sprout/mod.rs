@@ -14,7 +14,7 @@
 //! **Deviations.**
 //! - The receiver's part runs at the sender, which knows from every ack when its packet arrived; a forecast is made when
 //!   the first packet of a new tick is acknowledged. The program's receiver also sends forecasts while nothing arrives;
-//!   here a silent link leaves the last one, which ends after 160 ms.
+//!   here a silent link leaves the last one, which lets nothing out from 140 ms on.
 //! - The program sends packets of any size, and an empty one after every 50 ms of silence. Here packets are whole, and
 //!   after 50 ms a whole one leaves, unless two are in the queue or nothing was acknowledged for 100 ms.
 //! - The program sends datagrams once; here what is lost is sent again, as part of the window.
