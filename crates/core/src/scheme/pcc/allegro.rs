@@ -9,29 +9,29 @@
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** See [`super`]. An interval of which nothing arrived has no result in the start phase, and lost
-//! everything later. Every packet is acknowledged, where the program's receiver tells of twenty at a time, so that results come
-//! earlier here by up to twenty packets' time.
+//! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. More than one result of the same ack come oldest first, there newest first.
 //!
 //! **How it is validated.** Utility, doubling, votes and moves here; climbing, tolerance of random loss up to its cliff,
 //! and the loss on a slow drop-tail link in the simulator's behaviour tests.
 
 use super::monitor::Interval;
-use super::sender::{Controller, Sender, Span};
+use super::sender::{Controller, Order, Sender, Span};
 use super::trials::Trials;
 use super::{RATE, UTILITY, WINDOW, period};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
 use crate::scheme::{Ack, Scheme, Setup};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 const MEGABIT: f64 = 1e6;
 /// One percent, by which experiments and moves are counted.
 const STEP: f64 = 0.01;
 /// Experiments are at most five percent wide.
 const MAX_WIDTH: u32 = 5;
-/// Round trip before the first sample, seconds.
+/// UDT's round trip before the first sample, seconds; one of every 10 ms counts, by an eighth.
 const INITIAL_RTT: f64 = 0.1;
+const RTT_WEIGHT: f64 = 0.125;
+const RTT_INTERVAL: Duration = Duration::from_millis(10);
 /// Fewest packets of an interval, and its least time at high rates, seconds.
 const MIN_PACKETS: f64 = 10.0;
 const MIN_TIME: f64 = 0.005;
@@ -40,8 +40,9 @@ const HOST_GAP: f64 = 30.0;
 const HOST_RATE: f64 = 200.0;
 /// The guard counts packets of 1500 bytes, Mbit.
 const HOST_PACKET: f64 = 0.012;
-/// Rate of the first interval, and where the start returns to if that is as bad as nothing, Mbit/s.
+/// Rate of the first interval, Mbit/s, and the utility that it has to beat.
 const FIRST_RATE: f64 = 2.0;
+const FIRST_UTILITY: f64 = -10_000.0;
 /// No rate is larger, Mbit/s.
 const MAX_RATE: f64 = 1e5;
 
@@ -66,8 +67,8 @@ pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
 
 #[derive(Clone, Debug)]
 enum Mode {
-    /// Rate of the last interval that improved, and its utility; the number of the last result.
-    Start { best: Option<(f64, f64)>, last: Option<u64> },
+    /// Rate of the last interval that improved, and its utility; the number of the next one.
+    Start { best: (f64, f64), expected: u64 },
     /// Rates to try, and the rate and utility of each result.
     Guess(Trials<(f64, f64)>),
     /// Waits for an interval; with the utility to beat, after the first.
@@ -84,6 +85,7 @@ struct Allegro {
     /// Half the width of the experiments, percent.
     width: u32,
     srtt: f64,
+    next_sample: Instant,
     last_rtt: Option<f64>,
     utility: f64,
 }
@@ -94,9 +96,10 @@ impl Allegro {
             packet,
             random,
             rate: FIRST_RATE / 2.0,
-            mode: Mode::Start { best: None, last: None },
+            mode: Mode::Start { best: (FIRST_RATE, FIRST_UTILITY), expected: 0 },
             width: 0,
             srtt: INITIAL_RTT,
+            next_sample: Instant::ZERO,
             last_rtt: None,
             utility: 0.0,
         }
@@ -121,47 +124,56 @@ impl Allegro {
         self.mode = Mode::Guess(Trials::new(self.rate, width, 2, next, &mut self.random));
     }
 
-    fn on_start_result(&mut self, interval: &Interval, next: u64, best: Option<(f64, f64)>, last: Option<u64>) {
-        let expected = last.map_or(0, |last| last + 1);
-        let is_better = best.is_none_or(|(_, utility)| self.utility > utility);
-        if interval.acked > 0 && interval.number == expected && is_better {
-            self.mode = Mode::Start { best: Some((interval.rate, self.utility)), last: Some(interval.number) };
-        } else {
-            self.rate = best.map_or(FIRST_RATE, |(rate, _)| rate);
-            self.guess(next);
+    fn on_start_result(&mut self, interval: &Interval, next: u64, best: (f64, f64), expected: u64) -> Order {
+        if interval.number == expected && self.utility > best.1 {
+            self.mode = Mode::Start { best: (interval.rate, self.utility), expected: expected + 1 };
+            return Order::GoOn;
         }
+        self.rate = best.0;
+        self.guess(next);
+        Order::Pace(self.rate)
     }
 
     /// Both pairs have to agree.
-    fn vote(&mut self, results: &[(f64, f64)], next: u64) {
+    fn vote(&mut self, results: &[(f64, f64)], next: u64) -> Order {
         let of_pair = |first: usize| {
             let ((rate, utility), (other_rate, other_utility)) = (results[first], results[first + 1]);
-            if (rate > other_rate) == (utility > other_utility) { 1.0 } else { -1.0 }
+            // Two equal utilities vote down.
+            if (rate - other_rate) * (utility - other_utility) > 0.0 { 1.0 } else { -1.0 }
         };
         let sum = of_pair(0) + of_pair(2);
         if sum == 0.0 {
             self.guess(next);
-            return;
+            return Order::GoOn;
         }
         let direction = f64::signum(sum);
         self.rate *= 1.0 + direction * f64::from(self.width / 2 + 1) * STEP;
         self.width = 0;
         self.mode = Mode::Move { direction, steps: 1, awaited: next, utility: None };
+        Order::Pace(self.rate)
     }
 
-    fn on_move_result(&mut self, interval: &Interval, next: u64, direction: f64, steps: u32, utility: Option<f64>) {
+    fn on_move_result(
+        &mut self,
+        interval: &Interval,
+        next: u64,
+        direction: f64,
+        steps: u32,
+        utility: Option<f64>,
+    ) -> Order {
         let achieved = f64::from(interval.sent) * HOST_PACKET / interval.sending_time().max(1e-9);
-        if utility.is_some_and(|utility| self.utility <= utility) {
-            self.rate *= 1.0 - direction * f64::from(steps) * STEP;
-            self.guess(next);
-        } else if utility.is_some() && self.rate > achieved + HOST_GAP && self.rate > HOST_RATE {
+        if self.rate > achieved + HOST_GAP && self.rate > HOST_RATE {
             self.rate = achieved;
+            self.guess(next);
+        } else if utility.is_some_and(|utility| self.utility <= utility) {
+            self.rate *= 1.0 - direction * f64::from(steps) * STEP;
             self.guess(next);
         } else {
             let steps = steps + 1;
             self.rate = (self.rate * (1.0 + direction * f64::from(steps) * STEP)).min(MAX_RATE);
             self.mode = Mode::Move { direction, steps, awaited: next, utility: Some(self.utility) };
         }
+        Order::Pace(self.rate)
     }
 }
 
@@ -178,6 +190,9 @@ fn utility(interval: &Interval, rtt: f64, previous_rtt: f64) -> f64 {
 
 impl Controller for Allegro {
     const UNIT: f64 = MEGABIT;
+    /// `receiver/src/core.cpp`, `processData`.
+    const PACKETS_PER_MESSAGE: usize = 20;
+    const MOST_WAITING: usize = 100;
 
     fn begin(&mut self, number: u64, _now: Instant) -> (f64, Span) {
         let rate = self.next_rate(number);
@@ -195,37 +210,33 @@ impl Controller for Allegro {
         newest.is_some_and(|newest| interval.number < newest)
     }
 
-    fn patience(&self) -> f64 {
-        2.0 * self.srtt
-    }
-
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if !ack.srtt.is_zero() {
-            self.srtt = ack.srtt.as_secs_f64();
+        if let Some(rtt) = ack.rtt.filter(|_| ack.now >= self.next_sample) {
+            self.srtt += RTT_WEIGHT * (rtt.as_secs_f64() - self.srtt);
+            self.next_sample = ack.now + RTT_INTERVAL;
         }
     }
 
-    fn on_result(&mut self, interval: &Interval, next: u64, newest_rtt: Option<f64>) {
-        let rtt = newest_rtt.or_else(|| interval.mean_rtt()).unwrap_or(self.srtt);
+    fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order {
+        let rtt = measured_rtt.or_else(|| interval.mean_rtt()).unwrap_or(self.srtt);
         let is_first = interval.number == 0;
         let previous = self.last_rtt.replace(rtt).unwrap_or(rtt);
         let halved = if is_first && matches!(self.mode, Mode::Start { .. }) { 0.5 } else { 1.0 };
         self.utility = halved * utility(interval, rtt, previous);
         match &mut self.mode {
-            Mode::Start { best, last } => {
-                let (best, last) = (*best, *last);
-                self.on_start_result(interval, next, best, last);
+            Mode::Start { best, expected } => {
+                let (best, expected) = (*best, *expected);
+                self.on_start_result(interval, next, best, expected)
             }
-            Mode::Guess(trials) => {
-                if let Some(results) = trials.add(interval.number, (interval.rate, self.utility)) {
-                    self.vote(&results, next);
-                }
-            }
-            Mode::Move { awaited, .. } if interval.number < *awaited => {}
-            Mode::Move { direction, steps, utility, .. } => {
+            Mode::Guess(trials) => match trials.add(interval.number, (interval.rate, self.utility)) {
+                Some(results) => self.vote(&results, next),
+                None => Order::GoOn,
+            },
+            Mode::Move { direction, steps, awaited, utility } if interval.number == *awaited => {
                 let (direction, steps, utility) = (*direction, *steps, *utility);
-                self.on_move_result(interval, next, direction, steps, utility);
+                self.on_move_result(interval, next, direction, steps, utility)
             }
+            Mode::Move { .. } => Order::GoOn,
         }
     }
 
@@ -247,6 +258,7 @@ impl Controller for Allegro {
 mod tests {
     use super::super::monitor::tests::{interval, numbered};
     use super::*;
+    use crate::scheme::window;
 
     #[test]
     fn loss_of_up_to_five_percent_hardly_matters() {
@@ -290,9 +302,9 @@ mod tests {
         assert_eq!(rates, [2.0, 4.0, 8.0, 16.0, 32.0]);
         for (number, (rate, lost)) in [(2.0, 0), (4.0, 0), (8.0, 0), (16.0, 800)].into_iter().enumerate() {
             let result = numbered(number as u64, rate, (rate * 100.0) as u32, lost);
-            pcc.on_result(&result, 5, None);
+            let order = pcc.on_result(&result, 5, None);
+            assert_eq!(order, if lost == 0 { Order::GoOn } else { Order::Pace(8.0) });
         }
-        assert_eq!(pcc.rate, 8.0);
         let Mode::Guess(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
         assert_eq!(trials.rates.len(), 4);
         for rate in &trials.rates {
@@ -307,10 +319,11 @@ mod tests {
         let mut pcc = allegro();
         pcc.rate = 10.0;
         pcc.guess(0);
-        pcc.vote(&[(10.1, 2.0), (9.9, 1.0), (9.9, 2.0), (10.1, 1.0)], 0);
-        assert_eq!(pcc.width, 2);
-        pcc.vote(&[(10.2, 2.0), (9.8, 1.0), (9.8, 1.0), (10.2, 2.0)], 0);
+        let order = pcc.vote(&[(10.1, 2.0), (9.9, 1.0), (9.9, 2.0), (10.1, 1.0)], 0);
+        assert_eq!((pcc.width, order), (2, Order::GoOn));
+        let order = pcc.vote(&[(10.2, 2.0), (9.8, 1.0), (9.8, 1.0), (10.2, 2.0)], 0);
         assert!((pcc.rate - 10.2).abs() < 1e-9, "half of two and one: two percent, {}", pcc.rate);
+        assert_eq!(order, Order::Pace(pcc.rate));
         let first = numbered(0, 10.2, 1_000, 0);
         let better = numbered(0, 10.4, 1_100, 0);
         pcc.on_result(&first, 0, None);
@@ -320,5 +333,40 @@ mod tests {
         pcc.on_result(&first, 0, None);
         assert!((pcc.rate - 10.2 * 1.02 * 1.03 * 0.97).abs() < 1e-9, "one step back");
         assert!(matches!(pcc.mode, Mode::Guess(_)));
+    }
+
+    #[test]
+    fn equal_utilities_vote_down_whichever_rate_comes_first() {
+        for pairs in
+            [[(10.1, 1.0), (9.9, 1.0), (9.9, 1.0), (10.1, 1.0)], [(9.9, 1.0), (10.1, 1.0), (10.1, 1.0), (9.9, 1.0)]]
+        {
+            let mut pcc = allegro();
+            pcc.rate = 10.0;
+            pcc.guess(0);
+            pcc.vote(&pairs, 0);
+            assert!((pcc.rate - 9.9).abs() < 1e-9, "{}", pcc.rate);
+        }
+    }
+
+    #[test]
+    fn a_host_that_cannot_keep_up_is_where_the_first_move_ends_too() {
+        let mut pcc = allegro();
+        pcc.rate = 300.0;
+        pcc.mode = Mode::Move { direction: 1.0, steps: 1, awaited: 7, utility: None };
+        assert_eq!(pcc.on_result(&numbered(8, 300.0, 20_000, 0), 9, None), Order::GoOn, "not the awaited one");
+        // 20,000 packets of 1500 bytes in a second.
+        assert_eq!(pcc.on_result(&numbered(7, 300.0, 20_000, 0), 9, None), Order::Pace(240.0));
+        assert!(matches!(pcc.mode, Mode::Guess(_)));
+    }
+
+    #[test]
+    fn one_round_trip_of_every_ten_milliseconds_counts_an_eighth() {
+        let mut pcc = allegro();
+        let expected = [0.1 - 0.01, 0.09, 0.09, 0.09 - 0.07 / 8.0];
+        for (millis, srtt) in [0, 3, 9, 10].into_iter().zip(expected) {
+            let now = Instant::ZERO + Duration::from_millis(millis);
+            pcc.on_ack(&Ack { now, rtt: Some(Duration::from_millis(20)), ..window::ack(1) });
+            assert!((pcc.srtt - srtt).abs() < 1e-9, "{millis} ms: {}", pcc.srtt);
+        }
     }
 }

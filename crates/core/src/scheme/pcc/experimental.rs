@@ -10,15 +10,14 @@
 //!
 //! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of their
 //! deviations after it was sent; here the transport may send it again before, but its interval waits as long for its result.
-//! A packet that comes after it was sent again counts; there only the last transmission does (`ProcessAck`). There an interval
-//! begins with the first packet after a decision; here the running one ends first, half a round trip later. After an interval of a single
-//! packet, which has no speed, probing begins again around the same rate.
+//! A packet that comes after it was sent again counts; there only the last transmission does (`ProcessAck`). After an interval of a
+//! single packet, which has no speed, probing begins again around the same rate.
 //!
 //! **How it is validated.** Utility, modes and changes here; what the utility leads to on a path in the simulator's
 //! behaviour tests.
 
 use super::monitor::Interval;
-use super::sender::{Controller, Sender, Span};
+use super::sender::{Controller, Order, Sender, Span};
 use super::step::{Growth, MIN_CHANGE, Step};
 use super::trials::Trials;
 use super::utility::{MEBIBIT, loss_weight, quantised, reward, speed};
@@ -48,8 +47,8 @@ const START_TOLERANCE: f64 = 1.3;
 const BACK_FROM_UP: f64 = 1.02;
 const BACK_FROM_DOWN: f64 = 0.98;
 /// UDT's round trip and deviation before the first sample, seconds, and the weight of a new one (`m_iRTT`, `m_iRTTVar`).
-const UDT_RTT: f64 = 0.1;
-const UDT_DEVIATION: f64 = 0.05;
+const UDT_RTT: f64 = 10.0;
+const UDT_DEVIATION: f64 = 5.0;
 const UDT_WEIGHT: f64 = 0.125;
 
 /// Name, parameters and source.
@@ -165,6 +164,15 @@ impl Experimental {
         }
     }
 
+    /// True if the result of an interval is of interest.
+    fn is_useful(&self, number: u64) -> bool {
+        match &self.mode {
+            Mode::Starting { awaited, .. } => awaited.is_some_and(|awaited| number >= awaited),
+            Mode::Probing(trials) => trials.is_of(number),
+            Mode::Decided { awaited, .. } => number >= *awaited,
+        }
+    }
+
     /// How long a packet is waited for before it is taken for lost, seconds (`checkTimers`).
     fn loss_delay(&self) -> f64 {
         2.0 * self.udt_rtt + 4.0 * self.udt_deviation
@@ -189,18 +197,17 @@ impl Controller for Experimental {
 
     fn begin(&mut self, number: u64, now: Instant) -> (f64, Span) {
         let trial = if let Mode::Probing(trials) = &self.mode { trials.rate(number) } else { None };
-        let end = |rtt| Span::Until(now + Duration::from_secs_f64(ROUND_TRIPS * rtt));
+        // Before the first round trip every packet is one.
+        let duration = Duration::from_secs_f64(ROUND_TRIPS * self.rtt.unwrap_or(0.0));
         self.rtt_at_begin = self.rtt;
-        (trial.unwrap_or(self.rate), self.rtt.map_or(Span::Packets(1), end))
+        (trial.unwrap_or(self.rate), Span::Until(now + duration))
     }
 
     fn is_known(&self, interval: &Interval, _newest: Option<u64>, now: Instant) -> bool {
         let is_given_up = |sent: Instant| now.since(sent).as_secs_f64() > self.loss_delay();
-        interval.is_accounted_for() && interval.last_lost.is_none_or(is_given_up)
-    }
-
-    fn patience(&self) -> f64 {
-        self.loss_delay()
+        !self.is_useful(interval.number)
+            || interval.is_accounted_for() && interval.last_lost.is_none_or(is_given_up)
+            || is_given_up(interval.last_sent)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -212,57 +219,52 @@ impl Controller for Experimental {
         self.is_inflated = is_starting && self.rtt_at_begin.is_some_and(|before| rtt > START_TOLERANCE * before);
     }
 
-    fn on_result(&mut self, interval: &Interval, next: u64, _newest_rtt: Option<f64>) {
+    fn on_result(&mut self, interval: &Interval, next: u64, _measured_rtt: Option<f64>) -> Order {
+        if self.is_inflated || !self.is_useful(interval.number) {
+            return Order::GoOn;
+        }
         let is_single = interval.sent < 2;
         if !is_single {
             self.utility = utility(interval, self.payload);
         }
         let this = (interval.rate, self.utility);
         match &mut self.mode {
-            Mode::Starting { awaited, utility } => {
-                if self.is_inflated || awaited.is_none_or(|awaited| interval.number < awaited) {
-                    return;
-                }
-                *awaited = Some(next);
-                if is_single {
-                    return;
-                }
-                if self.utility > *utility {
-                    *utility = self.utility;
-                    self.set_rate(2.0 * self.rate);
-                } else {
-                    self.set_rate(self.rate / 2.0);
-                    self.probe(next);
-                }
+            Mode::Starting { awaited, .. } if is_single => *awaited = Some(next),
+            Mode::Starting { awaited, utility } if self.utility > *utility => {
+                (*awaited, *utility) = (Some(next), self.utility);
+                self.set_rate(2.0 * self.rate);
             }
-            Mode::Probing(trials) if trials.is_of(interval.number) => {
-                if is_single {
-                    self.probe(next);
-                } else if let Some(results) = trials.add(interval.number, this) {
-                    self.decide(&results, next);
-                }
+            Mode::Starting { .. } => {
+                self.set_rate(self.rate / 2.0);
+                self.probe(next);
             }
-            Mode::Decided { awaited, previous } if interval.number >= *awaited => {
+            Mode::Probing(_) if is_single => self.probe(next),
+            Mode::Probing(trials) => match trials.add(interval.number, this) {
+                Some(results) => self.decide(&results, next),
+                None => return Order::GoOn,
+            },
+            Mode::Decided { awaited, .. } if is_single => *awaited = next,
+            Mode::Decided { previous, .. } => {
                 let previous = *previous;
-                if is_single {
-                    *awaited = next;
-                } else {
-                    self.follow(this, previous, next);
-                }
+                self.follow(this, previous, next);
             }
-            Mode::Probing(_) | Mode::Decided { .. } => {}
         }
+        Order::Begin
     }
 
-    fn after_ack(&mut self, next: u64) {
+    fn after_ack(&mut self, next: u64) -> Order {
         let has_rtt = self.rtt.is_some();
         match &mut self.mode {
             Mode::Starting { .. } if std::mem::take(&mut self.is_inflated) => {
                 self.set_rate(self.rate / 2.0);
                 self.probe(next);
+                Order::Begin
             }
-            Mode::Starting { awaited: awaited @ None, .. } if has_rtt => *awaited = Some(next),
-            _ => {}
+            Mode::Starting { awaited: awaited @ None, .. } if has_rtt => {
+                *awaited = Some(next);
+                Order::GoOn
+            }
+            _ => Order::GoOn,
         }
     }
 
@@ -333,7 +335,8 @@ mod tests {
     #[test]
     fn the_start_doubles_while_utility_grows_and_both_pairs_have_to_agree() {
         let mut pcc = started();
-        pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 0, None);
+        let order = pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 0, None);
+        assert_eq!(order, Order::Begin, "half a round trip before the interval under way would end");
         assert!((pcc.rate - 2.0 * FIRST_RATE).abs() < 1e-9);
         pcc.on_result(&interval(2.0 * FIRST_RATE, 850, 0, 0.1), 0, None);
         assert!((pcc.rate - FIRST_RATE).abs() < 1e-9);
@@ -373,14 +376,20 @@ mod tests {
 
     #[test]
     fn losses_count_after_two_round_trips_and_four_deviations() {
-        let pcc = started();
-        // 100 ms, and seven eighths of 50 ms.
-        let lost = |age_ms: u64| {
-            let now = Instant::ZERO + Duration::from_secs(9);
+        let mut pcc = started();
+        // 10 s and 5 s, and one round trip of 100 ms.
+        assert!((pcc.loss_delay() - 39.356).abs() < 0.001, "{}", pcc.loss_delay());
+        (pcc.udt_rtt, pcc.udt_deviation) = (0.1, 0.043_75);
+        let now = Instant::ZERO + Duration::from_secs(9);
+        let before = |age_ms| now - Duration::from_millis(age_ms);
+        let with = |last_sent, last_lost, lost| {
             let mut interval = interval(10.0, 10, 1, 0.1);
-            interval.last_lost = Some(now - Duration::from_millis(age_ms));
+            (interval.last_sent, interval.last_lost, interval.lost) = (last_sent, last_lost, lost);
             pcc.is_known(&interval, None, now)
         };
+        let lost = |age_ms| with(now, Some(before(age_ms)), 1);
         assert_eq!([lost(374), lost(376)], [false, true]);
+        let unheard_of = |age_ms| with(before(age_ms), None, 0);
+        assert_eq!([unheard_of(374), unheard_of(376)], [false, true]);
     }
 }

@@ -7,15 +7,13 @@
 //! The receivers of the last two acknowledge every packet at once, by the number of its interval (`processData` in
 //! `receiver/src/core.cpp`) or by its own (`SendAck` in `src/core/core.cpp`); that of the first tells of twenty at a time.
 //!
-//! **Deviations of all three.** Their transport was UDT over UDP: ours is another, but every transmission counts in the
-//! interval in which it leaves, as there. Two round trips and 100 ms after its end the result of an interval is
-//! taken, whatever has arrived; the first two originals wait for ever, so that after acks have paused for longer than that, theirs
-//! does not take what is on its way for lost. The window is 100,000 packets, as large as UDT's; packets are as large as the
-//! experiment's (the originals' 1464, 1400 and 1500 bytes of IP).
+//! In the first two an interval begins with the last packet of the one before (`start_monitor`), so that n packets last n gaps,
+//! and in the very first n - 1; in the third it begins with its own first packet.
 //!
-//! A new rate begins with an interval. In the first two originals some decisions change the rate within the running one:
-//! in Allegro all but a vote that is tied, in Vivace a change by a tenth at most, a reversal, a second small step and an emergency.
-//! There an interval of n packets lasts n times the gap, here it is n - 1, so that short intervals look faster by 1/(n - 1).
+//! **Deviations of all three.** Their transport was UDT over UDP: ours is another, but every transmission counts in the
+//! interval in which it leaves, as there. The window is 100,000 packets, as large as UDT's; packets are as large as the
+//! experiment's (the originals' 1464, 1400 and 1500 bytes of IP). The first two originals number their intervals round a ring, of
+//! 100 and of 500: what is not known when its place is needed again is forgotten, and here lost.
 
 pub(super) mod allegro;
 pub(super) mod experimental;

@@ -6,8 +6,7 @@ use crate::units::{Duration, Instant};
 
 /// Bits of a packet's state that hold its send time in microseconds; the rest is the number of its interval.
 const TIME_BITS: u32 = 40;
-/// Intervals that may wait for their results.
-const MAX_WAITING: usize = 100;
+const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 
 /// One interval.
 #[derive(Clone, Debug)]
@@ -24,12 +23,15 @@ pub(super) struct Interval {
     pub(super) end: Option<Instant>,
     pub(super) sent: u32,
     pub(super) acked: u32,
+    /// Its last packet arrived.
+    pub(super) is_last_acked: bool,
     pub(super) lost: u32,
     /// When the latest of those was sent.
     pub(super) last_lost: Option<Instant>,
     /// Round trips in the order of their acks, seconds, if they are kept.
     pub(super) rtts: Vec<f64>,
-    /// Sums over (send time, round trip): round trips, times, squares of times, products.
+    /// Round trips that were measured, and sums over (send time, round trip): round trips, times, squares of times, products.
+    samples: u32,
     rtt_sum: f64,
     times: f64,
     squares: f64,
@@ -37,9 +39,9 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// Round trip on average, seconds; `None` without acks.
+    /// Round trip on average, seconds; `None` before the first.
     pub(super) fn mean_rtt(&self) -> Option<f64> {
-        (self.acked > 0).then(|| self.rtt_sum / f64::from(self.acked))
+        (self.samples > 0).then(|| self.rtt_sum / f64::from(self.samples))
     }
 
     /// The share of packets that did not arrive.
@@ -54,7 +56,7 @@ impl Interval {
 
     /// The slope of round trips over send times, by least squares; zero if it cannot be known.
     pub(super) fn rtt_slope(&self) -> f64 {
-        let n = f64::from(self.acked);
+        let n = f64::from(self.samples);
         let spread = n * self.squares - self.times * self.times;
         if spread <= 0.0 {
             return 0.0;
@@ -75,7 +77,7 @@ impl Interval {
 
 /// Microseconds since a packet was sent.
 fn age_micros(packet: u64, now: Instant) -> u64 {
-    now.as_micros().wrapping_sub(packet & ((1 << TIME_BITS) - 1)) & ((1 << TIME_BITS) - 1)
+    now.as_micros().wrapping_sub(packet & TIME_MASK) & TIME_MASK
 }
 
 /// The interval under way and those that wait for their results, oldest first.
@@ -110,9 +112,11 @@ impl Monitors {
             end: None,
             sent: 0,
             acked: 0,
+            is_last_acked: false,
             lost: 0,
             last_lost: None,
             rtts: self.spare.pop().unwrap_or_default(),
+            samples: 0,
             rtt_sum: 0.0,
             times: 0.0,
             squares: 0.0,
@@ -131,7 +135,7 @@ impl Monitors {
         let Some(current) = self.waiting.back_mut() else { return 0 };
         current.sent += 1;
         current.last_sent = now;
-        (current.number << TIME_BITS) | (now.as_micros() & ((1 << TIME_BITS) - 1))
+        (current.number << TIME_BITS) | (now.as_micros() & TIME_MASK)
     }
 
     fn find(&mut self, packet: u64) -> Option<&mut Interval> {
@@ -142,21 +146,30 @@ impl Monitors {
         self.waiting.get_mut(usize::try_from(behind).ok()?)
     }
 
-    /// A packet arrived; returns the number of its interval, unless that is done with.
-    pub(super) fn on_acked(&mut self, packet: u64, now: Instant) -> Option<u64> {
-        let sent_micros = packet & ((1 << TIME_BITS) - 1);
+    /// Measures the round trip of a packet that arrived; returns the number of its interval, unless that is done with.
+    pub(super) fn measure(&mut self, packet: u64, now: Instant) -> Option<u64> {
+        let sent_micros = packet & TIME_MASK;
         let (micros, keeps_rtts) = (age_micros(packet, now), self.keeps_rtts);
         let interval = self.find(packet)?;
         let rtt = micros as f64 / 1e6;
         let time = sent_micros as f64 / 1e6 - interval.start_s;
-        interval.acked += 1;
         if keeps_rtts {
             interval.rtts.push(rtt);
         }
+        interval.samples += 1;
         interval.rtt_sum += rtt;
         interval.times += time;
         interval.squares += time * time;
         interval.products += time * rtt;
+        Some(interval.number)
+    }
+
+    /// A packet arrived; returns the number of its interval, unless that is done with.
+    pub(super) fn on_acked(&mut self, packet: u64) -> Option<u64> {
+        let interval = self.find(packet)?;
+        interval.acked += 1;
+        let is_last = interval.end.is_some() && (interval.last_sent.as_micros() ^ packet) & TIME_MASK == 0;
+        interval.is_last_acked |= is_last;
         Some(interval.number)
     }
 
@@ -169,21 +182,11 @@ impl Monitors {
         }
     }
 
-    /// The oldest interval, if it is over and `is_done` says that its result is known, or if it has waited for `patience`
-    /// (seconds) and 100 ms.
-    pub(super) fn take(
-        &mut self,
-        now: Instant,
-        patience: f64,
-        is_done: impl Fn(&Interval) -> bool,
-    ) -> Option<Interval> {
+    /// The oldest interval, if it is over and `is_done` says that its result is known, or if more than `most` wait.
+    pub(super) fn take(&mut self, most: usize, is_done: impl Fn(&Interval) -> bool) -> Option<Interval> {
         let oldest = self.waiting.front()?;
-        let end = oldest.end?;
-        if !is_done(oldest) && self.waiting.len() <= MAX_WAITING {
-            let given_up = end + Duration::from_millis(100);
-            if now <= given_up || now <= given_up + Duration::from_secs_f64(patience) {
-                return None;
-            }
+        if oldest.end.is_none() || !(is_done(oldest) || self.waiting.len() > most) {
+            return None;
         }
         let mut interval = self.waiting.pop_front()?;
         interval.close();
@@ -219,9 +222,11 @@ pub(super) mod tests {
             end: Some(end),
             sent,
             acked: sent - lost,
+            is_last_acked: true,
             lost,
             last_lost: None,
             rtts: vec![rtt; (sent - lost) as usize],
+            samples: sent - lost,
             rtt_sum: rtt * f64::from(sent - lost),
             times: 0.0,
             squares: 0.0,
@@ -238,40 +243,56 @@ pub(super) mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    #[test]
-    fn packets_find_their_interval_and_the_slope_is_that_of_the_round_trips() {
+    /// An interval of ten packets, 10 ms apart, in which the next one begins with the last packet.
+    fn ten_packets() -> (Monitors, Vec<u64>) {
         let mut monitors = Monitors::new(false);
         monitors.begin(at(1_000), 1.0);
-        let packets: Vec<_> = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
-        assert_eq!(monitors.begin(at(1_100), 2.0), 1);
-        let later = monitors.on_sent(at(1_100));
-        assert!(monitors.take(at(1_100), 0.1, |_| true).is_some_and(|first| first.loss() > 0.99));
-        assert_eq!(monitors.on_acked(packets[0], at(1_150)), None, "its interval is gone");
-        assert_eq!(monitors.on_acked(later, at(1_200)), Some(1));
+        let packets = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
+        assert_eq!(monitors.begin(at(1_090), 2.0), 1);
+        (monitors, packets)
+    }
 
-        let mut monitors = Monitors::new(false);
-        monitors.begin(at(1_000), 1.0);
-        let packets: Vec<_> = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
-        monitors.begin(at(1_100), 2.0);
+    #[test]
+    fn packets_find_their_interval() {
+        let (mut monitors, packets) = ten_packets();
+        let later = monitors.on_sent(at(1_100));
+        assert!(monitors.take(9, |_| true).is_some_and(|first| first.loss() > 0.99));
+        assert_eq!(monitors.on_acked(packets[0]), None, "its interval is gone");
+        assert_eq!(monitors.on_acked(later), Some(1));
+        assert!(monitors.take(9, |_| true).is_none(), "it is not over");
+    }
+
+    #[test]
+    fn the_slope_is_that_of_the_round_trips_that_were_measured() {
+        let (mut monitors, packets) = ten_packets();
         for (n, packet) in packets.into_iter().enumerate().skip(1) {
-            // The round trip grows by 1 ms per 10 ms.
-            assert_eq!(monitors.on_acked(packet, at(1_000 + 10 * n as u64 + 100 + n as u64)), Some(0));
+            assert_eq!(monitors.on_acked(packet), Some(0));
+            // The round trip of every second one, which grows by 1 ms per 10 ms.
+            if n % 2 == 0 {
+                monitors.measure(packet, at(1_000 + 10 * n as u64 + 100 + n as u64));
+            }
         }
-        let done = monitors.take(at(1_250), 0.1, |interval| interval.number < 1).expect("an ack of it");
+        let done = monitors.take(9, |interval| interval.is_last_acked).expect("its last packet");
         assert_eq!((done.sent, done.acked, done.lost), (10, 9, 1));
         assert!((done.rtt_slope() - 0.1).abs() < 1e-6, "{}", done.rtt_slope());
+        assert!(done.mean_rtt().is_some_and(|rtt| (rtt - 0.105).abs() < 1e-9), "{:?}", done.mean_rtt());
         assert!((done.sending_time() - 0.09).abs() < 1e-9);
     }
 
     #[test]
-    fn an_interval_without_news_is_closed_when_patience_ends() {
-        let mut monitors = Monitors::new(false);
-        monitors.begin(at(0), 1.0);
-        monitors.on_sent(at(0));
-        assert!(monitors.take(at(10_000), 0.1, |_| true).is_none(), "it is not over");
-        monitors.begin(at(100), 1.0);
-        assert!(monitors.take(at(399), 0.2, |_| false).is_none());
-        let lost = monitors.take(at(401), 0.2, |_| false).expect("overdue");
-        assert_eq!((lost.sent, lost.lost), (1, 1));
+    fn only_an_ack_of_the_last_packet_tells_that_it_arrived() {
+        let (mut monitors, packets) = ten_packets();
+        monitors.on_acked(packets[8]);
+        assert!(monitors.take(9, |interval| interval.is_last_acked).is_none());
+        monitors.on_acked(packets[9]);
+        assert!(monitors.take(9, |interval| interval.is_last_acked).is_some());
+    }
+
+    #[test]
+    fn the_oldest_is_given_up_when_too_many_wait() {
+        let (mut monitors, _) = ten_packets();
+        assert!(monitors.take(2, |_| false).is_none());
+        let lost = monitors.take(1, |_| false).expect("one too many");
+        assert_eq!((lost.sent, lost.lost), (10, 10));
     }
 }

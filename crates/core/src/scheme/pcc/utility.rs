@@ -13,7 +13,7 @@ const LOSS_LIMIT: f64 = 0.03;
 /// Slopes are counted in twentieths of ten percent, towards zero.
 const SLOPE_QUANTUM: f64 = 0.02;
 
-/// How fast an interval was sent, 2^20 bit/s: all its packets, over the time from the first to the last of them.
+/// How fast an interval was sent, 2^20 bit/s: all its packets, over the time from its start to the last of them.
 pub(super) fn speed(interval: &Interval, packet: Bytes) -> f64 {
     f64::from(interval.sent) * packet.count() as f64 * 8.0 / MEBIBIT / interval.sending_time().max(1e-6)
 }

@@ -9,20 +9,18 @@
 //! of the program that Pantheon ran, StanfordSNR/vivace 2baf862.
 //!
 //! **Parameters.** `profile`: "pantheon" (default; the program's latency coefficient, 900), "paper" (the same in this program, but
-//! loss costs 11.35 times its ratio from the first packet on, where the programs count up to three percent once) or "loss" (no
-//! latency coefficient, the default of the source: Vivace-Loss).
+//! loss costs 11.35 times its ratio from the first packet on, where the programs count up to three percent once) or "loss" (the
+//! defaults of the source: no latency coefficient, Vivace-Loss, and a start that forgives some losses and slopes).
 //!
-//! **Deviations.** See [`super`]. The base rate is never below 1.3 Mbit/s after the start: that is the original's. Until the first
-//! result intervals are of 100 ms, where the program has 300. The start forgives losses and slopes in every profile, as the
-//! source does and the program that Pantheon ran does not; the source spends nothing of the 50 losses until one interval has more.
-//! Before it tries again the program has taken the decision already, and it tries again for a difference of losses, not for
-//! the larger one; of two results for the base rate the later one is its reference; an emergency halves the rate in its start, too.
+//! **Deviations.** See [`super`]. The base rate, which is never below 1.3 Mbit/s after the start, is at most 1024 Mbit/s; there
+//! all rates are. A slope that cannot be known, of a single round trip, is zero; there it is not a number. More than one result of
+//! the same ack come oldest first, there newest first.
 //!
 //! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
 //! what happens to slow links in the simulator's behaviour tests.
 
 use super::monitor::Interval;
-use super::sender::{Controller, Sender, Span};
+use super::sender::{Controller, Order, Sender, Span};
 use super::step::{Growth, Step, Turn};
 use super::trials::Trials;
 use super::utility::{LOSS_COEFFICIENT, loss_weight, quantised, reward, speed};
@@ -36,21 +34,20 @@ use crate::units::{Bytes, Instant};
 const MEGABIT: f64 = 1e6;
 /// Latency coefficient of the Pantheon's program.
 const LATENCY_COEFFICIENT: f64 = 900.0;
-/// What the start phase forgives: so many losses, and slopes below this meanwhile.
+/// What the start phase of the source forgives: intervals with so many losses, as many in the first one that has more, and
+/// slopes below this meanwhile. The Pantheon's program has the same count and never reads it.
 const START_LOSSES: u32 = 50;
 const START_SLOPE: f64 = 0.2;
 /// Rates, Mbit/s.
 const START_RATE: f64 = 0.8;
-const MIN_START_RATE: f64 = 0.1;
 const MIN_RATE: f64 = 1.3;
 const MAX_RATE: f64 = 1_024.0;
-/// A probe is this share of the rate, or this many Mbit/s, and at least so much.
+/// A probe is this share of the rate, or this many Mbit/s if that is more.
 const PROBE_SHARE: f64 = 0.05;
 const PROBE_RATE: f64 = 0.5;
-const MIN_PROBE: f64 = 0.1;
-/// A change up to this share of the rate is made at once; a larger one is watched.
+/// A change up to this share of the rate is made at once; a larger one with the next interval, and watched.
 const SMALL_CHANGE: f64 = 0.1;
-/// Losses that make a result suspicious: so many packets, or this share.
+/// Losses that make a result suspicious: a difference of so many packets, or this share of all.
 const NOISE_PACKETS: u32 = 2;
 const NOISE_LOSS: f64 = 0.05;
 /// Probes that lose no more than this share together are compared at their common loss.
@@ -60,9 +57,12 @@ const EMERGENCY_LOSS: f64 = 0.5;
 /// Packets of an interval.
 const MIN_PACKETS: f64 = 10.0;
 const MAX_PACKETS: f64 = 3_000.0;
-/// Round trip before the first result, and instead of one beyond a second.
-const INITIAL_RTT: f64 = 0.1;
+/// UDT's round trip before the first result, one that is too long, and what counts instead of such a one.
+const INITIAL_RTT: f64 = 10.0;
+const TOO_LONG_RTT: f64 = 1.0;
 const LONG_RTT: f64 = 0.3;
+/// The utility that the first interval has to reach.
+const FIRST_UTILITY: f64 = -100_000.0;
 
 /// Name, parameters and source.
 pub(in crate::scheme) const INFO: Info = Info {
@@ -112,11 +112,13 @@ struct Utility {
     latency: f64,
     /// Cost of a ratio of loss, per unit of speed and loss.
     loss_weight: fn(f64) -> f64,
+    /// Losses that the start forgives.
+    start_losses: u32,
 }
 
-const PANTHEON: Utility = Utility { latency: LATENCY_COEFFICIENT, loss_weight };
+const PANTHEON: Utility = Utility { latency: LATENCY_COEFFICIENT, loss_weight, start_losses: 0 };
 const PAPER: Utility = Utility { loss_weight: |_| LOSS_COEFFICIENT, ..PANTHEON };
-const LOSS: Utility = Utility { latency: 0.0, ..PANTHEON };
+const LOSS: Utility = Utility { latency: 0.0, start_losses: START_LOSSES, ..PANTHEON };
 
 impl Utility {
     /// The utility of sending at `speed` (2^20 bit/s).
@@ -136,20 +138,31 @@ struct Outcome {
     slope: f64,
 }
 
+impl Outcome {
+    fn loss(&self) -> f64 {
+        f64::from(self.lost) / f64::from(self.sent.max(1))
+    }
+}
+
 #[derive(Debug)]
 enum Mode {
     /// The interval whose result is awaited, and the utility before.
     Start {
         awaited: Option<u64>,
-        utility: Option<f64>,
+        utility: f64,
     },
     Probe(Trials<Outcome>),
-    /// The interval at the reference rate, then the one at the target.
-    Move {
-        reference: Option<Outcome>,
-        awaited: u64,
-        target: u64,
-    },
+    Move(Move),
+}
+
+/// A change that is watched.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    /// What came of the interval before, as soon as it is known.
+    reference: Option<Outcome>,
+    /// The first interval at the new rate.
+    target: u64,
+    rate: f64,
 }
 
 #[derive(Debug)]
@@ -162,10 +175,12 @@ struct Vivace {
     step: Step,
     /// Changes in a row that kept their direction.
     trend: u32,
-    forgiven: u32,
-    /// Intervals older than this had their emergency.
-    emergency: u64,
-    has_ignored: bool,
+    /// Losses that the start still forgives.
+    start_losses: u32,
+    /// The interval that was under way in the last emergency, until one is good again.
+    emergency: Option<u64>,
+    /// A decision that losses made doubtful was not taken; the next one is.
+    has_doubted: bool,
     rtt: f64,
     utility: f64,
     gradient: f64,
@@ -178,47 +193,81 @@ impl Vivace {
             objective,
             random,
             rate: START_RATE,
-            mode: Mode::Start { awaited: None, utility: None },
+            mode: Mode::Start { awaited: None, utility: FIRST_UTILITY },
             step: Step::new(Growth::Vivace),
             trend: 0,
-            forgiven: START_LOSSES,
-            emergency: 0,
-            has_ignored: false,
+            start_losses: objective.start_losses,
+            emergency: None,
+            has_doubted: false,
             rtt: INITIAL_RTT,
             utility: 0.0,
             gradient: 0.0,
         }
     }
 
-    /// Pairs of probes in random order, from the interval `next` on: one if the last changes agreed, else two (`SEARCH`).
-    fn search(&mut self, next: u64) {
-        let share = PROBE_SHARE.max(PROBE_RATE / self.rate).max(MIN_PROBE / self.rate).min(0.5);
-        let pairs = if self.trend >= 1 { 1 } else { 2 };
-        self.mode = Mode::Probe(Trials::new(self.rate, share, pairs, next, &mut self.random));
+    /// Half the distance of two probes, as a share of the base rate.
+    fn probe_share(&self) -> f64 {
+        PROBE_SHARE.max(PROBE_RATE / self.rate)
     }
 
-    fn set_rate(&mut self, rate: f64) {
-        let least = if matches!(self.mode, Mode::Start { .. }) { MIN_START_RATE } else { MIN_RATE };
-        self.rate = rate.clamp(least, MAX_RATE);
+    /// Pairs of probes in random order, from the interval `next` on: one if the last changes agreed, else two (`SEARCH`).
+    fn search(&mut self, next: u64) {
+        self.rate = self.rate.clamp(MIN_RATE, MAX_RATE);
+        let pairs = if self.trend >= 1 { 1 } else { 2 };
+        self.mode = Mode::Probe(Trials::new(self.rate, self.probe_share(), pairs, next, &mut self.random));
+    }
+
+    /// Changes the base rate at once, and searches around it from the interval `next` on.
+    fn change_rate(&mut self, change: f64, next: u64) -> Order {
+        self.rate += change;
+        let least = MIN_RATE * (1.0 - self.probe_share());
+        let rate = self.rate.max(least);
+        self.search(next);
+        Order::Pace(rate)
+    }
+
+    /// Two pairs that disagree, or results that cannot be trusted.
+    fn search_again(&mut self, next: u64) -> Order {
+        self.trend = 2;
+        self.step.remember(0.0);
+        self.search(next);
+        Order::GoOn
     }
 
     fn outcome(&mut self, interval: &Interval) -> Outcome {
         let (mut lost, mut slope) = (interval.lost, interval.rtt_slope());
-        if matches!(self.mode, Mode::Start { .. }) && self.forgiven > 0 {
-            let forgiven = lost.min(self.forgiven);
-            (lost, self.forgiven) = (lost - forgiven, self.forgiven - forgiven);
-            if slope.abs() < START_SLOPE {
+        if matches!(self.mode, Mode::Start { .. }) && self.objective.start_losses > 0 {
+            let is_forgiven = lost <= self.start_losses;
+            if (is_forgiven || self.start_losses > 0) && slope.abs() < START_SLOPE {
                 slope = 0.0;
+            }
+            if is_forgiven {
+                lost = 0;
+            } else {
+                lost -= std::mem::take(&mut self.start_losses);
             }
         }
         let speed = speed(interval, self.packet);
-        let loss = f64::from(lost) / f64::from(interval.sent.max(1));
-        let utility = self.objective.at(speed, loss, slope);
-        Outcome { rate: interval.rate, utility, sent: interval.sent, lost, speed, slope }
+        let mut outcome = Outcome { rate: interval.rate, utility: 0.0, sent: interval.sent, lost, speed, slope };
+        outcome.utility = self.objective.at(speed, outcome.loss(), slope);
+        outcome
+    }
+
+    /// True if more than half was lost: again only in the interval that was under way when that was found, or after a good one.
+    fn is_emergency(&mut self, outcome: &Outcome, number: u64, next: u64) -> bool {
+        if outcome.loss() <= EMERGENCY_LOSS {
+            self.emergency = None;
+            return false;
+        }
+        let is_new = self.emergency.is_none_or(|under_way| number == under_way);
+        if is_new {
+            self.emergency = Some(next - 1);
+        }
+        is_new
     }
 
     /// All probes are back.
-    fn decide(&mut self, mut outcomes: Vec<Outcome>, newest: u64, next: u64) {
+    fn decide(&mut self, mut outcomes: Vec<Outcome>, next: u64) -> Order {
         let (sent, lost) = outcomes.iter().fold((0, 0), |(sent, lost), one| (sent + one.sent, lost + one.lost));
         let loss = f64::from(lost) / f64::from(sent.max(1));
         if loss <= COMMON_LOSS {
@@ -228,19 +277,16 @@ impl Vivace {
         }
         let up = |pair: &[Outcome]| if pair[0].rate > pair[1].rate { (pair[0], pair[1]) } else { (pair[1], pair[0]) };
         let pairs: Vec<_> = outcomes.chunks_exact(2).map(up).collect();
-        let vote: i32 = pairs.iter().map(|(up, down)| if up.utility > down.utility { 1 } else { -1 }).sum();
+        let vote: i32 = pairs.iter().map(|(up, down)| up.utility.total_cmp(&down.utility) as i32).sum();
         let (up_lost, down_lost) = pairs.iter().fold((0, 0), |(u, d), (up, down)| (u + up.lost, d + down.lost));
         let is_odd = down_lost > up_lost + NOISE_PACKETS && vote > 0 && up_lost > 0 && loss >= NOISE_LOSS;
-        if is_odd && !std::mem::replace(&mut self.has_ignored, true) {
-            self.search(next);
-            return;
+        let is_doubted = is_odd && !self.has_doubted;
+        self.has_doubted = is_doubted;
+        if vote == 0 || is_doubted {
+            return self.search_again(next);
         }
-        self.has_ignored = false;
-        if vote == 0 {
+        if is_odd {
             self.trend = 2;
-            self.step.remember(0.0);
-            self.search(next);
-            return;
         }
         let n = pairs.len() as f64;
         let mean = |value: fn(&Outcome) -> f64, is_up: bool| {
@@ -250,12 +296,10 @@ impl Vivace {
         self.gradient = rise / (mean(|one| one.rate, true) - mean(|one| one.rate, false));
         let change = self.change(self.gradient);
         if change <= SMALL_CHANGE * self.rate {
-            self.set_rate(self.rate + change);
-            self.search(next);
-            return;
+            return self.change_rate(change, next);
         }
-        self.mode = Mode::Move { reference: None, awaited: newest + 1, target: next };
-        self.set_rate(self.rate + change);
+        self.mode = Mode::Move(Move { reference: None, target: next, rate: self.rate + change });
+        Order::GoOn
     }
 
     fn change(&mut self, gradient: f64) -> f64 {
@@ -270,32 +314,42 @@ impl Vivace {
     }
 
     /// A move is over: on, or back to probing.
-    fn compare(&mut self, reference: Outcome, target: Outcome, next: u64) {
-        let loss = |one: Outcome| f64::from(one.lost) / f64::from(one.sent.max(1));
-        let is_contrary = (target.rate - reference.rate) * (loss(target) - loss(reference)) < 0.0;
-        let lost = target.lost.max(reference.lost);
-        let is_noisy = lost > NOISE_PACKETS || loss(target).max(loss(reference)) >= NOISE_LOSS;
+    fn compare(&mut self, reference: Outcome, target: Outcome, next: u64) -> Order {
         let difference = target.rate - reference.rate;
-        if (is_contrary && is_noisy) || difference == 0.0 {
-            self.search(next);
-            return;
-        }
         self.gradient = (target.utility - reference.utility) / difference;
-        let is_reversed = self.step.turn(self.gradient) != Turn::On;
         let change = self.change(self.gradient);
-        let is_small = change.abs() <= SMALL_CHANGE * self.rate;
-        self.set_rate(self.rate + change);
-        if is_reversed || is_small {
-            self.trend = if is_reversed { self.trend } else { 2 };
-            self.search(next);
-        } else {
-            self.mode = Mode::Move { reference: Some(target), awaited: next, target: next };
+        let is_contrary = difference * (target.loss() - reference.loss()) < 0.0;
+        // The programs add the lost ones, not all, of the second.
+        let share = f64::from(reference.lost + target.lost) / f64::from(reference.sent + target.lost);
+        let is_noisy = reference.lost.abs_diff(target.lost) > NOISE_PACKETS || share >= NOISE_LOSS;
+        if is_contrary && is_noisy {
+            self.has_doubted = true;
+            return self.search_again(next);
+        }
+        if change > SMALL_CHANGE * self.rate {
+            self.mode = Mode::Move(Move { reference: Some(target), target: next, rate: self.rate + change });
+            return Order::GoOn;
+        }
+        if change > 0.0 {
+            self.trend = 2;
+        }
+        self.change_rate(change, next)
+    }
+
+    fn on_move_result(&mut self, this: Move, number: u64, outcome: Outcome, next: u64) -> Order {
+        if number + 1 == this.target && this.reference.is_none() {
+            self.mode = Mode::Move(Move { reference: Some(outcome), ..this });
+        }
+        match this.reference {
+            Some(reference) if number == this.target => self.compare(reference, outcome, next),
+            _ => Order::GoOn,
         }
     }
 }
 
 impl Controller for Vivace {
     const UNIT: f64 = MEGABIT;
+    const MOST_WAITING: usize = 500;
 
     fn begin(&mut self, number: u64, _now: Instant) -> (f64, Span) {
         let rate = match &mut self.mode {
@@ -307,61 +361,48 @@ impl Controller for Vivace {
                 self.rate
             }
             Mode::Probe(trials) => trials.rate(number).unwrap_or(self.rate),
-            Mode::Move { .. } => self.rate,
+            Mode::Move(this) => {
+                self.rate = this.rate.min(MAX_RATE);
+                self.rate
+            }
         };
-        let rtt = if self.rtt > 1.0 { LONG_RTT } else { self.rtt };
+        let rtt = if self.rtt > TOO_LONG_RTT { LONG_RTT } else { self.rtt };
         let packets = rtt / period(self.packet, rate, MEGABIT);
         (rate, Span::Packets(packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32))
     }
 
     fn is_known(&self, interval: &Interval, newest: Option<u64>, _now: Instant) -> bool {
-        newest.is_some_and(|newest| interval.number < newest) || interval.is_accounted_for()
+        newest.is_some_and(|newest| interval.number < newest || interval.is_last_acked)
     }
 
-    fn patience(&self) -> f64 {
-        2.0 * self.rtt
-    }
-
-    fn on_result(&mut self, interval: &Interval, next: u64, _newest_rtt: Option<f64>) {
-        if let Some(rtt) = interval.mean_rtt() {
+    fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order {
+        if let Some(rtt) = measured_rtt.or_else(|| interval.mean_rtt()) {
             self.rtt = rtt;
         }
-        let outcome = self.outcome(interval);
+        let (number, outcome) = (interval.number, self.outcome(interval));
         self.utility = outcome.utility;
-        if interval.loss() > EMERGENCY_LOSS && !matches!(self.mode, Mode::Start { .. }) {
-            if interval.number >= self.emergency {
-                self.emergency = next;
-                self.set_rate(self.rate / 2.0);
-                self.search(next);
-            }
-            return;
+        if self.is_emergency(&outcome, number, next) {
+            return self.change_rate((self.rate / 2.0).max(MIN_RATE) - self.rate, next);
         }
         match &mut self.mode {
-            Mode::Start { awaited, utility } => {
-                if awaited.is_some_and(|awaited| interval.number >= awaited) {
-                    if utility.is_some_and(|utility| outcome.utility < utility) {
-                        self.set_rate(self.rate / 2.0);
-                        self.search(next);
-                    } else {
-                        (*awaited, *utility) = (None, Some(outcome.utility));
-                    }
+            Mode::Start { awaited, utility } if *awaited == Some(number) => {
+                if *utility > outcome.utility {
+                    self.rate /= 2.0;
+                    self.search(next);
+                } else {
+                    (*awaited, *utility) = (None, outcome.utility);
                 }
+                Order::GoOn
             }
-            Mode::Probe(trials) => {
-                if let Some(outcomes) = trials.add(interval.number, outcome) {
-                    self.decide(outcomes, interval.number, next);
-                }
+            Mode::Probe(trials) => match trials.add(number, outcome) {
+                Some(outcomes) => self.decide(outcomes, next),
+                None => Order::GoOn,
+            },
+            Mode::Move(this) => {
+                let this = *this;
+                self.on_move_result(this, number, outcome, next)
             }
-            Mode::Move { reference, awaited, target } => {
-                if reference.is_none() && interval.number >= *awaited && interval.number < *target {
-                    *reference = Some(outcome);
-                } else if interval.number >= *target {
-                    match *reference {
-                        Some(reference) => self.compare(reference, outcome, next),
-                        None => self.search(next),
-                    }
-                }
-            }
+            Mode::Start { .. } => Order::GoOn,
         }
     }
 
@@ -369,7 +410,7 @@ impl Controller for Vivace {
         let mode = match self.mode {
             Mode::Start { .. } => 0,
             Mode::Probe(_) => 1,
-            Mode::Move { .. } => 2,
+            Mode::Move(_) => 2,
         };
         report("mode", f64::from(mode));
         report("rate", self.rate * MEGABIT);
@@ -379,94 +420,4 @@ impl Controller for Vivace {
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp, reason = "rates and steps are exact")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_utility_has_the_published_values() {
-        for (speed, expected) in [(1.0, 1.0), (2.0, 1.866), (10.0, 7.943), (50.0, 33.81), (100.0, 63.10)] {
-            let found = PANTHEON.at(speed, 0.0, 0.0);
-            assert!((found - expected).abs() < 0.005, "{speed}: {found}");
-        }
-        for (objective, loss, expected) in
-            [(PANTHEON, 0.01, 7.84), (PANTHEON, 0.05, 2.27), (PAPER, 0.01, 6.81), (PAPER, 0.05, 2.27)]
-        {
-            let found = objective.at(10.0, loss, 0.0);
-            assert!((found - expected).abs() < 0.005, "{found}, not {expected}, at {loss}");
-        }
-    }
-
-    #[test]
-    fn slopes_count_from_two_percent_on() {
-        assert_eq!(PANTHEON.at(10.0, 0.0, 0.019), PANTHEON.at(10.0, 0.0, 0.0));
-        assert!((PANTHEON.at(10.0, 0.0, 0.025) - (7.943 - 180.0)).abs() < 0.001);
-        assert!(PANTHEON.at(10.0, 0.0, -0.025) > 180.0);
-        assert_eq!(LOSS.at(10.0, 0.0, 0.025), LOSS.at(10.0, 0.0, 0.0));
-    }
-
-    #[test]
-    fn at_some_loss_more_rate_does_not_pay() {
-        for (speed, zero) in [(1.0, 0.079), (10.0, 0.063), (100.0, 0.050), (1_000.0, 0.040)] {
-            for objective in [LOSS, PAPER] {
-                let slope = |loss: f64| objective.at(speed * 1.001, loss, 0.0) - objective.at(speed, loss, 0.0);
-                assert!(slope(zero - 0.001) > 0.0 && slope(zero + 0.001) < 0.0, "{speed}");
-            }
-        }
-    }
-
-    fn vivace() -> Vivace {
-        Vivace::new(Bytes::new(1_500), PANTHEON, RandomStream::new(1, "vivace"))
-    }
-
-    fn result(pcc: &mut Vivace, number: u64, next: u64, rate: f64, lost: u32) {
-        let sent = (rate * 1e6 / 12_000.0) as u32;
-        pcc.on_result(&super::super::monitor::tests::numbered(number, rate, sent, lost), next, None);
-    }
-
-    #[test]
-    fn the_start_doubles_with_each_result_and_halves_when_it_hurts() {
-        let mut pcc = vivace();
-        assert_eq!(pcc.begin(0, Instant::ZERO).0, 1.6);
-        assert_eq!(pcc.begin(1, Instant::ZERO).0, 1.6, "no result yet");
-        result(&mut pcc, 0, 2, 1.6, 0);
-        assert_eq!(pcc.begin(2, Instant::ZERO).0, 3.2);
-        result(&mut pcc, 1, 3, 1.6, 0);
-        result(&mut pcc, 2, 3, 3.2, 40);
-        assert_eq!(pcc.begin(3, Instant::ZERO).0, 6.4, "fifty losses are forgiven");
-        result(&mut pcc, 3, 4, 6.4, 200);
-        assert_eq!(pcc.rate, 3.2);
-        assert!(matches!(pcc.mode, Mode::Probe(_)));
-    }
-
-    #[test]
-    fn probes_give_a_gradient_and_the_rate_follows_it() {
-        let mut pcc = vivace();
-        pcc.rate = 20.0;
-        pcc.search(0);
-        let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
-        let rates = trials.rates.clone();
-        assert_eq!(rates.len(), 4);
-        assert!(rates.iter().all(|rate| (rate - 20.0).abs() - 1.0 < 1e-9));
-        for (number, rate) in rates.iter().enumerate() {
-            result(&mut pcc, number as u64, 0, *rate, 0);
-        }
-        // 0.9 x^-0.1 at 19.07 units of 2^20 bit/s is 0.67, times a million over 2^20.
-        assert!((0.5..0.7).contains(&(pcc.rate - 20.0)), "{}", pcc.rate);
-        assert!((pcc.gradient - 0.64).abs() < 0.01, "{}", pcc.gradient);
-    }
-
-    #[test]
-    fn half_lost_halves_the_rate_once() {
-        let mut pcc = vivace();
-        pcc.rate = 20.0;
-        pcc.search(0);
-        for number in 0..4 {
-            result(&mut pcc, number, 4, 20.0, 1_000);
-        }
-        assert_eq!(pcc.rate, 10.0);
-        result(&mut pcc, 4, 5, 2.0, 160);
-        result(&mut pcc, 40, 41, 2.0, 160);
-        assert!(pcc.rate >= MIN_RATE);
-    }
-}
+mod tests;

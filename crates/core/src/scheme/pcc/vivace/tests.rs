@@ -1,0 +1,195 @@
+#![allow(clippy::float_cmp, reason = "rates and steps are exact")]
+
+use super::super::monitor::tests::numbered;
+use super::*;
+
+#[test]
+fn the_utility_has_the_published_values() {
+    for (speed, expected) in [(1.0, 1.0), (2.0, 1.866), (10.0, 7.943), (50.0, 33.81), (100.0, 63.10)] {
+        let found = PANTHEON.at(speed, 0.0, 0.0);
+        assert!((found - expected).abs() < 0.005, "{speed}: {found}");
+    }
+    for (objective, loss, expected) in
+        [(PANTHEON, 0.01, 7.84), (PANTHEON, 0.05, 2.27), (PAPER, 0.01, 6.81), (PAPER, 0.05, 2.27)]
+    {
+        let found = objective.at(10.0, loss, 0.0);
+        assert!((found - expected).abs() < 0.005, "{found}, not {expected}, at {loss}");
+    }
+}
+
+#[test]
+fn slopes_count_from_two_percent_on() {
+    assert_eq!(PANTHEON.at(10.0, 0.0, 0.019), PANTHEON.at(10.0, 0.0, 0.0));
+    assert!((PANTHEON.at(10.0, 0.0, 0.025) - (7.943 - 180.0)).abs() < 0.001);
+    assert!(PANTHEON.at(10.0, 0.0, -0.025) > 180.0);
+    assert_eq!(LOSS.at(10.0, 0.0, 0.025), LOSS.at(10.0, 0.0, 0.0));
+}
+
+#[test]
+fn at_some_loss_more_rate_does_not_pay() {
+    for (speed, zero) in [(1.0, 0.079), (10.0, 0.063), (100.0, 0.050), (1_000.0, 0.040)] {
+        for objective in [LOSS, PAPER] {
+            let slope = |loss: f64| objective.at(speed * 1.001, loss, 0.0) - objective.at(speed, loss, 0.0);
+            assert!(slope(zero - 0.001) > 0.0 && slope(zero + 0.001) < 0.0, "{speed}");
+        }
+    }
+}
+
+fn of_profile(objective: Utility) -> Vivace {
+    Vivace::new(Bytes::new(1_500), objective, RandomStream::new(1, "vivace"))
+}
+
+fn vivace() -> Vivace {
+    of_profile(PANTHEON)
+}
+
+/// What an interval of a second at `rate` Mbit/s came to, that lost `lost` packets.
+fn result(pcc: &mut Vivace, number: u64, next: u64, rate: f64, lost: u32) -> Order {
+    let sent = (rate * 1e6 / 12_000.0) as u32;
+    pcc.on_result(&numbered(number, rate, sent, lost), next, None)
+}
+
+#[test]
+fn intervals_last_three_tenths_of_a_second_until_one_has_a_result() {
+    let mut pcc = vivace();
+    assert!(matches!(pcc.begin(0, Instant::ZERO).1, Span::Packets(40)));
+    result(&mut pcc, 0, 2, 1.6, 0);
+    assert!(matches!(pcc.begin(2, Instant::ZERO).1, Span::Packets(26)), "at 3.2 Mbit/s");
+}
+
+#[test]
+fn the_start_doubles_with_each_result_and_halves_when_it_hurts() {
+    let mut pcc = vivace();
+    assert_eq!(pcc.begin(0, Instant::ZERO).0, 1.6);
+    assert_eq!(pcc.begin(1, Instant::ZERO).0, 1.6, "no result yet");
+    result(&mut pcc, 0, 2, 1.6, 0);
+    assert_eq!(pcc.begin(2, Instant::ZERO).0, 3.2);
+    result(&mut pcc, 1, 3, 1.6, 0);
+    assert_eq!(result(&mut pcc, 2, 3, 3.2, 100), Order::GoOn, "the rate changes with the next interval");
+    assert_eq!(pcc.rate, 1.6);
+    assert!(matches!(pcc.mode, Mode::Probe(_)));
+}
+
+#[test]
+fn the_start_of_the_source_forgives_fifty_losses_and_then_spends_them_all() {
+    let mut pcc = of_profile(LOSS);
+    let mut lost = |lost| pcc.outcome(&numbered(0, 8.0, 1_000, lost)).lost;
+    assert_eq!([lost(50), lost(50), lost(60), lost(1), lost(0)], [0, 0, 10, 1, 0]);
+    let mut pcc = vivace();
+    assert_eq!(pcc.outcome(&numbered(0, 8.0, 1_000, 7)).lost, 7, "the program does not");
+}
+
+#[test]
+fn probes_give_a_gradient_and_the_rate_follows_it_at_once() {
+    let mut pcc = vivace();
+    pcc.rate = 20.0;
+    pcc.search(0);
+    let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
+    let rates = trials.rates.clone();
+    assert_eq!(rates.len(), 4);
+    assert!(rates.iter().all(|rate| (rate - 20.0).abs() - 1.0 < 1e-9));
+    let orders: Vec<_> = (0..4).map(|n| result(&mut pcc, n, 0, rates[n as usize], 0)).collect();
+    // 0.9 x^-0.1 at 19.07 units of 2^20 bit/s is 0.67, times a million over 2^20.
+    assert!((0.5..0.7).contains(&(pcc.rate - 20.0)), "{}", pcc.rate);
+    assert!((pcc.gradient - 0.64).abs() < 0.01, "{}", pcc.gradient);
+    assert_eq!(orders[2..], [Order::GoOn, Order::Pace(pcc.rate)]);
+}
+
+/// Searching around 20 Mbit/s.
+fn searching(trend: u32) -> Vivace {
+    let mut pcc = vivace();
+    (pcc.rate, pcc.trend) = (20.0, trend);
+    pcc.search(0);
+    pcc
+}
+
+fn outcome(rate: f64, utility: f64, sent: u32, lost: u32) -> Outcome {
+    Outcome { rate, utility, sent, lost, speed: rate, slope: 0.0 }
+}
+
+#[test]
+fn equal_utilities_do_not_vote() {
+    let mut pcc = searching(0);
+    let tied = [outcome(21.0, 1.0, 100, 9), outcome(19.0, 1.0, 100, 9)];
+    assert_eq!(pcc.decide(tied.to_vec(), 5), Order::GoOn);
+    assert_eq!((pcc.trend, pcc.rate), (2, 20.0));
+    let with_one_up = [tied[0], tied[1], outcome(21.0, 1.5, 100, 9), outcome(19.0, 1.0, 100, 9)];
+    pcc.decide(with_one_up.to_vec(), 5);
+    assert_ne!(pcc.step.turn(1.0), Turn::First, "one vote is a decision");
+}
+
+#[test]
+fn a_decision_that_losses_make_doubtful_is_taken_when_it_comes_again() {
+    let mut pcc = searching(1);
+    // The higher rate lost less.
+    let odd = vec![outcome(21.0, 2.0, 100, 5), outcome(19.0, 1.0, 100, 9)];
+    assert_eq!(pcc.decide(odd.clone(), 5), Order::GoOn);
+    assert_eq!((pcc.trend, pcc.rate), (2, 20.0));
+    let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
+    assert_eq!(trials.rates.len(), 2);
+    // A gradient of a half.
+    assert_eq!(pcc.decide(odd, 7), Order::Pace(20.5));
+    assert!(!pcc.has_doubted);
+}
+
+/// Five steps up, so that the boundary lets the sixth be a large one.
+fn moving() -> Vivace {
+    let mut pcc = searching(1);
+    for _ in 0..5 {
+        pcc.change(100.0);
+    }
+    pcc
+}
+
+#[test]
+fn a_large_change_is_made_with_the_next_interval_and_compared_with_the_one_before() {
+    let mut pcc = moving();
+    let up = vec![outcome(21.0, 9.0, 100, 0), outcome(19.0, 1.0, 100, 0)];
+    assert_eq!(pcc.decide(up, 20), Order::GoOn);
+    let Mode::Move(Move { reference: None, target: 20, rate }) = pcc.mode else { panic!("{:?}", pcc.mode) };
+    assert!(rate > 22.0 && pcc.rate == 20.0, "{rate}");
+    assert_eq!(pcc.begin(20, Instant::ZERO).0, rate);
+    assert_eq!(pcc.rate, rate);
+    result(&mut pcc, 19, 22, 20.0, 0);
+    assert!(matches!(pcc.mode, Mode::Move(Move { reference: Some(_), target: 20, .. })));
+    // Worth less than 20 Mbit/s were: back, and at once.
+    let order = result(&mut pcc, 20, 22, rate, 400);
+    assert!(pcc.rate < rate, "{}", pcc.rate);
+    assert_eq!(order, Order::Pace(pcc.rate));
+}
+
+#[test]
+fn a_move_after_which_less_is_lost_is_not_believed() {
+    let mut pcc = moving();
+    let (reference, target) = (outcome(20.0, 1.0, 1_000, 10), outcome(25.0, 9.0, 1_000, 7));
+    pcc.compare(reference, target, 30);
+    assert!(matches!(pcc.mode, Mode::Probe(_)) && pcc.has_doubted && pcc.trend == 2);
+    assert_eq!(pcc.step.turn(1.0), Turn::First);
+    let mut pcc = moving();
+    pcc.compare(reference, Outcome { lost: 8, ..target }, 30);
+    assert!(!pcc.has_doubted, "two packets are noise");
+}
+
+#[test]
+fn half_lost_halves_the_rate_in_the_start_too_and_again_for_what_was_under_way() {
+    let mut pcc = vivace();
+    pcc.rate = 20.0;
+    assert_eq!(result(&mut pcc, 3, 6, 20.0, 1_000), Order::Pace(10.0));
+    for (number, rate) in [(4, 10.0), (5, 5.0), (6, 5.0), (7, 2.5)] {
+        result(&mut pcc, number, number + 3, 20.0, 1_000);
+        assert_eq!(pcc.rate, rate, "after interval {number}");
+    }
+}
+
+#[test]
+fn a_good_interval_ends_the_emergency_and_no_search_is_below_the_least_rate() {
+    let mut pcc = vivace();
+    pcc.rate = 4.0;
+    result(&mut pcc, 3, 6, 4.0, 200);
+    result(&mut pcc, 4, 7, 4.0, 0);
+    assert_eq!(result(&mut pcc, 5, 8, 4.0, 200), Order::Pace(MIN_RATE));
+    assert_eq!(pcc.rate, MIN_RATE);
+    // Less than the base rate until the next interval begins, as much as a probe is.
+    assert_eq!(pcc.change_rate(-0.5, 9), Order::Pace(0.8));
+    assert_eq!(pcc.rate, MIN_RATE);
+}
