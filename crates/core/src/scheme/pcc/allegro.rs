@@ -258,7 +258,7 @@ impl Controller for Allegro {
 mod tests {
     use super::super::monitor::tests::{interval, numbered};
     use super::*;
-    use crate::scheme::window;
+    use crate::scheme::{Sent, window};
 
     #[test]
     fn loss_of_up_to_five_percent_hardly_matters() {
@@ -333,6 +333,35 @@ mod tests {
         pcc.on_result(&first, 0, None);
         assert!((pcc.rate - 10.2 * 1.02 * 1.03 * 0.97).abs() < 1e-9, "one step back");
         assert!(matches!(pcc.mode, Mode::Guess(_)));
+    }
+
+    #[test]
+    fn a_result_that_is_missing_ends_the_start() {
+        let mut pcc = allegro();
+        pcc.on_result(&numbered(0, 2.0, 200, 0), 3, None);
+        assert_eq!(pcc.on_result(&numbered(2, 8.0, 800, 0), 3, None), Order::Pace(2.0));
+    }
+
+    #[test]
+    fn results_wait_for_the_receiver_to_have_twenty_packets() {
+        let mut sender = Sender::new(allegro(), FIRST_RATE);
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let (size, is_retransmission) = (Bytes::new(1_500), false);
+        // The first interval has 25 packets at least and 28 at most.
+        let send = |n: u64| Sent { now: at(5 * n), size, is_retransmission, in_flight: 1, delivered: 0, lost: 0 };
+        let packets: Vec<_> = (0..40).map(|n| sender.on_sent(&send(n))).collect();
+        let utilities = packets.iter().enumerate().map(|(n, packet)| {
+            let now = at(100 + 5 * n as u64);
+            sender.on_ack(&Ack { now, packets: std::slice::from_ref(packet), ..window::ack(1) });
+            let mut utility = 0.0;
+            sender.telemetry(&mut |name, value| {
+                if name == "utility" {
+                    utility = value;
+                }
+            });
+            utility
+        });
+        assert_eq!(utilities.map(|utility| utility > 0.0).position(|is_known| is_known), Some(39));
     }
 
     #[test]

@@ -283,7 +283,7 @@ impl Controller for Experimental {
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "rates and steps are exact")]
 mod tests {
-    use super::super::monitor::tests::interval;
+    use super::super::monitor::tests::{interval, numbered};
     use super::*;
     use crate::scheme::window;
     use crate::units::Rate;
@@ -368,10 +368,22 @@ mod tests {
             pcc.begin(0, Instant::ZERO);
             pcc.on_ack(&ack(10, rtt_ms));
             pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 5, None);
-            pcc.after_ack(5);
+            assert_eq!(pcc.after_ack(5), if is_starting { Order::GoOn } else { Order::Begin });
             assert_eq!(matches!(pcc.mode, Mode::Starting { .. }), is_starting, "{rtt_ms} ms");
             assert_eq!(pcc.rate, FIRST_RATE * if is_starting { 2.0 } else { 0.5 });
         }
+    }
+
+    #[test]
+    fn what_is_of_no_interest_is_not_waited_for() {
+        let mut pcc = started();
+        pcc.mode = Mode::Decided { awaited: 5, previous: (1.0, 1.0) };
+        let is_known = |number| {
+            let mut interval = numbered(number, 10.0, 100, 0);
+            interval.acked = 50;
+            pcc.is_known(&interval, None, interval.last_sent)
+        };
+        assert_eq!([is_known(4), is_known(5)], [true, false]);
     }
 
     #[test]

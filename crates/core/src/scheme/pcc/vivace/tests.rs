@@ -185,11 +185,30 @@ fn half_lost_halves_the_rate_in_the_start_too_and_again_for_what_was_under_way()
 fn a_good_interval_ends_the_emergency_and_no_search_is_below_the_least_rate() {
     let mut pcc = vivace();
     pcc.rate = 4.0;
-    result(&mut pcc, 3, 6, 4.0, 200);
-    result(&mut pcc, 4, 7, 4.0, 0);
-    assert_eq!(result(&mut pcc, 5, 8, 4.0, 200), Order::Pace(MIN_RATE));
+    result(&mut pcc, 3, 9, 4.0, 200);
+    result(&mut pcc, 4, 9, 4.0, 0);
+    assert_eq!(result(&mut pcc, 5, 9, 4.0, 200), Order::Pace(MIN_RATE));
     assert_eq!(pcc.rate, MIN_RATE);
     // Less than the base rate until the next interval begins, as much as a probe is.
     assert_eq!(pcc.change_rate(-0.5, 9), Order::Pace(0.8));
     assert_eq!(pcc.rate, MIN_RATE);
+}
+
+#[test]
+fn a_small_step_in_the_same_direction_is_made_at_once_and_searched_around_with_one_pair() {
+    let mut pcc = searching(0);
+    assert_eq!(pcc.compare(outcome(19.0, 1.0, 1_000, 0), outcome(20.0, 1.1, 1_000, 0), 9), Order::Pace(20.5));
+    let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
+    assert_eq!((pcc.trend, trials.rates.len()), (2, 2));
+}
+
+#[test]
+fn an_interval_is_known_with_the_ack_of_its_last_packet_or_of_the_next_one() {
+    let pcc = vivace();
+    let mut interval = numbered(7, 10.0, 100, 0);
+    interval.acked = 90;
+    let known = |interval: &Interval, newest| pcc.is_known(interval, Some(newest), Instant::ZERO);
+    assert!(known(&interval, 7));
+    (interval.acked, interval.is_last_acked) = (100, false);
+    assert_eq!([known(&interval, 7), known(&interval, 8)], [false, true]);
 }
