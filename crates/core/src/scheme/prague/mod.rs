@@ -14,18 +14,20 @@
 //! | `draft` | the draft, with the constants of version 0.7 of the code | 0 | halve | unmarked | 25 ms after 4 round trips |
 //! | `linux` | version 0.7 of the code (2024) | 0 | halve | unmarked | 25 ms after 4 round trips |
 //! | `2019b` | the code about November 2019 | 1 | alpha | unmarked | none |
-//! | `2019a` | the code of mid-2019 | 0 | alpha | suppressed | none |
+//! | `2019a` | the code of mid-2019 (dboru/linux 696e94e3) | 0 | alpha | suppressed | none |
 //!
 //! `draft` and `linux` differ in when a flow with a short round trip may fall again. The draft lets the state of having
 //! answered last as long as `rtt_target`, so that the first mark after it counts (section 2.4.4, and `m_cwr_ts` in `udp_prague`).
 //! In the kernel that state lasts a true round trip, and a mark that begins it within `rtt_target` goes unanswered with all of the
 //! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25.
 //!
+//! `2019a` falls at once when a round that had marks ends, by an alpha that has that round in it; a mark before only ends slow start.
+//! A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it grows on.
+//!
 //! **Deviations.** The window is a fraction held in floating point, and never below two packets; the source's smaller packets
 //! below that are left out. The pacer sends single packets, and a window in a round trip; the kernel takes the rate from packets
 //! and holds their payload to it, which is 3.6 % faster. A sender that its pacer holds back counts as limited by its
-//! window. Alpha is corrected before the window falls because of the same ack, the source does so after.
-//! With the profiles of 2019 a fall ends slow start with the next ack; in the source that ack has to report nothing but marks.
+//! window. Alpha is corrected before the window falls because of the same ack; but for `2019a`, the source does so after.
 //!
 //! `linux` paces the fraction of the window; the source takes whole packets, and those in flight where they are more. Once a mark
 //! was seen and the window is at most four packets of 1500 bytes, the source (`prague_cwnd_mode` 2) goes over to a law of rates,
@@ -33,11 +35,10 @@
 //!
 //! `2019b` does not grow while losses are repaired, the source does. There too a timeout's halving takes effect only once slow
 //! start has come back to the threshold, here at once, and an undone loss costs the window once more instead of giving it back.
+//! A fall ends slow start with the next ack; in the source that ack has to report nothing but marks.
 //!
-//! `2019a` is the source in what its parameters say, not in three things. There the window drops at the end of each round with
-//! marks, at once and by an alpha that has that round in it; here it drops at a mark, packet by packet, and the first mark
-//! takes nothing. There an ack without new marks lets it grow always; here not while the window falls. There a loss only lowers
-//! the threshold, to half of the window; here it halves the window.
+//! `2019a` paces the fraction of the window; the source takes whole packets, and those outstanding where they are more. When a round ends
+//! with an ack of unmarked packets, it grows for them after the fall, in the source before.
 //!
 //! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
 //! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
@@ -74,7 +75,7 @@ pub(super) const INFO: Info = Info {
         Parameter::choice(
             "increase",
             &["profile", "unmarked", "suppressed"],
-            "grow by what acks report unmarked, or not at all by acks with marks and while the window falls",
+            "grow by what acks report unmarked, or not at all by acks with marks",
         ),
         Parameter::choice(
             "rtt_target",
@@ -117,21 +118,13 @@ struct Law {
     /// Whether the target, and not the transport's round trip, says when the next mark is answered.
     answers_by_target: bool,
     surplus: f64,
+    /// A round that had marks ends with a fall, and a loss only lowers the threshold (`prague_rtt_expired`, `prague_react_to_loss`).
+    falls_after_rounds: bool,
     /// What a mark took off stays off while slow start goes on (`cwnd_cnt`); later code forgets it (`frac_cwnd`).
     keeps_falling: bool,
-    after_timeout: AfterTimeout,
+    /// A timeout leaves a threshold of no less than the window before it (`prague_ssthresh`).
+    raises_threshold: bool,
     has_fallback: bool,
-}
-
-/// The threshold that a timeout leaves (`prague_ssthresh`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AfterTimeout {
-    /// The one there was.
-    Same,
-    /// That, or the window before the timeout if it was larger.
-    Window,
-    /// Half of the window before the timeout.
-    Half,
 }
 
 impl Law {
@@ -150,12 +143,9 @@ impl Law {
             target: millis(given("rtt_target").unwrap_or(target)).map(Duration::from_millis),
             answers_by_target: parameters.text("profile") == "draft",
             surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
+            falls_after_rounds: parameters.text("profile") == "2019a",
             keeps_falling: parameters.text("profile").starts_with("2019"),
-            after_timeout: match parameters.text("profile") {
-                "2019a" => AfterTimeout::Half,
-                "2019b" => AfterTimeout::Window,
-                _ => AfterTimeout::Same,
-            },
+            raises_threshold: parameters.text("profile") == "2019b",
             has_fallback: parameters.flag("classic_fallback"),
         }
     }
@@ -259,6 +249,10 @@ impl Prague {
             if let Some(detector) = &mut self.detector {
                 detector.on_round();
             }
+            if self.law.falls_after_rounds && share > 0.0 {
+                self.ssthresh = self.threshold_of_marks();
+                self.set_cwnd(self.ssthresh);
+            }
         }
         (self.round_end, self.delivered, self.marked) = (feedback.next_sequence, feedback.delivered, feedback.marked);
         self.rounds += u32::from(!self.is_in_slow_start());
@@ -286,30 +280,52 @@ impl Prague {
         self.before_loss = Some(Before { cwnd, window, ssthresh });
     }
 
-    /// `prague_enter_cwr`. A tail loss that a probe has repaired counts as a mark, but is not the first one.
-    fn reduce(&mut self, now: Instant, is_marked: bool) {
+    /// Half of it is what marks take from the window.
+    fn share(&self) -> f64 {
+        self.detector.as_ref().map_or(self.alpha, |detector| self.alpha.max(detector.floor()))
+    }
+
+    /// `prague_enter_cwr`. A tail loss that a probe has repaired counts as a mark.
+    fn reduce(&mut self, now: Instant) {
         let is_early = |reduced: Instant| self.target().is_some_and(|target| now.since(reduced) < target);
         if self.reduced.is_some_and(is_early) {
             return;
         }
         self.reduced = Some(now);
-        let is_first = is_marked && !self.has_answered_mark;
-        let share = if self.law.halves_at_first_mark && is_first { 1.0 } else { self.alpha };
-        let share = self.detector.as_ref().map_or(share, |detector| share.max(detector.floor()));
-        self.has_answered_mark |= is_marked;
+        // Alpha is nothing before the first mark, which `grow` answers.
+        let is_first = self.law.halves_at_first_mark && !self.has_answered_mark;
+        let share = if is_first { 0.0 } else { self.share() };
         self.window = (self.window * (1.0 - share / 2.0)).max(MIN_WINDOW);
     }
 
-    /// `prague_enter_loss`.
-    fn halve(&mut self) {
-        self.window = (self.window / 2.0).max(MIN_WINDOW);
-        self.is_in_loss = true;
+    /// `prague_ssthresh` of the first revision: whole packets.
+    fn threshold_of_marks(&self) -> u32 {
+        let reduction = f64::from(self.cwnd) * self.share() / 2.0;
+        (self.cwnd - reduction.round() as u32).max(MIN_WINDOW as u32)
+    }
+
+    /// Sets a window without a fraction (`snd_cwnd_cnt` = 0).
+    fn set_cwnd(&mut self, cwnd: u32) {
+        (self.cwnd, self.window) = (cwnd, f64::from(cwnd));
+    }
+
+    /// `prague_enter_loss`, `prague_react_to_loss`.
+    fn enter_loss(&mut self) {
+        if self.law.falls_after_rounds {
+            self.ssthresh = (self.cwnd / 2).max(MIN_WINDOW as u32);
+        } else {
+            self.window = (self.window / 2.0).max(MIN_WINDOW);
+            self.is_in_loss = true;
+        }
     }
 
     /// `prague_update_cwnd`.
     fn grow(&mut self, ack: &Ack<'_>) {
         let marked = std::mem::take(&mut self.newly_marked);
-        let is_suppressed = !self.law.grows_by_unmarked && (marked > 0 || ack.state == State::Cwr);
+        if marked > 0 && !std::mem::replace(&mut self.has_answered_mark, true) && self.law.halves_at_first_mark {
+            self.window = (self.window / 2.0).max(MIN_WINDOW);
+        }
+        let is_suppressed = !self.law.grows_by_unmarked && marked > 0;
         let mut acked = if is_suppressed { 0 } else { ack.newly_delivered.saturating_sub(marked) };
         if acked > 0 && !self.is_in_loss && (ack.is_cwnd_limited || !ack.rate.is_app_limited) {
             if self.is_in_slow_start() {
@@ -320,6 +336,10 @@ impl Prague {
                 self.cwnd = grown;
             }
             self.window += f64::from(acked) * self.increase() / self.window;
+        }
+        if self.law.falls_after_rounds {
+            self.cwnd = self.window as u32;
+            return;
         }
         let target = self.window.ceil() as u32;
         if self.cwnd > target {
@@ -339,8 +359,8 @@ impl Scheme for Prague {
     /// `prague_update_pacing_rate`.
     fn pacing_rate(&self) -> Option<Rate> {
         let rate = Rate::of(self.packet_size, self.srtt)?.as_bits_per_second() as f64;
-        let gain = if self.cwnd < self.ssthresh / 2 { 2.0 } else { 1.0 };
-        Some(Rate::from_bits_per_second_f64((rate * gain * (self.window + self.law.surplus)).max(1.0)))
+        let per_round = if self.cwnd < self.ssthresh / 2 { 2.0 * self.window } else { self.window + self.law.surplus };
+        Some(Rate::from_bits_per_second_f64((rate * per_round).max(1.0)))
     }
 
     fn ssthresh(&self) -> Option<u32> {
@@ -357,7 +377,7 @@ impl Scheme for Prague {
         self.has_seen_mark |= feedback.newly_marked > 0;
         self.end_round(feedback);
         if feedback.newly_marked > 0 && feedback.is_reducing && self.is_answer_due(feedback.now) {
-            self.reduce(feedback.now, true);
+            self.reduce(feedback.now);
         }
     }
 
@@ -372,37 +392,43 @@ impl Scheme for Prague {
         // A loss while the window falls for a mark begins no new fall of the transport's, and is one here (`prague_state`). It is
         // not undone, as the mark is not.
         if ack.state == State::Recovery && self.state != State::Recovery && !self.is_in_loss {
-            self.halve();
+            self.enter_loss();
         }
         self.state = ack.state;
         self.grow(ack);
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        match congestion.cause {
-            Cause::Loss => {
-                self.remember();
-                self.halve();
-            }
-            Cause::Ecn | Cause::TailLoss => {
-                self.before_loss = None;
-                self.reduce(congestion.now, congestion.cause == Cause::Ecn);
-            }
+        if self.law.falls_after_rounds {
+            self.set_cwnd(self.cwnd);
+        }
+        if congestion.cause == Cause::Loss {
+            self.remember();
+            self.enter_loss();
+            return;
+        }
+        self.before_loss = None;
+        if self.law.falls_after_rounds {
+            self.ssthresh = self.threshold_of_marks();
+        } else if congestion.cause == Cause::Ecn || self.state != State::Cwr {
+            // A tail loss while the window falls for a mark begins no new fall (`prague_state`).
+            self.reduce(congestion.now);
         }
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
         if timeout.is_first {
             self.remember();
-            self.ssthresh = match self.law.after_timeout {
-                AfterTimeout::Same => self.ssthresh,
-                AfterTimeout::Window => self.ssthresh.max(self.cwnd),
-                AfterTimeout::Half => (self.cwnd / 2).max(MIN_WINDOW as u32),
-            };
-            self.halve();
+            if self.law.raises_threshold {
+                self.ssthresh = self.ssthresh.max(self.cwnd);
+            }
+            self.enter_loss();
         }
         self.state = State::Loss;
         self.cwnd = timeout.in_flight + 1;
+        if self.law.falls_after_rounds {
+            self.set_cwnd(self.cwnd);
+        }
     }
 
     fn on_recovered(&mut self, _now: Instant) {

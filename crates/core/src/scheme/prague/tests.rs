@@ -47,33 +47,60 @@ fn profiles_are_revisions() {
         target: Some(Duration::from_millis(25)),
         answers_by_target: true,
         surplus: 0.0,
+        falls_after_rounds: false,
         keeps_falling: false,
-        after_timeout: AfterTimeout::Same,
+        raises_threshold: false,
         has_fallback: false,
     };
     assert_eq!(law(&[]), draft);
     let linux = Law { answers_by_target: false, ..draft };
     assert_eq!(law(&[("profile", "linux")]), linux);
     let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, keeps_falling: true, ..linux };
-    let late = Law { after_timeout: AfterTimeout::Window, ..late };
+    let late = Law { raises_threshold: true, ..late };
     assert_eq!(law(&[("profile", "2019b")]), late);
-    let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, after_timeout: AfterTimeout::Half, ..late };
+    let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, ..late };
+    let early = Law { falls_after_rounds: true, raises_threshold: false, ..early };
     assert_eq!(law(&[("profile", "2019a")]), early);
     assert_eq!(law(&[("profile", "2019a"), ("alpha_init", "1")]), Law { alpha: 1.0, ..early });
     assert_eq!(law(&[("rtt_target", "none")]), Law { target: None, ..draft });
+}
+
+/// What the transport tells of an ack that has nothing but a mark, and ends a round.
+fn take_mark(prague: &mut Prague, state: State) {
+    let told = EcnFeedback { newly_marked: 1, delivered: 1, marked: 1, ..feedback(1, false) };
+    prague.on_ecn_feedback(&told);
+    if state < State::Cwr {
+        prague.on_congestion(&congestion(Cause::Ecn, 0));
+    }
+    prague.on_ack(&Ack { state: state.max(State::Cwr), ..ack(1) });
 }
 
 #[test]
 fn the_first_mark_halves_the_window_or_alpha_says_by_how_much() {
     let after = |given: &[(&str, &str)]| {
         let mut prague = Prague::new(law(given), PACKET);
-        prague.window = 100.0;
-        prague.on_congestion(&congestion(Cause::Ecn, 0));
+        (prague.cwnd, prague.window) = (100, 100.0);
+        take_mark(&mut prague, State::Open);
         prague.window
     };
     assert_eq!(after(&[]), 50.0);
     assert_eq!(after(&[("profile", "2019b")]), 50.0);
-    assert_eq!(after(&[("profile", "2019a")]), 100.0);
+    assert_eq!(after(&[("profile", "2019a")]), 97.0, "half of a sixteenth");
+}
+
+#[test]
+fn the_first_mark_halves_the_window_in_recovery_too() {
+    for (profile, window) in [("linux", [25.0, 22.5]), ("2019b", [50.0, 45.0])] {
+        let mut prague = Prague::new(law(&[("profile", profile)]), PACKET);
+        (prague.cwnd, prague.ssthresh, prague.window) = (100, 50, 100.0);
+        prague.on_congestion(&congestion(Cause::Loss, 0));
+        take_mark(&mut prague, State::Recovery);
+        let first = prague.window;
+        prague.on_recovered(Instant::ZERO);
+        prague.alpha = 0.2;
+        prague.on_congestion(&congestion(Cause::Ecn, 50));
+        assert_eq!([first, prague.window], window, "{profile}");
+    }
 }
 
 #[test]
@@ -124,9 +151,12 @@ fn the_loss_of_a_tail_takes_half_of_alpha_and_the_first_mark_still_halves() {
     (prague.cwnd, prague.window) = (100, 100.0);
     prague.on_congestion(&congestion(Cause::TailLoss, 0));
     assert_eq!(prague.window, 100.0, "alpha is 0 yet");
-    prague.on_congestion(&congestion(Cause::Ecn, 50));
+    take_mark(&mut prague, State::Open);
     assert_eq!(prague.window, 50.0);
     prague.alpha = 0.2;
+    prague.on_congestion(&congestion(Cause::TailLoss, 50));
+    assert_eq!(prague.window, 50.0, "it falls for the mark");
+    prague.on_recovered(Instant::ZERO);
     prague.on_congestion(&congestion(Cause::TailLoss, 100));
     assert!((prague.window - 45.0).abs() < 1e-9);
 }
@@ -139,7 +169,7 @@ fn a_timeout_leaves_the_threshold_to_the_profile() {
         let timeout = Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true };
         prague.on_timeout(&timeout);
         prague.on_timeout(&Timeout { is_first: false, ..timeout });
-        assert_eq!((prague.cwnd, prague.window), (1, 50.0), "{profile}");
+        assert_eq!((prague.cwnd, prague.window), (1, if profile == "2019a" { 1.0 } else { 50.0 }), "{profile}");
         prague.ssthresh
     };
     for profile in ["draft", "linux"] {
@@ -263,8 +293,57 @@ fn unmarked_packets_make_it_grow_by_one_per_round_trip() {
     let grown = |marked| after_a_round_trip(steady(&[]), marked, rtt) - 100.0;
     assert!((grown(0) - 1.0).abs() < 0.01);
     assert!((grown(40) - 0.6).abs() < 0.01);
-    let suppressed = after_a_round_trip(steady(&[("profile", "2019a")]), 100, rtt);
-    assert_eq!(suppressed, 100.0);
+    // Of an ack that reports marks nothing counts, of all others everything, also while the window falls.
+    let mut prague = steady(&[("profile", "2019a")]);
+    for (marked, window) in [(1, 100.0), (0, 102.0)] {
+        prague.newly_marked = marked;
+        prague.on_ack(&Ack { state: State::Cwr, ..ack(200) });
+        assert_eq!((prague.window, prague.cwnd), (window, window as u32));
+    }
+}
+
+#[test]
+fn the_first_revision_falls_when_a_round_with_marks_ends() {
+    let mut prague = steady(&[("profile", "2019a")]);
+    prague.alpha = 0.2;
+    let mut marked = 0;
+    let mut tell = |first_unacked: u64, newly_marked: u32| {
+        marked += u64::from(newly_marked);
+        let told = EcnFeedback {
+            delivered: first_unacked,
+            marked,
+            newly_marked,
+            first_unacked,
+            next_sequence: first_unacked + 100,
+            ..feedback(1, false)
+        };
+        prague.on_ecn_feedback(&told);
+        if newly_marked > 0 {
+            prague.on_congestion(&congestion(Cause::Ecn, first_unacked));
+        }
+        prague.on_ack(&Ack { newly_delivered: 0, ..ack(1) });
+        (prague.cwnd, prague.ssthresh)
+    };
+    assert_eq!(tell(0, 0), (100, 50));
+    // The threshold falls at the mark, the window when its round is over: by half of an alpha of 0.2 x 15/16 x 15/16 + 0.5 / 16.
+    assert_eq!(tell(50, 50), (100, 91));
+    assert_eq!(tell(100, 0), (90, 90));
+    assert_eq!(tell(200, 0), (90, 90), "a round without marks");
+}
+
+#[test]
+fn a_loss_lowers_only_the_threshold_of_the_first_revision() {
+    let mut prague = steady(&[("profile", "2019a")]);
+    prague.window = 100.5;
+    prague.on_congestion(&congestion(Cause::Loss, 0));
+    prague.on_ack(&Ack { state: State::Recovery, ..ack(100) });
+    assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (101, 101.0, 50));
+    // Out of a fall for a mark as well.
+    let mut prague = steady(&[("profile", "2019a")]);
+    prague.on_congestion(&congestion(Cause::Ecn, 0));
+    assert_eq!(prague.ssthresh, 100);
+    prague.on_ack(&Ack { state: State::Recovery, ..ack(1) });
+    assert_eq!((prague.cwnd, prague.ssthresh), (100, 50));
 }
 
 #[test]
@@ -310,9 +389,11 @@ fn alpha_follows_the_share_of_marks_from_the_first_mark_on() {
 
 #[test]
 fn it_is_paced_at_its_window_and_at_twice_that_in_slow_start() {
-    let mut prague = steady(&[]);
-    prague.srtt = Duration::from_millis(100);
-    assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(12_000_000)));
-    prague.ssthresh = INFINITE_SSTHRESH;
-    assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(24_000_000)));
+    for (profile, avoidance) in [("draft", 12_000_000), ("2019a", 12_240_000)] {
+        let mut prague = steady(&[("profile", profile)]);
+        prague.srtt = Duration::from_millis(100);
+        assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(avoidance)));
+        prague.ssthresh = INFINITE_SSTHRESH;
+        assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(24_000_000)), "{profile}");
+    }
 }
