@@ -513,6 +513,57 @@ fn a_window_that_the_pace_does_not_fill_is_no_limit() {
     }
 }
 
+/// Has gaps of 100 ms from the packet that left last, and of 10 ms from the first ack on; its rate says otherwise.
+struct OwnGaps {
+    departed: Instant,
+    gap: Duration,
+}
+
+impl Scheme for OwnGaps {
+    fn cwnd(&self) -> u32 {
+        20
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Rate::of(StreamConfig::DEFAULT.packet_size(), Duration::from_secs(1))
+    }
+
+    fn next_departure(&self) -> Option<Instant> {
+        Some(self.departed + self.gap)
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        self.departed = sent.now;
+        0
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {
+        self.gap = Duration::from_millis(10);
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn a_scheme_that_counts_gaps_itself_may_shorten_the_one_that_has_begun() {
+    let every_20_ms = Rate::of(StreamConfig::DEFAULT.packet_size(), Duration::from_millis(20));
+    // Of the 21 ms that the second packet is behind the highest rate the pacer makes up for ten.
+    for (max_pacing_rate, expected) in [(None, [0, 41, 51, 61]), (every_20_ms, [0, 41, 51, 71])] {
+        let scheme = Box::new(OwnGaps { departed: Instant::ZERO, gap: Duration::from_millis(100) });
+        let config = StreamConfig { max_pacing_rate, feedback: Feedback::EveryPacket, ..StreamConfig::DEFAULT };
+        let mut departures = Vec::new();
+        let fate = |packet: &Packet<Segment>| {
+            departures.extend(sequence(packet).map(|_| packet.sent.as_millis()));
+            Fate::Pass
+        };
+        exchange_of(scheme, config, 300, fate, 1);
+        let first = departures[0];
+        assert_eq!(departures[..4].iter().map(|millis| millis - first).collect::<Vec<_>>(), expected);
+    }
+}
+
 #[test]
 fn a_paced_sender_is_silent_until_its_next_packet() {
     let gap = Duration::from_millis(400);

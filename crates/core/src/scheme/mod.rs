@@ -95,6 +95,12 @@ pub trait Scheme: Send {
         None
     }
 
+    /// Before this time no packet is to leave, which an ack may change; [`Scheme::pacing_rate`] then only informs. `None` if the
+    /// transport counts the gaps.
+    fn next_departure(&self) -> Option<Instant> {
+        None
+    }
+
     /// How the transport is to pace a scheme that has no rate of its own, whatever a flow asks for; it is asked once.
     fn pacing_ratios(&self) -> Option<PacingRatios> {
         None

@@ -15,6 +15,7 @@ pub(crate) struct Answer {
     pub(crate) cwnd: u32,
     pub(crate) ssthresh: Option<u32>,
     pub(crate) pacing_rate: Option<Rate>,
+    pub(crate) next_departure: Option<Instant>,
     pub(crate) next_timer: Option<Instant>,
     /// Bits, not numbers: two runs must agree exactly.
     pub(crate) telemetry: Vec<(&'static str, u64)>,
@@ -129,6 +130,7 @@ impl Watched {
             cwnd: self.scheme.cwnd(),
             ssthresh: self.scheme.ssthresh(),
             pacing_rate: self.scheme.pacing_rate(),
+            next_departure: self.scheme.next_departure(),
             next_timer: self.scheme.next_timer(),
             telemetry,
         }

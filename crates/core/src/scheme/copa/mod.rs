@@ -27,6 +27,7 @@
 //! - genericCC sends datagrams once, and counts as in flight what was sent after the latest packet acknowledged; here
 //!   lost packets are sent again, and leave the window when our transport declares them lost. As there, every packet is
 //!   acknowledged; "paper" and "mvfst" have the acks of our stream, with exact times.
+//! - A new gap counts from the packet that leaves next, in genericCC from the last one that left.
 //! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission timeout
 //!   after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
 //! - "paper" never moves by more than a packet per ack, as genericCC does not; the paper names no bound. After a

@@ -210,7 +210,7 @@ impl Sender {
             } else if report.is_advance && !is_recovered {
                 self.recovery.high = self.scoreboard.next();
                 // What is new leaves with this ack or not at all (`tcp_xmit_recovery`).
-                self.recovery.prefers_new_data = self.pacer.next() <= now;
+                self.recovery.prefers_new_data = self.next_departure() <= now;
                 self.recovery.is_frto = self.recovery.prefers_new_data;
                 return;
             }

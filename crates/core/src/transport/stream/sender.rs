@@ -282,7 +282,7 @@ impl Sender {
         now: Instant,
         pool: &mut PacketPool<Q>,
     ) -> Option<Box<Packet<Q>>> {
-        if self.pacer.next() > now {
+        if self.next_departure() > now {
             return None;
         }
         let has_room = self.scheme.has_room(self.scoreboard.in_flight());
@@ -357,7 +357,7 @@ impl Sender {
         let is_window_reduced = matches!(self.config.ecn, EcnMode::Classic | EcnMode::Sce)
             && std::mem::take(&mut self.must_announce_reduction);
         let ecn = if self.config.ecn == EcnMode::Off { Ecn::NotEct } else { self.config.ect.into() };
-        if self.pacer.next() > now {
+        if self.next_departure() > now {
             // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits for it
             // leaves as ever, the lost first (`tcp_tsq_write`).
             self.recovery.prefers_new_data = false;
@@ -431,13 +431,19 @@ impl Sender {
 
     fn after_sending(&mut self, now: Instant, length: Bytes) {
         self.last_sent = now;
-        let rate = self.pacing_rate();
+        let has_own_gaps = self.scheme.next_departure().is_some();
+        let rate = if has_own_gaps { self.config.max_pacing_rate } else { self.pacing_rate() };
         self.pacer.on_sent(now, length + self.config.header, rate);
         if !self.config.send_jitter.is_zero() {
             cold_path();
             let nanos = self.random.below(self.config.send_jitter.as_nanos());
             self.pacer.hold(now, Duration::from_nanos(nanos));
         }
+    }
+
+    /// When the next packet may leave.
+    pub(super) fn next_departure(&self) -> Instant {
+        self.scheme.next_departure().map_or(self.pacer.next(), |own| own.max(self.pacer.next()))
     }
 
     /// True if a paced sender that has room in its window only waits for its pacer.
@@ -489,7 +495,7 @@ impl Endpoint<Segment> for Sender {
         }
         let mut next = self.scheme.next_timer();
         if self.scheme.has_room(self.scoreboard.in_flight()) {
-            let paced = self.pacer.next();
+            let paced = self.next_departure();
             let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
             let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
             next = earlier(next, earlier(pacer, source));
@@ -499,7 +505,7 @@ impl Endpoint<Segment> for Sender {
 
     fn is_silent_before(&self, time: Instant) -> bool {
         matches!(self.phase, Phase::Established)
-            && self.pacer.next() >= time
+            && self.next_departure() >= time
             && self.timer.is_none_or(|timer| timer.is_silent_before(time))
             && self.scheme.next_timer().is_none_or(|timer| timer >= time)
     }

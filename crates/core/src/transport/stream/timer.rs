@@ -52,7 +52,7 @@ impl Sender {
 
     /// Sets a timer that does not run while the pacer holds the next packet back (`tcp_pacing_delay`: whole ticks).
     fn set_paced_timer(&mut self, purpose: Purpose, now: Instant, wait: Duration) {
-        let delay = Duration::from_millis(self.pacer.next().since(now).as_millis());
+        let delay = Duration::from_millis(self.next_departure().since(now).as_millis());
         self.set_timer(purpose, now, wait + delay);
     }
 
