@@ -95,8 +95,8 @@ pub trait Scheme: Send {
         None
     }
 
-    /// Before this time no packet is to leave, which an ack may change; [`Scheme::pacing_rate`] then only informs. `None` if the
-    /// transport counts the gaps.
+    /// Before this time no packet is to leave, which an ack may change; [`Scheme::pacing_rate`] then only informs. Always `None` if
+    /// the transport counts the gaps.
     fn next_departure(&self) -> Option<Instant> {
         None
     }

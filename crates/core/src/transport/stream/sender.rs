@@ -88,6 +88,8 @@ pub struct Sender {
     source: Source,
     random: RandomStream,
     pub(super) pacer: Pacer,
+    /// Says itself when its next packet may leave.
+    scheme_paces: bool,
     /// Pacing of a scheme that has no rate of its own.
     ratios: Option<PacingRatios>,
     next_packet: u64,
@@ -139,6 +141,7 @@ impl Sender {
             source,
             random,
             pacer: Pacer::new(config.burst_packets, config.feedback),
+            scheme_paces: scheme.next_departure().is_some(),
             ratios: scheme.pacing_ratios().or(internal),
             next_packet: 0,
             last_sent: start,
@@ -431,8 +434,7 @@ impl Sender {
 
     fn after_sending(&mut self, now: Instant, length: Bytes) {
         self.last_sent = now;
-        let has_own_gaps = self.scheme.next_departure().is_some();
-        let rate = if has_own_gaps { self.config.max_pacing_rate } else { self.pacing_rate() };
+        let rate = if self.scheme_paces { self.config.max_pacing_rate } else { self.pacing_rate() };
         self.pacer.on_sent(now, length + self.config.header, rate);
         if !self.config.send_jitter.is_zero() {
             cold_path();
@@ -443,7 +445,11 @@ impl Sender {
 
     /// When the next packet may leave.
     pub(super) fn next_departure(&self) -> Instant {
-        self.scheme.next_departure().map_or(self.pacer.next(), |own| own.max(self.pacer.next()))
+        let paced = self.pacer.next();
+        if !self.scheme_paces {
+            return paced;
+        }
+        self.scheme.next_departure().map_or(paced, |own| own.max(paced))
     }
 
     /// True if a paced sender that has room in its window only waits for its pacer.
