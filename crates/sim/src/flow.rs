@@ -10,7 +10,7 @@ use bakeoff_core::transport::stream::{Positions, Receiver, Sender};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use crate::Error;
-use crate::network::Network;
+use crate::network::{Network, Why};
 use crate::payload::Payload;
 use crate::topology::Place;
 
@@ -45,23 +45,30 @@ enum Ends {
     Stack { sender: StackEnd, receiver: StackEnd },
 }
 
-/// Sends what an end has to send now, and tells when there may be more.
+/// Sends what an end has to send now, and plans when there may be more.
 #[inline]
 fn send_all<P>(
     end: &mut impl Endpoint<P>,
     mut positions: Option<&mut Positions>,
     is_sender: bool,
+    plan: impl Fn(&mut Network, Option<Instant>),
     network: &mut Network,
-) -> Option<Instant>
-where
+) where
     Payload: From<P>,
 {
     loop {
         let pool = if is_sender { &mut network.pools.data } else { &mut network.pools.acks };
-        let Some(packet) = end.poll(network.now, pool) else { return end.next_wakeup() };
-        network.send(packet, positions.as_deref_mut());
-        if end.is_silent_before(network.now + Duration::from_nanos(1)) {
-            return end.next_wakeup();
+        let polled = end.poll(network.now, pool);
+        let is_over = polled.is_none() || end.is_silent_before(network.now + Duration::from_nanos(1));
+        if is_over {
+            // Before the packet leaves: the sooner it is known who comes next, the better.
+            plan(network, end.next_wakeup());
+        }
+        if let Some(packet) = polled {
+            network.send(packet, positions.as_deref_mut());
+        }
+        if is_over {
+            return;
         }
     }
 }
@@ -115,22 +122,26 @@ impl Flow {
         }
     }
 
-    /// Sends what can be sent now, and tells when there may be more.
-    pub(crate) fn wake_sender(&mut self, network: &mut Network) -> Option<Instant> {
+    /// Sends what can be sent now, and plans when there may be more.
+    pub(crate) fn wake_sender(&mut self, why: Why, network: &mut Network) {
+        let place = self.sender_place;
+        let plan = |network: &mut Network, next| network.plan(place, why, next);
         if network.now >= self.stop {
-            return None;
+            return plan(network, None);
         }
         match &mut self.ends {
-            Ends::Stream { sender, positions, .. } => send_all(sender, Some(positions), true, network),
-            Ends::Stack { sender, .. } => send_all(sender, None, true, network),
+            Ends::Stream { sender, positions, .. } => send_all(sender, Some(positions), true, plan, network),
+            Ends::Stack { sender, .. } => send_all(sender, None, true, plan, network),
         }
     }
 
-    /// Sends the acks that are due now, and tells when there may be more.
-    pub(crate) fn wake_receiver(&mut self, network: &mut Network) -> Option<Instant> {
+    /// Sends the acks that are due now, and plans when there may be more.
+    pub(crate) fn wake_receiver(&mut self, why: Why, network: &mut Network) {
+        let place = self.receiver_place;
+        let plan = |network: &mut Network, next| network.plan(place, why, next);
         match &mut self.ends {
-            Ends::Stream { receiver, positions, .. } => send_all(receiver, Some(positions), false, network),
-            Ends::Stack { receiver, .. } => send_all(receiver, None, false, network),
+            Ends::Stream { receiver, positions, .. } => send_all(receiver, Some(positions), false, plan, network),
+            Ends::Stack { receiver, .. } => send_all(receiver, None, false, plan, network),
         }
     }
 

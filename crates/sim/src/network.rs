@@ -7,10 +7,11 @@ use bakeoff_core::path::{NamedHop, Path};
 use bakeoff_core::queue::Drops;
 use bakeoff_core::record::{HopAccount, HopSample, Recorder};
 use bakeoff_core::transport::stream::Positions;
-use bakeoff_core::units::{Instant, earlier};
+use bakeoff_core::units::{Duration, Instant, earlier};
 
 use crate::payload::Payload;
 use crate::sides::Side;
+use crate::topology::Place;
 
 /// The boxes of packets: those of one direction mostly stay in order.
 #[derive(Default)]
@@ -23,6 +24,15 @@ impl Pools {
     fn take_back(&mut self, packet: Box<Packet<Payload>>) {
         if packet.is_data_direction { self.data.take_back(packet) } else { self.acks.take_back(packet) }
     }
+}
+
+/// Why an end is awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It is its turn.
+    Turn,
+    /// A packet has arrived, and its next turn may still lie ahead.
+    Arrival,
 }
 
 /// What lies between the ends, and what all who take part share: the time, the agendas and the recorder.
@@ -52,6 +62,24 @@ impl Network {
     /// Who is to be woken on a side.
     pub(crate) fn agenda(&mut self, side: Side) -> &mut Agenda {
         &mut self.agendas[side as usize]
+    }
+
+    /// Wakes a participant that has nothing more to do now when it may have, and not before.
+    #[inline]
+    pub(crate) fn plan(&mut self, place: Place, why: Why, next: Option<Instant>) {
+        let next = self.later(next);
+        let agenda = &mut self.agenda(place.side).others;
+        match why {
+            Why::Turn => agenda.set(place.number, next),
+            Why::Arrival => agenda.set_by(place.number, next),
+        }
+    }
+
+    /// Whoever has nothing more to do now must not ask for now again.
+    pub(crate) fn later(&self, next: Option<Instant>) -> Option<Instant> {
+        let now = self.now;
+        debug_assert!(next.is_none_or(|next| next > now), "at {now:?}");
+        next.map(|next| next.max(now + Duration::from_nanos(1)))
     }
 
     /// When somebody is to be woken next, on either side.

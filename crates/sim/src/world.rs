@@ -8,7 +8,7 @@ use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::flow::Flow;
-use crate::network::Network;
+use crate::network::{Network, Why};
 use crate::payload::Payload;
 use crate::sides::{Side, Sides};
 use crate::topology::{Participant, Place, Probe, Roster, Topology};
@@ -88,27 +88,31 @@ impl World {
     }
 
     fn take_turn_of_hop(&mut self, side: Side, hop: usize) {
-        let next = self.wake_hop(hop);
-        let next = self.later(next);
-        self.network.agenda(side).hops.set(hop, next);
+        loop {
+            let polled = self.network.poll(hop);
+            let next = self.network.next_wakeup(hop);
+            let is_over = polled.is_none() || next.is_none_or(|next| next > self.network.now);
+            if is_over {
+                // Before all that follows from the packet: the sooner it is known who comes next, the better.
+                let next = self.network.later(next);
+                self.network.agenda(side).hops.set(hop, next);
+            }
+            if let Some(arrived) = polled.and_then(|packet| self.network.carry_on(packet)) {
+                self.deliver(arrived);
+            }
+            if is_over {
+                return;
+            }
+        }
     }
 
     fn take_turn_of_other(&mut self, place: Place) {
         let network = &mut self.network;
-        let next = match self.roster.participant(place) {
-            Participant::Sender(flow) => self.flows[flow].wake_sender(network),
-            Participant::Receiver(flow) => self.flows[flow].wake_receiver(network),
-            Participant::Asker(probe) => self.wake_asker(probe),
-        };
-        let next = self.later(next);
-        self.network.agenda(place.side).others.set(place.number, next);
-    }
-
-    /// Whoever has nothing more to do now must not ask for now again.
-    fn later(&self, next: Option<Instant>) -> Option<Instant> {
-        let now = self.network.now;
-        debug_assert!(next.is_none_or(|next| next > now), "at {now:?}");
-        next.map(|next| next.max(now + Duration::from_nanos(1)))
+        match self.roster.participant(place) {
+            Participant::Sender(flow) => self.flows[flow].wake_sender(Why::Turn, network),
+            Participant::Receiver(flow) => self.flows[flow].wake_receiver(Why::Turn, network),
+            Participant::Asker(probe) => self.wake_asker(place, probe),
+        }
     }
 
     /// The first flow whose connection was lost.
@@ -124,26 +128,12 @@ impl World {
         Ok(Recording { tables: self.network.recorder.tables(&hops, &flows) })
     }
 
-    fn wake_hop(&mut self, hop: usize) -> Option<Instant> {
-        loop {
-            let polled = self.network.poll(hop);
-            let is_over = polled.is_none();
-            if let Some(arrived) = polled.and_then(|packet| self.network.carry_on(packet)) {
-                self.deliver(arrived);
-            }
-            let next = self.network.next_wakeup(hop);
-            if is_over || next.is_none_or(|next| next > self.network.now) {
-                return next;
-            }
-        }
-    }
-
-    fn wake_asker(&mut self, index: usize) -> Option<Instant> {
+    fn wake_asker(&mut self, place: Place, index: usize) {
         let network = &mut self.network;
         while let Some(packet) = self.probes[index].asker.poll(network.now, &mut network.pools.data) {
             network.send_probe(packet);
         }
-        self.probes[index].asker.next_wakeup()
+        network.plan(place, Why::Turn, self.probes[index].asker.next_wakeup());
     }
 
     fn deliver(&mut self, packet: Box<Packet<Payload>>) {
@@ -158,9 +148,9 @@ impl World {
         let index = packet.flow.0 as usize;
         let (flow, network) = (&mut self.flows[index], &mut self.network);
         let now = network.now;
-        let (place, next) = if packet.is_data_direction {
+        if packet.is_data_direction {
             flow.accept(packet, now);
-            (flow.receiver_place, flow.wake_receiver(network))
+            flow.wake_receiver(Why::Arrival, network);
         } else {
             if now >= flow.stop {
                 return;
@@ -170,7 +160,7 @@ impl World {
             let place = flow.sender_place;
             let planned = network.agenda(place.side).others.planned(place.number);
             if planned <= now && flow.sender_wakeup().is_some_and(|due| due <= now) {
-                flow.wake_sender(network);
+                flow.wake_sender(Why::Turn, network);
             }
             flow.accept(packet, now);
             // Most acks find a paced sender between two packets.
@@ -178,9 +168,8 @@ impl World {
                 debug_assert!(flow.sender_wakeup().is_none_or(|next| next >= planned), "at {now:?}");
                 return;
             }
-            (place, flow.wake_sender(network))
-        };
-        network.agenda(place.side).others.set_by(place.number, next);
+            flow.wake_sender(Why::Arrival, network);
+        }
     }
 
     fn deliver_probe(&mut self, packet: &Packet<Payload>) {
