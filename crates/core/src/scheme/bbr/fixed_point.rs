@@ -32,28 +32,25 @@ impl Bandwidth {
 
     /// Whole packets that pass in `micros`.
     pub(in crate::scheme) fn packets_in(self, micros: u64) -> u32 {
-        saturate(self.amount_in(micros))
+        saturate(self.0.saturating_mul(micros) >> BANDWIDTH_SHIFT)
     }
 
     /// Whole bytes, for a model that counts those.
     pub(in crate::scheme) fn bytes_in(self, micros: u64) -> u64 {
-        u64::try_from(self.amount_in(micros)).unwrap_or(u64::MAX)
-    }
-
-    fn amount_in(self, micros: u64) -> u128 {
-        (u128::from(self.0) * u128::from(micros)) >> BANDWIDTH_SHIFT
+        let bytes = (u128::from(self.0) * u128::from(micros)) >> BANDWIDTH_SHIFT;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
     /// Packets in flight over `min_rtt` microseconds, times `gain`, rounded up (`bbr_bdp`).
     pub(in crate::scheme) fn bdp(self, min_rtt: u64, gain: u32) -> u32 {
-        let product = (u128::from(self.0) * u128::from(min_rtt) * u128::from(gain)) >> GAIN_SHIFT;
-        saturate(product.div_ceil(u128::from(BANDWIDTH_UNIT)))
+        let product = self.0.saturating_mul(min_rtt).saturating_mul(gain.into()) >> GAIN_SHIFT;
+        saturate(product.div_ceil(BANDWIDTH_UNIT))
     }
 
     /// Bytes per second with packets of `mss`, times `gain`, less `margin_percent` (`bbr_rate_bytes_per_sec`).
     pub(in crate::scheme) fn bytes_per_second(self, mss: u64, gain: u32, margin_percent: u32) -> u64 {
-        let bytes = (u128::from(self.0) * u128::from(mss) * u128::from(gain)) >> GAIN_SHIFT;
-        ((bytes * u128::from(10_000 * (100 - margin_percent))) >> BANDWIDTH_SHIFT) as u64
+        let bytes = self.0.saturating_mul(mss).saturating_mul(gain.into()) >> GAIN_SHIFT;
+        ((u128::from(bytes) * u128::from(10_000 * (100 - margin_percent))) >> BANDWIDTH_SHIFT) as u64
     }
 
     /// Bit/s of payload.
@@ -65,8 +62,8 @@ impl Bandwidth {
 /// No window or packet count is larger; the kernel has its `snd_cwnd_clamp`.
 pub(in crate::scheme) const MAX_PACKETS: u32 = 1 << 30;
 
-fn saturate(packets: u128) -> u32 {
-    u32::try_from(packets).unwrap_or(MAX_PACKETS).min(MAX_PACKETS)
+fn saturate(packets: u64) -> u32 {
+    packets.min(MAX_PACKETS.into()) as u32
 }
 
 #[cfg(test)]
