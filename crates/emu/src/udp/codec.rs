@@ -214,9 +214,8 @@ fn read_ack(
     if let Some(block) = duplicate.first() {
         ack.set_duplicate(read_block(*block, cumulative)?);
     }
-    for block in sacked {
-        ack.add_block(read_block(*block, cumulative)?);
-    }
+    let sacked: Vec<_> = sacked.iter().map(|block| read_block(*block, cumulative)).collect::<Result<_, _>>()?;
+    ack.set_blocks(sacked);
     Ok(ack)
 }
 

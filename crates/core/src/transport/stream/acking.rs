@@ -4,7 +4,7 @@ use std::hint::cold_path;
 
 use super::EcnMode;
 use super::ecn::Delivered;
-use super::scoreboard::Outstanding;
+use super::scoreboard::Transmission;
 use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
 use crate::scheme::{Ack, EcnFeedback, Feedback, State};
@@ -50,7 +50,7 @@ fn extend(span: &mut Option<(Instant, Instant)>, sent: Instant) {
 
 /// True if what arrived had left before the retransmission did, by its time stamp in milliseconds
 /// (`tcp_skb_spurious_retrans`).
-fn is_spurious_retransmission(segment: &Outstanding, timestamp_echo: Instant) -> bool {
+fn is_spurious_retransmission(segment: &Transmission, timestamp_echo: Instant) -> bool {
     segment.was_retransmitted && timestamp_echo.as_millis() < segment.sent.as_millis()
 }
 
@@ -175,8 +175,7 @@ impl Sender {
     }
 
     fn take_sacked_segment(&mut self, sequence: u64, highest: u64, report: &mut Report, now: Instant) {
-        let Some(segment) = self.scoreboard.get(sequence).copied() else { return };
-        self.scoreboard.mark_sacked(sequence);
+        let Some(segment) = self.scoreboard.mark_sacked(sequence) else { return };
         report.is_sacked = true;
         if !segment.was_retransmitted {
             extend(&mut report.sacked, segment.sent);
@@ -188,14 +187,14 @@ impl Sender {
     fn take_cumulative(&mut self, cumulative: u64, highest: u64, report: &mut Report, now: Instant) {
         while self.scoreboard.first() < cumulative {
             let sequence = self.scoreboard.first();
-            let Some(segment) = self.scoreboard.pop() else { break };
+            let Some((segment, was_sacked)) = self.scoreboard.pop() else { break };
             report.is_advance = true;
             if segment.was_retransmitted {
                 report.is_retransmission_acked = true;
-            } else if !segment.is_sacked {
+            } else if !was_sacked {
                 extend(&mut report.acked, segment.sent);
             }
-            if !segment.is_sacked {
+            if !was_sacked {
                 if !is_spurious_retransmission(&segment, report.timestamp_echo) {
                     self.rack.on_delivered(sequence, &segment, self.rtt.min_rtt(), now);
                 }
@@ -217,7 +216,7 @@ impl Sender {
     }
 
     /// What a delivery means, whichever way it was reported.
-    fn take_delivered(&mut self, sequence: u64, segment: &Outstanding, highest: u64, report: &mut Report) {
+    fn take_delivered(&mut self, sequence: u64, segment: &Transmission, highest: u64, report: &mut Report) {
         if !segment.was_retransmitted {
             if sequence < highest {
                 self.rack.on_reordering(highest - sequence);

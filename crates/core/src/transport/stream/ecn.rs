@@ -332,7 +332,7 @@ mod tests {
             self.echo.write(&mut ack);
             self.echo.on_ack_sent();
             if !self.has_option {
-                (1..4).for_each(|block| ack.add_block(Range { start: 100 * block, end: 100 * block + 1 }));
+                ack.set_blocks((1..4).map(|block| Range { start: 100 * block, end: 100 * block + 1 }));
             }
             let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };
             self.marked.read(EcnMode::Accurate, &ack, delivered, MSS).packets

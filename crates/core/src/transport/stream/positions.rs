@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(starts, [Some(0), Some(1_448), Some(1_548), Some(1_448)], "the last is a retransmission");
         let mut ack = AckSegment::new(2, Instant::ZERO, Duration::ZERO);
         ack.is_ecn_echo = true;
-        ack.add_block(Range { start: 2, end: 3 });
+        ack.set_blocks([Range { start: 2, end: 3 }]);
         let header = positions.header(&Segment::Ack(ack.clone()));
         assert_eq!(header.acknowledged, Some(1_548));
         assert_eq!(header.sack, [Some([1_548, 2_996]), None, None]);

@@ -2,7 +2,7 @@
 //!
 //! **Source.** RFC 8985; Linux `net/ipv4/tcp_recovery.c`.
 
-use super::scoreboard::{Outstanding, Scoreboard};
+use super::scoreboard::{Outstanding, Scoreboard, Transmission};
 use crate::scheme::State;
 use crate::units::{Duration, Instant};
 
@@ -61,7 +61,7 @@ impl Rack {
     }
 
     /// A segment was delivered (`tcp_rack_advance`).
-    pub(super) fn on_delivered(&mut self, sequence: u64, segment: &Outstanding, min_rtt: Duration, now: Instant) {
+    pub(super) fn on_delivered(&mut self, sequence: u64, segment: &Transmission, min_rtt: Duration, now: Instant) {
         let rtt = now.since(segment.sent);
         if rtt < min_rtt && segment.was_retransmitted {
             // Too early for the retransmission: the original has arrived.
@@ -170,7 +170,7 @@ impl Rack {
         let mut next = scoreboard.oldest_sent();
         while let Some(sequence) = next {
             let Some(segment) = scoreboard.get(sequence) else { break };
-            next = scoreboard.sent_after(sequence);
+            next = scoreboard.sent_after(segment);
             if segment.is_lost && !segment.is_retransmitted {
                 // A timeout took it for lost, and it has not been sent again yet.
                 continue;
@@ -209,8 +209,7 @@ mod tests {
         let mut rack = Rack::new();
         let context =
             Context { state: State::Open, srtt: Duration::from_millis(20), min_rtt: Duration::from_millis(20) };
-        let last = *scoreboard.get(2).expect("it was sent");
-        scoreboard.mark_sacked(2);
+        let last = scoreboard.mark_sacked(2).expect("it was sent");
         rack.on_delivered(2, &last, context.min_rtt, at(26));
         let mut lost = Vec::new();
         let wait = rack.detect(&mut scoreboard, context, at(26), |segment| lost.push(segment.sent));

@@ -232,9 +232,7 @@ impl Receiver {
         }
         self.echo.write(&mut ack);
         ack.window = self.window.advertise(self.next) as u8;
-        for block in self.recent.iter() {
-            ack.add_block(block);
-        }
+        ack.set_blocks(self.recent.iter());
         ack
     }
 

@@ -37,6 +37,26 @@ pub(super) struct Outstanding {
     newer: u64,
 }
 
+/// What was last sent of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transmission {
+    pub(super) sent: Instant,
+    pub(super) snapshot: Option<Snapshot>,
+    pub(super) scheme_state: u64,
+    pub(super) length: Bytes,
+    /// It was not the first time.
+    pub(super) was_retransmitted: bool,
+}
+
+impl Outstanding {
+    /// What was last sent of it.
+    #[inline]
+    pub(super) fn transmission(&self) -> Transmission {
+        let Self { sent, snapshot, scheme_state, length, was_retransmitted, .. } = *self;
+        Transmission { sent, snapshot, scheme_state, length, was_retransmitted }
+    }
+}
+
 /// All segments from the first that is not acknowledged to the last that was sent.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
@@ -131,8 +151,10 @@ impl Scoreboard {
         });
     }
 
-    /// Removes the first segment, which has been acknowledged.
-    pub(super) fn pop(&mut self) -> Option<Outstanding> {
+    /// Removes the first segment, which has been acknowledged, and tells what was last sent of it and whether it had been
+    /// selectively acknowledged.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<(Transmission, bool)> {
         let front = self.ring.front()?;
         if front.is_listed {
             let newer = front.newer;
@@ -148,22 +170,26 @@ impl Scoreboard {
         self.sacked -= u32::from(segment.is_sacked);
         self.lost -= u32::from(segment.is_lost);
         self.retransmitted -= u32::from(segment.is_retransmitted);
-        Some(segment)
+        Some((segment.transmission(), segment.is_sacked))
     }
 
-    /// A segment was selectively acknowledged; it is neither lost nor in flight any more.
-    pub(super) fn mark_sacked(&mut self, sequence: u64) {
-        let Some(segment) = self.get_mut(sequence) else { return };
-        let (was_lost, was_retransmitted, is_listed) = (segment.is_lost, segment.is_retransmitted, segment.is_listed);
+    /// A segment was selectively acknowledged; it is neither lost nor in flight any more. Tells what was last sent of it.
+    #[inline]
+    pub(super) fn mark_sacked(&mut self, sequence: u64) -> Option<Transmission> {
+        let segment = self.get_mut(sequence)?;
+        let transmission = segment.transmission();
+        let was_lost = std::mem::take(&mut segment.is_lost);
+        let was_retransmitted = std::mem::take(&mut segment.is_retransmitted);
+        let was_listed = std::mem::take(&mut segment.is_listed);
         segment.is_sacked = true;
-        segment.is_lost = false;
-        segment.is_retransmitted = false;
+        let (older, newer) = (segment.older, segment.newer);
         self.sacked += 1;
         self.lost -= u32::from(was_lost);
         self.retransmitted -= u32::from(was_retransmitted);
-        if is_listed {
-            self.unlink(sequence);
+        if was_listed {
+            self.close_gap(sequence, older, newer);
         }
+        Some(transmission)
     }
 
     /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`). One that is acknowledged, and was sent
@@ -225,8 +251,8 @@ impl Scoreboard {
     }
 
     /// The listed segment that was sent next after this one.
-    pub(super) fn sent_after(&self, sequence: u64) -> Option<u64> {
-        self.get(sequence).map(|segment| segment.newer).filter(|newer| *newer < self.next())
+    pub(super) fn sent_after(&self, segment: &Outstanding) -> Option<u64> {
+        Some(segment.newer).filter(|newer| *newer < self.next())
     }
 
     fn link(&mut self, sequence: u64) {
@@ -245,9 +271,15 @@ impl Scoreboard {
 
     /// Takes a segment from the list, until it is sent again.
     pub(super) fn unlink(&mut self, sequence: u64) {
-        let Some(segment) = self.get_mut(sequence) else { return };
-        segment.is_listed = false;
-        let (older, newer) = (segment.older, segment.newer);
+        if let Some(segment) = self.get_mut(sequence) {
+            segment.is_listed = false;
+            let (older, newer) = (segment.older, segment.newer);
+            self.close_gap(sequence, older, newer);
+        }
+    }
+
+    /// Links the neighbours of a segment that is not in the list any more.
+    fn close_gap(&mut self, sequence: u64, older: u64, newer: u64) {
         let is_oldest = sequence == self.oldest;
         let is_newest = sequence == self.newest;
         if is_oldest {
@@ -268,6 +300,10 @@ mod tests {
     use super::super::rate_sampler::RateSampler;
     use super::*;
 
+    fn after(scoreboard: &Scoreboard, sequence: u64) -> Option<u64> {
+        scoreboard.get(sequence).and_then(|segment| scoreboard.sent_after(segment))
+    }
+
     #[test]
     fn segments_stay_in_order_of_their_last_transmission() {
         let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
@@ -277,7 +313,7 @@ mod tests {
         scoreboard.mark_sent_again(1, Instant::ZERO, snapshot(), 0);
         scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0);
         let order = |scoreboard: &Scoreboard| {
-            std::iter::successors(scoreboard.oldest_sent(), |sequence| scoreboard.sent_after(*sequence)).collect()
+            std::iter::successors(scoreboard.oldest_sent(), |sequence| after(scoreboard, *sequence)).collect()
         };
         let all: Vec<_> = order(&scoreboard);
         assert_eq!(all, [0, 2, 1, 3]);
@@ -298,7 +334,7 @@ mod tests {
         }
         scoreboard.mark_sacked(2);
         scoreboard.mark_sent_again(2, Instant::ZERO, sampler.on_sent(Instant::ZERO, false), 0);
-        assert_eq!(scoreboard.sent_after(1), Some(2));
+        assert_eq!(after(&scoreboard, 1), Some(2));
         (0..3).for_each(|sequence| scoreboard.mark_lost(sequence));
         assert_eq!((scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (1, 2, 0));
     }
@@ -312,7 +348,7 @@ mod tests {
         scoreboard.mark_sent_again(0, Instant::ZERO, snapshot(), 0);
         scoreboard.unmark_lost();
         assert_eq!(
-            (scoreboard.oldest_sent(), scoreboard.sent_after(1), scoreboard.sent_after(2)),
+            (scoreboard.oldest_sent(), after(&scoreboard, 1), after(&scoreboard, 2)),
             (Some(1), Some(2), Some(0))
         );
     }

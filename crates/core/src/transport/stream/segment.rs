@@ -142,14 +142,15 @@ impl AckSegment {
         }
     }
 
-    /// Adds a block if there is room.
-    pub fn add_block(&mut self, block: Range) {
-        if self.option_blocks() < MAX_SACK_BLOCKS {
-            self.blocks[self.block_count()] = Block::of(block, self.cumulative);
+    /// Reports these blocks, as many as there is room for.
+    pub fn set_blocks(&mut self, blocks: impl IntoIterator<Item = Range>) {
+        let room = MAX_SACK_BLOCKS - usize::from(self.duplicate.length > 0);
+        for (place, block) in self.blocks[..room].iter_mut().zip(blocks) {
+            *place = Block::of(block, self.cumulative);
         }
     }
 
-    /// Tells of a segment that arrived a second time (RFC 2883), which takes the place of one block; call before adding blocks.
+    /// Tells of a segment that arrived a second time (RFC 2883), which takes the place of one block; call before setting blocks.
     pub fn set_duplicate(&mut self, duplicate: Range) {
         self.duplicate = Block::of(duplicate, self.cumulative);
     }
@@ -205,10 +206,10 @@ mod tests {
     fn counters_of_marks_take_what_blocks_leave() {
         let (header, mut ack) = (Bytes::new(52), AckSegment::new(0, Instant::ZERO, Duration::ZERO));
         let mut sizes = Vec::new();
-        for start in [10, 20, 30, 40] {
+        for count in 1..=4 {
             let with_counts = ack.size(header + COUNTS_OPTION, true);
             sizes.push((ack.size(header, false).count(), with_counts.count(), ack.has_room_for_counts()));
-            ack.add_block(Range { start, end: start + 1 });
+            ack.set_blocks((1..=count).map(|start| Range { start: 10 * start, end: 10 * start + 1 }));
         }
         assert_eq!(sizes, [(52, 64, true), (64, 76, true), (72, 80, true), (80, 80, false)]);
     }
@@ -221,11 +222,11 @@ mod tests {
         ack.set_duplicate(near);
         assert!(ack.has_sack());
         let block = Range { start: (1 << 40) + 7, end: (1 << 40) + 1_000_000 };
-        ack.add_block(block);
+        ack.set_blocks([block]);
         assert_eq!((ack.blocks().collect::<Vec<_>>(), ack.duplicate()), (vec![block], Some(near)));
         // What no receiver says, but a damaged datagram may.
         let mut first = AckSegment::new(0, Instant::ZERO, Duration::ZERO);
-        first.add_block(Range { start: u64::from(u32::MAX), end: u64::from(u32::MAX) + 5 });
+        first.set_blocks([Range { start: u64::from(u32::MAX), end: u64::from(u32::MAX) + 5 }]);
         assert!(first.blocks().all(|block| block.start < block.end));
     }
 

@@ -30,9 +30,9 @@ fn ack(cumulative: u64, blocks: u64, has_duplicate: bool) -> Packet<Segment> {
     if has_duplicate {
         ack.set_duplicate(Range { start: cumulative - 1, end: cumulative });
     }
-    for block in 1..=blocks {
-        ack.add_block(Range { start: cumulative + 10 * block, end: cumulative + 10 * block + 7 });
-    }
+    ack.set_blocks(
+        (1..=blocks).map(|block| Range { start: cumulative + 10 * block, end: cumulative + 10 * block + 7 }),
+    );
     ack.is_ecn_echo = blocks == 1;
     ack.window = 12 + blocks as u8;
     Packet::new(FLOW, false, 4, ack.size(HEADER, false), at(9), Segment::Ack(ack))
@@ -187,7 +187,7 @@ proptest! {
             let decoded = decode(&mut receiver, &datagram(&packet), now).unwrap();
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
             let mut ack = AckSegment::new(sequence + 1, sent, Duration::from_nanos(underway.min((1 << 40) - 1)));
-            ack.add_block(Range { start: sequence + 2, end: sequence + 2 + length });
+            ack.set_blocks([Range { start: sequence + 2, end: sequence + 2 + length }]);
             let packet = Packet::new(FLOW, false, sequence / 2, ack.size(HEADER, false), now, Segment::Ack(ack));
             let decoded = decode(&mut sender, &datagram(&packet), now).unwrap();
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
