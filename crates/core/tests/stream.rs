@@ -484,6 +484,10 @@ impl Scheme for Paced {
         self.cwnd = 1;
     }
 
+    fn has_timer(&self) -> bool {
+        true
+    }
+
     fn next_timer(&self) -> Option<Instant> {
         Some(self.timer)
     }

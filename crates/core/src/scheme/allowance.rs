@@ -64,7 +64,6 @@ mod tests {
                 is_retransmission: false,
                 in_flight,
                 delivered: 0,
-                lost: 0,
             });
         }
         assert_eq!((allowance.left(), allowance.cwnd()), (0, 3));

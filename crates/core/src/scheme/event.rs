@@ -53,8 +53,6 @@ pub struct Sent {
     pub in_flight: u32,
     /// Packets delivered so far.
     pub delivered: u64,
-    /// Packets lost so far.
-    pub lost: u64,
 }
 
 /// How fast packets were delivered while one packet was in flight (Linux `struct rate_sample`; draft-ietf-ccwg-bbr,
@@ -125,8 +123,6 @@ pub struct Ack<'a> {
     pub rate: RateSample,
     /// Packets delivered so far.
     pub delivered: u64,
-    /// Packets lost so far.
-    pub lost: u64,
     /// Sequence number of the first packet not acknowledged, in packets.
     pub first_unacked: u64,
     /// Sequence number of the next new packet, in packets.

@@ -233,6 +233,10 @@ impl<C: Channel> Scheme for ExternalScheme<C> {
         }
     }
 
+    fn has_timer(&self) -> bool {
+        true
+    }
+
     fn next_timer(&self) -> Option<Instant> {
         self.answer.timer
     }

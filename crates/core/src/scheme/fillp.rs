@@ -123,14 +123,6 @@ impl Scheme for FillP {
         self.bbr.on_tx_start(start);
     }
 
-    fn next_timer(&self) -> Option<Instant> {
-        self.bbr.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Instant) {
-        self.bbr.on_timer(now);
-    }
-
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         self.bbr.telemetry(report);
     }

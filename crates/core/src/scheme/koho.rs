@@ -190,14 +190,8 @@ mod tests {
     }
 
     fn send(koho: &mut dyn Scheme, millis: u64) -> u64 {
-        let sent = Sent {
-            now: at(millis),
-            size: Bytes::new(1_388),
-            is_retransmission: false,
-            in_flight: 1,
-            delivered: 0,
-            lost: 0,
-        };
+        let sent =
+            Sent { now: at(millis), size: Bytes::new(1_388), is_retransmission: false, in_flight: 1, delivered: 0 };
         koho.on_sent(&sent)
     }
 

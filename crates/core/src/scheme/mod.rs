@@ -150,7 +150,12 @@ pub trait Scheme: Send {
     /// are due.
     fn on_tx_start(&mut self, _start: &TxStart) {}
 
-    /// When [`Scheme::on_timer`] wants to be called; `None` for never.
+    /// Whether the scheme is ever to be woken by a timer of its own; it is asked once.
+    fn has_timer(&self) -> bool {
+        false
+    }
+
+    /// When [`Scheme::on_timer`] wants to be called; `None` for never, and always without a [timer](Scheme::has_timer).
     fn next_timer(&self) -> Option<Instant> {
         None
     }

@@ -58,6 +58,10 @@ impl Scheme for Faulty {
         }
     }
 
+    fn has_timer(&self) -> bool {
+        true
+    }
+
     fn next_timer(&self) -> Option<Instant> {
         (self.fault == Fault::TimerStays && self.losses > 1).then_some(Instant::ZERO)
     }

@@ -239,7 +239,6 @@ impl Sender {
             is_retransmission,
             in_flight: self.in_flight,
             delivered: self.delivered,
-            lost: self.lost,
         });
         (snapshot, scheme_state)
     }
@@ -349,7 +348,6 @@ impl Sender {
             one_way_delay,
             rate,
             delivered: self.delivered,
-            lost: self.lost,
             first_unacked: self.first,
             next_sequence: self.next(),
             is_ecn_echo: step.is_ecn_echo,

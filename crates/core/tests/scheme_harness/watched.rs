@@ -112,6 +112,7 @@ impl Watched {
     fn check(&self) {
         let cwnd = self.scheme.cwnd();
         assert!((1..=LARGEST_WINDOW).contains(&cwnd), "cwnd is {cwnd}");
+        assert!(self.scheme.has_timer() || self.scheme.next_timer().is_none(), "a timer that nobody will ask for");
         assert_ne!(self.scheme.pacing_rate(), Some(Rate::default()), "pacing rate of zero: nothing would ever leave");
     }
 

@@ -72,7 +72,6 @@ impl MinRtt {
 impl Bbr {
     pub(super) fn update_model(&mut self, ack: &Ack<'_>) {
         self.delivered = ack.delivered;
-        self.lost = ack.lost;
         if ack.newly_delivered > 0 {
             self.delivered_at = ack.now.as_micros();
         }

@@ -106,8 +106,7 @@ mod tests {
     use crate::units::Bytes;
 
     fn stamp(order: u64, lost: u64, in_flight: u32) -> Stamp {
-        let sent =
-            Sent { now: Instant::ZERO, size: Bytes::new(1), is_retransmission: false, in_flight, delivered: 0, lost };
+        let sent = Sent { now: Instant::ZERO, size: Bytes::new(1), is_retransmission: false, in_flight, delivered: 0 };
         Stamp::new(order, lost, &sent)
     }
 

@@ -56,7 +56,6 @@ impl Path {
                 is_retransmission: false,
                 in_flight: self.flying.len() as u32 + 1,
                 delivered: self.delivered,
-                lost: 0,
             };
             self.flying.push_back(self.bbr.on_sent(&sent));
         }

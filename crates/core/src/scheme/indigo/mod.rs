@@ -285,7 +285,6 @@ mod tests {
                     is_retransmission: false,
                     in_flight: 1,
                     delivered: 0,
-                    lost: 0,
                 }));
             }
         }
@@ -326,8 +325,7 @@ mod tests {
         let mut indigo = always(2);
         run(&mut indigo, 0, 5, 50);
         assert!(indigo.packets.is_empty());
-        let sent =
-            Sent { now: at(100), size: Bytes::new(1), is_retransmission: false, in_flight: 1, delivered: 0, lost: 0 };
+        let sent = Sent { now: at(100), size: Bytes::new(1), is_retransmission: false, in_flight: 1, delivered: 0 };
         let packet = indigo.on_sent(&sent);
         indigo.on_lost(&Lost { now: at(200), size: Bytes::new(1), packet });
         assert!(indigo.packets.is_empty());

@@ -109,7 +109,6 @@ mod testing {
             one_way_delay: Some(delay),
             rate: RateSample::default(),
             delivered: 0,
-            lost: 0,
             first_unacked: 0,
             next_sequence: 0,
             is_ecn_echo: false,

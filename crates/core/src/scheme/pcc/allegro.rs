@@ -348,7 +348,7 @@ mod tests {
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
         let (size, is_retransmission) = (Bytes::new(1_500), false);
         // The first interval has 25 packets at least and 28 at most.
-        let send = |n: u64| Sent { now: at(5 * n), size, is_retransmission, in_flight: 1, delivered: 0, lost: 0 };
+        let send = |n: u64| Sent { now: at(5 * n), size, is_retransmission, in_flight: 1, delivered: 0 };
         let packets: Vec<_> = (0..40).map(|n| sender.on_sent(&send(n))).collect();
         let utilities = packets.iter().enumerate().map(|(n, packet)| {
             let now = at(100 + 5 * n as u64);

@@ -226,14 +226,8 @@ mod tests {
     }
 
     fn send(sender: &mut Sender<Counting>, millis: u64) -> u64 {
-        let sent = Sent {
-            now: at(millis),
-            size: Bytes::new(1_500),
-            is_retransmission: false,
-            in_flight: 1,
-            delivered: 0,
-            lost: 0,
-        };
+        let sent =
+            Sent { now: at(millis), size: Bytes::new(1_500), is_retransmission: false, in_flight: 1, delivered: 0 };
         sender.on_sent(&sent)
     }
 

@@ -106,14 +106,7 @@ mod tests {
     use crate::units::{Bytes, Instant};
 
     fn sent(payload: u64) -> Sent {
-        Sent {
-            now: Instant::ZERO,
-            size: Bytes::new(payload),
-            is_retransmission: false,
-            in_flight: 1,
-            delivered: 0,
-            lost: 0,
-        }
+        Sent { now: Instant::ZERO, size: Bytes::new(payload), is_retransmission: false, in_flight: 1, delivered: 0 }
     }
 
     fn lost(packet: u64) -> Lost {

@@ -51,7 +51,6 @@ impl Path {
             is_retransmission: false,
             in_flight: 1,
             delivered: self.delivered,
-            lost: 0,
         });
         self.sent.push_back((number, self.delivered));
     }

@@ -32,8 +32,7 @@ fn flow_after(first_rtt: Duration) -> QuicCubic {
 fn fill(flow: &mut QuicCubic, now: Instant) -> Vec<u64> {
     let mut numbers = Vec::new();
     while flow.has_room(0) {
-        let sent =
-            Sent { now, size: Bytes::new(PACKET), is_retransmission: false, in_flight: 1, delivered: 0, lost: 0 };
+        let sent = Sent { now, size: Bytes::new(PACKET), is_retransmission: false, in_flight: 1, delivered: 0 };
         numbers.push(flow.on_sent(&sent));
     }
     numbers
@@ -205,7 +204,6 @@ fn the_window_is_in_bytes_whatever_the_packets() {
             is_retransmission: false,
             in_flight: 1,
             delivered: 0,
-            lost: 0,
         });
     }
     assert_eq!(
@@ -238,8 +236,7 @@ fn a_reduction_sends_in_proportion_and_then_in_slow_start() {
 #[test]
 fn a_timeout_starts_over_from_two_once_an_ack_shows_that_it_was_needed() {
     let timeout = Timeout { now: at(1_000), prior_in_flight: 144, in_flight: 0, is_first: true };
-    let sent =
-        Sent { now: at(1_000), size: Bytes::new(PACKET), is_retransmission: true, in_flight: 1, delivered: 0, lost: 0 };
+    let sent = Sent { now: at(1_000), size: Bytes::new(PACKET), is_retransmission: true, in_flight: 1, delivered: 0 };
     for (is_answer_to_retransmission, is_spurious, window) in
         [(true, false, 2 * MSS), (false, false, 100 * MSS), (true, true, 100 * MSS)]
     {

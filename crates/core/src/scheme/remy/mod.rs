@@ -392,7 +392,6 @@ mod tests {
             is_retransmission: false,
             in_flight: 1,
             delivered: 0,
-            lost: 0,
         })
     }
 

@@ -204,6 +204,10 @@ impl Scheme for Sprout {
         self.allowance.on_timeout(timeout);
     }
 
+    fn has_timer(&self) -> bool {
+        true
+    }
+
     fn next_timer(&self) -> Option<Instant> {
         [self.outlook.next_tick(), self.heartbeat()].into_iter().flatten().min()
     }

@@ -398,6 +398,10 @@ impl Scheme for Verus {
         self.allowance.on_timeout(timeout);
     }
 
+    fn has_timer(&self) -> bool {
+        true
+    }
+
     fn next_timer(&self) -> Option<Instant> {
         Some(self.next_epoch?.min(self.timeout))
     }

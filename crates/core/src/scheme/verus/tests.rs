@@ -10,14 +10,7 @@ fn at(millis: u64) -> Instant {
 }
 
 fn send(verus: &mut Verus, millis: u64) -> u64 {
-    let sent = Sent {
-        now: at(millis),
-        size: Bytes::new(1_448),
-        is_retransmission: false,
-        in_flight: 1,
-        delivered: 0,
-        lost: 0,
-    };
+    let sent = Sent { now: at(millis), size: Bytes::new(1_448), is_retransmission: false, in_flight: 1, delivered: 0 };
     verus.on_sent(&sent)
 }
 

@@ -30,7 +30,6 @@ pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
         one_way_delay: None,
         rate: RateSample::default(),
         delivered: 0,
-        lost: 0,
         first_unacked: 0,
         next_sequence: 0,
         is_ecn_echo: false,
@@ -123,8 +122,7 @@ fn a_loss_halves_the_window_over_a_round_trip() {
     let mut scheme = scheme(100, 50);
     scheme.on_congestion(&congestion(Cause::Loss, 96));
     assert_eq!(state(&scheme), (97, Some(50)), "the retransmission may leave at once");
-    let sent =
-        Sent { now: NOW, size: Bytes::new(1_448), is_retransmission: true, in_flight: 97, delivered: 0, lost: 1 };
+    let sent = Sent { now: NOW, size: Bytes::new(1_448), is_retransmission: true, in_flight: 97, delivered: 0 };
     scheme.on_sent(&sent);
     scheme.on_ack(&Ack { state: State::Recovery, in_flight: 95, ..ack(2) });
     assert_eq!(scheme.cwnd(), 95, "half of two packets has already left");
@@ -143,14 +141,7 @@ fn a_timer_that_finds_a_loss_counts_as_a_delivery() {
         let mut scheme = scheme(100, 50);
         scheme.on_congestion(&Congestion { is_timer, ..congestion(Cause::Loss, 95) });
         scheme.window.ssthresh = 50;
-        scheme.on_sent(&Sent {
-            now: NOW,
-            size: Bytes::ZERO,
-            is_retransmission: true,
-            in_flight: 96,
-            delivered: 0,
-            lost: 0,
-        });
+        scheme.on_sent(&Sent { now: NOW, size: Bytes::ZERO, is_retransmission: true, in_flight: 96, delivered: 0 });
         // Half of what is delivered leaves: of two packets one, which has left, and of three another.
         scheme.on_ack(&Ack { state: State::Recovery, in_flight: 91, is_advance: false, ..ack(2) });
         assert_eq!(scheme.cwnd(), cwnd);

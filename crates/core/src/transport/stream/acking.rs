@@ -125,7 +125,6 @@ impl Sender {
             one_way_delay: Some(ack.one_way_delay),
             rate,
             delivered: self.sampler.delivered(),
-            lost: self.stats.lost,
             first_unacked: self.scoreboard.first(),
             next_sequence: self.scoreboard.next(),
             is_ecn_echo: report.is_ecn_echo,

@@ -90,6 +90,7 @@ pub struct Sender {
     pub(super) pacer: Pacer,
     /// Says itself when its next packet may leave.
     scheme_paces: bool,
+    scheme_has_timer: bool,
     /// Pacing of a scheme that has no rate of its own.
     ratios: Option<PacingRatios>,
     next_packet: u64,
@@ -142,6 +143,7 @@ impl Sender {
             random,
             pacer: Pacer::new(config.burst_packets, config.feedback),
             scheme_paces: scheme.next_departure().is_some(),
+            scheme_has_timer: scheme.has_timer(),
             ratios: scheme.pacing_ratios().or(internal),
             next_packet: 0,
             last_sent: start,
@@ -346,7 +348,6 @@ impl Sender {
             is_retransmission: false,
             in_flight: self.scoreboard.in_flight() + 1,
             delivered: self.sampler.delivered(),
-            lost: self.stats.lost,
         });
         let sequence = self.scoreboard.next();
         self.scoreboard.push(now, length, snapshot, scheme_state);
@@ -420,7 +421,6 @@ impl Sender {
             is_retransmission: true,
             in_flight: self.scoreboard.in_flight() + 1,
             delivered: self.sampler.delivered(),
-            lost: self.stats.lost,
         });
         if self.config.feedback == Feedback::EveryPacket {
             self.resent.insert(sequence, &segment, now, scheme_state, self.scoreboard.first());
@@ -450,6 +450,11 @@ impl Sender {
             return paced;
         }
         self.scheme.next_departure().map_or(paced, |own| own.max(paced))
+    }
+
+    /// When the scheme is to be woken.
+    fn scheme_timer(&self) -> Option<Instant> {
+        if self.scheme_has_timer { self.scheme.next_timer() } else { None }
     }
 
     /// True if a paced sender that has room in its window only waits for its pacer.
@@ -484,7 +489,7 @@ impl Endpoint<Segment> for Sender {
             return Some(self.packet(now, self.config.header, ecn, false, Segment::HandshakeAck, pool));
         }
         self.run_timer(now);
-        while self.scheme.next_timer().is_some_and(|timer| timer <= now) {
+        while self.scheme_timer().is_some_and(|timer| timer <= now) {
             self.scheme.on_timer(now);
         }
         if self.forced.is_some()
@@ -499,7 +504,7 @@ impl Endpoint<Segment> for Sender {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
         }
-        let mut next = self.scheme.next_timer();
+        let mut next = self.scheme_timer();
         if self.scheme.has_room(self.scoreboard.in_flight()) {
             let paced = self.next_departure();
             let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
@@ -513,6 +518,6 @@ impl Endpoint<Segment> for Sender {
         matches!(self.phase, Phase::Established)
             && self.next_departure() >= time
             && self.timer.is_none_or(|timer| timer.is_silent_before(time))
-            && self.scheme.next_timer().is_none_or(|timer| timer >= time)
+            && self.scheme_timer().is_none_or(|timer| timer >= time)
     }
 }

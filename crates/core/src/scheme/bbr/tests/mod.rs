@@ -18,7 +18,6 @@ struct Path {
     rtt: Duration,
     in_flight: u32,
     delivered: u64,
-    lost: u64,
     state: State,
 }
 
@@ -33,7 +32,6 @@ impl Path {
             rtt: Duration::from_millis(40),
             in_flight: 40,
             delivered: 0,
-            lost: 0,
             state: State::Open,
         }
     }
@@ -55,7 +53,7 @@ impl Path {
     fn ack_with_losses(&mut self, newly_lost: u32) {
         self.now += self.gap;
         self.delivered += 1;
-        self.lost += u64::from(newly_lost);
+        (0..newly_lost).for_each(|_| self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_448), packet: 0 }));
         let in_flight = u64::from(self.in_flight);
         let rate = RateSample {
             delivered: in_flight,
@@ -84,7 +82,6 @@ impl Path {
             one_way_delay: None,
             rate,
             delivered: self.delivered,
-            lost: self.lost,
             first_unacked: self.delivered,
             next_sequence: self.delivered + in_flight,
             is_ecn_echo: false,

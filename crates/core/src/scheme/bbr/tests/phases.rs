@@ -28,7 +28,6 @@ fn start_up_ends_three_rounds_after_the_last_growth_and_drains() {
         is_retransmission: false,
         in_flight: 48,
         delivered: path.delivered,
-        lost: 0,
     });
     path.in_flight = 47;
     path.ack();
