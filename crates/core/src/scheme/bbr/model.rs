@@ -1,5 +1,7 @@
 //! What an ack changes in the model of the path, and the modes that follow from it (`bbr_update_model`).
 
+use std::hint::cold_path;
+
 use super::Bbr;
 use super::bandwidth::{Limited, Sample};
 use super::fixed_point::GAIN_UNIT;
@@ -65,7 +67,7 @@ pub(super) struct MinRtt {
 impl MinRtt {
     /// The flow is alive at `now`.
     pub(super) fn start(&mut self, now: Instant) {
-        self.stamp.get_or_insert(now.as_millis());
+        self.stamp.get_or_insert_with(|| now.as_millis());
     }
 }
 
@@ -83,13 +85,21 @@ impl Bbr {
         }
         self.check_drain(ack);
         self.update_min_rtt(ack);
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+        (self.pacing_gain, self.cwnd_gain) = self.gains();
+    }
+
+    /// `bbr_update_gains`.
+    fn gains(&self) -> (u32, u32) {
+        if self.mode == Mode::ProbeBandwidth {
+            let is_policed = self.long_term.bandwidth_in_use().is_some();
+            return (if is_policed { GAIN_UNIT } else { CYCLE[self.phase] }, CWND_GAIN);
+        }
+        cold_path();
+        match self.mode {
             Mode::StartUp => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBandwidth if self.long_term.bandwidth_in_use().is_some() => (GAIN_UNIT, CWND_GAIN),
-            Mode::ProbeBandwidth => (CYCLE[self.phase], CWND_GAIN),
-            Mode::ProbeRtt => (GAIN_UNIT, GAIN_UNIT),
-        };
+            Mode::ProbeBandwidth | Mode::ProbeRtt => (GAIN_UNIT, GAIN_UNIT),
+        }
     }
 
     /// `bbr_update_bw` and `bbr_update_ack_aggregation`.

@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::hint::cold_path;
 
 use super::rate_sampler::Snapshot;
 use crate::units::{Bytes, Instant};
@@ -178,18 +179,28 @@ impl Scoreboard {
     pub(super) fn mark_sacked(&mut self, sequence: u64) -> Option<Transmission> {
         let segment = self.get_mut(sequence)?;
         let transmission = segment.transmission();
-        let was_lost = std::mem::take(&mut segment.is_lost);
-        let was_retransmitted = std::mem::take(&mut segment.is_retransmitted);
-        let was_listed = std::mem::take(&mut segment.is_listed);
-        segment.is_sacked = true;
+        let (was_lost, was_listed) = (segment.is_lost, segment.is_listed);
         let (older, newer) = (segment.older, segment.newer);
+        segment.is_sacked = true;
+        segment.is_listed = false;
         self.sacked += 1;
-        self.lost -= u32::from(was_lost);
-        self.retransmitted -= u32::from(was_retransmitted);
+        if was_lost {
+            cold_path();
+            self.repair(sequence);
+        }
         if was_listed {
             self.close_gap(sequence, older, newer);
         }
         Some(transmission)
+    }
+
+    /// A lost segment, or its retransmission, was delivered.
+    fn repair(&mut self, sequence: u64) {
+        let Some(segment) = self.get_mut(sequence) else { return };
+        segment.is_lost = false;
+        let was_retransmitted = std::mem::take(&mut segment.is_retransmitted);
+        self.lost -= 1;
+        self.retransmitted -= u32::from(was_retransmitted);
     }
 
     /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`). One that is acknowledged, and was sent
