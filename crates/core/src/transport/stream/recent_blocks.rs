@@ -29,6 +29,17 @@ impl RecentBlocks {
 
     /// A segment arrives, and the block that it joins comes first; returns how many were before that.
     pub(super) fn add(&mut self, segment: Range) -> usize {
+        let [latest, others @ ..] = &mut self.blocks;
+        if self.count > 0 && latest.end == segment.start && others.iter().all(|other| other.start != segment.end) {
+            // Most follow the one before.
+            latest.end = segment.end;
+            return 0;
+        }
+        self.join(segment)
+    }
+
+    #[inline(never)]
+    fn join(&mut self, segment: Range) -> usize {
         let before = self.iter().position(|block| block.touches(segment)).unwrap_or(self.count);
         let is_known = before < self.count;
         let place = before.min(BLOCKS - 1);

@@ -300,7 +300,8 @@ impl Scoreboard {
         }
         if is_newest {
             self.newest = if is_oldest { NONE } else { older };
-        } else if let Some(neighbour) = self.get_mut(newer) {
+        } else if !is_oldest && let Some(neighbour) = self.get_mut(newer) {
+            // Nobody follows the link back from the oldest.
             neighbour.older = older;
         }
     }
