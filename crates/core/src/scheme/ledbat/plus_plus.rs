@@ -4,16 +4,20 @@
 //! like Reno but slower, the more so the shorter the path; above the target it shrinks in proportion to its window. From
 //! time to time it falls to two packets for two round trips, so that the queue drains and every flow sees the same base.
 //!
-//! **Source.** draft-irtf-iccrg-ledbat-plus-plus, sections 4.1 to 4.4; the constants were checked against an independent
-//! implementation, the text was not re-read (unverified in detail).
+//! **Source.** draft-irtf-iccrg-ledbat-plus-plus-01, sections 4.1 to 4.5, as Qian Li's module for Linux has them (`tcp_ledbatpp.c`
+//! of github.com/tinalee77/LEDBAT-Plus-Plus, which says that it conforms to it). Apple's `tcp_ledbat.c` agrees in all but
+//! the decrease, which lacks the gain there and puts off the next slowdown by 30 s. Later versions were not read.
 //!
 //! **Parameters.** None.
 //!
 //! **Deviations.** As in the draft losses halve the window; they do so by the rules of TCP, with its undo. A base older
-//! than ten minutes is forgotten by the minute.
+//! than ten minutes is forgotten by the minute. The module decreases by ack, and so by half as much where every second packet is
+//! acknowledged; here a round trip decreases by what the draft says. It measures delays in whole milliseconds.
 //!
 //! **How it is validated.** Gain, decrease, slow start and slowdowns here; standing queue, utilisation and the fairness
-//! that LEDBAT lacks in the simulator's behaviour tests.
+//! that LEDBAT lacks in the simulator's behaviour tests. Beside that module in Linux 7.3, in the linux world: one flow for two minutes
+//! at 5, 20 and 60 Mbit/s with 50 ms and buffers of 30 packets, a BDP and 500 packets has its throughput within 0.6 % and its median
+//! delay within 2.4 ms; where 30 packets are a tenth of the BDP its throughput is 5 to 7 % above.
 
 use super::history::DelayHistory;
 use crate::info::{Info, Quantity};
@@ -35,14 +39,14 @@ pub(in crate::scheme) const INFO: Info = Info {
     ],
 };
 
-/// Queueing delay to aim at (section 4.1).
+/// Queueing delay to aim at (section 4.5).
 const TARGET: Duration = Duration::from_millis(60);
 /// The gain is one over twice the target in base delays, and no less than one over this (section 4.2).
 const MAX_GAIN_DIVISOR: u64 = 16;
 /// Minutes of base delay and samples of current delay (RFC 6817, section 2.5).
 const BASE_HISTORY: usize = 10;
 const CURRENT_FILTER: usize = 4;
-/// How far above the target the window shrinks by all of itself in a round trip (section 4.2, `Constant`).
+/// How far above the target the window shrinks by all of itself in a round trip (section 4.3, `Constant`).
 const DECREASE: f64 = 1.0;
 /// Smallest window, and that of a slowdown, packets (section 4.4).
 const MIN_CWND: u32 = 2;
@@ -61,8 +65,8 @@ pub(in crate::scheme) fn new(_setup: Setup) -> Box<dyn Scheme> {
 enum Phase {
     /// Until the queue is three quarters of the target.
     InitialSlowStart,
-    /// Until a slowdown begins.
-    Avoidance { slowdown: Instant },
+    /// Until a slowdown begins; when is not known before the recovery is over that ends the initial slow start.
+    Avoidance { slowdown: Option<Instant> },
     /// Two packets until `until`.
     Rest { began: Instant, until: Instant },
     /// Slow start back to the threshold.
@@ -114,9 +118,9 @@ impl PlusPlus {
 }
 
 impl WindowAlgorithm for PlusPlus {
-    fn ssthresh_after_loss(&mut self, window: &Window, now: Instant) -> u32 {
+    fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
         if self.phase == Phase::InitialSlowStart {
-            self.phase = Phase::Avoidance { slowdown: now };
+            self.phase = Phase::Avoidance { slowdown: None };
         }
         (window.cwnd / 2).max(MIN_CWND)
     }
@@ -128,16 +132,20 @@ impl WindowAlgorithm for PlusPlus {
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        let first_slowdown = Some(ack.now + ack.srtt * FIRST_SLOWDOWN_ROUNDS);
+        if self.phase == (Phase::Avoidance { slowdown: None }) {
+            self.phase = Phase::Avoidance { slowdown: first_slowdown };
+        }
         match self.phase {
             Phase::InitialSlowStart => {
                 if self.history.queueing() > TARGET.scale(3, 4) {
                     window.ssthresh = window.cwnd;
-                    self.phase = Phase::Avoidance { slowdown: ack.now + ack.srtt * FIRST_SLOWDOWN_ROUNDS };
+                    self.phase = Phase::Avoidance { slowdown: first_slowdown };
                 } else {
                     self.slow_start(window, ack);
                 }
             }
-            Phase::Avoidance { slowdown } if ack.now >= slowdown => {
+            Phase::Avoidance { slowdown: Some(slowdown) } if ack.now >= slowdown => {
                 window.ssthresh = window.cwnd.max(MIN_CWND);
                 window.cwnd = MIN_CWND;
                 self.phase = Phase::Rest { began: ack.now, until: ack.now + ack.srtt * REST_ROUNDS };
@@ -160,7 +168,7 @@ impl WindowAlgorithm for PlusPlus {
                 self.slow_start(window, ack);
                 if !window.is_in_slow_start() {
                     let spacing = ack.now.since(began) * SLOWDOWN_SPACING;
-                    self.phase = Phase::Avoidance { slowdown: ack.now + spacing };
+                    self.phase = Phase::Avoidance { slowdown: Some(ack.now + spacing) };
                 }
             }
         }
@@ -201,7 +209,7 @@ mod tests {
         for _ in 0..CURRENT_FILTER {
             plus_plus.history.add(Duration::from_millis(BASE_MS + queueing_ms), at(0));
         }
-        plus_plus.phase = Phase::Avoidance { slowdown: at(1_000_000) };
+        plus_plus.phase = Phase::Avoidance { slowdown: Some(at(1_000_000)) };
         (window.cwnd, window.ssthresh) = (100, 100);
         (plus_plus, window)
     }
@@ -241,14 +249,14 @@ mod tests {
         (0..4).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(100 + n, 45)));
         assert_eq!(plus_plus.phase, Phase::InitialSlowStart);
         (0..4).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(200 + n, 46)));
-        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: at(403) });
+        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: Some(at(403)) });
         assert_eq!(window.ssthresh, window.cwnd);
     }
 
     #[test]
     fn a_slowdown_rests_for_two_rounds_returns_and_takes_a_tenth_of_the_time() {
         let (mut plus_plus, mut window) = avoiding(0);
-        plus_plus.phase = Phase::Avoidance { slowdown: at(1_000) };
+        plus_plus.phase = Phase::Avoidance { slowdown: Some(at(1_000)) };
         step(&mut plus_plus, &mut window, &ack_at(1_000, 0));
         assert_eq!((window.cwnd, window.ssthresh), (2, 100));
         step(&mut plus_plus, &mut window, &ack_at(1_199, 0));
@@ -258,7 +266,7 @@ mod tests {
             step(&mut plus_plus, &mut window, &ack_at(1_300 + n, 0));
         }
         assert_eq!(window.cwnd, 100, "half a packet for each of 196 acks");
-        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: at(1_495 + 9 * 495) });
+        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: Some(at(1_495 + 9 * 495)) });
     }
 
     #[test]
@@ -266,7 +274,15 @@ mod tests {
         let mut plus_plus = PlusPlus::new();
         let mut window = Window::initial();
         window.cwnd = 40;
-        assert_eq!(plus_plus.ssthresh_after_loss(&window, at(5)), 20);
-        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: at(5) });
+        window.ssthresh = plus_plus.ssthresh_after_loss(&window, at(5));
+        assert_eq!(window.ssthresh, 20);
+        window.cwnd = 20;
+        // The two round trips to the first slowdown begin when the recovery is over.
+        step(&mut plus_plus, &mut window, &ack_at(200, 0));
+        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: Some(at(400)) });
+        step(&mut plus_plus, &mut window, &ack_at(399, 0));
+        assert_eq!(window.cwnd, 20);
+        step(&mut plus_plus, &mut window, &ack_at(400, 0));
+        assert_eq!((window.cwnd, window.ssthresh), (2, 20));
     }
 }
