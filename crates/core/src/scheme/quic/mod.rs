@@ -22,6 +22,13 @@ pub(super) const INITIAL_WINDOW: Parameter = Parameter {
     unit: "MSS",
     doc: "window of a connection that starts, in units of 1460 bytes",
 };
+/// A round trip that a program reports before it has sent anything (`RttStats::UpdateRtt`).
+pub(super) const FIRST_RTT: Parameter = Parameter {
+    name: "first_rtt",
+    kind: Kind::Number { default: 0.0, min: 0.0, max: 10_000.0 },
+    unit: "ms",
+    doc: "a round trip that counts as measured before the first packet; 0: none",
+};
 /// The largest window, bytes (`kDefaultMaxCongestionWindowPackets`).
 pub(super) const MAX_WINDOW: u64 = 2_000 * MSS;
 /// Round trip that is assumed until one is measured (`kInitialRttMs`).
@@ -42,6 +49,12 @@ pub(super) struct PacketSize {
 /// The window of a connection that starts, bytes.
 pub(super) fn initial_window(parameters: &Parameters) -> u64 {
     (parameters.number(INITIAL_WINDOW.name) * MSS as f64) as u64
+}
+
+/// The round trip that counts as measured before the first packet: no minimum is above it.
+pub(super) fn first_rtt(parameters: &Parameters) -> Duration {
+    let told = Some(parameters.number(FIRST_RTT.name)).filter(|ms| *ms > 0.0);
+    told.map_or(Duration::MAX, |ms| Duration::from_secs_f64(ms / 1e3))
 }
 
 impl PacketSize {

@@ -12,7 +12,8 @@
 //! **Parameters.** `drain_to_target`: off in Chromium unless the client asks with the option BBR3. `startup_gain`: gain
 //! of start-up for rate and window, 2.885 in Chromium; its inverse drains. `startup_growth`: growth of the bandwidth in a
 //! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `pacing_margin`: how far
-//! below the bandwidth to pace, none in Chromium. The ns-3 port of July 2019 had 2.0, 1.5, 10 and 1 %.
+//! below the bandwidth to pace, none in Chromium. `first_rtt`: a round trip that a program reports as measured before it sends,
+//! none in Chromium; of it only the minimum is taken. The ns-3 port of July 2019 had 2.0, 1.5, 10, 1 % and 100 ms.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport, and so are the delivery-rate samples, which
@@ -34,7 +35,9 @@ use self::recovery::Recovery;
 use super::bbr::bandwidth::{BandwidthFilter, FullPipe, Limited, Rounds};
 use super::bbr::fixed_point::GAIN_UNIT;
 use super::bbr::model::{MODE, Mode};
-use super::quic::{Flight, INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, PendingTimeout, initial_window};
+use super::quic::{
+    FIRST_RTT, Flight, INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, PendingTimeout, first_rtt, initial_window,
+};
 use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::filter::WindowedMax;
 use crate::info::{Info, Kind, Parameter, Quantity};
@@ -77,6 +80,7 @@ pub(super) const INFO: Info = Info {
             unit: "%",
             doc: "how far below the bandwidth to pace",
         },
+        FIRST_RTT,
     ],
     telemetry: &[
         MODE,
@@ -99,6 +103,7 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
         startup_growth: fixed("startup_growth"),
         initial_window: initial_window(&parameters),
         pace: 1.0 - parameters.number("pacing_margin") / 100.0,
+        first_rtt: first_rtt(&parameters),
     };
     Box::new(QuicBbr::new(PacketSize::of(packet_size, mss), options, random))
 }
@@ -112,6 +117,8 @@ struct Options {
     initial_window: u64,
     /// Pacing rate over that of the model.
     pace: f64,
+    /// Once there is a measured round trip, start-up never paces below the initial window in the lesser of the two.
+    first_rtt: Duration,
 }
 
 #[derive(Debug)]

@@ -178,7 +178,7 @@ impl QuicBbr {
         self.pacing_rate = match self.min_rtt {
             _ if self.full_pipe.is_reached => rate,
             Some(min_rtt) if self.pacing_rate == 0 => {
-                self.options.initial_window * 1_000_000 / min_rtt.as_micros().max(1)
+                self.options.initial_window * 1_000_000 / min_rtt.min(self.options.first_rtt).as_micros().max(1)
             }
             _ => self.pacing_rate.max(rate),
         };

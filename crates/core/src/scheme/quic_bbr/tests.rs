@@ -23,8 +23,14 @@ struct Path {
 
 impl Path {
     fn new(drains_to_target: bool, seed: u64) -> Self {
-        let options =
-            Options { drains_to_target, startup_gain: 739, startup_growth: 320, initial_window: 32 * MSS, pace: 1.0 };
+        let options = Options {
+            drains_to_target,
+            startup_gain: 739,
+            startup_growth: 320,
+            initial_window: 32 * MSS,
+            pace: 1.0,
+            first_rtt: Duration::MAX,
+        };
         let size = PacketSize::of(Bytes::new(1_488), Bytes::new(1_420));
         let bbr = QuicBbr::new(size, options, RandomStream::new(seed, "quic_bbr"));
         let (sent, rtt) = (VecDeque::new(), Duration::from_millis(40));
@@ -210,6 +216,18 @@ fn the_margin_lowers_the_pace_and_nothing_else() {
         path.bbr.pacing_rate().map(Rate::as_bits_per_second).unwrap() as f64
     });
     assert!((rates[1] / rates[0] - 0.99).abs() < 1e-4, "{rates:?}");
+}
+
+#[test]
+fn start_up_begins_with_the_initial_window_in_the_round_trip_that_was_told_or_a_shorter_one_that_is_measured() {
+    let rate = [Duration::MAX, Duration::from_millis(100), Duration::from_millis(10)].map(|first_rtt| {
+        let mut path = Path::new(false, 9);
+        path.bbr.options.first_rtt = first_rtt;
+        path.ack(0);
+        path.bbr.pacing_rate
+    });
+    let window = 32 * MSS;
+    assert_eq!(rate, [window * 25, window * 25, window * 100], "bytes per second, with 40 ms measured");
 }
 
 #[test]

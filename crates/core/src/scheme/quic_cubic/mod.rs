@@ -37,7 +37,10 @@ mod tests;
 use self::curve::{Curve, Generation};
 use self::prr::Reduction;
 use self::slow_start::DelayDetector;
-use super::quic::{Flight, INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, PendingTimeout, initial_window};
+use super::quic::{
+    FIRST_RTT, Flight, INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, PendingTimeout, first_rtt,
+    initial_window,
+};
 use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant, Rate};
@@ -69,12 +72,7 @@ pub(super) const INFO: Info = Info {
             unit: "",
             doc: "whose curve: Chromium's since 2018, or that of May 2017",
         },
-        Parameter {
-            name: "first_rtt",
-            kind: Kind::Number { default: 0.0, min: 0.0, max: 10_000.0 },
-            unit: "ms",
-            doc: "a round trip that counts as measured before the first packet; 0: none",
-        },
+        FIRST_RTT,
     ],
     telemetry: &[
         Quantity { name: "window", unit: "bytes", doc: "congestion window, UDP payload" },
@@ -89,9 +87,12 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { mss, packet_size, parameters, .. } = setup;
     let generation = if parameters.text("generation") == "2017" { Generation::Of2017 } else { Generation::Current };
     let curve = Curve::new(parameters.number("connections"), generation);
-    let first_rtt = Some(parameters.number("first_rtt")).filter(|ms| *ms > 0.0);
-    let first_rtt = first_rtt.map_or(Duration::MAX, |ms| Duration::from_secs_f64(ms / 1e3));
-    Box::new(QuicCubic::new(PacketSize::of(packet_size, mss), initial_window(&parameters), curve, first_rtt))
+    Box::new(QuicCubic::new(
+        PacketSize::of(packet_size, mss),
+        initial_window(&parameters),
+        curve,
+        first_rtt(&parameters),
+    ))
 }
 
 #[derive(Debug)]
