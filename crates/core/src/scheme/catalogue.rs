@@ -1,12 +1,9 @@
-//! The list of schemes. A new scheme is one file and one line here, beside its `mod` and `use`.
+//! The list of schemes. A new scheme is one file and one line here, beside its `mod`.
 
 use std::collections::BTreeMap;
 
-use super::{ParameterError, Parameters, Scheme, Setup, Value};
-use super::{
-    bbr, bbr3, copa, cubic, dctcp, dctcp_sce, fillp, illinois, indigo, koho, ledbat, pcc, prague, quic_bbr, quic_cubic,
-    remy, reno, reno_sce, sprout, vegas, verus, westwood,
-};
+#[allow(clippy::wildcard_imports, reason = "all schemes, so that a new one is not to be named here too")]
+use super::*;
 use crate::info::Info;
 use crate::transport::stream::{EcnMode, Ect};
 
