@@ -99,6 +99,14 @@ mod tests {
     }
 
     #[test]
+    fn the_latest_grows_at_its_end_until_it_meets_another() {
+        let (recent, before) = after(&[5, 2, 3]);
+        assert_eq!((blocks(&recent), before), (vec![(2, 4), (5, 6)], vec![0, 1, 0]));
+        let (recent, before) = after(&[5, 2, 3, 4]);
+        assert_eq!((blocks(&recent), before), (vec![(2, 6)], vec![0, 1, 0, 0]));
+    }
+
+    #[test]
     fn a_forgotten_block_begins_anew() {
         let (recent, before) = after(&[2, 4, 6, 8, 10, 3]);
         assert_eq!(blocks(&recent), [(3, 5), (10, 11), (8, 9), (6, 7)], "2 is not known any more");
