@@ -16,6 +16,8 @@ pub enum Validation {
     Specification,
     /// Measurements that others have published of it.
     Published,
+    /// An implementation by others, over the same path.
+    Implementation,
     /// No more than that.
     Vectors,
     /// Not even that: its code is not public.
@@ -29,6 +31,7 @@ impl Validation {
             Self::Kernel => "Linux' own in virtual time",
             Self::Specification => "its specification's test cases",
             Self::Published => "published measurements",
+            Self::Implementation => "an implementation by others over the same path",
             Self::Vectors => "values of its source",
             Self::Approximation => "nothing: its code is not public",
         }
@@ -62,7 +65,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: indigo::INFO, validation: Validation::Published, new: indigo::new },
     SchemeEntry { info: koho::KOHO_CC, validation: Validation::Vectors, new: koho::new_koho_cc },
     SchemeEntry { info: ledbat::INFO, validation: Validation::Published, new: ledbat::new },
-    SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Vectors, new: ledbat::plus_plus::new },
+    SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Implementation, new: ledbat::plus_plus::new },
     SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Published, new: pcc::allegro::new },
     SchemeEntry { info: pcc::experimental::INFO, validation: Validation::Vectors, new: pcc::experimental::new },
     SchemeEntry { info: prague::INFO, validation: Validation::Published, new: prague::new },
