@@ -188,6 +188,7 @@ impl Scoreboard {
             cold_path();
             self.repair(sequence);
         }
+        // One that was sent again, and is not lost after all, has its retransmission still in flight (`tcp_sacktag_one`).
         if was_listed {
             self.close_gap(sequence, older, newer);
         }
@@ -349,6 +350,22 @@ mod tests {
         assert_eq!(after(&scoreboard, 1), Some(2));
         (0..3).for_each(|sequence| scoreboard.mark_lost(sequence));
         assert_eq!((scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (1, 2, 0));
+    }
+
+    #[test]
+    fn the_retransmission_of_what_was_not_lost_stays_in_flight_until_it_is_acknowledged() {
+        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
+        let mut snapshot = || sampler.on_sent(Instant::ZERO, false);
+        (0..3).for_each(|_| scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0));
+        (0..2).for_each(|sequence| scoreboard.mark_lost(sequence));
+        (0..2).for_each(|sequence| scoreboard.mark_sent_again(sequence, Instant::ZERO, snapshot(), 0));
+        scoreboard.mark_sacked(1);
+        assert_eq!((scoreboard.lost(), scoreboard.retransmitted(), scoreboard.in_flight()), (1, 1, 2), "it was lost");
+        scoreboard.unmark_lost();
+        scoreboard.mark_sacked(0);
+        assert_eq!((scoreboard.sacked(), scoreboard.retransmitted(), scoreboard.in_flight()), (2, 1, 2));
+        assert!(scoreboard.pop().is_some());
+        assert_eq!((scoreboard.retransmitted(), scoreboard.in_flight()), (0, 1));
     }
 
     #[test]
