@@ -161,7 +161,7 @@ fn copa_of_august_2017_defends_itself_against_cubic_and_starves_with_a_constant_
             let case = format!("{queue_packets} packets, seed {seed}: {competing}, with constant delta {constant}");
             assert!(constant < 0.15, "{case}");
             assert!(competing > 4.0 * constant, "{case}");
-            // The paper's factor of two of half the link holds with a queue of one BDP; with two BDP it has 0.21 to 0.25.
+            // A factor of two of half the link holds with a queue of one BDP; with two BDP it has 0.21 to 0.25.
             assert!(queue_packets > 50 || (0.25..0.75).contains(&competing), "{case}");
         }
     }
@@ -205,7 +205,7 @@ fn copa_holds_its_own_against_cubic_only_in_the_competitive_mode() {
             let path = Dumbbell { seed, queue_packets, ..deep(&[copa(&parameters, 0.0), bulk("cubic", 1.0)]) };
             shares_after(20.0, &path.run(), &path)[0]
         };
-        // Within a factor of two of half the link, by the paper.
+        // Within a factor of two of half the link; the paper's figure 10 has 1.1 of a fair share on average.
         assert!((0.25..0.75).contains(&share(true)), "{profile}, {queue_packets} packets: {}", share(true));
         assert!(share(false) < 0.15, "{profile}, {queue_packets} packets: {}", share(false));
     }

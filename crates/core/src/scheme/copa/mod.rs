@@ -2,13 +2,13 @@
 //!
 //! **What it is.** The queueing delay is the shortest round trip of the last half of one less the shortest of ten
 //! seconds. The target rate is 1/(δ x queueing delay): every flow keeps about 1/δ packets in the queue, and all of them
-//! the same. Each ack moves the window towards the target, by an amount that doubles every round trip for as long as the
-//! direction stays. Where the queue is never nearly empty, others are filling it, and δ then follows additive increase
-//! and multiplicative decrease.
+//! the same. Each ack moves the window towards the target, by an amount that doubles every round trip once the direction has
+//! stayed for three. Where the queue is not nearly empty for five round trips, others are filling it, and 1/δ then follows
+//! additive increase and multiplicative decrease.
 //!
 //! **Source.** Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018
-//! (sections by memory of the field, not re-read: unverified in detail); `venkatarun95/genericCC`, `markoviancc.cc`, at
-//! f7ca42f, 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`.
+//! (sections 2.1 and 2.2, of the authors' corrected version of March 2018); `venkatarun95/genericCC`, `markoviancc.cc`, at
+//! f7ca42f, 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`, at 979f26a.
 //!
 //! **Parameters.** `profile` names one of five programs, and `delta` replaces its own δ:
 //! - "paper" (default): δ = 0.5, both modes;
@@ -30,8 +30,9 @@
 //! - A new gap counts from the packet that leaves next, in genericCC from the last one that left.
 //! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission timeout
 //!   after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
-//! - "paper" never moves by more than a packet per ack, as genericCC does not; the paper names no bound. After a
-//!   timeout the window is two packets, as after mvfst's persistent congestion.
+//! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip without loss
+//!   and is halved after a loss, as in genericCC, and after a timeout the window is two packets, as after mvfst's persistent
+//!   congestion.
 //! - In "mvfst" the shortest round trips are exact, not estimated with three samples, and the velocity ends at 2^20.
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,

@@ -135,7 +135,8 @@ impl Scheme for Paper {
             (self.round_end, self.round_window) = (ack.next_sequence, self.window);
         } else {
             self.velocity = self.velocity.min(self.window * self.delta).max(1.0);
-            let step = acked * self.velocity / (self.delta * self.window);
+            // The window at most doubles per round trip (section 2.1).
+            let step = acked * (self.velocity / (self.delta * self.window)).min(1.0);
             self.window += if is_below { step } else { -step };
             if ack.first_unacked > self.round_end {
                 self.end_round(ack.next_sequence);
@@ -221,6 +222,10 @@ mod tests {
         paper.velocity = 1e6;
         paper.on_ack(&ack(1_000, 100, 1));
         assert!((paper.window - 41.0).abs() < 1e-9, "{}", paper.window);
+        // Where δ is so small that even a velocity of one is more.
+        (paper.window, paper.delta, paper.default_delta) = (10.0, 0.05, 0.05);
+        paper.on_ack(&ack(2_000, 100, 2));
+        assert!((paper.window - 11.0).abs() < 1e-9, "{}", paper.window);
     }
 
     #[test]
