@@ -1,17 +1,18 @@
 //! A sender and a receiver with nothing between them but a delay and a hand that drops or marks.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bakeoff_core::endpoint::Endpoint;
-use bakeoff_core::packet::{Ecn, FlowId, Packet};
+use bakeoff_core::packet::{Ecn, Envelope, FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::random::RandomStream;
 use bakeoff_core::scheme::{
     self, Ack, Congestion, Connected, Feedback, Parameters, Scheme, Sent, Setup, Timeout, TxStart,
 };
 use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::{EcnMode, Ect, Receiver, Segment, Sender, StreamConfig};
+use bakeoff_core::transport::stream::{AckSegment, EcnMode, Ect, Range, Receiver, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Duration, Instant, Rate};
 
 const ONE_WAY: Duration = Duration::from_millis(20);
@@ -714,4 +715,56 @@ fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
     assert_eq!(late[..3], [2_000, 2_032, 2_033]);
     assert!(late[3..].iter().all(|first| (2_301..2_301 + 30).contains(first)), "{late:?}");
     assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
+}
+
+/// A window that others set, and the round trips that acks showed.
+#[derive(Clone, Default)]
+struct Watch {
+    cwnd: Arc<AtomicU32>,
+    rtts: Arc<Mutex<Vec<Option<u64>>>>,
+}
+
+impl Scheme for Watch {
+    fn cwnd(&self) -> u32 {
+        self.cwnd.load(Ordering::Relaxed)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut rtts = self.rtts.lock().unwrap_or_else(PoisonError::into_inner);
+        rtts.push(ack.rtt.map(Duration::as_millis));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn what_was_selectively_acknowledged_shows_no_second_round_trip() {
+    let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+    let source = Source::new(&TrafficConfig::Bulk { write_bytes: None }, Instant::ZERO, random());
+    let scheme = Watch::default();
+    let boxed = Box::new(scheme.clone());
+    let mut sender = Sender::new(FlowId(0), StreamConfig::DEFAULT, boxed, source, Instant::ZERO, random());
+    let mut pool = PacketPool::<Segment>::default();
+    let mut poll = |sender: &mut Sender, now| std::iter::from_fn(|| sender.poll(now, &mut pool)).count();
+    let arrive = |sender: &mut Sender, segment: &Segment, now| {
+        sender.accept(segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: now }, now);
+    };
+    assert_eq!(poll(&mut sender, at(0)), 1, "SYN");
+    arrive(&mut sender, &Segment::SynAck { ecn: EcnMode::Off, timestamp_echo: at(0) }, at(20));
+    assert_eq!(poll(&mut sender, at(20)), 1, "ACK");
+    // Three segments, a millisecond apart.
+    for (cwnd, millis) in [(1, 100), (2, 101), (3, 102)] {
+        scheme.cwnd.store(cwnd, Ordering::Relaxed);
+        assert_eq!(poll(&mut sender, at(millis)), 1);
+    }
+    let mut ack = AckSegment::new(0, at(101), ONE_WAY);
+    ack.set_blocks([Range { start: 1, end: 3 }]);
+    arrive(&mut sender, &Segment::Ack(ack), at(142));
+    // The first one was late, not lost.
+    arrive(&mut sender, &Segment::Ack(AckSegment::new(3, at(100), ONE_WAY)), at(143));
+    assert_eq!(sender.stats.lost, 0);
+    let rtts = scheme.rtts.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(*rtts, [Some(40), Some(43)]);
 }
