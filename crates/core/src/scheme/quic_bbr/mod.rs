@@ -16,9 +16,9 @@
 //! none in Chromium; of it only the minimum is taken. The ns-3 port of July 2019 had 2.0, 1.5, 10, 1 % and 100 ms.
 //!
 //! **Deviations.**
-//! - Loss detection, retransmission and timers are those of our transport, and so are the delivery-rate samples, which
-//!   are those of Linux. As in QUIC a transmission has a number of its own, and no reaction is ever undone. A timeout sends
-//!   one packet where Chromium sends two, and what a needless one took for lost counts for nothing when it arrives.
+//! - Loss detection, retransmission and timers are those of our transport. As in QUIC a transmission has a number of its own, and
+//!   no reaction is ever undone. A timeout sends one packet where Chromium sends two, and what a needless one took for lost counts
+//!   for nothing when it arrives.
 //! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
 //!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.
@@ -33,7 +33,7 @@ mod tests;
 
 use self::recovery::Recovery;
 use super::bbr::bandwidth::{BandwidthFilter, FullPipe, Limited, Rounds};
-use super::bbr::fixed_point::GAIN_UNIT;
+use super::bbr::fixed_point::{Bandwidth, GAIN_UNIT};
 use super::bbr::model::{MODE, Mode};
 use super::quic::{
     FIRST_RTT, Flight, INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, PendingTimeout, first_rtt, initial_window,
@@ -168,8 +168,10 @@ struct News {
     lost: u64,
     /// In flight before it.
     prior_in_flight: u64,
-    /// Number of the newest packet that it acknowledges, and what had been delivered when that was sent.
-    newest: Option<(u64, u64)>,
+    /// Number of the newest packet that it acknowledges.
+    newest: Option<u64>,
+    /// The most that its packets show.
+    bandwidth: Option<Bandwidth>,
 }
 
 impl QuicBbr {
@@ -248,15 +250,18 @@ impl Scheme for QuicBbr {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let prior_in_flight = self.flight.bytes_before();
         let delivered = self.flight.delivered();
-        let mut newest = None;
+        let (mut newest, mut bandwidth) = (None, None);
         for number in ack.packets {
-            newest = newest.max(self.flight.on_acked(*number).map(|packet| (*number, packet.delivered)));
+            if let Some(packet) = self.flight.on_acked(*number, ack.now) {
+                newest = newest.max(Some(*number));
+                bandwidth = bandwidth.max(self.flight.bandwidth(&packet, ack.now));
+            }
         }
         let acked = self.flight.delivered() - delivered;
         let lost = self.flight.end_ack(ack);
         let lost = if self.timeout.is_pending() { 0 } else { lost };
         self.timeout.on_ack(ack.packets);
-        let news = News { acked, lost, prior_in_flight, newest };
+        let news = News { acked, lost, prior_in_flight, newest, bandwidth };
         self.update_model(ack, &news);
         self.pace();
         self.update_window(&news);

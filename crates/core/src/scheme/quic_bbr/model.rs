@@ -4,7 +4,7 @@ use super::recovery::Event;
 use super::{MIN_WINDOW, News, QuicBbr};
 use crate::scheme::Ack;
 use crate::scheme::bbr::bandwidth::Sample;
-use crate::scheme::bbr::fixed_point::{Bandwidth, GAIN_UNIT};
+use crate::scheme::bbr::fixed_point::GAIN_UNIT;
 use crate::scheme::bbr::model::{CWND_GAIN, CYCLE, Mode, first_phase};
 use crate::scheme::quic::{INITIAL_RTT, MAX_WINDOW};
 use crate::units::{Duration, Instant};
@@ -36,14 +36,11 @@ impl QuicBbr {
         let sample = Sample::of(ack, &self.limited);
         self.rounds.on_sample(&sample);
         self.is_app_limited = sample.is_app_limited;
-        if let Some(interval) = ack.rate.interval
-            && let Some((_, delivered)) = news.newest
-        {
-            let bandwidth = Bandwidth::of_bytes(self.flight.delivered() - delivered, interval);
+        if let Some(bandwidth) = news.bandwidth {
             self.bandwidth.on_sample(self.rounds.count, bandwidth, sample.is_app_limited);
         }
         let is_expired = self.update_min_rtt(ack);
-        let acked = news.newest.map_or(0, |(number, _)| number);
+        let acked = news.newest.unwrap_or(0);
         let has_losses = news.lost > 0;
         let event = Event { acked, sent: self.flight.newest(), has_losses, is_round_start: self.rounds.is_start };
         if self.recovery.on_ack(&event) {

@@ -252,7 +252,7 @@ impl Scheme for QuicCubic {
         }
         self.take_losses();
         for number in ack.packets {
-            let bytes = self.flight.on_acked(*number).map_or(0, |packet| packet.bytes);
+            let bytes = self.flight.on_acked(*number, ack.now).map_or(0, |packet| packet.bytes);
             self.take_acked(*number, bytes, prior_in_flight, ack);
         }
         if !self.is_in_recovery() {
