@@ -15,6 +15,7 @@ use crate::units::Instant;
 struct Acked {
     /// Bytes that had been sent with it.
     sent: u64,
+    /// When it was sent, and acknowledged.
     sent_at: Instant,
     at: Instant,
 }
@@ -28,6 +29,7 @@ pub(in crate::scheme) struct Packet {
     delivered: u64,
     sent: u64,
     sent_at: Instant,
+    /// As it was when the packet was sent.
     last_acked: Acked,
 }
 
@@ -41,6 +43,7 @@ pub(in crate::scheme) struct Flight {
     first: u64,
     count: u32,
     bytes: u64,
+    /// Bytes sent and acknowledged so far, and lost since the last ack.
     sent: u64,
     delivered: u64,
     lost: u64,
@@ -111,8 +114,8 @@ impl Flight {
         Some(packet)
     }
 
-    /// The bandwidth that the ack of a packet shows, which is being processed: the lesser of the rates at which bytes were
-    /// acknowledged and sent, since the ack that was the last one when it was sent, and the packet of that
+    /// The bandwidth that an ack shows, right after [`Flight::on_acked`] gave its packet. Of the packet acknowledged last before this one
+    /// was sent: the lesser of the rates at which bytes were acknowledged since it was, and sent since it was
     /// (`OnPacketAcknowledgedInner`).
     pub(in crate::scheme) fn bandwidth(&self, packet: &Packet, now: Instant) -> Option<Bandwidth> {
         let since = packet.last_acked;

@@ -23,8 +23,8 @@
 //!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.
 //!
-//! **How it is validated.** Phases with and without the flag, recovery and the ten-second probe beside the parts; loss
-//! rates of a published study in the simulator's behaviour tests.
+//! **How it is validated.** Phases with and without the flag, recovery and the ten-second probe beside the parts, samples of the
+//! bandwidth in `quic/flight.rs`; loss rates of a published study in the simulator's behaviour tests.
 
 mod model;
 mod recovery;
