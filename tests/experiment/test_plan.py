@@ -129,6 +129,7 @@ ect = "ect1"
 dscp = 46
 max_pacing_rate = "5Mbit/s"
 acks = "each"
+handshake = false
 send_jitter = "1us"
 [[flow]]
 scheme = "reno"
@@ -177,6 +178,7 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
         "dscp": 46,
         "max_pacing_rate_bps": 5_000_000,
         "acks": "each",
+        "handshake": False,
         "send_jitter_ns": 1000,
     }
     assert [flow["start_ns"] for flow in found["flows"][1:]] == [0, 500_000_000]

@@ -84,6 +84,7 @@ FLOWS = st.fixed_dictionaries(
         "pacing": st.sampled_from(["auto", "internal"]),
         "max_pacing_rate": st.sampled_from(["10kbit/s", "5Mbit/s"]),
         "burst": st.sampled_from(["1pkt", "10pkt"]),
+        "handshake": st.booleans(),
         "ecn": st.sampled_from(["off", "classic", "accurate", "sce"]),
         "ect": st.sampled_from(["ect0", "ect1"]),
         "send_jitter": st.sampled_from(["0s", "10us", "5ms"]),

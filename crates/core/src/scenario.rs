@@ -115,6 +115,9 @@ pub struct FlowConfig {
     /// The most that may be outstanding.
     #[serde(default)]
     pub receive_window_bytes: Option<u64>,
+    /// Data waits for an answer of the receiver.
+    #[serde(default = "default_handshake")]
+    pub handshake: bool,
     /// Pacing of schemes without a rate.
     #[serde(default)]
     pub pacing: Pacing,
@@ -147,6 +150,10 @@ fn default_mss() -> u64 {
 
 fn default_header() -> u64 {
     StreamConfig::DEFAULT.header.count()
+}
+
+fn default_handshake() -> bool {
+    StreamConfig::DEFAULT.has_handshake
 }
 
 fn default_burst() -> u32 {
@@ -365,6 +372,7 @@ impl FlowConfig {
             mss: Bytes::new(self.mss_bytes),
             header: Bytes::new(self.header_bytes),
             receive_window: self.receive_window_bytes.map(Bytes::new),
+            has_handshake: self.handshake,
             pacing: self.pacing,
             max_pacing_rate: self.max_pacing_rate_bps.map(Rate::from_bits_per_second),
             acks: self.acks,

@@ -180,9 +180,12 @@ fn a_repeated_syn_asks_without_ecn_and_the_data_is_not_capable() {
     assert_eq!(handshake(needy, 2), (asked, capable(Ecn::NotEct)));
 }
 
-/// Notes what it is told of the handshake: the first window, and the round trip in ms.
+/// The first window, and the round trip in ms.
+type Told = (u32, Option<u64>);
+
+/// Notes what it is told of the handshake.
 struct Listener {
-    told: Arc<Mutex<Vec<(u32, u64)>>>,
+    told: Arc<Mutex<Vec<Told>>>,
 }
 
 impl Scheme for Listener {
@@ -192,7 +195,7 @@ impl Scheme for Listener {
 
     fn on_connected(&mut self, connected: &Connected) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.push((connected.initial_window, connected.srtt.as_millis()));
+        told.push((connected.initial_window, connected.srtt.map(Duration::as_millis)));
     }
 
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
@@ -240,9 +243,7 @@ fn after_a_timeout_the_first_retransmission_leaves_while_nothing_is_in_flight() 
 }
 
 /// What a scheme is told of the handshake if the first SYNs are dropped, or stand still for so long.
-fn told(mut fate_of_syn: impl FnMut(usize) -> Fate) -> Vec<(u32, u64)> {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let scheme = Box::new(Listener { told: Arc::clone(&told) });
+fn told(mut fate_of_syn: impl FnMut(usize) -> Fate) -> Vec<Told> {
     let mut syns = 0;
     let fate = |packet: &Packet<Segment>| match packet.payload {
         Segment::Syn { .. } => {
@@ -251,9 +252,41 @@ fn told(mut fate_of_syn: impl FnMut(usize) -> Fate) -> Vec<(u32, u64)> {
         }
         _ => Fate::Pass,
     };
-    exchange_of(scheme, StreamConfig::DEFAULT, 5_000, fate, 1);
+    told_in(StreamConfig::DEFAULT, fate)
+}
+
+fn told_in(config: StreamConfig, fate: impl FnMut(&Packet<Segment>) -> Fate) -> Vec<Told> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    exchange_of(Box::new(Listener { told: Arc::clone(&told) }), config, 5_000, fate, 1);
     let told = told.lock().unwrap_or_else(PoisonError::into_inner);
     told.clone()
+}
+
+const WITHOUT_HANDSHAKE: StreamConfig = StreamConfig { has_handshake: false, ..StreamConfig::DEFAULT };
+
+#[test]
+fn without_a_handshake_the_first_window_leaves_at_once_with_the_ecn_of_the_flow() {
+    let mut sent = Vec::new();
+    let config = WITHOUT_HANDSHAKE.with_ecn(EcnMode::Classic, Ect::Ect0);
+    let told = told_in(config, |packet| {
+        assert!(sequence(packet).is_some(), "{:?}", packet.payload);
+        sent.push((packet.sent, packet.ecn));
+        Fate::Pass
+    });
+    assert_eq!(told, [(10, None)]);
+    assert_eq!(sent[..10], [(Instant::ZERO, Ecn::Ect0); 10]);
+    assert_eq!(sent[10].0, Instant::ZERO + ONE_WAY * 2 + SPACING);
+}
+
+#[test]
+fn a_probe_waits_a_second_while_no_round_trip_is_known() {
+    let mut sent = Vec::new();
+    exchange(WITHOUT_HANDSHAKE, 1_200, |packet| {
+        sent.push((packet.sent.as_millis(), sequence(packet).unwrap_or(u64::MAX)));
+        if sent.len() <= 10 { Fate::Drop } else { Fate::Pass }
+    });
+    // The wheel of timers turns in steps of 64 ms. What the probe takes is new.
+    assert_eq!(sent[10], (1_016, 10));
 }
 
 #[test]
@@ -292,7 +325,7 @@ fn schemes_of_a_kernel_begin_with_the_window_that_tcp_grants() {
     for name in ["bbr", "bbr3", "cubic", "dctcp", "illinois", "prague", "reno", "vegas", "westwood"] {
         let mut scheme = scheme_of(name);
         assert_eq!(scheme.cwnd(), 10, "{name}");
-        scheme.on_connected(&Connected { initial_window: 1, srtt: ONE_WAY * 2 });
+        scheme.on_connected(&Connected { initial_window: 1, srtt: Some(ONE_WAY * 2) });
         assert_eq!(scheme.cwnd(), 1, "{name}");
     }
 }
@@ -301,7 +334,7 @@ fn schemes_of_a_kernel_begin_with_the_window_that_tcp_grants() {
 fn late_requests_to_connect_are_not_lost_and_the_round_trip_is_that_of_the_one_answered() {
     for late in [500, 1_500, 2_500, 3_500] {
         let told = told(|syn| if syn == 1 { Fate::Stall(Duration::from_millis(late)) } else { Fate::Pass });
-        assert_eq!(told, [(10, late + 41)]);
+        assert_eq!(told, [(10, Some(late + 41))]);
     }
 }
 

@@ -212,6 +212,8 @@ fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
 fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
     if flow.send_jitter_ns > 0 {
         Some(("send_jitter", "real senders have no such setting; leave it out"))
+    } else if !flow.handshake && !flow.scheme.starts_with(OWN_PREFIX) {
+        Some(("handshake", "only a sender of ours can do without; leave it out"))
     } else if flow.burst_packets > 1 && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("burst", "the kernel paces in bursts of its own; leave it out"))
     } else if flow.acks != AckMode::Delayed && flow.scheme.starts_with(KERNEL_PREFIX) {
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_and_the_way_to_acknowledge_are_for_our_own_schemes() {
+    fn bursts_acks_handshakes_and_writes_are_for_our_own_schemes_to_choose() {
         let hop = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "fifo"}"#);
         let with_burst = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "burst_packets": 4"#);
         let error = Job::from_json(&with_burst).unwrap_err();
@@ -261,6 +263,10 @@ mod tests {
         let error = Job::from_json(&with_acks).unwrap_err();
         assert_eq!(error.to_string(), "flow.1.acks: the kernel decides when it acknowledges; leave it out");
         assert!(Job::from_json(&with_acks.replace("kernel:reno", "own:reno")).is_ok());
+        let without_handshake = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "handshake": false"#);
+        let error = Job::from_json(&without_handshake).unwrap_err();
+        assert_eq!(error.to_string(), "flow.1.handshake: only a sender of ours can do without; leave it out");
+        assert!(Job::from_json(&without_handshake.replace("kernel:reno", "own:reno")).is_ok());
         let with_writes = hop.replace(r#""kind": "bulk""#, r#""kind": "bulk", "write_bytes": 3000"#);
         let error = Job::from_json(&with_writes).unwrap_err();
         let sentence = "flow.1.traffic.write: only a sender of ours ends a packet with every write; leave it out";

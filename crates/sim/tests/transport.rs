@@ -178,13 +178,14 @@ fn any_flow() -> impl Strategy<Value = Value> {
         1_u32..12,
         prop_oneof![Just(Value::Null), (1_448_u64..100_000).prop_map(Value::from)],
         any::<bool>(),
+        any::<bool>(),
     );
-    (0..SCHEMES.len(), traffic, 0_u64..3_000_000_000, options).prop_map(|(scheme, traffic, start_ns, (is_paced, burst, window, is_reverse))| {
+    (0..SCHEMES.len(), traffic, 0_u64..3_000_000_000, options).prop_map(|(scheme, traffic, start_ns, (is_paced, burst, window, is_reverse, handshake))| {
         json!({
             "scheme": SCHEMES[scheme].info.name, "parameters": files(SCHEMES[scheme].info.name),
             "traffic": traffic, "start_ns": start_ns, "stop_ns": start_ns + 4_000_000_000,
             "pacing": if is_paced { "internal" } else { "auto" }, "burst_packets": burst, "receive_window_bytes": window,
-            "direction": if is_reverse { "reverse" } else { "forward" }, "extra_delay_ns": start_ns / 100, "send_jitter_ns": start_ns / 1_000,
+            "direction": if is_reverse { "reverse" } else { "forward" }, "extra_delay_ns": start_ns / 100, "handshake": handshake, "send_jitter_ns": start_ns / 1_000,
             "ecn": needed_ecn(SCHEMES[scheme].info.name).map_or(Some(if is_paced { "classic" } else { "off" }), |_| None),
         })
     })

@@ -285,9 +285,9 @@ def _flow(
     if flow.receive_window is not None and flow.receive_window < 2 * flow.mss:
         sentence = f"{flow.receive_window} bytes hold less than two segments; make it larger"
         raise KeyProblem(f"{key}.receive_window", sentence)
-    dscp = {"dscp": flow.dscp} if flow.dscp else {}
+    unusual = ({"dscp": flow.dscp} if flow.dscp else {}) | ({} if flow.handshake else {"handshake": False})
     optional = {"ecn": flow.ecn, "ect": flow.ect, "max_pacing_rate_bps": flow.max_pacing_rate}
-    return dscp | {
+    return unusual | {
         "scheme": scheme[0],
         "parameters": scheme[1],
         "traffic": _traffic(flow.traffic),

@@ -44,6 +44,8 @@ fn problem(flow: &FlowConfig) -> Option<&'static str> {
         Some("transfers bulk or a size; on-off traffic needs a scheme of ours")
     } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(_) }) {
         Some("fills its packets as its stack does; leave the size of writes out")
+    } else if !flow.handshake {
+        Some("connects as its stack does; leave handshake out")
     } else if flow.pacing != Pacing::Auto {
         Some("paces as its stack does; leave pacing out")
     } else if flow.max_pacing_rate_bps.is_some() {

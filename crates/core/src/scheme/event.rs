@@ -36,8 +36,8 @@ pub struct Connected {
     /// Packets that may leave at once: [`super::INITIAL_WINDOW`], or one where more than one repeated request to connect was
     /// needed (RFC 5681, section 3.1; Linux `tcp_init_transfer`).
     pub initial_window: u32,
-    /// The round trip of the handshake.
-    pub srtt: Duration,
+    /// The round trip of the handshake; `None` if there was none.
+    pub srtt: Option<Duration>,
 }
 
 /// A packet that leaves.

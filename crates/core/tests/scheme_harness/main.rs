@@ -31,7 +31,8 @@ struct Case {
     mss: u64,
     seed: u64,
     is_paced: bool,
-    handshake_rtt: Duration,
+    rtt: Duration,
+    has_handshake: bool,
     initial_window: u32,
     /// One position between the bounds per parameter; none for the defaults.
     parameters: Vec<f64>,
@@ -42,16 +43,19 @@ fn case() -> impl Strategy<Value = Case> {
     let mss = prop_oneof![2 => Just(1_448), 1 => Just(1), 1 => Just(65_000), 3 => 1_u64..=65_000];
     let parameters = prop_oneof![Just(Vec::new()), prop::collection::vec(0.0..=1.0, 8)];
     let steps = prop::collection::vec(step(), 1..80);
-    (mss, any::<u64>(), any::<bool>(), round_trip(), prop_oneof![Just(1), Just(INITIAL_WINDOW)], parameters, steps)
-        .prop_map(|(mss, seed, is_paced, handshake_rtt, initial_window, parameters, steps)| Case {
+    let initial_window = prop_oneof![Just(1), Just(INITIAL_WINDOW)];
+    (mss, any::<u64>(), any::<[bool; 2]>(), round_trip(), initial_window, parameters, steps).prop_map(
+        |(mss, seed, [is_paced, has_handshake], rtt, initial_window, parameters, steps)| Case {
             mss,
             seed,
             is_paced,
-            handshake_rtt,
+            rtt,
+            has_handshake,
             initial_window,
             parameters,
             steps,
-        })
+        },
+    )
 }
 
 /// The value of a parameter at a position between 0 and 1.
@@ -109,8 +113,9 @@ fn answers(entry: &SchemeEntry, given: &BTreeMap<String, Value>, case: &Case, pr
         parameters: Parameters::default(),
     };
     let mut scheme = Watched::new(make(entry, given, setup), entry.info);
-    scheme.on_connected(&Connected { initial_window: case.initial_window, srtt: case.handshake_rtt });
-    let mut sender = Sender::new(scheme, Bytes::new(case.mss), case.handshake_rtt);
+    let srtt = case.has_handshake.then_some(case.rtt);
+    scheme.on_connected(&Connected { initial_window: case.initial_window, srtt });
+    let mut sender = Sender::new(scheme, Bytes::new(case.mss), case.rtt);
     let take = |(number, step): (usize, &Step)| {
         progress.set(number);
         sender.take(step);

@@ -107,6 +107,7 @@ struct Bbr {
     packet_rate: Rate,
     /// Packets of one of the kernel's segments at this rate.
     segment_goal: u32,
+    has_seen_rtt: bool,
     last_sent: Option<Departed>,
 
     delivered: u64,
@@ -146,6 +147,7 @@ impl Bbr {
             pacing_rate: 0,
             packet_rate: Rate::default(),
             segment_goal: 1,
+            has_seen_rtt: false,
             last_sent: None,
             delivered: 0,
             lost: 0,
@@ -198,6 +200,9 @@ impl Scheme for Bbr {
     /// `bbr_main`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.update_model(ack);
+        if !self.has_seen_rtt && !ack.srtt.is_zero() {
+            self.pace_initially(Some(ack.srtt));
+        }
         self.pace(self.pacing_gain);
         self.update_window(ack);
     }

@@ -4,6 +4,8 @@ use super::fixed_point::Bandwidth;
 use super::{Bbr, model};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
+/// The round trip while none is known (`bbr_init_pacing_rate_from_rtt`).
+const NOMINAL_RTT: Duration = Duration::from_millis(1);
 /// Below this rate a segment is one packet, bytes per second (`bbr_min_tso_rate`).
 const SINGLE_SEGMENT_RATE: u64 = 1_200_000 / 8;
 /// A segment lasts 1/1024 s (`sk_pacing_shift`) ...
@@ -16,10 +18,11 @@ impl Bbr {
         self.long_term.bandwidth_in_use().unwrap_or_else(|| self.bandwidth.max())
     }
 
-    /// The initial window per round trip (`bbr_init_pacing_rate_from_rtt`).
+    /// The window per round trip (`bbr_init_pacing_rate_from_rtt`).
     #[cold]
-    pub(super) fn pace_initially(&mut self, srtt: Duration) {
-        let bandwidth = Bandwidth::of(self.cwnd.into(), srtt.as_micros().max(1));
+    pub(super) fn pace_initially(&mut self, srtt: Option<Duration>) {
+        self.has_seen_rtt = srtt.is_some();
+        let bandwidth = Bandwidth::of(self.cwnd.into(), srtt.unwrap_or(NOMINAL_RTT).as_micros().max(1));
         self.set_pacing_rate(bandwidth.bytes_per_second(self.mss, model::HIGH_GAIN, self.generation.margin_percent));
     }
 

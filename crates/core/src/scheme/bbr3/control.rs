@@ -23,8 +23,8 @@ const MAX_CWND: f64 = (1_u32 << 30) as f64;
 
 impl Bbr3 {
     /// `InitPacingRate`.
-    pub(super) fn init_pacing_rate(&mut self, srtt: Duration) {
-        let seconds = srtt.max(Duration::from_micros(1)).as_secs_f64();
+    pub(super) fn init_pacing_rate(&mut self, srtt: Option<Duration>) {
+        let seconds = srtt.unwrap_or(Duration::from_millis(1)).max(Duration::from_micros(1)).as_secs_f64();
         self.pace_at(startup::PACING_GAIN * f64::from(self.cwnd) / seconds);
     }
 

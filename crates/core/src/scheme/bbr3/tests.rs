@@ -23,7 +23,7 @@ struct Path {
 impl Path {
     fn new() -> Self {
         let mut bbr = Bbr3::new(Bytes::new(1_448), Bytes::new(1_500), RandomStream::new(1, "bbr3"));
-        bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: Duration::from_millis(40) });
+        bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: Some(Duration::from_millis(40)) });
         let mut path = Self {
             bbr,
             now: Instant::ZERO,
@@ -123,11 +123,15 @@ impl Path {
 fn the_first_window_is_paced_over_a_round_trip_of_start_up() {
     let mut bbr = Path::new().bbr;
     for window in [10, 1] {
-        bbr.on_connected(&Connected { initial_window: window, srtt: Duration::from_millis(40) });
+        bbr.on_connected(&Connected { initial_window: window, srtt: Some(Duration::from_millis(40)) });
         assert_eq!(bbr.cwnd(), window);
         let expected = startup::PACING_GAIN * f64::from(window) / 0.04;
         assert!((bbr.pacing_rate / expected - 1.0).abs() < 1e-9, "{}", bbr.pacing_rate);
     }
+    // Without a handshake, over a millisecond.
+    bbr.on_connected(&Connected { initial_window: 10, srtt: None });
+    let expected = startup::PACING_GAIN * 10.0 / 0.001;
+    assert!((bbr.pacing_rate / expected - 1.0).abs() < 1e-9, "{}", bbr.pacing_rate);
 }
 
 #[test]

@@ -73,6 +73,9 @@ pub struct StreamConfig {
     pub ecn: EcnMode,
     /// The codepoint of packets that may be marked.
     pub ect: Ect,
+    /// Data waits until the receiver has agreed to connect; else it leaves at once, as in a connection of QUIC that is resumed
+    /// (RFC 9001, section 4.6), and what the two would agree on is known.
+    pub has_handshake: bool,
     /// The request to connect may be marked too.
     pub has_capable_syn: bool,
     /// Pacing of schemes without a rate.
@@ -97,6 +100,7 @@ impl StreamConfig {
         receive_window: None,
         ecn: EcnMode::Off,
         ect: Ect::Ect0,
+        has_handshake: true,
         has_capable_syn: false,
         pacing: Pacing::Auto,
         max_pacing_rate: None,

@@ -9,12 +9,13 @@ use std::hint::cold_path;
 use crate::filter::WindowedMin;
 use crate::units::{Duration, Instant};
 
-/// Linux `TCP_RTO_MIN`.
+/// Linux `TCP_RTO_MIN`, which a loss probe adds when a single segment is in flight.
+pub(super) const RTO_MIN: Duration = Duration::from_micros(RTO_MIN_US as u64);
 const RTO_MIN_US: i64 = 200_000;
 /// Linux `TCP_RTO_MAX`.
 const RTO_MAX: Duration = Duration::from_secs(120);
-/// Before the first sample (RFC 6298, section 2.1).
-const RTO_INITIAL: Duration = Duration::from_secs(1);
+/// Before the first sample (RFC 6298, section 2.1; Linux `TCP_TIMEOUT_INIT`).
+pub(super) const RTO_INITIAL: Duration = Duration::from_secs(1);
 /// Linux `tcp_min_rtt_wlen`: the minimum is taken over five minutes.
 const MIN_RTT_WINDOW_MS: u64 = 300_000;
 
@@ -121,11 +122,6 @@ impl RttEstimator {
     /// The retransmission timeout, backed off.
     pub(super) fn rto(&self) -> Duration {
         self.rto
-    }
-
-    /// Linux `TCP_RTO_MIN`, which a loss probe adds when a single segment is in flight.
-    pub(super) const fn rto_min() -> Duration {
-        Duration::from_micros(RTO_MIN_US as u64)
     }
 }
 

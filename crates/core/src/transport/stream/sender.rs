@@ -216,7 +216,7 @@ impl Sender {
         pool.put(packet)
     }
 
-    /// The next SYN, when its time has come.
+    /// The next SYN, when its time has come, or the first packet of data where there is none.
     #[cold]
     fn poll_handshake<Q: From<Segment> + Default>(
         &mut self,
@@ -226,6 +226,11 @@ impl Sender {
         let Phase::Connecting { first_syn, next_syn, sent } = self.phase else { return None };
         if now < next_syn {
             return None;
+        }
+        if !self.config.has_handshake {
+            self.phase = Phase::Established;
+            self.scheme.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: None });
+            return self.poll(now, pool);
         }
         self.last_sent = now;
         let wait = Duration::from_secs(1 << sent.saturating_sub(LINEAR_SYNS).min(6));
@@ -256,7 +261,7 @@ impl Sender {
         // Where the first SYN is answered, the others were needless (`tcp_try_undo_spurious_syn`).
         let is_path_lossy = sent > SYNS_OF_FULL_WINDOW && timestamp_echo != first_syn;
         let initial_window = if is_path_lossy { 1 } else { INITIAL_WINDOW };
-        self.scheme.on_connected(&Connected { initial_window, srtt: self.rtt.srtt() });
+        self.scheme.on_connected(&Connected { initial_window, srtt: Some(self.rtt.srtt()) });
     }
 
     /// What a timeout or a probe sends at once.

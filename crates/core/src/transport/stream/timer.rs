@@ -1,5 +1,6 @@
 //! The one timer of a sender, which serves three purposes in turn (Linux `icsk_pending`).
 
+use super::rtt::{RTO_INITIAL, RTO_MIN};
 use super::sender::Sender;
 use super::wheel;
 use crate::scheme::State;
@@ -92,8 +93,11 @@ impl Sender {
         if outstanding == 0 || !matches!(self.recovery.state, State::Open | State::Cwr) {
             return false;
         }
-        let wait =
-            self.rtt.srtt() * 2 + if outstanding == 1 { super::rtt::RttEstimator::rto_min() } else { TIMEOUT_MIN };
+        let wait = if self.rtt.has_sample() {
+            self.rtt.srtt() * 2 + if outstanding == 1 { RTO_MIN } else { TIMEOUT_MIN }
+        } else {
+            RTO_INITIAL
+        };
         let timeout = if is_timeout_advancing { self.rtt.rto() } else { self.retransmission_due().since(now) };
         let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
         self.set_paced_timer(Purpose::LossProbe, now, wait);

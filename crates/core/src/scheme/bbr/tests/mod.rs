@@ -24,7 +24,7 @@ struct Path {
 impl Path {
     fn new(generation: Generation, seed: u64) -> Self {
         let mut bbr = Bbr::new(1_448, 1_500, generation, RandomStream::new(seed, "bbr"));
-        bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: Duration::from_millis(40) });
+        bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: Some(Duration::from_millis(40)) });
         Self {
             bbr,
             now: Instant::ZERO,

@@ -8,10 +8,26 @@ fn the_initial_window_is_paced_over_a_round_trip_of_start_up() {
     let mut path = Path::new(CURRENT, 1);
     let whole = 10_f64 * 1_448.0 * 1_000.0 / 40.0 * 739.0 / 256.0 * 0.99;
     assert!((path.pacing_bytes() as f64 / whole - 1.0).abs() < 1e-4, "{}", path.pacing_bytes());
-    path.bbr.on_connected(&Connected { initial_window: 1, srtt: Duration::from_millis(40) });
+    path.bbr.on_connected(&Connected { initial_window: 1, srtt: Some(Duration::from_millis(40)) });
     assert_eq!(path.bbr.cwnd(), 1);
     // So little bandwidth has ten bits.
     assert!((path.pacing_bytes() as f64 / (whole / 10.0) - 1.0).abs() < 2e-3, "{}", path.pacing_bytes());
+}
+
+#[test]
+fn without_a_handshake_the_first_window_leaves_within_a_millisecond_and_the_first_ack_corrects_the_rate() {
+    let mut path = Path::new(CURRENT, 1);
+    let over_a_round_trip = path.pacing_bytes();
+    path.bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: None });
+    assert!(
+        (path.pacing_bytes() as f64 / (over_a_round_trip * 40) as f64 - 1.0).abs() < 1e-4,
+        "{}",
+        path.pacing_bytes()
+    );
+    // A bandwidth that shows less than a window per round trip.
+    path.gap = Duration::from_millis(8);
+    path.ack();
+    assert_eq!(path.pacing_bytes(), over_a_round_trip);
 }
 
 #[test]
