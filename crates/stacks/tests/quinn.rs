@@ -129,6 +129,7 @@ fn what_a_stack_cannot_do_is_refused() {
         "flow 1: quinn:bbr: QUIC needs packets of at least 1228 bytes, and these have 1052; give the flow a larger mss"
     );
     assert_eq!(refusal("parameters", json!({"gain": 2.0})), "flow 1: quinn:bbr takes no parameters; leave them out");
+    assert_eq!(refusal("handshake", json!(false)), "flow 1: quinn:bbr connects as its stack does; leave handshake out");
     assert_eq!(
         refusal("ecn", json!("accurate")),
         "flow 1: quinn:bbr echoes marks as its stack does; write ecn = \"classic\" to let them through, or leave ecn out"

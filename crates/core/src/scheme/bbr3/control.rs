@@ -22,7 +22,7 @@ const PROBE_UP_PACKETS: f64 = 2.0;
 const MAX_CWND: f64 = (1_u32 << 30) as f64;
 
 impl Bbr3 {
-    /// `InitPacingRate`.
+    /// `InitPacingRate`; over a millisecond while no round trip is known.
     pub(super) fn init_pacing_rate(&mut self, srtt: Option<Duration>) {
         let seconds = srtt.unwrap_or(Duration::from_millis(1)).max(Duration::from_micros(1)).as_secs_f64();
         self.pace_at(startup::PACING_GAIN * f64::from(self.cwnd) / seconds);

@@ -1,0 +1,162 @@
+//! What an ack tells the scheme.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::{Ecn, Envelope, FlowId, Packet};
+use bakeoff_core::packet_pool::PacketPool;
+use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
+use bakeoff_core::traffic::{Source, TrafficConfig};
+use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment, Sender, StreamConfig};
+use bakeoff_core::units::{Duration, Instant};
+
+use super::exchange::{Fate, ONE_WAY, exchange_of, random, sequence};
+
+/// A window of 30 that remembers when each packet left, and writes down what comes back.
+struct Diary {
+    acked: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Scheme for Diary {
+    fn cwnd(&self) -> u32 {
+        30
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        sent.now.as_nanos()
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut acked = self.acked.lock().unwrap_or_else(PoisonError::into_inner);
+        acked.extend(ack.packets.iter().copied().map(Instant::from_nanos));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn where_every_packet_is_acknowledged_each_comes_back_with_its_own_time() {
+    let config = StreamConfig { feedback: Feedback::EveryPacket, ..StreamConfig::DEFAULT };
+    for stall_ms in (360..640).step_by(20) {
+        let acked = Arc::new(Mutex::new(Vec::new()));
+        let scheme = Box::new(Diary { acked: Arc::clone(&acked) });
+        let (mut arrived, mut sent) = (Vec::new(), 0);
+        let fate = |packet: &Packet<Segment>| {
+            if sequence(packet).is_none() {
+                return Fate::Pass;
+            }
+            sent += 1;
+            // Behind the second one the packets that wait arrive out of order.
+            if [100, 299, 400].contains(&sent) {
+                return Fate::Drop;
+            }
+            arrived.push(packet.sent);
+            // Long enough for a timeout, so that what waits is sent again.
+            if sent == 300 { Fate::Stall(Duration::from_millis(stall_ms)) } else { Fate::Pass }
+        };
+        let (_, receiver, _) = exchange_of(scheme, config, 2_000, fate, 1);
+        let acked = acked.lock().unwrap_or_else(PoisonError::into_inner);
+        let duplicates = receiver.stats.duplicates;
+        assert!(duplicates > 0 && acked.len() > 500, "{stall_ms} ms: {duplicates} of {}", acked.len());
+        let wrong = acked.iter().zip(&arrived).find(|(acked, sent)| acked != sent);
+        assert_eq!(wrong, None, "{stall_ms} ms");
+    }
+}
+
+/// A window of 30 that writes down which acks were foreseen, by what they acknowledge.
+struct Foresight {
+    acks: Arc<Mutex<Vec<(u64, bool)>>>,
+}
+
+impl Scheme for Foresight {
+    fn cwnd(&self) -> u32 {
+        30
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut acks = self.acks.lock().unwrap_or_else(PoisonError::into_inner);
+        acks.push((ack.first_unacked, !ack.is_unforeseen));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let scheme = Box::new(Foresight { acks: Arc::clone(&acks) });
+    let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
+    let fate = |packet: &Packet<Segment>| match sequence(packet) {
+        Some(2_000) if !packet.is_retransmission => Fate::Drop,
+        Some(2_300) => Fate::Mark,
+        _ => Fate::Pass,
+    };
+    exchange_of(scheme, config, 4_000, fate, 1);
+    let acks = acks.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut unforeseen: Vec<_> = acks.iter().filter(|(_, is_foreseen)| !is_foreseen).map(|(first, _)| *first).collect();
+    unforeseen.dedup();
+    // By then the window grows no more.
+    let late: Vec<_> = unforeseen.into_iter().skip_while(|first| *first < 1_600).collect();
+    // While the segment is missing; when 32 are released at once, so that the window is smaller, and when it is what it was;
+    // and for one round trip of the path and its queue from the mark on.
+    assert_eq!(late[..3], [2_000, 2_032, 2_033]);
+    assert!(late[3..].iter().all(|first| (2_301..2_301 + 30).contains(first)), "{late:?}");
+    assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
+}
+
+/// A window that others set, and the round trips that acks showed.
+#[derive(Clone, Default)]
+struct Watch {
+    cwnd: Arc<AtomicU32>,
+    rtts: Arc<Mutex<Vec<Option<u64>>>>,
+}
+
+impl Scheme for Watch {
+    fn cwnd(&self) -> u32 {
+        self.cwnd.load(Ordering::Relaxed)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut rtts = self.rtts.lock().unwrap_or_else(PoisonError::into_inner);
+        rtts.push(ack.rtt.map(Duration::as_millis));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn what_was_selectively_acknowledged_shows_no_second_round_trip() {
+    let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+    let source = Source::new(&TrafficConfig::Bulk { write_bytes: None }, Instant::ZERO, random());
+    let scheme = Watch::default();
+    let boxed = Box::new(scheme.clone());
+    let mut sender = Sender::new(FlowId(0), StreamConfig::DEFAULT, boxed, source, Instant::ZERO, random());
+    let mut pool = PacketPool::<Segment>::default();
+    let mut poll = |sender: &mut Sender, now| std::iter::from_fn(|| sender.poll(now, &mut pool)).count();
+    let arrive = |sender: &mut Sender, segment: &Segment, now| {
+        sender.accept(segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: now }, now);
+    };
+    assert_eq!(poll(&mut sender, at(0)), 1, "SYN");
+    arrive(&mut sender, &Segment::SynAck { ecn: EcnMode::Off, timestamp_echo: at(0) }, at(20));
+    assert_eq!(poll(&mut sender, at(20)), 1, "ACK");
+    // Three segments, a millisecond apart.
+    for (cwnd, millis) in [(1, 100), (2, 101), (3, 102)] {
+        scheme.cwnd.store(cwnd, Ordering::Relaxed);
+        assert_eq!(poll(&mut sender, at(millis)), 1);
+    }
+    let mut ack = AckSegment::new(0, at(101), ONE_WAY);
+    ack.set_blocks([Range { start: 1, end: 3 }]);
+    arrive(&mut sender, &Segment::Ack(ack), at(142));
+    // The first one was late, not lost.
+    arrive(&mut sender, &Segment::Ack(AckSegment::new(3, at(100), ONE_WAY)), at(143));
+    assert_eq!(sender.stats.lost, 0);
+    let rtts = scheme.rtts.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(*rtts, [Some(40), Some(43)]);
+}

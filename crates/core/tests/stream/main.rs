@@ -1,0 +1,8 @@
+//! The two ends of a stream, over a path of the tests.
+
+mod acks;
+mod exchange;
+mod handshake;
+mod losses;
+mod marks;
+mod pacing;

@@ -1,0 +1,181 @@
+//! Senders that are paced.
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::Packet;
+use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
+use bakeoff_core::transport::stream::{Segment, StreamConfig};
+use bakeoff_core::units::{Duration, Instant, Rate};
+
+use super::exchange::{Fate, exchange_of, sequence};
+
+/// Sends a packet every so often, with one window but from a timeout to the next ack, and tells whether that limited it.
+/// It has a timer, for nothing.
+pub(super) struct Paced {
+    gap: Duration,
+    window: u32,
+    cwnd: u32,
+    is_cwnd_limited: bool,
+    timer: Instant,
+}
+
+impl Paced {
+    pub(super) fn new(gap: Duration, cwnd: u32) -> Box<Self> {
+        Box::new(Self { gap, window: cwnd, cwnd, is_cwnd_limited: false, timer: Instant::ZERO })
+    }
+}
+
+impl Scheme for Paced {
+    fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Rate::of(StreamConfig::DEFAULT.packet_size(), self.gap)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.cwnd = self.window;
+        self.is_cwnd_limited = ack.is_cwnd_limited;
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.cwnd = 1;
+    }
+
+    fn has_timer(&self) -> bool {
+        true
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        Some(self.timer)
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        self.timer = now + Duration::from_millis(100);
+    }
+
+    fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("is_cwnd_limited", self.is_cwnd_limited.into());
+    }
+}
+
+#[test]
+fn a_window_that_the_pace_does_not_fill_is_no_limit() {
+    // `tcp_cwnd_validate` looks at what is in flight whenever something was sent: here ten packets.
+    for (cwnd, expected) in [(40, 0.0), (20, 0.0), (8, 1.0)] {
+        let scheme = Paced::new(Duration::from_millis(4), cwnd);
+        let (sender, ..) = exchange_of(scheme, StreamConfig::DEFAULT, 1_000, |_| Fate::Pass, 1);
+        let mut found = None;
+        sender.telemetry(&mut |name, value| {
+            if name == "is_cwnd_limited" {
+                found = Some(value);
+            }
+        });
+        assert_eq!(found, Some(expected), "window of {cwnd}");
+    }
+}
+
+/// Has gaps of 100 ms from the packet that left last, and of 10 ms from the first ack on; its rate says otherwise.
+struct OwnGaps {
+    departed: Instant,
+    gap: Duration,
+}
+
+impl Scheme for OwnGaps {
+    fn cwnd(&self) -> u32 {
+        20
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Rate::of(StreamConfig::DEFAULT.packet_size(), Duration::from_secs(1))
+    }
+
+    fn next_departure(&self) -> Option<Instant> {
+        Some(self.departed + self.gap)
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        self.departed = sent.now;
+        0
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {
+        self.gap = Duration::from_millis(10);
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn a_scheme_that_counts_gaps_itself_may_shorten_the_one_that_has_begun() {
+    let every_20_ms = Rate::of(StreamConfig::DEFAULT.packet_size(), Duration::from_millis(20));
+    // Of the 21 ms that the second packet is behind the highest rate the pacer makes up for ten.
+    for (max_pacing_rate, expected) in [(None, [0, 41, 51, 61]), (every_20_ms, [0, 41, 51, 71])] {
+        let scheme = Box::new(OwnGaps { departed: Instant::ZERO, gap: Duration::from_millis(100) });
+        let config = StreamConfig { max_pacing_rate, feedback: Feedback::EveryPacket, ..StreamConfig::DEFAULT };
+        let mut departures = Vec::new();
+        let fate = |packet: &Packet<Segment>| {
+            departures.extend(sequence(packet).map(|_| packet.sent.as_millis()));
+            Fate::Pass
+        };
+        exchange_of(scheme, config, 300, fate, 1);
+        let first = departures[0];
+        assert_eq!(departures[..4].iter().map(|millis| millis - first).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn a_paced_sender_is_silent_until_its_next_packet() {
+    let gap = Duration::from_millis(400);
+    let mut is_first = true;
+    let fate = |packet: &Packet<Segment>| {
+        let is_lost = sequence(packet) == Some(15) && std::mem::take(&mut is_first);
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    };
+    let scheme = Paced::new(gap, 40);
+    let (sender, ..) = exchange_of(scheme, StreamConfig::DEFAULT, 4_000, fate, 1);
+    assert_eq!(sender.stats.retransmissions, 1);
+    let next = sender.next_wakeup().expect("the next packet's time or the timer's");
+    assert!(sender.is_silent_before(next));
+    assert!(!sender.is_silent_before(next + Duration::from_nanos(1)));
+}
+
+#[test]
+fn timers_do_not_run_while_the_pacer_holds_packets_back() {
+    // Longer than a probe and a timeout wait after a round trip of 41 ms.
+    let gap = Duration::from_millis(300);
+    let mut sent = Vec::new();
+    let fate = |packet: &Packet<Segment>| {
+        let is_lost =
+            sequence(packet).is_some_and(|sequence| (15..18).contains(&sequence)) && !packet.is_retransmission;
+        if sequence(packet).is_some() {
+            sent.push(packet.sent);
+        }
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    };
+    let (sender, ..) = exchange_of(Paced::new(gap, 40), StreamConfig::DEFAULT, 6_000, fate, 1);
+    // The first ten are not paced, and the next one makes up for them.
+    let early: Vec<_> = sent[11..].windows(2).filter(|pair| pair[1].since(pair[0]) < gap).collect();
+    assert!(early.is_empty(), "{early:?}");
+    assert_eq!((sender.stats.retransmissions, sender.stats.timeouts, sender.stats.probes), (3, 0, 0));
+}
+
+#[test]
+fn after_a_timeout_one_new_packet_leaves_and_what_waits_for_the_pacer_is_the_lost_first() {
+    // RFC 5682 tests with new data; a paced sender does so with the ack, and not with every packet after it.
+    let mut sent = Vec::new();
+    let fate = |packet: &Packet<Segment>| {
+        let is_blackout = (100..400).contains(&packet.sent.as_millis());
+        sent.push((packet.is_retransmission, is_blackout));
+        if is_blackout { Fate::Drop } else { Fate::Pass }
+    };
+    let (sender, ..) = exchange_of(Paced::new(Duration::from_millis(4), 20), StreamConfig::DEFAULT, 2_000, fate, 1);
+    assert!(sender.stats.timeouts >= 1);
+    let after: Vec<_> = sent.iter().skip_while(|(_, is_blackout)| !is_blackout).filter(|(_, lost)| !lost).collect();
+    let are_retransmissions: Vec<_> = after.iter().take(6).map(|(again, _)| *again).collect();
+    assert_eq!(are_retransmissions, [true, false, true, true, true, true]);
+}
