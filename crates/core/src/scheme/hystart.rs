@@ -6,6 +6,9 @@
 //! **Source.** Ha and Rhee, "Taming the elephants: new TCP slow start", 2011; Linux `net/ipv4/tcp_cubic.c` since 5.5
 //! (`hystart_update`, `hystart_ack_delay`).
 //!
+//! **Deviation.** The kernel looks at an ack before it draws its conclusions from it, this after: a difference only where a recovery
+//! begins, or is undone, with that ack while the window is still in slow start.
+//!
 //! **How it is validated.** Unit tests in [`super::cubic`]; slow-start exits in the simulator's behaviour tests.
 
 use super::Ack;

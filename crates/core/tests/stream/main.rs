@@ -1,8 +1,12 @@
 //! The two ends of a stream, over a path of the tests.
 
 mod acks;
+mod arrivals;
 mod exchange;
 mod handshake;
 mod losses;
 mod marks;
 mod pacing;
+mod recovery;
+mod script;
+mod undo;

@@ -39,7 +39,9 @@ pub(super) enum Arrival {
     /// The same, behind so many holes that an ack that is held back should leave before it tells of this one too
     /// (`tcp_sack_new_ofo_skb`).
     Scattered,
-    /// One that had arrived before.
+    /// One that had arrived before, and waits for others still missing.
+    Repeated,
+    /// One that had arrived before, as all before it.
     Duplicate,
 }
 
@@ -124,7 +126,7 @@ impl AckPolicy {
                 self.duplicates = 0;
                 self.compress(now);
             }
-            Arrival::OutOfOrder | Arrival::Scattered => self.compress(now),
+            Arrival::OutOfOrder | Arrival::Scattered | Arrival::Repeated => self.compress(now),
             Arrival::Duplicate => {
                 self.quick = self.quick.max(QUICK_ACKS);
                 self.delay = DELAY_MIN;
@@ -172,8 +174,7 @@ impl AckPolicy {
     fn hold_back(&mut self, now: Instant) {
         let longest = self.rtt.map_or(DELAY_MAX, |rtt| rtt.max(DELAY_MIN).min(DELAY_MAX));
         let wait = if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
-        let until = wheel::expiry(now, wait);
-        self.delay_timer = Some(self.delay_timer.filter(|_| self.is_delaying).map_or(until, |set| set.min(until)));
+        self.delay_timer = Some(wheel::expiry(now, wait));
         self.is_delaying = true;
     }
 
@@ -292,8 +293,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
+    /// A receiver that has had seventeen segments, a millisecond apart, of which the last waits for company.
+    fn with_one_that_waits() -> AckPolicy {
         let mut policy = AckPolicy::new(AckMode::Delayed);
         for n in 0..17 {
             policy.on_arrival(Arrival::InOrder, false, 0, at(n));
@@ -301,6 +302,12 @@ mod tests {
                 policy.on_ack_sent();
             }
         }
+        policy
+    }
+
+    #[test]
+    fn a_lonely_segment_is_acknowledged_after_forty_milliseconds() {
+        let mut policy = with_one_that_waits();
         let due = policy.next_wakeup().expect("the seventeenth waits");
         assert_eq!(due.as_millis(), 16 + 41, "at the tick after 40 ms");
         assert!(policy.is_ack_due(due));
@@ -349,6 +356,27 @@ mod tests {
         policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
         assert!(!policy.is_ack_due(at(43)));
         assert_eq!(policy.next_wakeup(), Some(at(44) + COMPRESSION_SLACK));
+    }
+
+    #[test]
+    fn a_compressed_ack_waits_for_a_third_of_a_short_round_trip() {
+        let mut policy = with_a_timer_of_no_use();
+        policy.set_rtt(Duration::from_micros(1_500));
+        policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
+        assert_eq!(policy.next_wakeup(), Some(at(43) + Duration::from_micros(495) + COMPRESSION_SLACK));
+    }
+
+    #[test]
+    fn the_last_quick_ack_brings_the_shortest_delay_back() {
+        let mut policy = with_one_that_waits();
+        // It waits in vain, so that the next one would wait for longer.
+        assert!(policy.is_ack_due(at(57)));
+        policy.on_ack_sent();
+        policy.on_arrival(Arrival::InOrder, true, 0, at(58));
+        assert!(policy.is_ack_due(at(58)), "it widens the window");
+        policy.on_ack_sent();
+        policy.on_arrival(Arrival::InOrder, false, 0, at(59));
+        assert_eq!(policy.next_wakeup(), Some(at(59 + 41)));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
+//!
+//! **Deviation.** An ack that a later one has overtaken is read like any other (the kernel reads only its blocks).
 
 use std::hint::cold_path;
 
 use super::EcnMode;
 use super::ecn::Delivered;
+use super::recovery::Retransmit;
 use super::scoreboard::Transmission;
 use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
@@ -13,6 +16,8 @@ use crate::units::{Bytes, Duration, Instant};
 /// The findings of one ack, on their way through the state machine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
+    /// The first segment that was not acknowledged before (`prior_snd_una`).
+    pub(super) prior_first: u64,
     /// The acknowledged segment number.
     pub(super) cumulative: u64,
     /// Send time of the segment whose timestamp is echoed.
@@ -36,6 +41,8 @@ pub(super) struct Report {
     /// The retransmission timer is to be set again.
     pub(super) needs_timer: bool,
     delivered_bytes: Bytes,
+    /// The lowest segment, never sent again, that arrived after a higher one.
+    lowest_late: Option<u64>,
     /// A segment that was ever sent again was cumulatively acknowledged.
     is_retransmission_acked: bool,
     /// Send times of never retransmitted segments that this ack covers: first and last cumulatively, first and last
@@ -60,12 +67,16 @@ impl Sender {
         if ack.cumulative > self.scoreboard.next() {
             return;
         }
+        if self.scoreboard.outstanding() == 0 && self.config.feedback == Feedback::Tcp {
+            self.on_ack_of_nothing(ack, now);
+            return;
+        }
         let prior_in_flight = self.scoreboard.in_flight();
         let prior_delivered = self.sampler.delivered();
         let prior_lost = self.stats.lost;
-        self.recovery.prefers_new_data = false;
+        self.recovery.retransmit = Retransmit::First;
         self.newly_delivered.clear();
-        let mut report = Report { cumulative: ack.cumulative, timestamp_echo: ack.timestamp_echo, ..Report::default() };
+        let mut report = self.report(ack);
         // A segment shows reordering only if a later one had been delivered before this ack (`prior_fack`).
         let prior_highest = self.sacked.end();
         if ack.has_sack() {
@@ -112,7 +123,7 @@ impl Sender {
             newly_lost: (self.stats.lost - prior_lost) as u32,
             is_advance: report.is_advance,
             is_unforeseen,
-            may_raise_cwnd: report.is_advance || (self.rack.is_reordering_common() && newly_delivered > 0),
+            may_raise_cwnd: report.is_advance || (self.rack.is_reordering_common() && report.is_sacked),
             is_cwnd_limited: self.usage.is_cwnd_limited,
             max_in_flight: self.usage.max_outstanding,
             prior_in_flight,
@@ -132,18 +143,42 @@ impl Sender {
         });
     }
 
+    fn report(&self, ack: &AckSegment) -> Report {
+        let AckSegment { cumulative, timestamp_echo, .. } = *ack;
+        Report { prior_first: self.scoreboard.first(), cumulative, timestamp_echo, ..Report::default() }
+    }
+
+    /// Everything was acknowledged before: only a duplicate is news, and no scheme hears of it (`no_queue` in `tcp_ack`).
+    #[cold]
+    fn on_ack_of_nothing(&mut self, ack: &AckSegment, now: Instant) {
+        let mut report = self.report(ack);
+        let prior_delivered = self.sampler.delivered();
+        if let Some(duplicate) = ack.duplicate() {
+            self.take_duplicate(duplicate, &mut report);
+        }
+        if self.config.ecn != EcnMode::Off {
+            self.take_marks(ack, (self.sampler.delivered() - prior_delivered) as u32, &mut report, now);
+        }
+        if report.has_duplicate {
+            self.on_dubious_ack(&mut report, now);
+        }
+        self.window = Some(ack.window);
+        self.on_ack_of_probe(&report, now);
+    }
+
     fn take_selective(&mut self, ack: &AckSegment, highest: u64, report: &mut Report, now: Instant) {
         let (first, next) = (self.scoreboard.first(), self.scoreboard.next());
         if let Some(duplicate) = ack.duplicate() {
             cold_path();
-            report.has_duplicate = true;
-            report.is_duplicate_of_probe = self.recovery.on_duplicate(duplicate.end);
-            if !report.is_duplicate_of_probe {
-                self.rack.on_duplicate();
-            }
+            self.take_duplicate(duplicate, report);
         }
-        for block in ack.blocks() {
-            if self.known_blocks.contains(&block) || block.end <= first || block.end > next {
+        let blocks = ack.all_blocks();
+        let mut ascending = blocks;
+        // The round trip that RACK goes by is that of the highest segment.
+        ascending.sort_unstable_by_key(|block| block.start);
+        for block in ascending {
+            let is_empty = block.start == block.end;
+            if is_empty || self.known_blocks.contains(&block) || block.end <= first || block.end > next {
                 continue;
             }
             let block = Range { start: block.start.max(first), end: block.end };
@@ -152,7 +187,45 @@ impl Sender {
                 None => self.take_scattered(block, highest, report, now),
             }
         }
-        self.known_blocks = ack.all_blocks();
+        self.known_blocks = blocks;
+        let counts = self.recovery.state != State::Loss || self.recovery.undo.is_possible();
+        if let Some(late) = report.lowest_late.take().filter(|_| counts) {
+            self.take_reordering(late);
+        }
+    }
+
+    /// A segment arrived a second time (`tcp_dsack_seen` and, of `tcp_sacktag_one`, what concerns such).
+    fn take_duplicate(&mut self, duplicate: Range, report: &mut Report) {
+        self.duplicates += 1;
+        if self.duplicates > self.stats.retransmissions {
+            // The network made it.
+            return;
+        }
+        report.has_duplicate = true;
+        report.is_duplicate_of_probe = self.recovery.is_probe(duplicate.end);
+        if !report.is_duplicate_of_probe {
+            self.rack.on_duplicate();
+        }
+        if self.config.feedback == Feedback::Tcp {
+            self.sampler.on_duplicate();
+        }
+        let segment = self.scoreboard.get(duplicate.start);
+        if segment.is_some_and(|segment| segment.is_sacked && segment.was_retransmitted) {
+            report.lowest_late = Some(duplicate.start);
+        }
+        if segment.is_none_or(|segment| segment.was_retransmitted) {
+            self.recovery.undo.on_duplicate(duplicate.end);
+        }
+        self.scoreboard.mark_arrived_again(duplicate.start);
+    }
+
+    /// A segment, never sent again, arrived after higher ones (`tcp_check_sack_reordering`).
+    #[cold]
+    pub(super) fn take_reordering(&mut self, late: u64) {
+        let highest = self.sacked.end().max(self.scoreboard.first());
+        if late < highest {
+            self.rack.on_reordering(highest - late);
+        }
     }
 
     /// A block that is not the last one of what is selectively acknowledged, or not only.
@@ -203,6 +276,9 @@ impl Sender {
         if report.is_advance {
             self.sacked.remove_below(cumulative);
             report.needs_timer = true;
+            if let Some(late) = report.lowest_late.take() {
+                self.take_reordering(late);
+            }
         }
     }
 
@@ -218,7 +294,8 @@ impl Sender {
     fn take_delivered(&mut self, sequence: u64, segment: &Transmission, highest: u64, report: &mut Report) {
         if !segment.was_retransmitted {
             if sequence < highest {
-                self.rack.on_reordering(highest - sequence);
+                cold_path();
+                report.lowest_late = Some(report.lowest_late.map_or(sequence, |lowest| lowest.min(sequence)));
             }
             report.is_original_delivered |= sequence < self.recovery.high;
         }

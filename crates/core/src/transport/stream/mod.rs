@@ -26,6 +26,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 mod timer;
+mod undo;
 mod wheel;
 
 pub use ecn::{EcnMode, Ect};

@@ -64,14 +64,14 @@ impl Pacer {
 pub(super) fn internal_rate(
     ratios: PacingRatios,
     cwnd: u32,
-    in_flight: u32,
+    outstanding: u32,
     ssthresh: Option<u32>,
     srtt: Duration,
     packet: Bytes,
 ) -> Option<Rate> {
     let is_far_below = ssthresh.is_none_or(|ssthresh| cwnd < ssthresh / 2);
     let percent = if is_far_below { ratios.slow_start } else { ratios.avoidance };
-    Rate::of(packet * u64::from(cwnd.max(in_flight)), srtt).map(|rate| rate.scale(percent, 100))
+    Rate::of(packet * u64::from(cwnd.max(outstanding)), srtt).map(|rate| rate.scale(percent, 100))
 }
 
 #[cfg(test)]
@@ -126,5 +126,12 @@ mod tests {
         assert_eq!(slow_start, Some(Rate::from_bits_per_second(2_400_000)));
         let avoidance = internal_rate(PacingRatios::LINUX, 10, 0, Some(10), srtt, PACKET);
         assert_eq!(avoidance, Some(Rate::from_bits_per_second(1_440_000)));
+    }
+
+    #[test]
+    fn a_window_below_what_is_outstanding_slows_nothing() {
+        let srtt = Duration::from_millis(100);
+        let rate = internal_rate(PacingRatios::LINUX, 10, 20, Some(10), srtt, PACKET);
+        assert_eq!(rate, Some(Rate::from_bits_per_second(2_880_000)));
     }
 }

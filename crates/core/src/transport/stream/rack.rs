@@ -77,16 +77,14 @@ impl Rack {
 
     /// A never retransmitted segment `distance` below the highest delivered one arrived late
     /// (`tcp_check_sack_reordering`).
-    #[cold]
-    #[inline(never)]
     pub(super) fn on_reordering(&mut self, distance: u64) {
         self.reordering = self.reordering.max(distance.min(u64::from(MAX_REORDERING)) as u32);
         self.has_seen_reordering = true;
     }
 
-    /// A retransmission proved unnecessary.
+    /// A retransmission proved unnecessary. Without reordering RACK's patience was not the cause (`tcp_dsack_seen`).
     pub(super) fn on_duplicate(&mut self) {
-        self.has_seen_duplicate = true;
+        self.has_seen_duplicate |= self.has_seen_reordering;
     }
 
     /// The detection is to be repeated at the next ack.
@@ -97,6 +95,11 @@ impl Rack {
     /// A recovery ended without an undo: the widened window expires after some of them.
     pub(super) fn on_recovered(&mut self) {
         self.keep = self.keep.saturating_sub(1);
+    }
+
+    /// All retransmissions of a recovery proved unnecessary: the widened window stays a little longer (`tcp_try_undo_dsack`).
+    pub(super) fn on_needless_recovery(&mut self) {
+        self.keep = (self.keep + 1).min(KEEP_RECOVERIES);
     }
 
     /// A timeout came although many segments had been selectively acknowledged: less reordering than thought.
@@ -197,6 +200,34 @@ mod tests {
     use super::super::rate_sampler::RateSampler;
     use super::*;
     use crate::units::Bytes;
+
+    #[test]
+    fn a_duplicate_widens_the_window_only_where_packets_change_places() {
+        let mut rack = Rack::new();
+        for (reordering, steps) in [(0, 1), (5, 2)] {
+            if reordering > 0 {
+                rack.on_reordering(reordering);
+            }
+            rack.on_duplicate();
+            rack.update_window(Some(1), 10);
+            assert_eq!(rack.steps, steps);
+        }
+    }
+
+    #[test]
+    fn a_widened_window_is_kept_for_sixteen_recoveries_and_for_one_more_with_each_needless_one() {
+        let mut rack = Rack::new();
+        rack.on_reordering(5);
+        rack.on_duplicate();
+        rack.update_window(Some(1), 10);
+        (0..15).for_each(|_| rack.on_recovered());
+        rack.on_needless_recovery();
+        for steps in [2, 1] {
+            rack.on_recovered();
+            rack.update_window(Some(20), 30);
+            assert_eq!(rack.steps, steps);
+        }
+    }
 
     #[test]
     fn the_timer_waits_for_the_last_that_may_be_lost() {

@@ -99,6 +99,11 @@ impl RateSampler {
         }
     }
 
+    /// A needless retransmission was delivered (`tcp_dsack_seen`).
+    pub(super) fn on_duplicate(&mut self) {
+        self.delivered += 1;
+    }
+
     /// What had been delivered when the sampled packet of this ack was sent.
     pub(super) fn prior_delivered(&self) -> Option<u64> {
         self.candidate.map(|candidate| candidate.snapshot.delivered)

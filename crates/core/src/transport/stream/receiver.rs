@@ -19,6 +19,9 @@ use crate::units::{Bytes, Duration, Instant};
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
 
+/// A time stamp may be older by so many ticks than the one that acks echo (Linux `TCP_PAWS_WINDOW`).
+const PAWS_WINDOW: u64 = 1;
+
 /// What a receiver has handed to its application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
@@ -119,12 +122,15 @@ impl Receiver {
         if self.policy.is_delaying() && self.echo.is_turning(ecn) {
             self.send_early();
         }
-        // RFC 7323, section 4.3: echo the oldest segment that the next ack covers.
-        if sequence <= self.last_acked || self.config.feedback == Feedback::EveryPacket {
-            self.timestamp_echo = sent;
-        }
         self.one_way_delay = now.since(sent);
         self.stats.ce_marks += u64::from(ecn == Ecn::Ce);
+        if self.is_outdated(sent) {
+            self.discard(sequence, now);
+            return;
+        }
+        if self.is_to_be_echoed(sequence, sent) {
+            self.timestamp_echo = sent;
+        }
         let waiting = self.waiting;
         // What follows the latest block is no block of its own.
         let may_be_scattered = sequence > self.next && self.recent.latest().is_none_or(|latest| latest.end != sequence);
@@ -133,7 +139,7 @@ impl Receiver {
         let news = self.echo.read(ecn, length, arrival == Arrival::Duplicate);
         let quick = if let News::Quick(count) = news { count } else { 0 };
         let is_wider = match arrival {
-            Arrival::Duplicate => false,
+            Arrival::Duplicate | Arrival::Repeated => false,
             Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
             Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
                 let is_wider = self.window.on_next(waiting);
@@ -156,6 +162,34 @@ impl Receiver {
         if news == News::Now {
             self.policy.acknowledge_now();
         }
+    }
+
+    /// True for what was overtaken by a retransmission that closed a hole: protection against wrapped sequence numbers does
+    /// not take it (RFC 7323, section 5; `tcp_validate_incoming`).
+    fn is_outdated(&self, sent: Instant) -> bool {
+        sent < self.timestamp_echo
+            && self.config.feedback == Feedback::Tcp
+            && sent.as_millis() + PAWS_WINDOW < self.timestamp_echo.as_millis()
+    }
+
+    /// True for the oldest segment that the next ack covers (RFC 7323, section 4.3; `tcp_sequence`, `tcp_replace_ts_recent`).
+    fn is_to_be_echoed(&self, sequence: u64, sent: Instant) -> bool {
+        match self.config.feedback {
+            Feedback::Tcp => {
+                (sequence == self.last_acked || sequence + 1 == self.last_acked) && sent >= self.timestamp_echo
+            }
+            Feedback::Numbered => sequence <= self.last_acked,
+            Feedback::EveryPacket => true,
+        }
+    }
+
+    /// An ack tells of what is not taken (`tcp_send_dupack`).
+    fn discard(&mut self, sequence: u64, now: Instant) {
+        if sequence < self.next {
+            let arrival = self.note_duplicate(sequence);
+            self.policy.on_arrival(arrival, false, 0, now);
+        }
+        self.policy.acknowledge_now();
     }
 
     /// The ack that waits leaves as if what has just arrived had not.
@@ -201,7 +235,8 @@ impl Receiver {
         self.out_of_order.insert(segment, |_| is_new = true);
         let before = self.recent.add(segment);
         if !is_new {
-            return self.note_duplicate(sequence);
+            self.note_duplicate(sequence);
+            return Arrival::Repeated;
         }
         self.waiting += 1;
         if length < self.config.mss {

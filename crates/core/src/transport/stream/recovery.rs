@@ -1,13 +1,26 @@
 //! The congestion state machine: when recovery begins, what is undone, when it ends.
 //!
 //! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert` and what it calls), F-RTO of RFC 5682 in its SACK
-//! form, Eifel detection by timestamps (RFC 3522) and by DSACK (RFC 3708).
+//! form.
 
 use super::acking::Report;
 use super::rack::Context;
 use super::sender::{Forced, Sender};
+use super::undo::Undo;
 use crate::scheme::{Cause, Congestion, Lost, State, Timeout};
 use crate::units::Instant;
+
+/// Whether what is lost leaves until the next ack, where it may (Linux `REXMIT_LOST`, `REXMIT_NEW`, `REXMIT_NONE`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Retransmit {
+    /// Before new data.
+    #[default]
+    First,
+    /// If there is no new data (F-RTO, step 2b).
+    Last,
+    /// It does not.
+    Never,
+}
 
 /// Where the sender stands in a recovery.
 #[derive(Clone, Debug, Default)]
@@ -16,18 +29,12 @@ pub(super) struct Recovery {
     pub(super) state: State,
     /// The episode ends when everything below has been acknowledged (`high_seq`).
     pub(super) high: u64,
-    /// The first segment of an episode that may still prove spurious (`undo_marker`).
-    undo_from: Option<u64>,
-    /// Retransmissions not yet reported as duplicates; `None` before the first one (`undo_retrans`).
-    unreported: Option<u32>,
+    pub(super) undo: Undo,
     /// The cause was beyond doubt (an ECN echo), so the window must not be restored (`prior_ssthresh` = 0).
     is_undo_barred: bool,
-    /// When the first retransmission of the episode left (`retrans_stamp`).
-    retransmitting_since: Option<Instant>,
     /// F-RTO is testing whether a timeout was spurious.
     is_frto: bool,
-    /// Until the next ack, new data goes before retransmissions (F-RTO, step 2b).
-    pub(super) prefers_new_data: bool,
+    pub(super) retransmit: Retransmit,
     /// Timeouts since the last progress (`icsk_retransmits`).
     timeouts: u32,
     /// The highest segment when a loss probe was sent (`tlp_high_seq`).
@@ -42,35 +49,14 @@ impl Recovery {
         matches!(self.state, State::Cwr | State::Recovery)
     }
 
-    /// A segment was sent again.
-    pub(super) fn on_retransmission(&mut self, now: Instant) {
-        self.unreported = Some(self.unreported.unwrap_or(0) + 1);
-        self.retransmitting_since.get_or_insert(now);
+    /// True if a retransmission is in flight that a loss probe sent.
+    fn is_probing_with_old_data(&self) -> bool {
+        self.is_probe_retransmission && self.probe_high.is_some()
     }
 
-    /// The receiver reports a segment that arrived twice; true if it answers a loss probe.
-    pub(super) fn on_duplicate(&mut self, end: u64) -> bool {
-        if self.undo_from.is_some_and(|from| end > from) {
-            self.unreported = self.unreported.map(|count| count.saturating_sub(1));
-        }
-        self.is_probe_retransmission && self.probe_high == Some(end)
-    }
-
-    /// True if the retransmissions of this episode have all proved unnecessary, or the first of them came after the
-    /// original's arrival.
-    fn may_undo(&self, report: &Report) -> bool {
-        self.undo_from.is_some() && (self.unreported == Some(0) || self.is_original_delayed(report))
-    }
-
-    /// True if what arrived was no retransmission: none was sent, or the echoed timestamp, in milliseconds as in TCP,
-    /// is older than the first one (`tcp_packet_delayed`).
-    fn is_original_delayed(&self, report: &Report) -> bool {
-        self.retransmitting_since.is_none_or(|since| report.timestamp_echo.as_millis() < since.as_millis())
-    }
-
-    fn begin_undo_watch(&mut self, from: u64, retransmitted: u32) {
-        self.undo_from = Some(from);
-        self.unreported = (retransmitted > 0).then_some(retransmitted);
+    /// True if a duplicate that ends here is what a loss probe sent.
+    pub(super) fn is_probe(&self, end: u64) -> bool {
+        self.probe_high == Some(end)
     }
 }
 
@@ -121,7 +107,7 @@ impl Sender {
     fn end_episode_if_acknowledged(&mut self, report: &Report, now: Instant) {
         let first = self.scoreboard.first();
         if self.recovery.state == State::Open {
-            self.recovery.retransmitting_since = None;
+            self.recovery.undo.forget_retransmissions();
         } else if first >= self.recovery.high {
             match self.recovery.state {
                 // One more segment: the CWR flag has then reached the receiver.
@@ -143,7 +129,7 @@ impl Sender {
     /// `tcp_try_undo_recovery`, without the change of state.
     #[cold]
     fn undo_or_settle(&mut self, report: &Report, now: Instant) {
-        if self.recovery.may_undo(report) {
+        if self.may_undo(report) {
             self.undo(false, now);
         } else {
             self.rack.on_recovered();
@@ -161,13 +147,21 @@ impl Sender {
             self.must_announce_reduction = false;
             self.stats.undone += 1;
         }
-        self.recovery.undo_from = None;
+        self.recovery.undo.end();
         self.rack.rearm();
+    }
+
+    /// True if the retransmissions of this episode have all proved unnecessary, or the first of them came after the
+    /// original's arrival.
+    fn may_undo(&self, report: &Report) -> bool {
+        let undo = &self.recovery.undo;
+        undo.are_all_duplicates() || undo.is_original_delayed(report.timestamp_echo)
     }
 
     /// All retransmissions were reported as duplicates (`tcp_try_undo_dsack`).
     fn undo_if_all_duplicates(&mut self, now: Instant) {
-        if self.recovery.undo_from.is_some() && self.recovery.unreported == Some(0) {
+        if self.recovery.undo.are_all_duplicates() {
+            self.rack.on_needless_recovery();
             self.undo(false, now);
             if self.recovery.state == State::Recovery {
                 self.try_to_open(false, now);
@@ -178,12 +172,13 @@ impl Sender {
     /// A hole was filled by the original, not by its retransmission (`tcp_try_undo_partial`); true if nothing more is
     /// to be done.
     fn undo_partly(&mut self, report: &Report, now: Instant) -> bool {
-        if self.recovery.undo_from.is_some() && self.recovery.is_original_delayed(report) {
-            self.rack.on_reordering(1);
+        if self.recovery.undo.is_original_delayed(report.timestamp_echo) {
+            self.take_reordering(report.prior_first);
             if self.scoreboard.retransmitted() > 0 {
+                self.retransmit_with_this_ack(Retransmit::Never, now);
                 return true;
             }
-            self.recovery.retransmitting_since = None;
+            self.forget_retransmissions_if_none_is_left();
             self.undo(true, now);
             self.keep_open(now);
         }
@@ -194,7 +189,7 @@ impl Sender {
     #[cold]
     fn continue_after_timeout(&mut self, report: &Report, now: Instant) {
         let is_recovered = self.scoreboard.first() >= self.recovery.high;
-        if report.is_advance && self.recovery.may_undo(report) {
+        if report.is_advance && self.may_undo(report) {
             self.undo_timeout(now);
             return;
         }
@@ -209,9 +204,8 @@ impl Sender {
                 }
             } else if report.is_advance && !is_recovered {
                 self.recovery.high = self.scoreboard.next();
-                // What is new leaves with this ack or not at all (`tcp_xmit_recovery`).
-                self.recovery.prefers_new_data = self.next_departure() <= now;
-                self.recovery.is_frto = self.recovery.prefers_new_data;
+                self.retransmit_with_this_ack(Retransmit::Last, now);
+                self.recovery.is_frto = self.recovery.retransmit == Retransmit::Last;
                 return;
             }
         }
@@ -219,6 +213,11 @@ impl Sender {
             self.undo_or_settle(report, now);
             self.return_to_open(now);
         }
+    }
+
+    /// What is new leaves with this ack; what the pacer holds back leaves as ever (`tcp_xmit_recovery`, `tcp_tsq_write`).
+    fn retransmit_with_this_ack(&mut self, retransmit: Retransmit, now: Instant) {
+        self.recovery.retransmit = if self.next_departure() <= now { retransmit } else { Retransmit::First };
     }
 
     /// `tcp_try_undo_loss`.
@@ -232,7 +231,7 @@ impl Sender {
     /// F-RTO found no new data to test with.
     #[cold]
     pub(super) fn give_up_frto(&mut self) {
-        self.recovery.prefers_new_data = false;
+        self.recovery.retransmit = Retransmit::First;
         self.recovery.is_frto = false;
     }
 
@@ -259,12 +258,26 @@ impl Sender {
     /// `tcp_enter_recovery`.
     #[cold]
     fn enter_recovery(&mut self, is_ecn_echo: bool, is_timer: bool, now: Instant) {
-        self.recovery.begin_undo_watch(self.scoreboard.first(), self.scoreboard.retransmitted());
+        self.forget_retransmissions_if_none_is_left();
+        self.begin_undo();
         if !self.recovery.is_reducing() {
             self.recovery.is_undo_barred = is_ecn_echo;
             self.begin_reduction(Cause::Loss, is_timer, now);
         }
         self.recovery.state = State::Recovery;
+    }
+
+    /// `tcp_init_undo`.
+    fn begin_undo(&mut self) {
+        let probes = u32::from(self.recovery.is_probing_with_old_data());
+        self.recovery.undo.begin(self.scoreboard.first(), self.scoreboard.retransmitted() + probes);
+    }
+
+    /// `tcp_retrans_stamp_cleanup`.
+    fn forget_retransmissions_if_none_is_left(&mut self) {
+        if !self.scoreboard.has_retransmissions() {
+            self.recovery.undo.forget_retransmissions();
+        }
     }
 
     /// `tcp_init_cwnd_reduction`.
@@ -277,11 +290,9 @@ impl Sender {
 
     /// `tcp_try_to_open`.
     fn try_to_open(&mut self, is_ecn_echo: bool, now: Instant) {
-        if self.scoreboard.retransmitted() == 0 {
-            self.recovery.retransmitting_since = None;
-        }
+        self.forget_retransmissions_if_none_is_left();
         if is_ecn_echo && self.recovery.state < State::Cwr {
-            self.recovery.undo_from = None;
+            self.recovery.undo.end();
             self.begin_reduction(Cause::Ecn, false, now);
             self.recovery.state = State::Cwr;
         }
@@ -292,7 +303,8 @@ impl Sender {
 
     /// `tcp_try_keep_open`.
     fn keep_open(&mut self, now: Instant) {
-        let has_holes = self.scoreboard.sacked() + self.scoreboard.lost() + self.scoreboard.retransmitted() > 0;
+        let is_left = self.scoreboard.sacked() + self.scoreboard.lost() > 0;
+        let has_holes = is_left || self.scoreboard.has_retransmissions();
         let state = if has_holes { State::Disorder } else { State::Open };
         if state != self.recovery.state {
             if self.recovery.is_reducing() {
@@ -311,7 +323,7 @@ impl Sender {
         } else if report.cumulative > high {
             // Both the original and the rest of the flight were gone: a loss that no duplicate ack could show.
             self.begin_reduction(Cause::TailLoss, false, now);
-            self.recovery.undo_from = None;
+            self.recovery.undo.end();
             self.recovery.state = State::Cwr;
             self.keep_open(now);
         } else if !report.is_advance && !report.is_sacked {
@@ -330,13 +342,13 @@ impl Sender {
             || (was == State::Loss && self.recovery.timeouts == 0);
         if is_first {
             self.recovery.is_undo_barred = false;
-            self.recovery.begin_undo_watch(self.scoreboard.first(), self.scoreboard.retransmitted());
+            self.begin_undo();
         }
         if was <= State::Disorder {
             self.rack.on_timeout_in_disorder(self.scoreboard.sacked());
         }
         self.recovery.is_frto = was < State::Recovery || self.recovery.timeouts > 0;
-        self.recovery.prefers_new_data = false;
+        self.recovery.retransmit = Retransmit::First;
         self.recovery.state = State::Loss;
         self.recovery.high = self.scoreboard.next();
         self.recovery.probe_high = None;
@@ -384,19 +396,18 @@ impl Sender {
 
     /// `tcp_rack_reo_timeout`.
     pub(super) fn on_reordering_timeout(&mut self, now: Instant) {
+        self.recovery.retransmit = Retransmit::First;
         let prior_in_flight = self.scoreboard.in_flight();
         let context = self.rack_context();
         let (scheme, stats) = (&mut self.scheme, &mut self.stats);
-        let wait = self.rack.detect(&mut self.scoreboard, context, now, |segment| {
+        // What may still be lost then waits for the next ack or the timeout.
+        self.rack.detect(&mut self.scoreboard, context, now, |segment| {
             stats.lost += 1;
             scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
         });
         if prior_in_flight != self.scoreboard.in_flight() && self.recovery.state != State::Recovery {
             self.enter_recovery(false, true, now);
         }
-        match wait {
-            Some(wait) => self.set_reordering_timer(wait, now),
-            None => self.rearm_retransmission_timer(now),
-        }
+        self.rearm_retransmission_timer(now);
     }
 }

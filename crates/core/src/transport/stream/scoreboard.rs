@@ -116,6 +116,11 @@ impl Scoreboard {
         self.retransmitted
     }
 
+    /// True if a retransmission is in flight, or the first segment was ever sent again (`tcp_any_retrans_done`).
+    pub(super) fn has_retransmissions(&self) -> bool {
+        self.retransmitted > 0 || self.ring.front().is_some_and(|first| first.was_retransmitted)
+    }
+
     /// Packets believed to be in the network (`tcp_packets_in_flight`).
     pub(super) fn in_flight(&self) -> u32 {
         self.outstanding() + self.retransmitted - self.sacked - self.lost
@@ -246,8 +251,21 @@ impl Scoreboard {
         self.link(sequence);
     }
 
-    /// The lowest segment that is lost and has no retransmission in flight.
+    /// The receiver has a segment twice: its retransmission is not in flight any more. (That of one that counts as lost is
+    /// until the segment is acknowledged.)
+    pub(super) fn mark_arrived_again(&mut self, sequence: u64) {
+        if let Some(segment) = self.get_mut(sequence).filter(|segment| !segment.is_lost) {
+            let was_retransmitted = std::mem::take(&mut segment.is_retransmitted);
+            self.retransmitted -= u32::from(was_retransmitted);
+        }
+    }
+
+    /// The lowest segment that is lost and has no retransmission in flight; none while as many are in flight as are lost, be they
+    /// of others (`tcp_xmit_retransmit_queue`).
     pub(super) fn next_to_retransmit(&mut self) -> Option<u64> {
+        if self.retransmitted >= self.lost {
+            return None;
+        }
         while let Some(Reverse(sequence)) = self.to_retransmit.peek().copied() {
             if self.get(sequence).is_some_and(|segment| segment.is_lost && !segment.is_retransmitted) {
                 return Some(sequence);
@@ -317,14 +335,19 @@ mod tests {
         scoreboard.get(sequence).and_then(|segment| scoreboard.sent_after(segment))
     }
 
+    /// Three segments in flight, and what was delivered when they left.
+    fn with_three_segments() -> (Scoreboard, Snapshot) {
+        let (mut scoreboard, snapshot) = (Scoreboard::new(), RateSampler::new().on_sent(Instant::ZERO, false));
+        (0..3).for_each(|_| scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot, 0));
+        (scoreboard, snapshot)
+    }
+
     #[test]
     fn segments_stay_in_order_of_their_last_transmission() {
-        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
-        let mut snapshot = || sampler.on_sent(Instant::ZERO, false);
-        (0..3).for_each(|_| scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0));
+        let (mut scoreboard, snapshot) = with_three_segments();
         scoreboard.mark_lost(1);
-        scoreboard.mark_sent_again(1, Instant::ZERO, snapshot(), 0);
-        scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0);
+        scoreboard.mark_sent_again(1, Instant::ZERO, snapshot, 0);
+        scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot, 0);
         let order = |scoreboard: &Scoreboard| {
             std::iter::successors(scoreboard.oldest_sent(), |sequence| after(scoreboard, *sequence)).collect()
         };
@@ -334,19 +357,16 @@ mod tests {
         let rest: Vec<_> = order(&scoreboard);
         assert_eq!(rest, [2, 3]);
         scoreboard.mark_sacked(3);
-        scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0);
+        scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot, 0);
         let last: Vec<_> = order(&scoreboard);
         assert_eq!(last, [2, 4]);
     }
 
     #[test]
     fn what_is_acknowledged_is_never_lost() {
-        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
-        for _ in 0..3 {
-            scoreboard.push(Instant::ZERO, Bytes::new(1_448), sampler.on_sent(Instant::ZERO, false), 0);
-        }
+        let (mut scoreboard, snapshot) = with_three_segments();
         scoreboard.mark_sacked(2);
-        scoreboard.mark_sent_again(2, Instant::ZERO, sampler.on_sent(Instant::ZERO, false), 0);
+        scoreboard.mark_sent_again(2, Instant::ZERO, snapshot, 0);
         assert_eq!(after(&scoreboard, 1), Some(2));
         (0..3).for_each(|sequence| scoreboard.mark_lost(sequence));
         assert_eq!((scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (1, 2, 0));
@@ -354,11 +374,9 @@ mod tests {
 
     #[test]
     fn the_retransmission_of_what_was_not_lost_stays_in_flight_until_it_is_acknowledged() {
-        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
-        let mut snapshot = || sampler.on_sent(Instant::ZERO, false);
-        (0..3).for_each(|_| scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0));
+        let (mut scoreboard, snapshot) = with_three_segments();
         (0..2).for_each(|sequence| scoreboard.mark_lost(sequence));
-        (0..2).for_each(|sequence| scoreboard.mark_sent_again(sequence, Instant::ZERO, snapshot(), 0));
+        (0..2).for_each(|sequence| scoreboard.mark_sent_again(sequence, Instant::ZERO, snapshot, 0));
         scoreboard.mark_sacked(1);
         assert_eq!((scoreboard.lost(), scoreboard.retransmitted(), scoreboard.in_flight()), (1, 1, 2), "it was lost");
         scoreboard.unmark_lost();
@@ -369,12 +387,28 @@ mod tests {
     }
 
     #[test]
+    fn a_needless_retransmission_is_in_flight_until_it_arrives() {
+        let (mut scoreboard, snapshot) = with_three_segments();
+        (1..3).for_each(|sequence| scoreboard.mark_lost(sequence));
+        scoreboard.mark_sent_again(1, Instant::ZERO, snapshot, 0);
+        scoreboard.mark_arrived_again(1);
+        assert_eq!((scoreboard.retransmitted(), scoreboard.has_retransmissions()), (1, true), "it counts as lost");
+        scoreboard.unmark_lost();
+        scoreboard.mark_sacked(1);
+        scoreboard.mark_lost(2);
+        assert_eq!(scoreboard.next_to_retransmit(), None, "as many are in flight as are lost");
+        scoreboard.mark_arrived_again(1);
+        assert_eq!((scoreboard.retransmitted(), scoreboard.next_to_retransmit()), (0, Some(2)));
+        assert!(!scoreboard.has_retransmissions());
+        assert!(scoreboard.pop().is_some());
+        assert!(scoreboard.has_retransmissions(), "the first was sent again");
+    }
+
+    #[test]
     fn what_is_not_lost_after_all_can_be_found_again() {
-        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
-        let mut snapshot = || sampler.on_sent(Instant::ZERO, false);
-        (0..3).for_each(|_| scoreboard.push(Instant::ZERO, Bytes::new(1_448), snapshot(), 0));
+        let (mut scoreboard, snapshot) = with_three_segments();
         (0..3).for_each(|sequence| scoreboard.mark_lost(sequence));
-        scoreboard.mark_sent_again(0, Instant::ZERO, snapshot(), 0);
+        scoreboard.mark_sent_again(0, Instant::ZERO, snapshot, 0);
         scoreboard.unmark_lost();
         assert_eq!(
             (scoreboard.oldest_sent(), after(&scoreboard, 1), after(&scoreboard, 2)),

@@ -7,7 +7,7 @@ use super::pacer::{Pacer, internal_rate};
 use super::rack::Rack;
 use super::range_set::RangeSet;
 use super::rate_sampler::RateSampler;
-use super::recovery::Recovery;
+use super::recovery::{Recovery, Retransmit};
 use super::resent::Resent;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
@@ -99,6 +99,8 @@ pub struct Sender {
     pub(super) scheme: Box<dyn Scheme>,
     pub(super) scoreboard: Scoreboard,
     pub(super) resent: Resent,
+    /// Segments that the receiver says it had before (`dsack_dups`).
+    pub(super) duplicates: u64,
     /// Which of the outstanding segments are selectively acknowledged, as ranges.
     pub(super) sacked: RangeSet,
     /// The receive window in the last ack ([`AckSegment::window`]).
@@ -151,6 +153,7 @@ impl Sender {
             scheme,
             scoreboard: Scoreboard::new(),
             resent: Resent::default(),
+            duplicates: 0,
             sacked: RangeSet::default(),
             window: None,
             known_blocks: Default::default(),
@@ -189,9 +192,9 @@ impl Sender {
 
     fn pacing_rate(&self) -> Option<Rate> {
         let internal = |ratios| {
-            let in_flight = self.scoreboard.in_flight();
+            let outstanding = self.scoreboard.outstanding();
             let packet = self.config.packet_size();
-            internal_rate(ratios, self.scheme.cwnd(), in_flight, self.scheme.ssthresh(), self.rtt.srtt(), packet)
+            internal_rate(ratios, self.scheme.cwnd(), outstanding, self.scheme.ssthresh(), self.rtt.srtt(), packet)
         };
         let rate = self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal));
         rate.map(|rate| self.config.max_pacing_rate.map_or(rate, |most| rate.min(most)))
@@ -275,7 +278,7 @@ impl Sender {
             Forced::Probe => {
                 let new = self.send_new(now, pool);
                 let is_retransmission = new.is_none();
-                let probe = new.or_else(|| self.retransmit(self.scoreboard.next().checked_sub(1)?, now, pool));
+                let probe = new.or_else(|| self.send_again(self.scoreboard.next().checked_sub(1)?, now, pool));
                 if probe.is_some() {
                     self.on_probe_sent(is_retransmission);
                     self.timer = None;
@@ -297,13 +300,15 @@ impl Sender {
         }
         let has_room = self.scheme.has_room(self.scoreboard.in_flight());
         if has_room {
-            if let Some(sequence) = self.scoreboard.next_to_retransmit().filter(|_| !self.recovery.prefers_new_data) {
+            if self.recovery.retransmit == Retransmit::First
+                && let Some(sequence) = self.scoreboard.next_to_retransmit()
+            {
                 return self.retransmit_lost(sequence, now, pool);
             }
             if let Some(packet) = self.send_new(now, pool) {
                 return Some(packet);
             }
-            if self.recovery.prefers_new_data {
+            if self.recovery.retransmit == Retransmit::Last {
                 self.give_up_frto();
                 return self
                     .scoreboard
@@ -369,7 +374,7 @@ impl Sender {
         if self.next_departure() > now {
             // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits for it
             // leaves as ever, the lost first (`tcp_tsq_write`).
-            self.recovery.prefers_new_data = false;
+            self.recovery.retransmit = Retransmit::First;
             self.note_usage(!self.scheme.has_room(self.scoreboard.in_flight()));
         }
         Some(self.packet(
@@ -408,7 +413,20 @@ impl Sender {
         Some(packet)
     }
 
+    /// A segment that counts as lost leaves again (`tcp_retransmit_skb`).
     fn retransmit<Q: From<Segment> + Default>(
+        &mut self,
+        sequence: u64,
+        now: Instant,
+        pool: &mut PacketPool<Q>,
+    ) -> Option<Box<Packet<Q>>> {
+        let packet = self.send_again(sequence, now, pool)?;
+        self.recovery.undo.on_retransmission(now);
+        Some(packet)
+    }
+
+    /// Any segment does (`__tcp_retransmit_skb`).
+    fn send_again<Q: From<Segment> + Default>(
         &mut self,
         sequence: u64,
         now: Instant,
@@ -419,7 +437,6 @@ impl Sender {
         self.tell_if_nothing_is_in_flight(now);
         let snapshot = self.sampler.on_sent(now, false);
         self.stats.retransmissions += 1;
-        self.recovery.on_retransmission(now);
         let scheme_state = self.scheme.on_sent(&Sent {
             now,
             size: length,
@@ -466,7 +483,8 @@ impl Sender {
     fn is_waiting_for_pacer(&self) -> bool {
         let has_new = !self.source.is_finished() && self.source.next_wakeup().is_none();
         let may_send_new = has_new && self.scoreboard.next() < self.window_end();
-        may_send_new || self.scoreboard.lost() > self.scoreboard.retransmitted()
+        let may_retransmit = self.recovery.retransmit != Retransmit::Never;
+        may_send_new || (may_retransmit && self.scoreboard.lost() > self.scoreboard.retransmitted())
     }
 }
 

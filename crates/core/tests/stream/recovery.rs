@@ -1,0 +1,90 @@
+//! Where the sender stands after timeouts and probes, and what it learns of reordering.
+
+use bakeoff_core::scheme::Cause;
+use bakeoff_core::transport::stream::StreamConfig;
+
+use super::script::{Event, Out, Script};
+
+#[test]
+fn a_probe_has_repaired_a_loss_if_what_left_after_it_is_acknowledged_without_a_duplicate() {
+    let (mut script, probed) = Script::with_probe(3);
+    assert_eq!(script.ack(3, &[], probed, probed + 20), [Event::Ack { delivered: 3, may_raise_cwnd: true }]);
+    assert_eq!(script.send(10, probed + 20), [3, 4, 5].map(Out::New));
+    assert!(script.ack(4, &[], probed + 20, probed + 40).contains(&Event::Congestion(Cause::TailLoss)));
+}
+
+#[test]
+fn a_probe_that_arrives_twice_has_repaired_nothing() {
+    let (mut script, probed) = Script::with_probe(3);
+    script.ack(3, &[], 100, probed + 1);
+    assert_eq!(script.send(10, probed + 1), [3, 4, 5].map(Out::New));
+    assert_eq!(script.duplicate(4, 2, probed, probed + 21), [Event::Ack { delivered: 2, may_raise_cwnd: true }]);
+}
+
+#[test]
+fn a_timeout_after_progress_is_a_first_one_again() {
+    let (mut script, _) = Script::with_probe(4);
+    let first = |script: &Script| script.events() == [Event::Timeout { is_first: true }];
+    assert_eq!(script.wake(1).0, [Out::Again(0)]);
+    assert!(first(&script));
+    let (out, due) = script.wake(1);
+    assert_eq!(out, [Out::Again(0)]);
+    assert!(!first(&script), "nothing has arrived since");
+    script.ack(1, &[], due, due + 20);
+    assert_eq!(script.wake(0).0, [Out::Again(1)]);
+    assert!(first(&script));
+}
+
+#[test]
+fn the_round_trip_of_the_highest_segment_tells_what_is_lost() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(6, 100).len(), 6);
+    assert_eq!(script.send(10, 110).len(), 4);
+    // The ninth overtook the others and takes 11 ms, which the third, told of after it, does not change.
+    assert!(script.ack(0, &[(8, 9), (2, 3)], 110, 121).contains(&Event::Congestion(Cause::Loss)));
+}
+
+#[test]
+fn a_late_segment_is_as_far_behind_as_the_highest_that_its_own_ack_tells_of() {
+    for (highest, is_common) in [(4, true), (3, false)] {
+        let mut script = Script::new(StreamConfig::DEFAULT);
+        assert_eq!(script.send(10, 100).len(), 10);
+        script.ack(0, &[(2, 3)], 100, 120);
+        script.ack(1, &[(2, highest)], 100, 120);
+        assert_eq!(is_reordering_common(script, 1, &[(2, 9)]), is_common, "{highest}");
+    }
+}
+
+/// True if the path is known to reorder packets by more than three, so that windows grow with any delivery.
+fn is_reordering_common(mut script: Script, cumulative: u64, blocks: &[(u64, u64)]) -> bool {
+    matches!(script.ack(cumulative, blocks, 100, 150).last(), Some(Event::Ack { may_raise_cwnd: true, .. }))
+}
+
+#[test]
+fn an_original_that_comes_after_its_retransmission_has_left_was_late() {
+    for (first_sacked, is_common) in [(3, true), (2, false)] {
+        let mut script = Script::new(StreamConfig::DEFAULT);
+        assert_eq!(script.send(first_sacked, 100).len(), first_sacked as usize);
+        assert_eq!(script.send(10, 110).len(), 10 - first_sacked as usize);
+        let first_sacked = u64::from(first_sacked);
+        script.ack(0, &[(first_sacked, first_sacked + 1)], 110, 131);
+        assert_eq!(script.send(8, 131).first(), Some(&Out::Again(0)));
+        script.ack(1, &[(first_sacked, first_sacked + 1)], 100, 132);
+        assert_eq!(is_reordering_common(script, 1, &[(first_sacked, 6)]), is_common, "{first_sacked}");
+    }
+}
+
+#[test]
+fn a_needless_retransmission_that_comes_after_its_original_shows_reordering() {
+    for (repeated, is_common) in [(None, false), (Some(1), true), (Some(4), false)] {
+        let mut script = Script::new(StreamConfig::DEFAULT);
+        assert_eq!(script.send(10, 100).len(), 10);
+        script.ack(0, &[(3, 7)], 100, 121);
+        assert_eq!(script.send(6, 121), [0, 1, 2].map(Out::Again));
+        script.ack(0, &[(1, 7)], 121, 141);
+        if let Some(repeated) = repeated {
+            script.duplicate(0, repeated, 121, 142);
+        }
+        assert_eq!(is_reordering_common(script, 0, &[(1, 8)]), is_common, "{repeated:?}");
+    }
+}

@@ -1,0 +1,173 @@
+//! A sender that a test drives step by step: what leaves when, and what acks say.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::{Ecn, Envelope, FlowId};
+use bakeoff_core::packet_pool::PacketPool;
+use bakeoff_core::scheme::{Ack, Cause, Congestion, Scheme, Timeout};
+use bakeoff_core::traffic::{Source, TrafficConfig};
+use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment, Sender, StreamConfig};
+use bakeoff_core::units::{Duration, Instant};
+
+use super::exchange::{ONE_WAY, random};
+
+/// What a scheme was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// An ack, and how many packets it delivered.
+    Ack {
+        delivered: u32,
+        may_raise_cwnd: bool,
+    },
+    Congestion(Cause),
+    Timeout {
+        is_first: bool,
+    },
+    Undo,
+}
+
+/// What leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Out {
+    New(u64),
+    /// New data that says that the window was reduced (CWR).
+    Reduced(u64),
+    Again(u64),
+}
+
+/// A window that the test sets, and what it is told.
+#[derive(Clone, Default)]
+struct Told {
+    cwnd: Arc<AtomicU32>,
+    events: Arc<Mutex<Vec<Event>>>,
+}
+
+impl Told {
+    fn forget(&self) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn push(&self, event: Event) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}
+
+impl Scheme for Told {
+    fn cwnd(&self) -> u32 {
+        self.cwnd.load(Ordering::Relaxed)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.push(Event::Ack { delivered: ack.newly_delivered, may_raise_cwnd: ack.may_raise_cwnd });
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.push(Event::Congestion(congestion.cause));
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.push(Event::Timeout { is_first: timeout.is_first });
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        self.push(Event::Undo);
+    }
+}
+
+/// A connected sender with endless data. Times are in milliseconds; a round trip takes 20.
+pub(super) struct Script {
+    pub(super) sender: Sender,
+    told: Told,
+    pool: PacketPool<Segment>,
+}
+
+impl Script {
+    pub(super) fn new(config: StreamConfig) -> Self {
+        let source = Source::new(&TrafficConfig::Bulk { write_bytes: None }, Instant::ZERO, random());
+        let told = Told::default();
+        let sender = Sender::new(FlowId(0), config, Box::new(told.clone()), source, Instant::ZERO, random());
+        let mut script = Self { sender, told, pool: PacketPool::default() };
+        assert_eq!(script.send(0, 0), [], "SYN");
+        script.accept(&Segment::SynAck { ecn: config.ecn, timestamp_echo: at(0) }, 20);
+        assert_eq!(script.send(0, 20), [], "ACK");
+        script
+    }
+
+    /// What leaves at `millis` with this window.
+    pub(super) fn send(&mut self, cwnd: u32, millis: u64) -> Vec<Out> {
+        self.told.cwnd.store(cwnd, Ordering::Relaxed);
+        let mut out = Vec::new();
+        while let Some(packet) = self.sender.poll(at(millis), &mut self.pool) {
+            if let Segment::Data { sequence, is_window_reduced, .. } = packet.payload {
+                out.push(match (packet.is_retransmission, is_window_reduced) {
+                    (true, _) => Out::Again(sequence),
+                    (false, true) => Out::Reduced(sequence),
+                    (false, false) => Out::New(sequence),
+                });
+            }
+        }
+        out
+    }
+
+    /// So many segments fill the receive window and left at 100 ms; the last was sent again as a loss probe, at this time.
+    pub(super) fn with_probe(segments: u32) -> (Self, u64) {
+        let receive_window = Some(StreamConfig::DEFAULT.mss * u64::from(segments));
+        let mut script = Self::new(StreamConfig { receive_window, ..StreamConfig::DEFAULT });
+        assert_eq!(script.send(segments, 100).len(), segments as usize);
+        let (out, due) = script.wake(segments);
+        assert_eq!(out, [Out::Again(u64::from(segments) - 1)]);
+        assert_eq!(script.sender.stats.probes, 1);
+        (script, due)
+    }
+
+    /// What leaves when the timer goes off, and when that is.
+    pub(super) fn wake(&mut self, cwnd: u32) -> (Vec<Out>, u64) {
+        self.told.forget();
+        let due = self.sender.next_wakeup().map_or(0, Instant::as_millis);
+        (self.send(cwnd, due), due)
+    }
+
+    /// An ack of everything before `cumulative` and of these blocks, for what was sent at `sent`; what the scheme is told.
+    pub(super) fn ack(&mut self, cumulative: u64, blocks: &[(u64, u64)], sent: u64, millis: u64) -> Vec<Event> {
+        let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
+        ack.set_blocks(blocks.iter().map(|(start, end)| Range { start: *start, end: *end }));
+        self.accept(&Segment::Ack(ack), millis)
+    }
+
+    /// The same, with an ECN echo.
+    pub(super) fn echo(&mut self, cumulative: u64, blocks: &[(u64, u64)], sent: u64, millis: u64) -> Vec<Event> {
+        let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
+        ack.set_blocks(blocks.iter().map(|(start, end)| Range { start: *start, end: *end }));
+        ack.is_ecn_echo = true;
+        self.accept(&Segment::Ack(ack), millis)
+    }
+
+    /// An ack that tells that a segment has arrived twice.
+    pub(super) fn duplicate(&mut self, cumulative: u64, sequence: u64, sent: u64, millis: u64) -> Vec<Event> {
+        let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
+        ack.set_duplicate(Range { start: sequence, end: sequence + 1 });
+        self.accept(&Segment::Ack(ack), millis)
+    }
+
+    fn accept(&mut self, segment: &Segment, millis: u64) -> Vec<Event> {
+        self.told.forget();
+        self.sender.accept(segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: at(millis) }, at(millis));
+        self.events()
+    }
+
+    /// What the scheme was told since the last ack or the timer.
+    pub(super) fn events(&self) -> Vec<Event> {
+        self.told.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+/// Classic ECN.
+pub(super) fn with_ecn() -> StreamConfig {
+    StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT }
+}
