@@ -323,7 +323,6 @@ impl Sender {
         } else if report.cumulative > high {
             // Both the original and the rest of the flight were gone: a loss that no duplicate ack could show.
             self.begin_reduction(Cause::TailLoss, false, now);
-            self.recovery.undo.end();
             self.recovery.state = State::Cwr;
             self.keep_open(now);
         } else if !report.is_advance && !report.is_sacked {
@@ -396,7 +395,6 @@ impl Sender {
 
     /// `tcp_rack_reo_timeout`.
     pub(super) fn on_reordering_timeout(&mut self, now: Instant) {
-        self.recovery.retransmit = Retransmit::First;
         let prior_in_flight = self.scoreboard.in_flight();
         let context = self.rack_context();
         let (scheme, stats) = (&mut self.scheme, &mut self.stats);
