@@ -1,17 +1,14 @@
 //! What an ack tells the scheme.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bakeoff_core::endpoint::Endpoint;
-use bakeoff_core::packet::{Ecn, Envelope, FlowId, Packet};
-use bakeoff_core::packet_pool::PacketPool;
+use bakeoff_core::packet::Packet;
 use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
-use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment, Sender, StreamConfig};
+use bakeoff_core::transport::stream::{EcnMode, Segment, StreamConfig};
 use bakeoff_core::units::{Duration, Instant};
 
-use super::exchange::{Fate, ONE_WAY, exchange_of, random, sequence};
+use super::exchange::{Fate, exchange_of, sequence};
+use super::script::Script;
 
 /// A window of 30 that remembers when each packet left, and writes down what comes back.
 struct Diary {
@@ -109,54 +106,16 @@ fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
     assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
 }
 
-/// A window that others set, and the round trips that acks showed.
-#[derive(Clone, Default)]
-struct Watch {
-    cwnd: Arc<AtomicU32>,
-    rtts: Arc<Mutex<Vec<Option<u64>>>>,
-}
-
-impl Scheme for Watch {
-    fn cwnd(&self) -> u32 {
-        self.cwnd.load(Ordering::Relaxed)
-    }
-
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        let mut rtts = self.rtts.lock().unwrap_or_else(PoisonError::into_inner);
-        rtts.push(ack.rtt.map(Duration::as_millis));
-    }
-
-    fn on_congestion(&mut self, _congestion: &Congestion) {}
-
-    fn on_timeout(&mut self, _timeout: &Timeout) {}
-}
-
 #[test]
 fn what_was_selectively_acknowledged_shows_no_second_round_trip() {
-    let at = |millis| Instant::ZERO + Duration::from_millis(millis);
-    let source = Source::new(&TrafficConfig::Bulk { write_bytes: None }, Instant::ZERO, random());
-    let scheme = Watch::default();
-    let boxed = Box::new(scheme.clone());
-    let mut sender = Sender::new(FlowId(0), StreamConfig::DEFAULT, boxed, source, Instant::ZERO, random());
-    let mut pool = PacketPool::<Segment>::default();
-    let mut poll = |sender: &mut Sender, now| std::iter::from_fn(|| sender.poll(now, &mut pool)).count();
-    let arrive = |sender: &mut Sender, segment: &Segment, now| {
-        sender.accept(segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: now }, now);
-    };
-    assert_eq!(poll(&mut sender, at(0)), 1, "SYN");
-    arrive(&mut sender, &Segment::SynAck { ecn: EcnMode::Off, timestamp_echo: at(0) }, at(20));
-    assert_eq!(poll(&mut sender, at(20)), 1, "ACK");
+    let mut script = Script::new(StreamConfig::DEFAULT);
     // Three segments, a millisecond apart.
     for (cwnd, millis) in [(1, 100), (2, 101), (3, 102)] {
-        scheme.cwnd.store(cwnd, Ordering::Relaxed);
-        assert_eq!(poll(&mut sender, at(millis)), 1);
+        assert_eq!(script.send(cwnd, millis).len(), 1);
     }
-    let mut ack = AckSegment::new(0, at(101), ONE_WAY);
-    ack.set_blocks([Range { start: 1, end: 3 }]);
-    arrive(&mut sender, &Segment::Ack(ack), at(142));
+    script.ack(0, &[(1, 3)], 101, 142);
     // The first one was late, not lost.
-    arrive(&mut sender, &Segment::Ack(AckSegment::new(3, at(100), ONE_WAY)), at(143));
-    assert_eq!(sender.stats.lost, 0);
-    let rtts = scheme.rtts.lock().unwrap_or_else(PoisonError::into_inner);
-    assert_eq!(*rtts, [Some(40), Some(43)]);
+    script.ack(3, &[], 100, 143);
+    assert_eq!(script.sender.stats.lost, 0);
+    assert_eq!(script.round_trips(), [Some(40), Some(43)]);
 }

@@ -5,6 +5,11 @@ use bakeoff_core::transport::stream::StreamConfig;
 
 use super::script::{Event, Out, Script};
 
+/// True if the path is known to reorder packets by more than three, so that windows grow with any delivery.
+fn is_reordering_common(mut script: Script, cumulative: u64, blocks: &[(u64, u64)]) -> bool {
+    matches!(script.ack(cumulative, blocks, 100, 150).last(), Some(Event::Ack { may_raise_cwnd: true, .. }))
+}
+
 #[test]
 fn a_probe_has_repaired_a_loss_if_what_left_after_it_is_acknowledged_without_a_duplicate() {
     let (mut script, probed) = Script::with_probe(3);
@@ -53,11 +58,6 @@ fn a_late_segment_is_as_far_behind_as_the_highest_that_its_own_ack_tells_of() {
         script.ack(1, &[(2, highest)], 100, 120);
         assert_eq!(is_reordering_common(script, 1, &[(2, 9)]), is_common, "{highest}");
     }
-}
-
-/// True if the path is known to reorder packets by more than three, so that windows grow with any delivery.
-fn is_reordering_common(mut script: Script, cumulative: u64, blocks: &[(u64, u64)]) -> bool {
-    matches!(script.ack(cumulative, blocks, 100, 150).last(), Some(Event::Ack { may_raise_cwnd: true, .. }))
 }
 
 #[test]

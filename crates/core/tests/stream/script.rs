@@ -42,6 +42,8 @@ pub(super) enum Out {
 struct Told {
     cwnd: Arc<AtomicU32>,
     events: Arc<Mutex<Vec<Event>>>,
+    /// Of every ack, in milliseconds.
+    round_trips: Arc<Mutex<Vec<Option<u64>>>>,
 }
 
 impl Told {
@@ -60,6 +62,8 @@ impl Scheme for Told {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut round_trips = self.round_trips.lock().unwrap_or_else(PoisonError::into_inner);
+        round_trips.push(ack.rtt.map(Duration::as_millis));
         self.push(Event::Ack { delivered: ack.newly_delivered, may_raise_cwnd: ack.may_raise_cwnd });
     }
 
@@ -131,15 +135,12 @@ impl Script {
 
     /// An ack of everything before `cumulative` and of these blocks, for what was sent at `sent`; what the scheme is told.
     pub(super) fn ack(&mut self, cumulative: u64, blocks: &[(u64, u64)], sent: u64, millis: u64) -> Vec<Event> {
-        let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
-        ack.set_blocks(blocks.iter().map(|(start, end)| Range { start: *start, end: *end }));
-        self.accept(&Segment::Ack(ack), millis)
+        self.accept(&Segment::Ack(with_blocks(cumulative, blocks, sent)), millis)
     }
 
     /// The same, with an ECN echo.
     pub(super) fn echo(&mut self, cumulative: u64, blocks: &[(u64, u64)], sent: u64, millis: u64) -> Vec<Event> {
-        let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
-        ack.set_blocks(blocks.iter().map(|(start, end)| Range { start: *start, end: *end }));
+        let mut ack = with_blocks(cumulative, blocks, sent);
         ack.is_ecn_echo = true;
         self.accept(&Segment::Ack(ack), millis)
     }
@@ -161,6 +162,17 @@ impl Script {
     pub(super) fn events(&self) -> Vec<Event> {
         self.told.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// The round trips that acks have shown.
+    pub(super) fn round_trips(&self) -> Vec<Option<u64>> {
+        self.told.round_trips.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn with_blocks(cumulative: u64, blocks: &[(u64, u64)], sent: u64) -> AckSegment {
+    let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
+    ack.set_blocks(blocks.iter().map(|(start, end)| Range { start: *start, end: *end }));
+    ack
 }
 
 fn at(millis: u64) -> Instant {

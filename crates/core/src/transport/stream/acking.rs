@@ -1,6 +1,7 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 //!
-//! **Deviation.** An ack that a later one has overtaken is read like any other (the kernel reads only its blocks).
+//! **Deviation.** An ack that a later one has overtaken is read like any other (the kernel reads only its blocks,
+//! or does not take it for its time stamp).
 
 use std::hint::cold_path;
 
@@ -41,7 +42,7 @@ pub(super) struct Report {
     /// The retransmission timer is to be set again.
     pub(super) needs_timer: bool,
     delivered_bytes: Bytes,
-    /// The lowest segment, never sent again, that arrived after a higher one.
+    /// The lowest segment of which the ack shows that it arrived after a higher one.
     lowest_late: Option<u64>,
     /// A segment that was ever sent again was cumulatively acknowledged.
     is_retransmission_acked: bool,
@@ -219,7 +220,7 @@ impl Sender {
         self.scoreboard.mark_arrived_again(duplicate.start);
     }
 
-    /// A segment, never sent again, arrived after higher ones (`tcp_check_sack_reordering`).
+    /// The path has reordered packets: this segment arrived after higher ones (`tcp_check_sack_reordering`).
     #[cold]
     pub(super) fn take_reordering(&mut self, late: u64) {
         let highest = self.sacked.end().max(self.scoreboard.first());

@@ -1,4 +1,7 @@
 //! The receiving end of a stream.
+//!
+//! **Deviation.** A segment that arrives again behind many holes never makes an ack that is held back leave early (`tcp_sack_new_ofo_skb`):
+//! it is reported up to a millisecond later.
 
 use std::cmp::Ordering;
 use std::hint::cold_path;

@@ -10,7 +10,7 @@ use super::undo::Undo;
 use crate::scheme::{Cause, Congestion, Lost, State, Timeout};
 use crate::units::Instant;
 
-/// Whether what is lost leaves until the next ack, where it may (Linux `REXMIT_LOST`, `REXMIT_NEW`, `REXMIT_NONE`).
+/// When lost segments leave, from one ack to the next (Linux `REXMIT_LOST`, `REXMIT_NEW`, `REXMIT_NONE`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Retransmit {
     /// Before new data.
@@ -18,7 +18,7 @@ pub(super) enum Retransmit {
     First,
     /// If there is no new data (F-RTO, step 2b).
     Last,
-    /// It does not.
+    /// Not at all.
     Never,
 }
 
@@ -29,11 +29,13 @@ pub(super) struct Recovery {
     pub(super) state: State,
     /// The episode ends when everything below has been acknowledged (`high_seq`).
     pub(super) high: u64,
+    /// Whether the episode may prove needless.
     pub(super) undo: Undo,
     /// The cause was beyond doubt (an ECN echo), so the window must not be restored (`prior_ssthresh` = 0).
     is_undo_barred: bool,
     /// F-RTO is testing whether a timeout was spurious.
     is_frto: bool,
+    /// When lost segments leave, until the next ack.
     pub(super) retransmit: Retransmit,
     /// Timeouts since the last progress (`icsk_retransmits`).
     timeouts: u32,
