@@ -60,10 +60,16 @@ def runs(folder: Path) -> list[PlannedRun]:
     return list(expand(load(str(file), [])).runs)
 
 
+# By what changes places: seeds with which the worlds come upon no tie. With acks Vegas, which goes by microseconds, nearly
+# always does.
+TIELESS = {"1%": 4, "25%": 4, "acks 1%": 1, "acks 25%": 1}
+
+
 def disordered() -> list[PlannedRun]:
-    """Runs over a path on which packets change places, of a seed with which the worlds come upon no tie."""
+    """Runs over paths on which packets or acks change places."""
     planned = expand(load("agreement/reorder", ["repeats=4"])).runs
-    return [run for run in planned if run.repeat == 4 and "loss" not in run.cell["disorder"]]
+    tieless = [run for run in planned if run.repeat == TIELESS.get(run.cell["disorder"])]
+    return [run for run in tieless if not run.id.startswith("vegas_acks")]
 
 
 def numbers(outcome: Outcome) -> list[int]:
@@ -103,7 +109,7 @@ def test_the_simulator_gives_exactly_that_where_packets_change_places() -> None:
     known = golden()
     ours = {run.id: numbers(sim.execute(run)) for run in disordered()}
     assert ours == {name: known[name] for name in ours}
-    assert len(ours) == 6
+    assert len(ours) == 10
 
 
 def test_the_kernel_gives_what_it_gave(tmp_path: Path) -> None:

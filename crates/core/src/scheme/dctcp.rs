@@ -231,7 +231,7 @@ mod tests {
             (0..90).for_each(|_| scheme.on_ack(&ack(1)));
             let cause = Cause::TailLoss;
             scheme.on_congestion(&Congestion { now: Instant::ZERO, cause, in_flight: 100, is_timer: false });
-            scheme.on_recovered(Instant::ZERO);
+            scheme.on_reduced(Instant::ZERO);
             assert_eq!((scheme.cwnd(), scheme.ssthresh()), (left, Some(left)), "{alpha:?}");
         }
     }
@@ -251,6 +251,7 @@ mod tests {
         assert_eq!((cwnd, scheme.ssthresh()), (101, Some(50)));
         scheme.on_ack(&at(State::Recovery));
         assert_eq!(scheme.ssthresh(), Some(50), "once in a recovery");
+        scheme.on_reduced(Instant::ZERO);
         scheme.on_recovered(Instant::ZERO);
         scheme.on_ack(&at(State::Open));
         scheme.on_congestion(&congestion(Cause::Loss));

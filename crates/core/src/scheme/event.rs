@@ -79,6 +79,28 @@ impl RateSample {
     }
 }
 
+/// What an acknowledgement reports as delivered, before the transport draws its conclusions from it (Linux `struct ack_sample`).
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// Now.
+    pub now: Instant,
+    /// Packets that this ack newly reports as delivered, cumulatively or selectively.
+    pub newly_delivered: u32,
+    /// Payload bytes of those.
+    pub newly_delivered_bytes: Bytes,
+    /// True if it is not one that was foreseen: it has SACK blocks, an ECN echo, or another receive window than the last
+    /// (Linux `CA_ACK_SLOWPATH`).
+    pub is_unforeseen: bool,
+    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time (RFC 6298).
+    pub srtt: Duration,
+    /// Sequence number of the first packet not acknowledged, in packets.
+    pub first_unacked: u64,
+    /// Sequence number of the next new packet, in packets.
+    pub next_sequence: u64,
+}
+
 /// An acknowledgement, after the transport has drawn its conclusions from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
@@ -92,9 +114,6 @@ pub struct Ack<'a> {
     pub newly_lost: u32,
     /// True if the cumulative acknowledgement moved.
     pub is_advance: bool,
-    /// True if it is not one that was foreseen: it has SACK blocks, an ECN echo, or another receive window than the last
-    /// (Linux `CA_ACK_SLOWPATH`).
-    pub is_unforeseen: bool,
     /// True if the window may grow: data was delivered in order, or reordering is known to be common (Linux
     /// `tcp_may_raise_cwnd`).
     pub may_raise_cwnd: bool,

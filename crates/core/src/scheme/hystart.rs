@@ -6,12 +6,9 @@
 //! **Source.** Ha and Rhee, "Taming the elephants: new TCP slow start", 2011; Linux `net/ipv4/tcp_cubic.c` since 5.5
 //! (`hystart_update`, `hystart_ack_delay`).
 //!
-//! **Deviation.** The kernel looks at an ack before it draws its conclusions from it, this after: a difference only where a recovery
-//! begins, or is undone, with that ack while the window is still in slow start.
-//!
 //! **How it is validated.** Unit tests in [`super::cubic`]; slow-start exits in the simulator's behaviour tests.
 
-use super::Ack;
+use super::Acked;
 use super::window::Window;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -66,40 +63,40 @@ impl HyStart {
 
     /// Takes a round-trip sample; sets the threshold when it is time to leave slow start. `min_rtt` is that of the
     /// scheme.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>, rtt: Duration, min_rtt: Duration) {
+    pub fn on_acked(&mut self, window: &mut Window, acked: &Acked, rtt: Duration, min_rtt: Duration) {
         if self.has_found || !window.is_in_slow_start() {
             return;
         }
-        if ack.first_unacked > self.round_end {
-            self.begin_round(ack);
+        if acked.first_unacked > self.round_end {
+            self.begin_round(acked);
         }
         if window.cwnd < LOW_WINDOW {
             return;
         }
-        if self.is_long_train(window, ack, min_rtt) || self.has_risen(rtt, min_rtt) {
+        if self.is_long_train(window, acked, min_rtt) || self.has_risen(rtt, min_rtt) {
             self.has_found = true;
             window.ssthresh = window.cwnd;
         }
     }
 
-    fn begin_round(&mut self, ack: &Ack<'_>) {
-        self.round_start = ack.now;
-        self.last_ack = ack.now;
-        self.round_end = ack.next_sequence;
+    fn begin_round(&mut self, acked: &Acked) {
+        self.round_start = acked.now;
+        self.last_ack = acked.now;
+        self.round_end = acked.next_sequence;
         self.round_rtt = Duration::MAX;
         self.samples = 0;
     }
 
-    fn is_long_train(&mut self, window: &Window, ack: &Ack<'_>, min_rtt: Duration) -> bool {
-        if ack.now.since(self.last_ack) > ACK_SPACING {
+    fn is_long_train(&mut self, window: &Window, acked: &Acked, min_rtt: Duration) -> bool {
+        if acked.now.since(self.last_ack) > ACK_SPACING {
             return false;
         }
-        self.last_ack = ack.now;
-        let mut threshold = min_rtt + ack_delay(window, ack);
+        self.last_ack = acked.now;
+        let mut threshold = min_rtt + ack_delay(window, acked);
         if !self.is_paced {
             threshold = threshold.scale(1, 2);
         }
-        ack.now.since(self.round_start) > threshold
+        acked.now.since(self.round_start) > threshold
     }
 
     fn has_risen(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
@@ -118,8 +115,8 @@ pub(super) fn rise(min_rtt: Duration) -> Duration {
 }
 
 /// How long the receiver may have held acks back: four bursts at twice the window per round trip.
-fn ack_delay(window: &Window, ack: &Ack<'_>) -> Duration {
-    let mss = Bytes::new(ack.newly_delivered_bytes.count() / u64::from(ack.newly_delivered.max(1)));
-    let rate = Rate::of(mss * (2 * u64::from(window.cwnd)), ack.srtt);
+fn ack_delay(window: &Window, acked: &Acked) -> Duration {
+    let mss = Bytes::new(acked.newly_delivered_bytes.count() / u64::from(acked.newly_delivered.max(1)));
+    let rate = Rate::of(mss * (2 * u64::from(window.cwnd)), acked.srtt);
     rate.filter(|rate| !rate.is_zero()).map_or(Duration::ZERO, |rate| rate.time_for(BURSTS)).min(ACK_DELAY_MAX)
 }

@@ -7,7 +7,7 @@
 //!
 //! **How it is validated.** Unit tests here.
 
-use super::Ack;
+use super::Acked;
 use super::window::Window;
 use crate::units::Duration;
 
@@ -66,12 +66,12 @@ impl HyStartPlusPlus {
     }
 
     /// Takes a round-trip sample.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>, rtt: Duration) {
+    pub fn on_acked(&mut self, window: &mut Window, acked: &Acked, rtt: Duration) {
         if self.phase == Phase::Done {
             return;
         }
-        if ack.first_unacked > self.round_end {
-            self.end_round(window, ack.next_sequence);
+        if acked.first_unacked > self.round_end {
+            self.end_round(window, acked.next_sequence);
         }
         self.samples += 1;
         let round_rtt = self.round_rtt.map_or(rtt, |least| least.min(rtt));

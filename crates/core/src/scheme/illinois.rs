@@ -15,7 +15,7 @@
 //! recovery in the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Scheme, Setup};
+use super::{Ack, Acked, Scheme, Setup};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -181,11 +181,12 @@ impl WindowAlgorithm for Illinois {
     }
 
     /// `tcp_illinois_acked`.
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
-        self.acked = (ack.first_unacked - self.first_unacked) as u32;
-        self.first_unacked = ack.first_unacked;
-        self.round_end.get_or_insert(ack.next_sequence);
-        if let Some(rtt) = ack.rtt {
+    /// `tcp_illinois_acked`.
+    fn on_acked(&mut self, _window: &mut Window, acked: &Acked) {
+        self.acked = (acked.first_unacked - self.first_unacked) as u32;
+        self.first_unacked = acked.first_unacked;
+        self.round_end.get_or_insert(acked.next_sequence);
+        if let Some(rtt) = acked.rtt {
             let rtt = rtt.as_micros().min(MAX_RTT);
             self.shortest = self.shortest.min(rtt);
             self.longest = self.longest.max(rtt);
@@ -213,7 +214,7 @@ impl WindowAlgorithm for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::window::ack;
+    use crate::scheme::window::{ack, acked};
 
     /// Queueing delays of up to 100 ms above 50 ms have been seen.
     fn informed() -> Illinois {
@@ -233,7 +234,7 @@ mod tests {
         let end = illinois.round_end.expect("a round is under way");
         let rtt = Some(Duration::from_millis(50 + delay_ms));
         let last = Ack { rtt, first_unacked: end + 1, next_sequence: end + 100, is_cwnd_limited: false, ..ack(1) };
-        illinois.on_ack(window, &last);
+        illinois.on_acked(window, &acked(&last));
         illinois.grow(window, &last);
     }
 
@@ -297,7 +298,7 @@ mod tests {
             (illinois.alpha, illinois.round_end) = (alpha, Some(10_000));
             for n in 1..=acks {
                 let ack = Ack { first_unacked: n, ..ack(1) };
-                illinois.on_ack(&mut window, &ack);
+                illinois.on_acked(&mut window, &acked(&ack));
                 illinois.grow(&mut window, &ack);
             }
             assert_eq!(window.cwnd, cwnd, "{acks} acks at {alpha}/128");
@@ -309,14 +310,14 @@ mod tests {
         let (mut illinois, mut window) = (informed(), window(100, 50));
         illinois.on_timeout();
         assert_eq!((illinois.alpha, illinois.beta), (ALPHA_SCALE, BETA_MAX));
-        illinois.on_ack(&mut window, &Ack { first_unacked: 5, next_sequence: 70, ..ack(1) });
+        illinois.on_acked(&mut window, &acked(&Ack { first_unacked: 5, next_sequence: 70, ..ack(1) }));
         assert_eq!(illinois.round_end, Some(70));
     }
 
     #[test]
     fn round_trips_beyond_three_seconds_are_taken_for_that() {
         let (mut illinois, mut window) = (informed(), window(100, 50));
-        illinois.on_ack(&mut window, &Ack { rtt: Some(Duration::from_secs(60)), ..ack(1) });
+        illinois.on_acked(&mut window, &acked(&Ack { rtt: Some(Duration::from_secs(60)), ..ack(1) }));
         assert_eq!(illinois.longest, 3_355_443);
     }
 }

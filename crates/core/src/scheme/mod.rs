@@ -40,7 +40,8 @@ pub mod window;
 
 pub use catalogue::{EcnNeed, SCHEMES, SchemeEntry, Validation, build, check, needed_ecn};
 pub use event::{
-    Ack, Cause, Congestion, Connected, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout, TxStart,
+    Ack, Acked, Cause, Congestion, Connected, EcnFeedback, Feedback, Lost, RateSample, Restart, Sent, State, Timeout,
+    TxStart,
 };
 pub use parameters::{ParameterError, Parameters, Value};
 
@@ -120,9 +121,12 @@ pub trait Scheme: Send {
         0
     }
 
-    /// What an acknowledgement tells of marks. Called before [`Scheme::on_congestion`] and [`Scheme::on_ack`] of the same
-    /// ack, and only if the stream uses ECN.
+    /// What an acknowledgement tells of marks. Called before [`Scheme::on_acked`] of the same ack, and only if the stream uses ECN.
     fn on_ecn_feedback(&mut self, _feedback: &EcnFeedback) {}
+
+    /// What an acknowledgement reports as delivered. Called before [`Scheme::on_congestion`] and all else that follows from the
+    /// same ack (`pkts_acked`).
+    fn on_acked(&mut self, _acked: &Acked) {}
 
     /// An acknowledgement was processed: the one place where windows grow. Called after [`Scheme::on_congestion`] of
     /// the same ack.
@@ -136,6 +140,10 @@ pub trait Scheme: Send {
 
     /// The retransmission timer expired: everything in flight is taken for lost.
     fn on_timeout(&mut self, timeout: &Timeout);
+
+    /// A reduction has run its course (`CA_EVENT_COMPLETE_CWR`), also one that was undone meanwhile; [`Scheme::on_recovered`]
+    /// follows. A timeout ends a reduction before that.
+    fn on_reduced(&mut self, _now: Instant) {}
 
     /// Recovery is over: everything that was outstanding when it began has been acknowledged.
     fn on_recovered(&mut self, _now: Instant) {}

@@ -14,7 +14,7 @@
 //! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Scheme, Setup, State, TxStart};
+use super::{Ack, Acked, Scheme, Setup, State, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -122,13 +122,17 @@ impl WindowAlgorithm for Vegas {
         window.half()
     }
 
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
-        if let Some(rtt) = ack.rtt {
+    /// `tcp_vegas_pkts_acked`.
+    fn on_acked(&mut self, _window: &mut Window, acked: &Acked) {
+        if let Some(rtt) = acked.rtt {
             self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
             self.round.min_rtt = Some(self.round.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.round.samples += 1;
         }
-        // The ack that ends a recovery belongs to it (`vegas_enable` comes after `pkts_acked`).
+    }
+
+    /// `tcp_vegas_state`.
+    fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         if ack.state != self.state {
             self.is_on = ack.state == State::Open;
             if self.is_on {
@@ -178,7 +182,7 @@ impl WindowAlgorithm for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::window::ack;
+    use crate::scheme::window::{ack, acked};
 
     const BASE_MS: u64 = 100;
     const START: TxStart = TxStart { now: Instant::ZERO, delivered: 900, next_sequence: 1_100, is_app_limited: false };
@@ -202,12 +206,17 @@ mod tests {
         window
     }
 
+    fn hear(vegas: &mut Vegas, window: &mut Window, ack: &Ack<'_>) {
+        vegas.on_acked(window, &acked(ack));
+        vegas.on_ack(window, ack);
+    }
+
     /// Acks of one packet each until a round has passed: `samples` of them before the one that ends it.
     fn round(vegas: &mut Vegas, window: &mut Window, rtt: Duration, samples: u64) {
         let first = vegas.round.end + 1 - samples;
         for n in 0..=samples {
             let ack = Ack { first_unacked: first + n, next_sequence: 10_000 + first + n, rtt: Some(rtt), ..ack(1) };
-            vegas.on_ack(window, &ack);
+            hear(vegas, window, &ack);
             vegas.grow(window, &ack);
         }
     }
@@ -264,7 +273,7 @@ mod tests {
     fn the_least_round_trip_of_a_round_counts() {
         let (mut vegas, mut window) = (informed(), window(100, 50));
         let ack = Ack { first_unacked: 900, rtt: Some(rtt_with(0.035)), ..ack(1) };
-        vegas.on_ack(&mut window, &ack);
+        hear(&mut vegas, &mut window, &ack);
         round(&mut vegas, &mut window, rtt_with(0.5), 10);
         assert_eq!((window.cwnd, vegas.backlog), (100, 3));
     }
@@ -274,11 +283,11 @@ mod tests {
         let (mut vegas, mut window) = (informed(), window(100, 50));
         vegas.round.samples = 10;
         let lossy = Ack { state: State::Loss, first_unacked: 2_000, rtt: Some(rtt_with(0.5)), ..ack(100) };
-        vegas.on_ack(&mut window, &lossy);
+        hear(&mut vegas, &mut window, &lossy);
         vegas.grow(&mut window, &lossy);
         assert_eq!(window.cwnd, 101);
         let open = Ack { state: State::Open, next_sequence: 5_000, ..lossy };
-        vegas.on_ack(&mut window, &open);
+        hear(&mut vegas, &mut window, &open);
         assert_eq!((vegas.round.end, vegas.round.samples), (5_000, 0), "a new round begins after the first good ack");
     }
 
@@ -294,16 +303,16 @@ mod tests {
         let (mut vegas, mut window) = (informed(), window(100, 50));
         let lossy = Ack { state: State::Loss, first_unacked: 950, next_sequence: 1_100, rtt: None, ..ack(200) };
         vegas.on_timeout();
-        vegas.on_ack(&mut window, &lossy);
+        hear(&mut vegas, &mut window, &lossy);
         vegas.grow(&mut window, &lossy);
         let by_reno = window.cwnd;
         assert!(by_reno > 100, "with some in flight Reno rules");
         vegas.on_timeout();
         vegas.on_tx_start(&START);
-        vegas.on_ack(&mut window, &lossy);
+        hear(&mut vegas, &mut window, &lossy);
         vegas.grow(&mut window, &lossy);
         assert_eq!(window.cwnd, by_reno, "Vegas waits for the end of its round");
-        vegas.on_ack(&mut window, &Ack { state: State::Recovery, ..lossy });
+        hear(&mut vegas, &mut window, &Ack { state: State::Recovery, ..lossy });
         assert!(!vegas.is_on, "until the state changes");
     }
 }

@@ -14,7 +14,7 @@
 //! over Reno under random loss in the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Scheme, Setup};
+use super::{Ack, Acked, Scheme, Setup};
 use crate::info::{Info, Quantity};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -58,7 +58,6 @@ struct Westwood {
     first_unacked: Option<u64>,
     /// Bytes that duplicate acks have counted and a cumulative ack has not (`accounted`).
     counted_ahead: u64,
-    is_recovered: bool,
 }
 
 fn jiffies(time: Duration) -> u64 {
@@ -78,7 +77,6 @@ impl Westwood {
             acked: 0,
             first_unacked: None,
             counted_ahead: 0,
-            is_recovered: false,
         }
     }
 
@@ -125,17 +123,11 @@ impl Westwood {
     fn path_holds(&self) -> u32 {
         u32::try_from(self.bandwidth * self.min_rtt / self.mss).unwrap_or(u32::MAX / 2).max(2)
     }
-
-    fn return_to(&self, window: &mut Window) {
-        window.ssthresh = self.path_holds();
-        window.cwnd = window.ssthresh;
-    }
 }
 
 impl WindowAlgorithm for Westwood {
     /// As Reno while the reduction lasts; the measured window takes its place when it is over.
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        self.is_recovered = false;
         (window.cwnd / 2).max(2)
     }
 
@@ -147,23 +139,20 @@ impl WindowAlgorithm for Westwood {
         window.grow_as_reno(ack);
     }
 
-    /// `tcp_westwood_pkts_acked`, `tcp_westwood_ack`, and then the event that the ack caused.
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {
-        if let Some(rtt) = ack.rtt {
+    /// `tcp_westwood_pkts_acked` and `tcp_westwood_ack`.
+    fn on_acked(&mut self, _window: &mut Window, acked: &Acked) {
+        if let Some(rtt) = acked.rtt {
             self.rtt = jiffies(rtt);
         }
-        self.close_interval(ack.now.as_millis());
-        self.acked += self.count(ack.first_unacked, ack.is_unforeseen);
+        self.close_interval(acked.now.as_millis());
+        self.acked += self.count(acked.first_unacked, acked.is_unforeseen);
         self.min_rtt = if std::mem::take(&mut self.must_renew_min_rtt) { self.rtt } else { self.min_rtt.min(self.rtt) };
-        if std::mem::take(&mut self.is_recovered) {
-            self.return_to(window);
-        }
     }
 
-    /// Another reduction that begins with this ack is one of the measured window.
-    fn on_recovered(&mut self, window: &mut Window) {
-        self.return_to(window);
-        self.is_recovered = true;
+    /// `tcp_westwood_event`.
+    fn on_reduced(&mut self, window: &mut Window) {
+        window.ssthresh = self.path_holds();
+        window.cwnd = window.ssthresh;
     }
 
     /// The first interval begins with the connection (`tcp_westwood_init`).
@@ -184,7 +173,7 @@ impl WindowAlgorithm for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::window::ack;
+    use crate::scheme::window::{ack, acked};
     use crate::scheme::{Cause, Congestion, State, Timeout};
 
     const MSS: u64 = 1_000;
@@ -195,8 +184,8 @@ mod tests {
     }
 
     /// An ack at `millis` of everything before `first_unacked`.
-    fn ack_at(millis: u64, first_unacked: u64) -> Ack<'static> {
-        Ack { now: at(millis), first_unacked, rtt: Some(Duration::from_millis(RTT_MS)), ..ack(1) }
+    fn acked_at(millis: u64, first_unacked: u64) -> Acked {
+        acked(&Ack { now: at(millis), first_unacked, rtt: Some(Duration::from_millis(RTT_MS)), ..ack(1) })
     }
 
     /// One packet per millisecond for a number of seconds: 1000 bytes per millisecond, 100 ms of round trip.
@@ -204,7 +193,7 @@ mod tests {
         let (mut westwood, mut window) = (Westwood::new(Bytes::new(MSS)), Window::initial());
         westwood.on_restart(at(RTT_MS), Duration::ZERO);
         for n in 0..1_000 * seconds {
-            westwood.on_ack(&mut window, &ack_at(RTT_MS + n, n));
+            westwood.on_acked(&mut window, &acked_at(RTT_MS + n, n));
         }
         westwood
     }
@@ -255,10 +244,11 @@ mod tests {
         assert!((99..=100).contains(&holds), "{holds}");
         scheme.on_congestion(&Congestion { now: at(2_000), cause: Cause::Loss, in_flight: 9, is_timer: false });
         assert_eq!(scheme.ssthresh(), Some(5), "half while it lasts");
-        scheme.on_recovered(at(2_100));
-        scheme.on_ack(&Ack { state: State::Open, may_raise_cwnd: false, ..ack_at(2_100, 1_001) });
-        let window = (scheme.cwnd(), scheme.ssthresh());
-        assert_eq!(window, (scheme.algorithm().path_holds(), Some(scheme.algorithm().path_holds())));
+        scheme.on_acked(&acked_at(2_500, 1_401));
+        scheme.on_reduced(at(2_500));
+        let holds_now = scheme.algorithm().path_holds();
+        assert_ne!(holds_now, holds, "the ack that ends it counts");
+        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (holds_now, Some(holds_now)));
     }
 
     #[test]
@@ -267,8 +257,9 @@ mod tests {
         let holds = scheme.algorithm().path_holds();
         scheme.on_timeout(&Timeout { now: at(2_000), prior_in_flight: 10, in_flight: 0, is_first: true });
         assert_eq!((scheme.cwnd(), scheme.ssthresh()), (1, Some(holds)));
-        let slow = Ack { rtt: Some(Duration::from_micros(299_001)), ..ack_at(2_100, 1_001) };
-        scheme.on_ack(&Ack { may_raise_cwnd: false, ..slow });
+        scheme.on_acked(&Acked { rtt: Some(Duration::from_micros(299_001)), ..acked_at(2_100, 1_001) });
+        scheme.on_recovered(at(2_100));
+        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (1, Some(holds)), "from here on it slow-starts");
         assert_eq!(scheme.algorithm().min_rtt, 300, "whole jiffies, rounded up");
     }
 
@@ -278,11 +269,11 @@ mod tests {
         let holds = scheme.algorithm().path_holds();
         let loss = Congestion { now: at(2_000), cause: Cause::Loss, in_flight: 9, is_timer: false };
         scheme.on_congestion(&loss);
+        scheme.on_reduced(at(2_100));
         scheme.on_recovered(at(2_100));
         scheme.on_congestion(&Congestion { now: at(2_100), in_flight: 90, ..loss });
         assert_eq!(scheme.ssthresh(), Some(holds / 2));
-        let ack = Ack { state: State::Recovery, newly_delivered: 4, in_flight: 86, ..ack_at(2_100, 1_001) };
-        scheme.on_ack(&ack);
+        scheme.on_ack(&Ack { state: State::Recovery, newly_delivered: 4, in_flight: 86, ..ack(1) });
         assert_eq!((scheme.cwnd(), scheme.ssthresh()), (88, Some(holds / 2)), "one packet for two that arrived");
     }
 }

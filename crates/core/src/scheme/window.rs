@@ -7,10 +7,10 @@
 mod tests;
 
 #[cfg(test)]
-pub(super) use self::tests::{ack, window_of};
+pub(super) use self::tests::{ack, acked, window_of};
 use super::prr::Prr;
 use super::{
-    Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State,
+    Ack, Acked, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State,
     Timeout, TxStart,
 };
 use crate::units::{Duration, Instant};
@@ -130,12 +130,14 @@ pub trait WindowAlgorithm: Send {
         None
     }
 
-    /// Any ack, before the window is touched (`pkts_acked`).
+    /// What an ack reports as delivered, before any conclusion is drawn from it (`pkts_acked`).
+    fn on_acked(&mut self, _window: &mut Window, _acked: &Acked) {}
+
+    /// Any ack, before the window is touched, with the state that it leads to (`set_state`).
     fn on_ack(&mut self, _window: &mut Window, _ack: &Ack<'_>) {}
 
-    /// A reduction is over, and the next one may begin with the same ack; [`WindowAlgorithm::on_ack`] of that ack follows
-    /// (`CA_EVENT_COMPLETE_CWR`).
-    fn on_recovered(&mut self, _window: &mut Window) {}
+    /// A reduction has run its course, and the next one may begin with the same ack (`CA_EVENT_COMPLETE_CWR`).
+    fn on_reduced(&mut self, _window: &mut Window) {}
 
     /// A timeout: everything learnt is void.
     fn on_timeout(&mut self) {}
@@ -211,6 +213,10 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         self.algorithm.on_ecn_feedback(&mut self.window, feedback);
     }
 
+    fn on_acked(&mut self, acked: &Acked) {
+        self.algorithm.on_acked(&mut self.window, acked);
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.algorithm.on_ack(&mut self.window, ack);
         match &mut self.reduction {
@@ -254,11 +260,15 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     }
 
     /// `tcp_end_cwnd_reduction`.
-    fn on_recovered(&mut self, _now: Instant) {
-        if self.reduction.take().is_some() {
+    fn on_reduced(&mut self, _now: Instant) {
+        if self.reduction.is_some() {
             self.window.cwnd = self.window.ssthresh;
         }
-        self.algorithm.on_recovered(&mut self.window);
+        self.algorithm.on_reduced(&mut self.window);
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.reduction = None;
     }
 
     /// `tcp_undo_cwnd_reduction`.

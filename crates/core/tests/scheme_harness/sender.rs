@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use bakeoff_core::scheme::{
-    Ack, Cause, Congestion, EcnFeedback, Lost, RateSample, Restart, Sent, State, Timeout, TxStart,
+    Ack, Acked, Cause, Congestion, EcnFeedback, Lost, RateSample, Restart, Sent, State, Timeout, TxStart,
 };
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
@@ -277,6 +277,7 @@ impl Sender {
             self.min_rtt = self.min_rtt.min(rtt);
             self.srtt = self.srtt.scale(7, 8) + rtt.scale(1, 8);
         }
+        self.tell_delivery(step, &delivery, rtt);
         if step.is_probe_answer && self.state <= State::Cwr {
             self.reduce(Cause::TailLoss, State::Cwr);
             self.recover();
@@ -314,6 +315,19 @@ impl Sender {
         });
     }
 
+    fn tell_delivery(&mut self, step: &AckStep, delivery: &Delivery, rtt: Option<Duration>) {
+        self.scheme.on_acked(&Acked {
+            now: self.now,
+            newly_delivered: delivery.packets.len() as u32,
+            newly_delivered_bytes: delivery.bytes,
+            is_unforeseen: step.is_ecn_echo || self.outstanding.iter().any(|packet| packet.is_sacked),
+            rtt,
+            srtt: self.srtt,
+            first_unacked: self.first,
+            next_sequence: self.next(),
+        });
+    }
+
     fn tell_ack(
         &mut self,
         step: &AckStep,
@@ -334,7 +348,6 @@ impl Sender {
             newly_delivered_bytes: delivery.bytes,
             newly_lost,
             is_advance: delivery.is_advance,
-            is_unforeseen: step.is_ecn_echo || self.outstanding.iter().any(|packet| packet.is_sacked),
             may_raise_cwnd: delivery.is_advance || (step.is_reordering_common && !delivery.packets.is_empty()),
             is_cwnd_limited: self.is_cwnd_limited,
             max_in_flight: self.max_in_flight,
@@ -449,6 +462,9 @@ impl Sender {
     }
 
     fn recover(&mut self) {
+        if matches!(self.state, State::Cwr | State::Recovery) {
+            self.scheme.on_reduced(self.now);
+        }
         if self.state >= State::Cwr {
             self.scheme.on_recovered(self.now);
         }

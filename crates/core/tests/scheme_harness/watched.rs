@@ -1,7 +1,9 @@
 //! A scheme under watch: whatever it is told, what it answers must make sense.
 
 use bakeoff_core::info::Info;
-use bakeoff_core::scheme::{Ack, Congestion, Connected, EcnFeedback, Lost, Restart, Scheme, Sent, Timeout, TxStart};
+use bakeoff_core::scheme::{
+    Ack, Acked, Congestion, Connected, EcnFeedback, Lost, Restart, Scheme, Sent, Timeout, TxStart,
+};
 use bakeoff_core::units::{Instant, Rate};
 
 /// Far more than any path holds; a window beyond it has run away.
@@ -58,6 +60,11 @@ impl Watched {
         self.check();
     }
 
+    pub(crate) fn on_acked(&mut self, acked: &Acked) {
+        self.scheme.on_acked(acked);
+        self.check();
+    }
+
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>) {
         self.scheme.on_ack(ack);
         self.check();
@@ -75,6 +82,11 @@ impl Watched {
 
     pub(crate) fn on_timeout(&mut self, timeout: &Timeout) {
         self.scheme.on_timeout(timeout);
+        self.check();
+    }
+
+    pub(crate) fn on_reduced(&mut self, now: Instant) {
+        self.scheme.on_reduced(now);
         self.check();
     }
 

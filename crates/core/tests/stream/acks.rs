@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bakeoff_core::packet::Packet;
-use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
+use bakeoff_core::scheme::{Ack, Acked, Congestion, Feedback, Scheme, Sent, Timeout};
 use bakeoff_core::transport::stream::{EcnMode, Segment, StreamConfig};
 use bakeoff_core::units::{Duration, Instant};
 
@@ -73,10 +73,12 @@ impl Scheme for Foresight {
         30
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>) {
+    fn on_acked(&mut self, acked: &Acked) {
         let mut acks = self.acks.lock().unwrap_or_else(PoisonError::into_inner);
-        acks.push((ack.first_unacked, !ack.is_unforeseen));
+        acks.push((acked.first_unacked, !acked.is_unforeseen));
     }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
 
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 
@@ -118,4 +120,77 @@ fn what_was_selectively_acknowledged_shows_no_second_round_trip() {
     script.ack(3, &[], 100, 143);
     assert_eq!(script.sender.stats.lost, 0);
     assert_eq!(script.round_trips(), [Some(40), Some(43)]);
+}
+
+/// A window of 20 that writes down what it is told, in order.
+#[derive(Clone, Default)]
+struct Order {
+    calls: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Order {
+    fn note(&self, call: &'static str) {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+    }
+}
+
+impl Scheme for Order {
+    fn cwnd(&self) -> u32 {
+        20
+    }
+
+    fn on_acked(&mut self, _acked: &Acked) {
+        self.note("acked");
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {
+        self.note("ack");
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.note("congestion");
+    }
+
+    fn on_reduced(&mut self, _now: Instant) {
+        self.note("reduced");
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.note("recovered");
+    }
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.note("timeout");
+    }
+}
+
+/// What such a scheme is told beside plain acks if these transmissions are dropped.
+fn told_of(dropped: std::ops::Range<u64>) -> Vec<&'static str> {
+    let scheme = Order::default();
+    let mut sent = 0;
+    let fate = |packet: &Packet<Segment>| {
+        sent += u64::from(sequence(packet).is_some());
+        if dropped.contains(&sent) { Fate::Drop } else { Fate::Pass }
+    };
+    exchange_of(Box::new(scheme.clone()), StreamConfig::DEFAULT, 4_000, fate, 1);
+    let calls = scheme.calls.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_plain = |at: usize| matches!(calls.get(at..at + 2), Some(["acked", "ack"]));
+    let mut told = Vec::new();
+    let mut at = 0;
+    while at < calls.len() {
+        if is_plain(at) {
+            at += 2;
+        } else {
+            told.push(calls[at]);
+            at += 1;
+        }
+    }
+    told
+}
+
+#[test]
+fn what_is_acknowledged_is_told_before_what_follows_and_a_reduction_ends_before_a_recovery() {
+    let recovery = ["acked", "congestion", "ack", "acked", "reduced", "recovered", "ack"];
+    assert_eq!(told_of(100..101), recovery);
+    assert_eq!(told_of(100..121), ["timeout", "acked", "recovered", "ack"], "a timeout leaves nothing to be reduced");
 }

@@ -6,6 +6,7 @@ mod exchange;
 mod handshake;
 mod losses;
 mod marks;
+mod old_acks;
 mod pacing;
 mod recovery;
 mod script;

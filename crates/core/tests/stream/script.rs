@@ -145,6 +145,18 @@ impl Script {
         self.accept(&Segment::Ack(ack), millis)
     }
 
+    /// An ack that left at `left`, of what was sent at 100 ms.
+    pub(super) fn late(&mut self, cumulative: u64, blocks: &[(u64, u64)], left: u64, millis: u64) -> Vec<Event> {
+        self.take(with_blocks(cumulative, blocks, 100), left, millis)
+    }
+
+    /// The same, that tells of another window.
+    pub(super) fn late_with_window(&mut self, cumulative: u64, window: u8, left: u64, millis: u64) -> Vec<Event> {
+        let mut ack = with_blocks(cumulative, &[], 100);
+        ack.window = window;
+        self.take(ack, left, millis)
+    }
+
     /// An ack that tells that a segment has arrived twice.
     pub(super) fn duplicate(&mut self, cumulative: u64, sequence: u64, sent: u64, millis: u64) -> Vec<Event> {
         let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
@@ -153,9 +165,24 @@ impl Script {
     }
 
     fn accept(&mut self, segment: &Segment, millis: u64) -> Vec<Event> {
+        self.accept_late(segment, millis, millis)
+    }
+
+    fn take(&mut self, ack: AckSegment, left: u64, millis: u64) -> Vec<Event> {
+        self.accept_late(&Segment::Ack(ack), left, millis)
+    }
+
+    fn accept_late(&mut self, segment: &Segment, left: u64, millis: u64) -> Vec<Event> {
         self.told.forget();
-        self.sender.accept(segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: at(millis) }, at(millis));
+        self.sender.accept(segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: at(left) }, at(millis));
         self.events()
+    }
+
+    /// How many bare acks leave at `millis` while the window is full.
+    pub(super) fn bare_acks(&mut self, millis: u64) -> usize {
+        self.told.cwnd.store(0, Ordering::Relaxed);
+        let polled = std::iter::from_fn(|| self.sender.poll(at(millis), &mut self.pool));
+        polled.filter(|packet| matches!(packet.payload, Segment::HandshakeAck)).count()
     }
 
     /// What the scheme was told since the last ack or the timer.

@@ -25,7 +25,7 @@ use super::hystart::HyStart;
 use super::hystart_plus_plus::HyStartPlusPlus;
 use super::reno::ABE;
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Scheme, Setup};
+use super::{Ack, Acked, Scheme, Setup};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -148,17 +148,18 @@ impl WindowAlgorithm for Cubic {
         self.reduce(window, if self.has_abe { AFTER_MARK } else { AFTER_LOSS })
     }
 
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {
-        let Some(rtt) = ack.rtt else { return };
-        // Samples of the first second after a reduction still show the old queue (`cubictcp_acked`).
-        if self.epoch_start().is_some_and(|start| ack.now.since(start) < Duration::from_secs(1)) {
+    /// `cubictcp_acked`.
+    fn on_acked(&mut self, window: &mut Window, acked: &Acked) {
+        let Some(rtt) = acked.rtt else { return };
+        // Samples of the first second after a reduction still show the old queue.
+        if self.epoch_start().is_some_and(|start| acked.now.since(start) < Duration::from_secs(1)) {
             return;
         }
         let min_rtt = self.min_rtt.map_or(rtt, |least| least.min(rtt));
         self.min_rtt = Some(min_rtt);
         match &mut self.slow_start {
-            SlowStart::HyStart(hystart) => hystart.on_ack(window, ack, rtt, min_rtt),
-            SlowStart::HyStartPlusPlus(hystart) => hystart.on_ack(window, ack, rtt),
+            SlowStart::HyStart(hystart) => hystart.on_acked(window, acked, rtt, min_rtt),
+            SlowStart::HyStartPlusPlus(hystart) => hystart.on_acked(window, acked, rtt),
             SlowStart::Standard => {}
         }
     }

@@ -22,7 +22,7 @@ use crate::info::Info;
 use crate::scheme::hystart::HyStart;
 use crate::scheme::sce::{self, Credit};
 use crate::scheme::window::{Window, WindowAlgorithm, WindowBased};
-use crate::scheme::{Ack, EcnFeedback, PacingRatios, Scheme, Setup};
+use crate::scheme::{Ack, Acked, EcnFeedback, PacingRatios, Scheme, Setup};
 use crate::units::{Duration, Instant};
 
 /// Name, parameters and source.
@@ -80,8 +80,8 @@ impl WindowAlgorithm for CubicSce {
         window.ssthresh = window.half();
     }
 
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {
-        self.cubic.on_ack(window, ack);
+    fn on_acked(&mut self, window: &mut Window, acked: &Acked) {
+        self.cubic.on_acked(window, acked);
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {

@@ -2,11 +2,11 @@
 
 use super::linux::{Linux, cube_root};
 use super::rfc9438::Rfc9438;
-use crate::scheme::Ack;
 use crate::scheme::hystart::HyStart;
 use crate::scheme::hystart_plus_plus::HyStartPlusPlus;
 use crate::scheme::window::Window;
-use crate::scheme::window::ack as one_ack;
+use crate::scheme::window::{ack, acked};
+use crate::scheme::{Ack, Acked};
 use crate::units::{Duration, Instant};
 
 /// The curve W(t) = 0.4 (t - K)^3 + plateau after a reduction to 0.7 of the plateau.
@@ -39,8 +39,8 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn ack(now: Instant, rtt: Duration, first_unacked: u64, next_sequence: u64) -> Ack<'static> {
-    Ack { now, rtt: Some(rtt), srtt: rtt, min_rtt: rtt, first_unacked, next_sequence, ..one_ack(1) }
+fn one_acked(now: Instant, rtt: Duration, first_unacked: u64, next_sequence: u64) -> Acked {
+    acked(&Ack { now, rtt: Some(rtt), srtt: rtt, first_unacked, next_sequence, ..ack(1) })
 }
 
 /// A window that has just left slow start at `cwnd`.
@@ -202,7 +202,7 @@ fn a_rising_round_trip_ends_slow_start() {
     for n in 0..9 {
         let now = Instant::ZERO + ms(1_000 + 5 * n);
         assert!(window.is_in_slow_start(), "after {n} samples");
-        hystart.on_ack(&mut window, &ack(now, ms(113), 1_000 + n, 2_000), ms(113), ms(100));
+        hystart.on_acked(&mut window, &one_acked(now, ms(113), 1_000 + n, 2_000), ms(113), ms(100));
     }
     assert_eq!(window.ssthresh, 100);
 }
@@ -215,7 +215,7 @@ fn a_small_rise_or_a_small_window_does_not() {
         window.cwnd = cwnd;
         for n in 0..20 {
             let now = Instant::ZERO + ms(1_000 + 5 * n);
-            hystart.on_ack(&mut window, &ack(now, ms(rtt), 1_000 + n, 2_000), ms(rtt), ms(100));
+            hystart.on_acked(&mut window, &one_acked(now, ms(rtt), 1_000 + n, 2_000), ms(rtt), ms(100));
         }
         assert!(window.is_in_slow_start());
     }
@@ -230,7 +230,7 @@ fn an_ack_train_of_half_the_delay_ends_slow_start() {
         let mut length = 0;
         while window.is_in_slow_start() {
             let now = Instant::ZERO + ms(1_000 + length);
-            hystart.on_ack(&mut window, &ack(now, ms(100), 1_000, 2_000), ms(100), ms(100));
+            hystart.on_acked(&mut window, &one_acked(now, ms(100), 1_000, 2_000), ms(100), ms(100));
             length += 1;
         }
         assert!(((limit_ms)..=(limit_ms + 3)).contains(&length), "paced {is_paced}: {length} ms");
@@ -244,9 +244,9 @@ fn hystart_plus_plus_slows_down_and_then_stops() {
     window.cwnd = 100;
     let mut round = |window: &mut Window, number: u64, rtt: u64| {
         for n in 0..10 {
-            hystart.on_ack(
+            hystart.on_acked(
                 window,
-                &ack(Instant::ZERO + ms(number * 200 + n), ms(rtt), number * 100 + n + 1, number * 100 + 100),
+                &one_acked(Instant::ZERO + ms(number * 200 + n), ms(rtt), number * 100 + n + 1, number * 100 + 100),
                 ms(rtt),
             );
         }

@@ -95,7 +95,6 @@ mod testing {
             newly_delivered_bytes: Bytes::new(MSS),
             newly_lost: 0,
             is_advance: true,
-            is_unforeseen: false,
             may_raise_cwnd: true,
             is_cwnd_limited: true,
             max_in_flight: 1_000,

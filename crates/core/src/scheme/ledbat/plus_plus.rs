@@ -22,7 +22,7 @@
 use super::history::DelayHistory;
 use crate::info::{Info, Quantity};
 use crate::scheme::window::{Window, WindowAlgorithm, WindowBased};
-use crate::scheme::{Ack, Scheme, Setup};
+use crate::scheme::{Ack, Acked, Scheme, Setup};
 use crate::units::{Duration, Instant};
 
 /// Name, parameters and source.
@@ -125,9 +125,9 @@ impl WindowAlgorithm for PlusPlus {
         (window.cwnd / 2).max(MIN_CWND)
     }
 
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
-        if let Some(rtt) = ack.rtt {
-            self.history.add(rtt, ack.now);
+    fn on_acked(&mut self, _window: &mut Window, acked: &Acked) {
+        if let Some(rtt) = acked.rtt {
+            self.history.add(rtt, acked.now);
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn step(plus_plus: &mut PlusPlus, window: &mut Window, ack: &Ack<'_>) {
-        plus_plus.on_ack(window, ack);
+        plus_plus.on_acked(window, &window::acked(ack));
         plus_plus.grow(window, ack);
     }
 

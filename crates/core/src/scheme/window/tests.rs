@@ -1,7 +1,7 @@
 //! Growth, reductions, undo and restart, against the kernel's rules.
 
 use super::{Window, WindowAlgorithm, WindowBased};
-use crate::scheme::{Ack, Cause, Congestion, RateSample, Restart, Scheme, Sent, State, Timeout};
+use crate::scheme::{Ack, Acked, Cause, Congestion, RateSample, Restart, Scheme, Sent, State, Timeout};
 use crate::units::{Bytes, Duration, Instant};
 
 const NOW: Instant = Instant::ZERO;
@@ -16,7 +16,6 @@ pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
         newly_delivered_bytes: Bytes::new(1_448) * u64::from(newly_delivered),
         newly_lost: 0,
         is_advance: true,
-        is_unforeseen: false,
         may_raise_cwnd: true,
         is_cwnd_limited: true,
         max_in_flight: 100,
@@ -35,6 +34,13 @@ pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
         is_ecn_echo: false,
         packets: &[],
     }
+}
+
+/// What the same ack, which was foreseen, reports as delivered.
+pub(in crate::scheme) fn acked(ack: &Ack<'_>) -> Acked {
+    let Ack { now, newly_delivered, newly_delivered_bytes, rtt, srtt, first_unacked, next_sequence, .. } = *ack;
+    let is_unforeseen = false;
+    Acked { now, newly_delivered, newly_delivered_bytes, is_unforeseen, rtt, srtt, first_unacked, next_sequence }
 }
 
 /// A window of a flow that is under way.
@@ -128,9 +134,9 @@ fn a_loss_halves_the_window_over_a_round_trip() {
     assert_eq!(scheme.cwnd(), 95, "half of two packets has already left");
     scheme.on_ack(&Ack { state: State::Recovery, in_flight: 93, ..ack(2) });
     assert_eq!(scheme.cwnd(), 94);
+    scheme.on_reduced(NOW);
     scheme.on_recovered(NOW);
     assert_eq!(state(&scheme), (50, Some(50)));
-    scheme.on_recovered(NOW);
     scheme.on_ack(&ack(50));
     assert_eq!(scheme.cwnd(), 51);
 }
@@ -153,6 +159,7 @@ fn an_ecn_echo_takes_no_packet_away_at_once_and_is_final() {
     let mut scheme = scheme(100, 50);
     scheme.on_congestion(&congestion(Cause::Ecn, 99));
     assert_eq!(state(&scheme), (100, Some(50)));
+    scheme.on_reduced(NOW);
     scheme.on_recovered(NOW);
     scheme.on_undo(NOW);
     assert_eq!(state(&scheme), (50, Some(50)));
@@ -164,7 +171,7 @@ fn a_spurious_reduction_is_undone_once() {
     scheme.on_congestion(&congestion(Cause::Loss, 90));
     scheme.on_undo(NOW);
     assert_eq!(state(&scheme), (100, Some(75)), "no reason to slow-start below three quarters");
-    scheme.on_recovered(NOW);
+    scheme.on_reduced(NOW);
     assert_eq!(scheme.cwnd(), 100, "nothing is left to be reduced");
     scheme.window.cwnd = 20;
     scheme.on_undo(NOW);
@@ -190,7 +197,7 @@ fn a_timeout_ends_a_reduction() {
     let mut scheme = scheme(100, 50);
     scheme.on_congestion(&congestion(Cause::Loss, 90));
     scheme.on_timeout(&Timeout { now: NOW, prior_in_flight: 90, in_flight: 0, is_first: false });
-    scheme.on_recovered(NOW);
+    scheme.on_reduced(NOW);
     assert_eq!(state(&scheme), (1, Some(50)));
 }
 

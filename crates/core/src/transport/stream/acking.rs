@@ -1,7 +1,4 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
-//!
-//! **Deviation.** An ack that a later one has overtaken is read like any other (the kernel reads only its blocks,
-//! or does not take it for its time stamp).
 
 use std::hint::cold_path;
 
@@ -11,7 +8,7 @@ use super::recovery::Retransmit;
 use super::scoreboard::Transmission;
 use super::segment::{AckSegment, Range, stamped};
 use super::sender::Sender;
-use crate::scheme::{Ack, EcnFeedback, Feedback, State};
+use crate::scheme::{Ack, Acked, EcnFeedback, Feedback, State};
 use crate::units::{Bytes, Duration, Instant};
 
 /// The findings of one ack, on their way through the state machine.
@@ -63,9 +60,9 @@ fn is_spurious_retransmission(segment: &Transmission, timestamp_echo: Instant) -
 }
 
 impl Sender {
-    /// Processes an ack from end to end.
-    pub(super) fn on_ack(&mut self, ack: &AckSegment, now: Instant) {
-        if ack.cumulative > self.scoreboard.next() {
+    /// Processes an ack that left at `sent` from end to end.
+    pub(super) fn on_ack(&mut self, ack: &AckSegment, sent: Instant, now: Instant) {
+        if ack.cumulative > self.scoreboard.next() || !self.is_to_be_read_whole(ack, sent, now) {
             return;
         }
         if self.scoreboard.outstanding() == 0 && self.config.feedback == Feedback::Tcp {
@@ -75,9 +72,7 @@ impl Sender {
         let prior_in_flight = self.scoreboard.in_flight();
         let prior_delivered = self.sampler.delivered();
         let prior_lost = self.stats.lost;
-        self.recovery.retransmit = Retransmit::First;
-        self.newly_delivered.clear();
-        let mut report = self.report(ack);
+        let mut report = self.begin_report(ack);
         // A segment shows reordering only if a later one had been delivered before this ack (`prior_fack`).
         let prior_highest = self.sacked.end();
         if ack.has_sack() {
@@ -94,14 +89,13 @@ impl Sender {
             self.take_marks(ack, packets, &mut report, now);
         }
         let rtt = self.take_round_trip(ack, &report, now);
+        self.tell_what_is_acked(ack, &report, prior_delivered, rtt, now);
         report.needs_timer |= self.is_answer_to_head_due_later(&report);
         self.rack.update_window(self.sampler.prior_delivered(), self.sampler.delivered());
         self.on_ack_of_probe(&report, now);
         if report.is_advance {
             self.forget_timeouts();
         }
-        // Header prediction (`tcp_rcv_established`).
-        let is_unforeseen = self.window.replace(ack.window) != Some(ack.window) || ack.has_sack() || report.is_ecn_echo;
         report.is_duplicate_ack = !report.is_advance && !report.is_sacked && !report.has_duplicate;
         let is_dubious = !report.is_advance
             || report.is_sacked
@@ -123,7 +117,6 @@ impl Sender {
             newly_delivered_bytes: report.delivered_bytes,
             newly_lost: (self.stats.lost - prior_lost) as u32,
             is_advance: report.is_advance,
-            is_unforeseen,
             may_raise_cwnd: report.is_advance || (self.rack.is_reordering_common() && report.is_sacked),
             is_cwnd_limited: self.usage.is_cwnd_limited,
             max_in_flight: self.usage.max_outstanding,
@@ -144,15 +137,43 @@ impl Sender {
         });
     }
 
-    fn report(&self, ack: &AckSegment) -> Report {
+    fn tell_what_is_acked(
+        &mut self,
+        ack: &AckSegment,
+        report: &Report,
+        prior_delivered: u64,
+        rtt: Option<Duration>,
+        now: Instant,
+    ) {
+        // Header prediction (`tcp_rcv_established`).
+        let is_unforeseen = self.window != Some(ack.window) || ack.has_sack() || report.is_ecn_echo;
+        if report.is_advance || self.widens_window(ack) {
+            self.window = Some(ack.window);
+        }
+        self.scheme.on_acked(&Acked {
+            now,
+            newly_delivered: (self.sampler.delivered() - prior_delivered) as u32,
+            newly_delivered_bytes: report.delivered_bytes,
+            is_unforeseen,
+            rtt,
+            srtt: self.rtt.srtt(),
+            first_unacked: self.scoreboard.first(),
+            next_sequence: self.scoreboard.next(),
+        });
+    }
+
+    /// Nothing has been read of an ack yet.
+    pub(super) fn begin_report(&mut self, ack: &AckSegment) -> Report {
         let AckSegment { cumulative, timestamp_echo, .. } = *ack;
+        self.recovery.retransmit = Retransmit::First;
+        self.newly_delivered.clear();
         Report { prior_first: self.scoreboard.first(), cumulative, timestamp_echo, ..Report::default() }
     }
 
     /// Everything was acknowledged before: only a duplicate is news, and no scheme hears of it (`no_queue` in `tcp_ack`).
     #[cold]
     fn on_ack_of_nothing(&mut self, ack: &AckSegment, now: Instant) {
-        let mut report = self.report(ack);
+        let mut report = self.begin_report(ack);
         let prior_delivered = self.sampler.delivered();
         if let Some(duplicate) = ack.duplicate() {
             self.take_duplicate(duplicate, &mut report);
@@ -167,7 +188,12 @@ impl Sender {
         self.on_ack_of_probe(&report, now);
     }
 
-    fn take_selective(&mut self, ack: &AckSegment, highest: u64, report: &mut Report, now: Instant) {
+    /// True if the receiver has more room than it had (`tcp_may_update_window`).
+    pub(super) fn widens_window(&self, ack: &AckSegment) -> bool {
+        self.window.is_none_or(|window| ack.window.wrapping_sub(window).cast_signed() > 0)
+    }
+
+    pub(super) fn take_selective(&mut self, ack: &AckSegment, highest: u64, report: &mut Report, now: Instant) {
         let (first, next) = (self.scoreboard.first(), self.scoreboard.next());
         if let Some(duplicate) = ack.duplicate() {
             cold_path();

@@ -11,6 +11,7 @@
 mod ack_policy;
 mod acking;
 mod ecn;
+mod old_ack;
 mod pacer;
 mod positions;
 mod rack;

@@ -52,7 +52,8 @@ impl Positions {
                 Header { flags, acknowledged: Some(0), ..Header::default() }
             }
             Segment::HandshakeAck => {
-                Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() }
+                let next = self.at(u64::MAX);
+                Header { flags: Header::ACK, sequence: Some(next), acknowledged: Some(0), ..Header::default() }
             }
             Segment::Data { sequence, length, is_window_reduced } => {
                 let cwr = if is_window_reduced { Header::CWR } else { 0 };
@@ -129,6 +130,7 @@ mod tests {
             .map(|segment| positions.header(segment).sequence)
             .collect();
         assert_eq!(starts, [Some(0), Some(1_448), Some(1_548), Some(1_448)], "the last is a retransmission");
+        assert_eq!(positions.header(&Segment::HandshakeAck).sequence, Some(2_996), "a bare ack stands behind all");
         let mut ack = AckSegment::new(2, Instant::ZERO, Duration::ZERO);
         ack.is_ecn_echo = true;
         ack.set_blocks([Range { start: 2, end: 3 }]);

@@ -109,6 +109,11 @@ impl RateSampler {
         self.candidate.map(|candidate| candidate.snapshot.delivered)
     }
 
+    /// Ends an ack of which no scheme is told.
+    pub(super) fn drop_sample(&mut self) {
+        self.candidate = None;
+    }
+
     /// Ends the ack and returns its sample (`tcp_rate_gen`).
     pub(super) fn finish(&mut self, now: Instant, has_delivered: bool, min_rtt: Duration) -> RateSample {
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {

@@ -11,7 +11,7 @@ use super::ecn::{Echo, News};
 use super::range_set::RangeSet;
 use super::receive_window::ReceiveWindow;
 use super::recent_blocks::RecentBlocks;
-use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment};
+use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment, is_outdated};
 use super::{AckMode, EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
@@ -21,9 +21,6 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
-
-/// A time stamp may be older by so many ticks than the one that acks echo (Linux `TCP_PAWS_WINDOW`).
-const PAWS_WINDOW: u64 = 1;
 
 /// What a receiver has handed to its application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,9 +167,7 @@ impl Receiver {
     /// True for what was overtaken by a retransmission that closed a hole: protection against wrapped sequence numbers does
     /// not take it (RFC 7323, section 5; `tcp_validate_incoming`).
     fn is_outdated(&self, sent: Instant) -> bool {
-        sent < self.timestamp_echo
-            && self.config.feedback == Feedback::Tcp
-            && sent.as_millis() + PAWS_WINDOW < self.timestamp_echo.as_millis()
+        sent < self.timestamp_echo && self.config.feedback == Feedback::Tcp && is_outdated(sent, self.timestamp_echo)
     }
 
     /// True for the oldest segment that the next ack covers (RFC 7323, section 4.3; `tcp_sequence`, `tcp_replace_ts_recent`).

@@ -113,14 +113,20 @@ impl Sender {
         } else if first >= self.recovery.high {
             match self.recovery.state {
                 // One more segment: the CWR flag has then reached the receiver.
-                State::Cwr if first > self.recovery.high => self.return_to_open(now),
+                State::Cwr if first > self.recovery.high => self.end_reduction(now),
                 State::Recovery => {
                     self.undo_or_settle(report, now);
-                    self.return_to_open(now);
+                    self.end_reduction(now);
                 }
                 _ => {}
             }
         }
+    }
+
+    /// `tcp_end_cwnd_reduction`.
+    fn end_reduction(&mut self, now: Instant) {
+        self.scheme.on_reduced(now);
+        self.return_to_open(now);
     }
 
     fn return_to_open(&mut self, now: Instant) {
@@ -326,6 +332,7 @@ impl Sender {
             // Both the original and the rest of the flight were gone: a loss that no duplicate ack could show.
             self.begin_reduction(Cause::TailLoss, false, now);
             self.recovery.state = State::Cwr;
+            self.scheme.on_reduced(now);
             self.keep_open(now);
         } else if !report.is_advance && !report.is_sacked {
             self.recovery.probe_high = None;

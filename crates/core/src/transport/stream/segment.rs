@@ -17,6 +17,14 @@ const OPTION_SPACE_WITH_COUNTS: u64 = OPTION_SPACE - COUNTS_OPTION.count();
 /// section 3.2.3; Linux `tcp_ecn_option` = 2).
 pub(super) const COUNTS_OPTION: Bytes = Bytes::new(12);
 
+/// A time stamp may be older by so many ticks than one that arrived before it (Linux `TCP_PAWS_WINDOW`).
+const PAWS_WINDOW: u64 = 1;
+
+/// True if a packet with this time stamp is not to be taken once the `newest` has arrived (RFC 7323, section 5; `tcp_paws_check`).
+pub(super) fn is_outdated(sent: Instant, newest: Instant) -> bool {
+    sent.as_millis() + PAWS_WINDOW < newest.as_millis()
+}
+
 /// The round trip as a time stamp tells it, which counts whole milliseconds (`tcp_rtt_tsopt_us`): it may be less than
 /// the path takes.
 pub(super) fn stamped(sent: Instant, now: Instant) -> Duration {

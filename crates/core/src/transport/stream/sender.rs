@@ -65,7 +65,8 @@ enum Phase {
         next_syn: Instant,
         sent: u32,
     },
-    /// The connection is there, and its last handshake packet is to be sent.
+    /// The connection is there, and a bare ack is to be sent: the last packet of the handshake, or one that answers what could not be
+    /// taken.
     Confirming,
     Established,
 }
@@ -103,6 +104,10 @@ pub struct Sender {
     pub(super) duplicates: u64,
     /// Which of the outstanding segments are selectively acknowledged, as ranges.
     pub(super) sacked: RangeSet,
+    /// When the newest ack left that was taken (`ts_recent`).
+    pub(super) newest_ack: Instant,
+    /// When an ack that was not taken was last answered (`last_oow_ack_time`).
+    pub(super) last_answer: Option<Instant>,
     /// The receive window in the last ack ([`AckSegment::window`]).
     pub(super) window: Option<u8>,
     /// The blocks of the last ack that had any, which the next one mostly repeats.
@@ -155,6 +160,8 @@ impl Sender {
             resent: Resent::default(),
             duplicates: 0,
             sacked: RangeSet::default(),
+            newest_ack: Instant::ZERO,
+            last_answer: None,
             window: None,
             known_blocks: Default::default(),
             rtt: RttEstimator::new(),
@@ -250,7 +257,7 @@ impl Sender {
     fn on_connected(&mut self, ecn: EcnMode, timestamp_echo: Instant, now: Instant) {
         let Phase::Connecting { first_syn, sent, .. } = self.phase else {
             // A repeated answer is confirmed again (RFC 5961, section 4.2; `tcp_send_challenge_ack`).
-            self.phase = Phase::Confirming;
+            self.confirm();
             return;
         };
         self.config.ecn = ecn;
@@ -259,12 +266,17 @@ impl Sender {
         let rtt = if is_ambiguous { stamped(timestamp_echo, now) } else { now.since(timestamp_echo) };
         self.rtt.on_min_sample(rtt, now);
         self.rtt.on_sample(rtt, 0, 0);
-        self.phase = Phase::Confirming;
+        self.confirm();
         self.last_sent = now;
         // Where the first SYN is answered, the others were needless (`tcp_try_undo_spurious_syn`).
         let is_path_lossy = sent > SYNS_OF_FULL_WINDOW && timestamp_echo != first_syn;
         let initial_window = if is_path_lossy { 1 } else { INITIAL_WINDOW };
         self.scheme.on_connected(&Connected { initial_window, srtt: Some(self.rtt.srtt()) });
+    }
+
+    /// A bare ack is to leave at once.
+    pub(super) fn confirm(&mut self) {
+        self.phase = Phase::Confirming;
     }
 
     /// What a timeout or a probe sends at once.
@@ -489,11 +501,11 @@ impl Sender {
 }
 
 impl Endpoint<Segment> for Sender {
-    fn accept(&mut self, segment: &Segment, _: Envelope, now: Instant) {
+    fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match segment {
             Segment::SynAck { ecn, timestamp_echo } => self.on_connected(*ecn, *timestamp_echo, now),
             Segment::Ack(ack) => {
-                self.on_ack(ack, now);
+                self.on_ack(ack, envelope.sent, now);
                 if self.source.is_finished() && self.scoreboard.outstanding() == 0 {
                     self.stats.completed.get_or_insert(now);
                 }

@@ -68,7 +68,6 @@ impl Path {
             newly_delivered_bytes: Bytes::new(1_448),
             newly_lost,
             is_advance: true,
-            is_unforeseen: false,
             may_raise_cwnd: true,
             is_cwnd_limited: true,
             max_in_flight: self.in_flight,
