@@ -60,8 +60,8 @@ def runs(folder: Path) -> list[PlannedRun]:
     return list(expand(load(str(file), [])).runs)
 
 
-# By what changes places: seeds with which the worlds come upon no tie. With acks Vegas, which goes by microseconds, nearly
-# always does.
+# By what changes places: seeds with which the worlds come upon no tie. Vegas, which goes by microseconds, nearly always
+# does where acks change places.
 TIELESS = {"1%": 4, "25%": 4, "acks 1%": 1, "acks 25%": 1}
 
 

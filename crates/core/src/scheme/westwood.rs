@@ -257,10 +257,13 @@ mod tests {
         let holds = scheme.algorithm().path_holds();
         scheme.on_timeout(&Timeout { now: at(2_000), prior_in_flight: 10, in_flight: 0, is_first: true });
         assert_eq!((scheme.cwnd(), scheme.ssthresh()), (1, Some(holds)));
-        scheme.on_acked(&Acked { rtt: Some(Duration::from_micros(299_001)), ..acked_at(2_100, 1_001) });
+        let slow = Acked { rtt: Some(Duration::from_micros(299_001)), ..acked_at(2_100, 1_001) };
+        scheme.on_acked(&slow);
         scheme.on_recovered(at(2_100));
         assert_eq!((scheme.cwnd(), scheme.ssthresh()), (1, Some(holds)), "from here on it slow-starts");
         assert_eq!(scheme.algorithm().min_rtt, 300, "whole jiffies, rounded up");
+        [acked_at(2_101, 1_001), slow].iter().for_each(|acked| scheme.on_acked(acked));
+        assert_eq!(scheme.algorithm().min_rtt, RTT_MS, "once");
     }
 
     #[test]

@@ -16,7 +16,8 @@ fn script(feedback: Feedback) -> Script {
 #[test]
 fn an_outdated_one_is_not_read_and_answered_twice_a_second() {
     let mut script = script(Feedback::Tcp);
-    assert_eq!(script.late(0, &[(6, 12)], 113, 121), []);
+    assert_eq!(script.late(3, &[], 114, 121), []);
+    assert_eq!(script.late(0, &[(6, 12)], 113, 121), [], "the newest left at 115 ms");
     assert_eq!(script.bare_acks(121), 1);
     assert_eq!(script.late(6, &[], 113, 122), [], "nor is news");
     assert_eq!(script.bare_acks(122), 0);
@@ -33,6 +34,7 @@ fn of_one_that_is_a_tick_older_the_blocks_are_read_and_no_scheme_grows_by_it() {
     assert_eq!(script.late(3, &[], 114, 121), []);
     assert_eq!(script.late(3, &[(6, 12)], 114, 121), [Event::Congestion(Cause::Loss)]);
     assert_eq!(script.bare_acks(121), 0);
+    assert_eq!((script.late(4, &[], 116, 121).len(), script.last_sample()), (1, Some(0)), "its sample is nobody's");
     assert_eq!(script.send(10, 121), [4, 5].map(Out::Again));
 }
 

@@ -3,7 +3,7 @@
 use bakeoff_core::scheme::Cause;
 use bakeoff_core::transport::stream::StreamConfig;
 
-use super::script::{Event, Out, Script};
+use super::script::{Event, Out, Script, with_ecn};
 
 /// True if the path is known to reorder packets by more than three, so that windows grow with any delivery.
 fn is_reordering_common(mut script: Script, cumulative: u64, blocks: &[(u64, u64)]) -> bool {
@@ -15,7 +15,8 @@ fn a_probe_has_repaired_a_loss_if_what_left_after_it_is_acknowledged_without_a_d
     let (mut script, probed) = Script::with_probe(3);
     assert_eq!(script.ack(3, &[], probed, probed + 20), [Event::Ack { delivered: 3, may_raise_cwnd: true }]);
     assert_eq!(script.send(10, probed + 20), [3, 4, 5].map(Out::New));
-    assert!(script.ack(4, &[], probed + 20, probed + 40).contains(&Event::Congestion(Cause::TailLoss)));
+    let told = script.ack(4, &[], probed + 20, probed + 40);
+    assert_eq!(told[..2], [Event::Congestion(Cause::TailLoss), Event::Reduced]);
 }
 
 #[test]
@@ -91,4 +92,14 @@ fn a_needless_retransmission_that_comes_after_its_original_shows_reordering() {
         }
         assert_eq!(is_reordering_common(script, 0, &[(1, 8)]), is_common, "{repeated:?}");
     }
+}
+
+#[test]
+fn a_reduction_for_a_mark_ends_with_the_first_segment_that_left_after_it() {
+    let mut script = Script::new(with_ecn());
+    assert_eq!(script.send(10, 100).len(), 10);
+    assert_eq!(script.echo(1, &[], 100, 120)[0], Event::Congestion(Cause::Ecn));
+    assert_eq!(script.send(10, 120), [Out::Reduced(10)]);
+    assert!(!script.ack(10, &[], 100, 121).contains(&Event::Reduced));
+    assert_eq!(script.ack(11, &[], 120, 140)[0], Event::Reduced);
 }

@@ -25,6 +25,8 @@ pub(super) enum Event {
     Timeout {
         is_first: bool,
     },
+    /// A reduction has run its course.
+    Reduced,
     Undo,
 }
 
@@ -44,6 +46,8 @@ struct Told {
     events: Arc<Mutex<Vec<Event>>>,
     /// Of every ack, in milliseconds.
     round_trips: Arc<Mutex<Vec<Option<u64>>>>,
+    /// Packets in the delivery-rate sample of every ack.
+    samples: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Told {
@@ -64,6 +68,7 @@ impl Scheme for Told {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let mut round_trips = self.round_trips.lock().unwrap_or_else(PoisonError::into_inner);
         round_trips.push(ack.rtt.map(Duration::as_millis));
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner).push(ack.rate.delivered);
         self.push(Event::Ack { delivered: ack.newly_delivered, may_raise_cwnd: ack.may_raise_cwnd });
     }
 
@@ -73,6 +78,10 @@ impl Scheme for Told {
 
     fn on_timeout(&mut self, timeout: &Timeout) {
         self.push(Event::Timeout { is_first: timeout.is_first });
+    }
+
+    fn on_reduced(&mut self, _now: Instant) {
+        self.push(Event::Reduced);
     }
 
     fn on_undo(&mut self, _now: Instant) {
@@ -188,6 +197,11 @@ impl Script {
     /// What the scheme was told since the last ack or the timer.
     pub(super) fn events(&self) -> Vec<Event> {
         self.told.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Packets in the last ack's sample of the delivery rate.
+    pub(super) fn last_sample(&self) -> Option<u64> {
+        self.told.samples.lock().unwrap_or_else(PoisonError::into_inner).last().copied()
     }
 
     /// The round trips that acks have shown.
