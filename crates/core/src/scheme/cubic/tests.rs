@@ -2,11 +2,11 @@
 
 use super::linux::{Linux, cube_root};
 use super::rfc9438::Rfc9438;
+use super::{Cubic, Law, SlowStart};
 use crate::scheme::hystart::HyStart;
 use crate::scheme::hystart_plus_plus::HyStartPlusPlus;
-use crate::scheme::window::Window;
-use crate::scheme::window::{ack, acked};
-use crate::scheme::{Ack, Acked};
+use crate::scheme::window::{Window, WindowBased, ack, acked};
+use crate::scheme::{Ack, Acked, Cause, Congestion, Scheme};
 use crate::units::{Duration, Instant};
 
 /// The curve W(t) = 0.4 (t - K)^3 + plateau after a reduction to 0.7 of the plateau.
@@ -205,6 +205,21 @@ fn a_rising_round_trip_ends_slow_start() {
         hystart.on_acked(&mut window, &one_acked(now, ms(113), 1_000 + n, 2_000), ms(113), ms(100));
     }
     assert_eq!(window.ssthresh, 100);
+}
+
+#[test]
+fn slow_start_stays_ended_if_the_loss_that_the_same_ack_shows_is_undone() {
+    let slow_start = SlowStart::HyStart(HyStart::new(false));
+    let law = Law::Linux(Linux::new(true, true));
+    let mut scheme = WindowBased::new(Cubic { law, slow_start, min_rtt: Some(ms(100)), has_abe: false });
+    (0..90).for_each(|_| scheme.on_ack(&ack(1)));
+    assert_eq!((scheme.cwnd(), scheme.ssthresh()), (100, None));
+    (0..9).for_each(|n| scheme.on_acked(&one_acked(Instant::ZERO + ms(1_000 + 5 * n), ms(113), 1_000 + n, 2_000)));
+    let now = Instant::ZERO + ms(1_040);
+    scheme.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 90, is_timer: false });
+    assert_eq!(scheme.ssthresh(), Some(70));
+    scheme.on_undo(now);
+    assert_eq!((scheme.cwnd(), scheme.ssthresh()), (100, Some(100)));
 }
 
 #[test]

@@ -202,6 +202,17 @@ fn a_timeout_ends_a_reduction() {
 }
 
 #[test]
+fn a_recovery_may_end_before_its_reduction() {
+    let mut scheme = scheme(100, 40);
+    scheme.on_congestion(&congestion(Cause::Loss, 90));
+    scheme.on_recovered(NOW);
+    assert_eq!(state(&scheme), (91, Some(50)));
+    scheme.on_congestion(&congestion(Cause::Loss, 80));
+    scheme.on_undo(NOW);
+    assert_eq!(state(&scheme), (91, Some(67)), "the second began outside a reduction");
+}
+
+#[test]
 fn every_timeout_of_idleness_halves_the_window() {
     let rto = Duration::from_millis(300);
     let restart = |idle| Restart { now: NOW, idle, rto };
