@@ -2,6 +2,8 @@
 //!
 //! **Source.** Linux `net/ipv4/tcp_input.c`, `tcp_validate_incoming`, `tcp_disordered_ack_check` and `old_ack` in `tcp_ack`. QUIC's
 //! acks, and those of programs that send datagrams, are read whole however late they are.
+//!
+//! **Deviation.** Over sockets of UDP an ack does not tell when it left, and is taken to have left when it arrives.
 
 use std::hint::cold_path;
 
