@@ -103,3 +103,14 @@ fn a_reduction_for_a_mark_ends_with_the_first_segment_that_left_after_it() {
     assert!(!script.ack(10, &[], 100, 121).contains(&Event::Reduced));
     assert_eq!(script.ack(11, &[], 120, 140)[0], Event::Reduced);
 }
+
+#[test]
+fn of_several_late_segments_the_lowest_tells_how_far_packets_change_places() {
+    for (lowest, is_common) in [(3, true), (6, false)] {
+        let mut script = Script::new(StreamConfig::DEFAULT);
+        assert_eq!(script.send(10, 100).len(), 10);
+        script.ack(0, &[(8, 9)], 100, 120);
+        script.ack(0, &[(8, 9), (lowest, lowest + 1), (7, 8)], 100, 120);
+        assert_eq!(is_reordering_common(script, 0, &[(7, 10)]), is_common, "{lowest}");
+    }
+}
