@@ -62,7 +62,7 @@ fn is_spurious_retransmission(segment: &Transmission, timestamp_echo: Instant) -
 impl Sender {
     /// Processes an ack that left at `sent` from end to end.
     pub(super) fn on_ack(&mut self, ack: &AckSegment, sent: Instant, now: Instant) {
-        if ack.cumulative > self.scoreboard.next() || !self.is_to_be_read_whole(ack, sent, now) {
+        if ack.cumulative > self.scoreboard.next() || !self.admits_ack(ack, sent, now) {
             return;
         }
         if self.scoreboard.outstanding() == 0 && self.config.feedback == Feedback::Tcp {

@@ -18,9 +18,9 @@ const REPLAY_PERCENT: u64 = 120;
 const ANSWER_INTERVAL_MS: u64 = 500;
 
 impl Sender {
-    /// True if an ack that left at `sent` is to be read like any other. Of one that acknowledges less than another before it,
-    /// only the blocks are read; one that is outdated, and no duplicate, is not read at all.
-    pub(super) fn is_to_be_read_whole(&mut self, ack: &AckSegment, sent: Instant, now: Instant) -> bool {
+    /// Lets an ack that left at `sent` pass, which is then read like any other, or deals with it: of one that acknowledges less than
+    /// another before it only the blocks are read; one that is outdated, and no duplicate, is answered and not read at all.
+    pub(super) fn admits_ack(&mut self, ack: &AckSegment, sent: Instant, now: Instant) -> bool {
         let is_in_order = sent >= self.newest_ack && ack.cumulative >= self.scoreboard.first();
         if is_in_order || self.config.feedback != Feedback::Tcp {
             self.newest_ack = sent;
