@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
-from bakeoff.claims import evaluate
+from bakeoff.claims import Telemetry, evaluate
 from bakeoff.errors import UserError
 
 
@@ -48,6 +49,15 @@ def test_runs_in_which_a_default_stands_in_are_counted(times: list[float | None]
     runs = [{**run(0.1), "total": {"convergence_s": time}} for time in times]
     (result,) = evaluate([claim("< 500", measure=measure)], [*runs, run(0.1, status="failed")])
     assert (result.absent, result.runs, result.mean) == (absent, len(times), mean)
+
+
+def test_a_rank_correlation_may_look_at_telemetry() -> None:
+    tables = {name: pl.DataFrame({"t_ns": [0], "flow": [1], "name": ["cwnd"], "value": [value]})
+              for name, value in (("a", 1.0), ("b", 2.0), ("c", 4.0))}  # fmt: skip
+    runs = [{**run(loss, name), "id": name} for name, loss in (("a", 0.1), ("b", 0.2), ("c", 0.3))]
+    wanted = claim(">= 0.9", measure="rank_correlation(mean(flow1.cwnd), total.loss)")
+    (result,) = evaluate([wanted], runs, lambda name: Telemetry(tables[name]))
+    assert (result.verdict, result.mean) == ("holds", 1)
 
 
 def test_where_chooses_cells() -> None:

@@ -14,6 +14,7 @@ from bakeoff.errors import UserError
 from bakeoff.experiment import expand, load
 from bakeoff.experiment.load import check_source
 from bakeoff.experiment.source import Source
+from bakeoff.reports import conformance, path
 
 if TYPE_CHECKING:
     from bakeoff.experiment.catalogue import Catalogue
@@ -37,7 +38,16 @@ FULL: dict[str, Any] = {
                 "loss": "1%",
                 "jitter": "1us",
             },
-            {"rate": {"poisson": "1Mbit/s"}},
+            {
+                "rate": {"token_bucket": "1Mbit/s", "burst": "3kB", "peak": "2Mbit/s"},
+                "loss": {"to_bad": "1%", "to_good": "20%"},
+                "duplicate": "1%",
+                "reorder": {"probability": "1%", "behind": "3pkt", "within": "20ms"},
+                "policer": {"rate": "1Mbit/s", "burst": "3kB"},
+                "mangle": [{"match": {"ecn": "ect0"}, "set": {"dscp": 46}}],
+            },
+            {"rate": {"poisson": "1Mbit/s"}, "reorder": {"probability": "1%", "late": "3ms"}, "replay_window": "9pkt"},
+            {"delay": "2ms", "slots": {"min": "2ms", "max": "3ms", "packets": "4pkt"}, "reorder": {"probability": "1%"}},
             {"rate": {"trace": {"poisson": "1Mbit/s", "length": "1s", "slow_prefix": "500ms", "seed": 4}}},
             {"rate": {"trace": {"constant": "1Mbit/s", "length": "100ms"}}},
         ],
@@ -112,7 +122,10 @@ def replaced(place: tuple[Any, ...], junk: Any) -> dict[str, Any]:
 def attempt(raw: dict[str, Any], changes: list[str], catalogue: Catalogue) -> None:
     message = "sound"
     try:
-        expand(check_source(Source("x.toml", Path(), raw, ""), changes, catalogue))
+        for run in expand(check_source(Source("x.toml", Path(), raw, ""), changes, catalogue)).runs:
+            # What can be run can be told.
+            path.describe(run.scenario)
+            conformance.path_of(run.scenario)
     except UserError as error:
         message = str(error)
     assert 0 < len(message) < 700

@@ -48,7 +48,7 @@ def test_edges_are_those_of_pantheon() -> None:
 
 def test_series_and_packets_agree(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
     recording = filled(plan_of(("cubic",), 1)).recordings()[0]
-    exact, binned = bins.from_packets(recording.table("packets")), bins.from_series(recording.table("series"))
+    exact, binned = bins.from_packets(recording.table("packets")), bins.from_series(recording.table("series"), 100 * MS)
     assert exact is not None
     assert binned is not None
     assert exact.origin_ns == 0
@@ -82,3 +82,33 @@ def test_capacity_where_bins_do_not_line_up() -> None:
 
 def test_nothing_sent() -> None:
     assert bins.from_packets(frame([])) is None
+
+
+@pytest.mark.parametrize(
+    ("interval_ms", "sizes", "expected"),
+    [
+        (100, [100] * 10, [500, 500]),
+        (500, [100, 300], [100, 300]),
+        # A bin that reaches across an edge counts for both sides.
+        (200, [100] * 5, [250, 250]),
+        (1000, [100, 300], [50, 50, 150, 150]),
+        (400, [0, 100, 200], [25, 175, 100]),
+    ],
+)
+def test_what_was_recorded_is_spread_evenly(interval_ms: int, sizes: list[int], expected: list[float]) -> None:
+    rows = [(1, index * interval_ms * MS, size, size) for index, size in enumerate(sizes)]
+    series = pl.DataFrame(rows, schema=["flow", "t_ns", "sent_bytes", "received_bytes"], orient="row")
+    rates = bins.from_series(series, interval_ms * MS)
+    assert rates is not None
+    assert rates.t_s.size == len(expected) + 1
+    np.testing.assert_allclose(rates.sent_mbps[1][:-1], np.array(expected) * 8 / 500_000)
+    np.testing.assert_allclose(rates.received_mbps[1][1:], np.array(expected) * 8 / 500_000)
+    covered_ms = interval_ms * sum(size > 0 for size in sizes)
+    assert rates.sent_mean_mbps[1] == pytest.approx(sum(sizes) * 8e-3 / covered_ms)
+
+
+def test_a_mean_is_over_the_time_from_the_first_to_the_last() -> None:
+    rates = bins.from_packets(frame([(1, 1000, 0, 90 * MS), (1, 1000, 50 * MS, 190 * MS), (2, 1000, 0, None)]))
+    assert rates is not None
+    assert rates.sent_mean_mbps == {1: pytest.approx(2000 * 8e-3 / 50), 2: None}
+    assert rates.received_mean_mbps == {1: pytest.approx(2000 * 8e-3 / 100), 2: None}

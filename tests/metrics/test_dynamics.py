@@ -21,8 +21,11 @@ def series(*flows: list[int]) -> pl.DataFrame:
 
 def test_goodput_is_of_the_bins_inside() -> None:
     table = series([100, 200, 300, 400], [0, 0, 0, 8])
-    found = goodputs_mbps(table, [1, 2, 3], Interval(BIN, 3 * BIN))
+    found = goodputs_mbps(table, [1, 2, 3], Interval(BIN, 3 * BIN), BIN)
     assert found == {1: pytest.approx(250 * 8e-6), 2: 0, 3: 0}
+    # Of a stretch that begins and ends within bins, those that lie in it count, and their time.
+    assert goodputs_mbps(table, [1], Interval(BIN // 2, 3 * BIN + 1), BIN) == {1: pytest.approx(250 * 8e-6)}
+    assert goodputs_mbps(table, [1], Interval(BIN + 1, 2 * BIN), BIN) == {1: None}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +48,11 @@ def test_convergence_lasts_on_the_whole(second: list[int], expected: float | Non
     start = [0] * 4
     table = series([20] * 4 + [10] * 20, start + second)
     assert convergence_s(table, [1, 2], Interval(4 * BIN, 24 * BIN), BIN) == expected
+
+
+def test_silence_at_the_end_is_not_even() -> None:
+    table = series([90] * 16 + [0] * 6, [10] * 16 + [0] * 6)
+    assert convergence_s(table, [1, 2], Interval(0, 22 * BIN), BIN) is None
 
 
 def test_a_flow_without_rows_is_a_starved_one() -> None:

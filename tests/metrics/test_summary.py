@@ -60,7 +60,8 @@ def test_a_summary_follows_from_its_counters(filled: Callable[..., ResultFolder]
     assert summary.total is not None
     assert summary.total.capacity_mbps == pytest.approx(2.1)
     assert summary.total.bottleneck == "forward.0"
-    assert summary.total.utilisation == pytest.approx(summary.hops[0].out_packets * 1500 / 7_875_000)
+    carried = summary.hops[0].out_packets + summary.hops[0].dropped["loss"]
+    assert summary.total.utilisation == pytest.approx(carried * 1500 / 7_875_000)
     assert summary.hops[0].in_packets == (
         summary.hops[0].out_packets + sum(summary.hops[0].dropped.values()) + summary.hops[0].inside_packets
     )
@@ -121,11 +122,46 @@ def test_the_bottleneck_is_on_the_way_of_the_data() -> None:
         }
     )
     scenario = {"duration_ns": SECOND, "flows": [{"direction": "forward"}]}
-    found = bottleneck(hops, scenario)
+    verdicts = pl.DataFrame(
+        [
+            ("forward.1", "drop", "overlimit", 90),
+            ("forward.1", "drop", "loss", 30),
+            ("forward.1", "drop", "replay", 40),
+            ("forward.1", "duplicate", "duplicate", 20),
+            ("forward.0", "drop", "loss", 90),
+        ],
+        schema=["hop", "verdict", "reason", "bytes"],
+        orient="row",
+    )
+    found = bottleneck(hops, verdicts.clear(), scenario)
     assert found is not None
     assert (found.hop, found.utilisation) == ("forward.1", 0.6)
+    # The link has carried what is lost behind it, and not the second copies.
+    found = bottleneck(hops, verdicts, scenario)
+    assert found is not None
+    assert found.utilisation == 0.65
     assert found.capacity_mbps == pytest.approx(0.008)
-    assert bottleneck(hops.filter(pl.col("capacity_bytes").is_null()), scenario) is None
+    assert bottleneck(hops.filter(pl.col("capacity_bytes").is_null()), verdicts, scenario) is None
+
+
+def test_second_copies_count_at_every_level(
+    tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]
+) -> None:
+    found = {}
+    for level in ("packets", "series"):
+        run = (plan := plan_of(("cubic",), 1, level=level)).runs[0]
+        tables = tables_of(run.scenario, 1)
+        # The table of packets has the first copy of each only; the counters have both.
+        more = (pl.col("received_bytes") + pl.col("received_bytes") // 10).alias("received_bytes")
+        tables["flows"] = tables["flows"].with_columns(more, duplicated_packets=pl.lit(1))
+        folder = ResultFolder.create(tmp_path / level, plan)
+        folder.write_run(run, tables)
+        summary = summarise(folder.recordings()[0])
+        assert summary.total is not None
+        found[level] = summary.total.pantheon
+    assert found["packets"] == found["series"]
+    assert found["series"] is not None
+    assert found["series"].loss < 0
 
 
 def test_the_contract(india: ResultFolder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import shlex
@@ -16,13 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.conftest import fill
 
 from bakeoff import suites
 from bakeoff.experiment import expand, load
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
 from bakeoff.reports import html, model, terminal
-from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables
+from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables, worlds
+from bakeoff.reports.words import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,6 +258,37 @@ def test_curves_of_schemes_that_meet_are_called_by_them(
     assert labels(mixed, "cubic_run1", "delay") == ["Flow 1, TCP Cubic", "Flow 2, TCP BBR"]
     assert labels(mixed, "cubic_run1", "throughput")[:2] == ["Flow 1, TCP Cubic ingress", "Flow 1, TCP Cubic egress"]
     assert labels(page, "cubic_run1", "delay") == ["Flow 1", "Flow 2", "Flow 3"]
+
+
+def test_worlds_are_beside_each_other_cell_by_cell(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    axes = {"scheme": ["cubic", "bbr"], "rtt": ["20ms", "80ms"]}
+
+    def report(world: str, prefix: str) -> model.Report:
+        plan = plan_of(("cubic", "bbr"), 1, level="summary", reference=None, axes=axes, world=world)
+        runs = []
+        for run, rtt in itertools.product(plan.runs, axes["rtt"]):
+            scheme = prefix + run.cell["scheme"]
+            scenario = run.scenario | {"flows": [flow | {"scheme": scheme} for flow in run.scenario["flows"]]}
+            cell = {"scheme": scheme, "rtt": rtt}
+            runs.append(replace(run, id=f"{run.id}-{rtt}", cell=cell, scenario=scenario))
+        return model.load(fill(tmp_path / world, replace(plan, runs=tuple(runs))))
+
+    sim, emu = report("sim", ""), report("emu", "kernel:")
+    rows = worlds.table(sim, [emu])
+    assert rows is not None
+    assert [row.name for row in rows.rows] == [group.label for group in sim.groups]
+    assert all(MISSING not in cell for row in rows.rows for cell in row.cells)
+
+
+def test_shares_are_of_the_bytes_that_all_receive(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=2, seconds=4)
+    plan.runs[0].scenario["flows"][1]["scheme"] = "bbr"
+    report = model.load(filled(plan))
+    received = report.runs[0].recording.table("flows").sort("flow")["received_bytes"].to_list()
+    (_, parts), = tables.shares(report)  # fmt: skip
+    assert [part.percent for part in parts] == pytest.approx([100 * part / received[0] for part in received[1:]])
 
 
 def test_one_flow_is_neither_fair_nor_unfair(

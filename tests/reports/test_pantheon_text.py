@@ -24,7 +24,8 @@ def flow(number: int, throughput: float, delay: float, loss: float) -> FlowSumma
 
 
 TOTAL = TotalSummary(
-    throughput_mbps=1, goodput_mbps=1, owd_p50_ms=1, owd_p95_ms=1, queue_p95_ms=1, loss=0, jain=1, utilisation=1,
+    throughput_mbps=1, goodput_mbps=1, owd_p50_ms=1, owd_p95_ms=1, owd_p99_ms=1, queue_p50_ms=1, queue_p95_ms=1,
+    loss=0, jain=1, utilisation=1,
     packet_loss=0, convergence_s=None, spike_ms=None, spike_s=None,
     capacity_mbps=None, bottleneck=None, pantheon_discarded=None,
     pantheon=PantheonMetrics(throughput_mbps=798.2267, owd_p95_ms=261.406, loss=0.046349),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.reports.html import path
+from bakeoff.reports import path
 
 FIFO: dict[str, Any] = {
     "kind": "fifo",
@@ -36,14 +36,38 @@ def test_a_hop_is_its_link_its_queue_and_what_happens_on_the_way() -> None:
         jitter_ns=2_000_000,
         slots={"packets": 3, "min_ns": 1_000_000, "max_ns": 4_000_000},
         replay_window=64,
+        policer={"rate_bps": 2_000_000, "burst_bytes": 15_000},
+        duplicate=0.002,
+        mangle=[{"match": {}, "set": {"dscp": 46}}],
     )
     assert everything[2:] == (
         "delay 100 ms",
-        "loss 1 %",
         "jitter 2 ms",
         "slots of 3 packets every 1 ms to 4 ms",
+        "loss 1 %",
+        "policer of 2 Mbit/s, burst 15 kB",
+        "0.2 % of packets twice",
         "replay window 64 packets",
+        "1 rule for the DS field",
     )
+
+
+def test_loss_in_bursts_says_how_the_wire_changes() -> None:
+    assert said(loss={"to_bad": 0.01, "to_good": 0.2, "in_bad": 1.0, "in_good": 0.0})[2:] == (
+        "loss in bursts: to_bad 1 %, to_good 20 %, in_bad 100 %, in_good 0 %",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": "ahead", "gap": 5}, "1 % of packets ahead of the delay"),
+        ({"kind": "late", "late_ns": 250_000_000}, "1 % of packets 250 ms late"),
+        ({"kind": "behind", "packets": 3, "within_ns": 100_000_000}, "1 % of packets behind 3 later packets"),
+    ],
+)
+def test_packets_that_change_places_say_how(change: dict[str, Any], words: str) -> None:
+    assert said(reorder={"probability": 0.01, "change": change})[2:] == (words,)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +79,14 @@ def test_a_hop_is_its_link_its_queue_and_what_happens_on_the_way() -> None:
             "1 Mbit/s to 2 Mbit/s, scheduled",
         ),
         ({"kind": "trace", "opportunities_ms": [1, 1, 3, 6]}, "trace, mean 8 Mbit/s"),
+        (
+            {"kind": "token-bucket", "rate_bps": 5_000_000, "burst_bytes": 10_000, "peak_bps": 8_000_000},
+            "token bucket of 5 Mbit/s, burst 10 kB, at most 8 Mbit/s",
+        ),
+        (
+            {"kind": "token-bucket", "rate_bps": 5_000_000, "burst_bytes": 10_000},
+            "token bucket of 5 Mbit/s, burst 10 kB",
+        ),
     ],
 )
 def test_rates_that_change_say_how(link: dict[str, Any], words: str) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
+from tests.conftest import simulate
 
+from bakeoff.recording import ResultFolder
 from bakeoff.references.model import Published
 from bakeoff.reports import compare, looks, model, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from bakeoff.recording import ResultFolder
+    from pathlib import Path
 
 
 def printed(report: model.Report, width: int, **console: Any) -> str:
@@ -108,6 +110,29 @@ def test_comparison_with_a_reference(india: ResultFolder) -> None:
     assert value["lines"][0]["verdict"] is None
 
 
+def test_a_comparison_is_by_the_definition_of_the_reference(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("quic_bbr",), 1, level="summary", reference=None)
+    runs = tuple(replace(run, cell={"sender": "BBR(false)", "case": "1"}) for run in plan.runs)
+    folder = filled(replace(plan, runs=runs))
+    total = model.load(folder).runs[0].summary.total
+    assert total is not None
+    lines = compare.compare(str(folder.path), "bbr-loss/clean").lines
+    assert [line.left for line in lines if line.metric == "packet_loss"] == [total.packet_loss]
+    assert not [line for line in lines if line.metric == "pantheon.loss"]
+
+
+def test_the_kernels_scheme_is_compared_with_the_published_one(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", reference=None)
+    plan.runs[0].scenario["flows"] = [flow | {"scheme": "kernel:cubic"} for flow in plan.runs[0].scenario["flows"]]
+    found = compare.compare(str(filled(plan).path), "pantheon/india-ppp0")
+    assert found.only_left == ()
+    assert "TCP Cubic" not in found.only_right
+
+
 def test_a_number_that_a_published_row_lacks_is_not_shown_beside_ours() -> None:
     def shown(*numbers: float | None) -> list[bool]:
         return [terminal.has_published(metric, Published(*numbers)) for metric in terminal.METRICS]
@@ -141,3 +166,16 @@ def test_claims_are_lines_where_a_table_would_be_broken(
     assert "…" not in text
     assert "holds  a-name-that-is-rather-long: the flow carries" in text
     assert "expected \N{GREATER-THAN OR EQUAL TO} 1 Mbit/s" in text
+
+
+def test_a_run_that_is_still_to_come_leaves_a_claim_open(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    claim = {"id": "a", "says": "b", "measure": "total.loss", "expect": "< 1"}
+    plan = plan_of(("cubic",), 3, level="summary", claims=[claim], seconds=3)
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    for run in plan.runs[:2]:
+        folder.write_run(run, simulate(run.scenario, run.seed))
+    (result,) = model.load(folder).claims
+    assert (result.verdict, result.reason) == ("undecided", "runs that failed or lack the value: 1")
+    folder.write_run(plan.runs[2], simulate(plan.runs[2].scenario, 3))
+    (result,) = model.load(folder).claims
+    assert result.verdict == "holds"

@@ -116,7 +116,10 @@ def _evaluate(
     value_of = functools.partial(_value, measure, telemetry_of)
     absent = 0
     if measure.beside is not None:
-        values, missing = [measure.over_cells(complete)], len(matching) - len(complete)
+        values, missing = (
+            [measure.over_cells([_seen(measure, telemetry_of, run) for run in complete])],
+            len(matching) - len(complete),
+        )
     else:
         values = [value_of(run) for run in matching]
         if against:

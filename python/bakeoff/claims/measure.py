@@ -64,7 +64,7 @@ def parse_measure(text: str) -> Measure:
     parser = _Parser(reader)
     root, beside = parser.measure()
     reader.finish()
-    return Measure(text, root, beside, parser.has_folds)
+    return Measure(text, root, beside, parser.has_folds, parser.over_time)
 
 
 class _Parser:
@@ -72,6 +72,7 @@ class _Parser:
 
     def __init__(self, reader: Reader) -> None:
         self.has_folds = False
+        self.over_time: str | None = None
         self._reader = reader
         self._depth = 0
         self._is_in_fold = False
@@ -210,6 +211,8 @@ class _Parser:
             steps.append(self._reader.take().text)
             self._reader.expect(".")
         steps.append(self._known(known, "a metric"))
+        if steps[-1] in _over_time():
+            self.over_time = self.over_time or steps[-1]
         if steps[-1] == "pantheon":
             self._reader.expect(".")
             steps.append(self._known(_metrics()["pantheon"], "a metric"))
@@ -257,6 +260,14 @@ def _metrics() -> dict[str, tuple[str, ...]]:
         kind: tuple(entry.name for entry in fields(summary) if entry.name not in texts)
         for kind, summary in kinds.items()
     }
+
+
+@functools.cache
+def _over_time() -> frozenset[str]:
+    """The metrics that runs recorded at level `summary` do not have."""
+    from bakeoff.metrics.definitions import DEFINITIONS  # noqa: PLC0415 - its package brings numpy
+
+    return frozenset(name for entry in DEFINITIONS if entry.is_over_time for name in entry.name.split(", "))
 
 
 @functools.cache

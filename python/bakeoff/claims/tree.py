@@ -107,12 +107,14 @@ class Measure:
         root: the tree.
         beside: the second tree of a rank correlation; None for a measure of single runs.
         needs_telemetry: whether it looks at the inner state of a flow over time.
+        over_time: the first metric in it that runs recorded at level `summary` do not have; None if there is none.
     """
 
     text: str
     root: Any
     beside: Any = None
     needs_telemetry: bool = False
+    over_time: str | None = None
 
     def over_cells(self, runs: Sequence[Mapping[str, Any]]) -> float | None:
         """A rank correlation's value for all runs; None for fewer than three cells, or if a side is constant."""

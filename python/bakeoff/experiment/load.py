@@ -288,8 +288,8 @@ def _check_claims(model: ExperimentFile, known: dict[str, list[str]], name: str)
             measure = check(claim.measure, claim.expect)
         except ClaimSyntaxError as error:
             raise UserError(f"{where}: {error}") from error
-        if measure.needs_telemetry and model.record.level == "summary":
-            raise UserError(f'{where}.measure: needs telemetry, and record.level is "summary"; set it to "series"')
+        if measure.beside is not None and claim.against:
+            raise UserError(f"{where}.against: a rank correlation is about all cells already; leave it out")
 
 
 def _check_cells(cells: Mapping[str, str], known: dict[str, list[str]], where: str) -> None:

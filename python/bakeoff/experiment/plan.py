@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.claims.measure import parse_measure
+from bakeoff.errors import UserError
 from bakeoff.experiment import estimate, matrix
 from bakeoff.experiment.load import Unmet
 
@@ -111,6 +113,8 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
     unmet = tuple(cell for cell in resolved if isinstance(cell, Unmet))
     for cell in cells:
         estimate.check(cell.scenario, _where(experiment, cell.labels))
+        if cell.scenario["record"]["level"] == "summary":
+            _check_summary(experiment, cell.labels)
     names = _names([cell.labels for cell in cells])
     most = [experiment.repeats_of(cell.labels) for cell in cells]
     width = len(str(max(most)))
@@ -127,6 +131,16 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
         if repeat <= last
     )
     return Plan(experiment, world or experiment.world, runs, unmet=unmet)
+
+
+def _check_summary(experiment: Experiment, labels: Mapping[str, str]) -> None:
+    """Finds claims about a cell that is recorded at level `summary` and lacks what they measure."""
+    for index, claim in enumerate(experiment.claims):
+        measure = parse_measure(claim.measure)
+        needed = "telemetry" if measure.needs_telemetry else measure.over_time
+        if needed and claim.is_about(labels):
+            where = f"{_where(experiment, labels)}: claim.{index}.measure"
+            raise UserError(f'{where}: needs {needed}, and record.level is "summary"; set it to "series"')
 
 
 def _where(experiment: Experiment, cell: Mapping[str, str]) -> str:

@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bakeoff.metrics.quantities import NS_PER_S
+from bakeoff.metrics.quantities import NS_PER_S, mbps
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
+
+    _Times = NDArray[np.int64]
+    _Sizes = NDArray[np.int64 | np.float64]
+    # Times in ns, and the bytes at each.
+    _Event = tuple[_Times, _Sizes]
 
 BIN_NS = 500_000_000
 
@@ -31,12 +36,16 @@ class Rates:
         t_s: bin edges in s, one more than there are bins.
         sent_mbps: by flow, at left edges.
         received_mbps: by flow, at right edges.
+        sent_mean_mbps: by flow, all its bytes over the time from the first to the last; None for fewer than two times.
+        received_mean_mbps: the same of what arrived.
     """
 
     origin_ns: int
     t_s: NDArray[np.float64]
     sent_mbps: dict[int, NDArray[np.float64]]
     received_mbps: dict[int, NDArray[np.float64]]
+    sent_mean_mbps: dict[int, float | None]
+    received_mean_mbps: dict[int, float | None]
 
 
 def from_packets(packets: pl.DataFrame) -> Rates | None:
@@ -63,11 +72,12 @@ def from_packets(packets: pl.DataFrame) -> Rates | None:
     )
 
 
-def from_series(series: pl.DataFrame) -> Rates | None:
+def from_series(series: pl.DataFrame, interval_ns: int) -> Rates | None:
     """Rates from the recorder's bins, from the start of the run; None if there are none.
 
     Args:
-        series: the table `series`; its bins must divide 500 ms for the figures to be exact.
+        series: the table `series`.
+        interval_ns: length of its bins. The bytes of one that reaches into several of 500 ms count as evenly spread.
     """
     if series.is_empty():
         return None
@@ -76,29 +86,47 @@ def from_series(series: pl.DataFrame) -> Rates | None:
         0,
         {number: (p["t_ns"].to_numpy(), p["sent_bytes"].to_numpy()) for number, p in by_flow.items()},
         {number: (p["t_ns"].to_numpy(), p["received_bytes"].to_numpy()) for number, p in by_flow.items()},
+        interval_ns,
     )
 
 
-_Events = dict[int, "tuple[NDArray[np.int64], NDArray[np.int64]]"]
-
-
-def _rates(origin: int, sent: _Events, received: _Events) -> Rates:
+def _rates(origin: int, sent: dict[int, _Event], received: dict[int, _Event], length_ns: int = 0) -> Rates:
+    """The rates of what happens at some times, or from then on for so long."""
     last = max(
         (int(times.max()) for events in (sent, received) for times, _ in events.values() if times.size),
         default=origin,
     )
-    bins = (last - origin) // BIN_NS + 1
+    bins = (last + max(0, length_ns - 1) - origin) // BIN_NS + 1
+
+    def curves(events: dict[int, _Event], shift: int) -> dict[int, NDArray[np.float64]]:
+        spread = {number: _spread(*found, length_ns) if length_ns else found for number, found in events.items()}
+        return {int(number): _curve(found, origin, bins, shift=shift) for number, found in spread.items()}
+
     return Rates(
         origin,
         np.arange(bins + 1, dtype=np.float64) * (BIN_NS / NS_PER_S),
-        {int(number): _curve(events, origin, bins, shift=0) for number, events in sent.items()},
-        {int(number): _curve(events, origin, bins, shift=1) for number, events in received.items()},
+        curves(sent, 0),
+        curves(received, 1),
+        {int(number): _mean(*found, length_ns) for number, found in sent.items()},
+        {int(number): _mean(*found, length_ns) for number, found in received.items()},
     )
 
 
-def _curve(
-    events: tuple[NDArray[np.int64], NDArray[np.int64]], origin: int, bins: int, *, shift: int
-) -> NDArray[np.float64]:
+def _spread(begins: _Times, sizes: _Sizes, length_ns: int) -> _Event:
+    """Bytes that came evenly for so long, in bins of 500 ms, each at its beginning."""
+    edges = np.arange(-(-(int(begins[-1]) + length_ns) // BIN_NS) + 1) * BIN_NS
+    times = np.stack([begins, begins + length_ns], axis=1, dtype=np.int64).ravel()
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    return edges[:-1], np.diff(np.interp(edges, times, np.repeat(before, 2)[1:-1]))
+
+
+def _mean(times: _Times, sizes: _Sizes, length_ns: int) -> float | None:
+    """All bytes over the time from the first to the last."""
+    there = times[sizes > 0]
+    return mbps(sizes.sum(), int(there.max() - there.min()) + length_ns) if there.size else None
+
+
+def _curve(events: _Event, origin: int, bins: int, *, shift: int) -> NDArray[np.float64]:
     """One curve over the bin edges: values at left edges (shift 0) or at right edges after a 0 (shift 1)."""
     times, sizes = events
     curve = np.full(bins + 1, np.nan)

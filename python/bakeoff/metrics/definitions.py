@@ -15,6 +15,7 @@ class Definition:
         unit: unit of the value; empty for ratios and counts.
         meaning: how it is computed, in a sentence or two.
         source: where the definition is from; empty if it is ours.
+        is_over_time: whether it is from what a run records over time, so that runs at level `summary` lack it.
     """
 
     name: str
@@ -22,6 +23,11 @@ class Definition:
     unit: str
     meaning: str
     source: str = ""
+    is_over_time: bool = False
+
+
+def _over_time(name: str, scope: tuple[str, ...], unit: str, meaning: str) -> Definition:
+    return Definition(name, scope, unit, f"{meaning} Not at level summary.", is_over_time=True)
 
 
 _PANTHEON = "Pantheon, src/analysis/tunnel_graph.py at 23e738c"
@@ -65,17 +71,18 @@ DEFINITIONS = (
         "jain",
         ("total",),
         "",
-        "Jain's fairness index of the flows' rates, over the time in which all flows were meant to send.",
+        "Jain's fairness index of the flows' rates over the time in which all were meant to send. At level summary "
+        "it is that of their mean rates, where nine tenths of the longest flow's time are common to all.",
         "R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984)",
     ),
-    Definition(
+    _over_time(
         "together_mbps, late_mbps",
         ("flow",),
         "Mbit/s",
-        "Payload handed to the application while all flows were meant to send, and in the second half of that time. "
-        "Not at level summary.",
+        "Payload handed to the application while all flows were meant to send, and in the second half of that time: in "
+        "the whole intervals of the recording that lie in it.",
     ),
-    Definition(
+    _over_time(
         "convergence_s",
         ("total",),
         "s",
@@ -83,14 +90,13 @@ DEFINITIONS = (
         "received at most 1.25 times the bytes of the slowest, as it did on the whole from then on. It does not exist "
         "if they never are.",
     ),
-    Definition(
+    _over_time(
         "srtt_p50_ms, srtt_p95_ms",
         ("flow",),
         "ms",
-        "Smoothed round-trip times that the sender saw, one sample an interval: median and 95th percentile. "
-        "Not at level summary.",
+        "Smoothed round-trip times that the sender saw, one sample an interval: median and 95th percentile.",
     ),
-    Definition(
+    _over_time(
         "spike_ms, spike_s",
         ("total",),
         "",

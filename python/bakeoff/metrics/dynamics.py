@@ -79,8 +79,8 @@ def of_run(recording: RunRecording, intervals: Mapping[int, Interval]) -> Dynami
         series = recording.table("series")
         late = Interval(together.start_ns + together.length_ns // 2, together.stop_ns)
         rates = {
-            "together_mbps": goodputs_mbps(series, numbers, together),
-            "late_mbps": goodputs_mbps(series, numbers, late),
+            "together_mbps": goodputs_mbps(series, numbers, together, interval_ns),
+            "late_mbps": goodputs_mbps(series, numbers, late, interval_ns),
         }
         converged = convergence_s(series, numbers, together, interval_ns)
     rows = _round_trips(recording.table("telemetry")) if recording.has("telemetry") else None
@@ -93,17 +93,21 @@ def of_run(recording: RunRecording, intervals: Mapping[int, Interval]) -> Dynami
     return Dynamics(flows, converged, *spike(rows, together.start_ns, interval_ns))
 
 
-def goodputs_mbps(series: pl.DataFrame, flows: Sequence[int], interval: Interval) -> dict[int, float | None]:
-    """Mean goodput of each flow over a stretch of the run, in Mbit/s.
+def goodputs_mbps(
+    series: pl.DataFrame, flows: Sequence[int], stretch: Interval, interval_ns: int
+) -> dict[int, float | None]:
+    """Mean goodput of each flow over a stretch of the run, in Mbit/s; None where no whole bin is in it.
 
     Args:
         series: the table `series`.
         flows: numbers of the flows.
-        interval: bins that begin in it are counted.
+        stretch: bins that lie in it as a whole are counted, and the time that they cover.
+        interval_ns: length of a bin.
     """
-    inside = series.filter((series["t_ns"] >= interval.start_ns) & (series["t_ns"] < interval.stop_ns))
+    first, end = -(-stretch.start_ns // interval_ns), stretch.stop_ns // interval_ns
+    inside = series.filter((series["t_ns"] >= first * interval_ns) & (series["t_ns"] < end * interval_ns))
     sums = {flow: int(inside.filter(inside["flow"] == flow)["goodput_bytes"].sum()) for flow in flows}
-    return {flow: mbps(size, interval.length_ns) for flow, size in sums.items()}
+    return {flow: mbps(size, (end - first) * interval_ns) for flow, size in sums.items()}
 
 
 def convergence_s(series: pl.DataFrame, flows: Sequence[int], together: Interval, interval_ns: int) -> float | None:
@@ -138,7 +142,9 @@ def convergence_s(series: pl.DataFrame, flows: Sequence[int], together: Interval
 
 
 def _are_even(sizes: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
-    return np.asarray(np.max(sizes, axis=0) <= _EVEN * np.min(sizes, axis=0))
+    """Where the flows are even; silence of all says nothing."""
+    most, least = np.max(sizes, axis=0), np.min(sizes, axis=0)
+    return np.asarray((most > 0) & (most <= _EVEN * least))
 
 
 def spike(round_trips: pl.DataFrame, last_start_ns: int, interval_ns: int) -> tuple[float | None, float | None]:

@@ -94,7 +94,9 @@ class TotalSummary:
         goodput_mbps: payload over the same time.
         owd_p50_ms: median one-way delay over all packets.
         owd_p95_ms: 95th percentile of it.
-        queue_p95_ms: 95th percentile of the time in queues.
+        owd_p99_ms: 99th percentile of it.
+        queue_p50_ms: median time in queues.
+        queue_p95_ms: 95th percentile of it.
         loss: ratio of bytes lost, without those still under way at the end.
         packet_loss: the same of packets.
         jain: Jain's index of the rates while all flows were meant to send.
@@ -112,6 +114,8 @@ class TotalSummary:
     goodput_mbps: float | None
     owd_p50_ms: float | None
     owd_p95_ms: float | None
+    owd_p99_ms: float | None
+    queue_p50_ms: float | None
     queue_p95_ms: float | None
     loss: float | None
     packet_loss: float | None
@@ -193,8 +197,8 @@ class RunSummary:
 def summarise(recording: RunRecording) -> RunSummary:
     """The numbers of one run.
 
-    Percentiles are exact if the run recorded packets, otherwise those of the recorder's histogram (within 0.1
-    %).
+    Percentiles are exact if the run recorded packets and no wire made a second one of any, otherwise those of the
+    recorder's histogram (within 0.1 %).
 
     Args:
         recording: the run; a failed one gives a summary without numbers.
@@ -219,7 +223,9 @@ def summarise(recording: RunRecording) -> RunSummary:
     flows = recording.table("flows")
     hops = recording.table("hops")
     rows = {int(row["flow"]): row for row in flows.iter_rows(named=True)}
-    packets = recording.table("packets") if recording.has("packets") else None
+    # Of two copies of a packet the table has the first only.
+    has_each_packet = recording.has("packets") and not rows[0].get("duplicated_packets")
+    packets = recording.table("packets") if has_each_packet else None
     if packets is not None:
         rows = {number: row | _percentiles(packets, number) for number, row in rows.items()}
         judged = pantheon.from_packets(packets, len(rows) - 1, duration_ns)
@@ -235,11 +241,12 @@ def summarise(recording: RunRecording) -> RunSummary:
         "spike_ms": moved.spike_ms,
         "spike_s": moved.spike_s,
     }
-    counted = _hops(hops, recording.table("verdicts"))
+    verdicts = recording.table("verdicts")
+    counted = _hops(hops, verdicts)
     return RunSummary(
         **identity,
         flows=tuple(_flow(rows[n], scenario, intervals[n], moved.flows[n], judged) for n in sorted(intervals)),
-        total=_total(rows[0], utilisation.bottleneck(hops, scenario), intervals, sharing, judged),
+        total=_total(rows[0], utilisation.bottleneck(hops, verdicts, scenario), intervals, sharing, judged),
         hops=counted,
         probes=probes.summarise(recording.table("probes"), len(scenario["probes"])) if recording.has("probes") else (),
         queueing=queueing.check(hops, scenario),
@@ -303,6 +310,8 @@ def _total(
         goodput_mbps=corrected.goodput_mbps(row, hull),
         owd_p50_ms=ms(row["owd_p50_ns"]),
         owd_p95_ms=ms(row["owd_p95_ns"]),
+        owd_p99_ms=ms(row["owd_p99_ns"]),
+        queue_p50_ms=ms(row["queue_p50_ns"]),
         queue_p95_ms=ms(row["queue_p95_ns"]),
         loss=corrected.loss(row),
         packet_loss=corrected.packet_loss(row),

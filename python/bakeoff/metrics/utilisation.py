@@ -28,11 +28,16 @@ class Bottleneck:
     utilisation: float
 
 
-def bottleneck(hops: pl.DataFrame, scenario: Mapping[str, Any]) -> Bottleneck | None:
+# What happens to packets behind the link, which has carried those that are lost there and not the second copies.
+_BEHIND = {"loss": 1, "replay": 1, "duplicate": -1}
+
+
+def bottleneck(hops: pl.DataFrame, verdicts: pl.DataFrame, scenario: Mapping[str, Any]) -> Bottleneck | None:
     """The bottleneck of a run; None if nothing limits the rate.
 
     Args:
         hops: the table `hops`.
+        verdicts: the table `verdicts`.
         scenario: the scenario of the run, for the direction of its flows.
     """
     directions = {flow["direction"] for flow in scenario["flows"]}
@@ -47,4 +52,6 @@ def bottleneck(hops: pl.DataFrame, scenario: Mapping[str, Any]) -> Bottleneck | 
     capacity = mbps(least["capacity_bytes"], scenario["duration_ns"])
     if capacity is None:
         return None
-    return Bottleneck(least["hop"], capacity, least["out_bytes"] / least["capacity_bytes"])
+    of_hop = verdicts.filter(verdicts["hop"] == least["hop"]).iter_rows(named=True)
+    behind = sum(_BEHIND.get(row["reason"], 0) * row["bytes"] for row in of_hop)
+    return Bottleneck(least["hop"], capacity, (least["out_bytes"] + behind) / least["capacity_bytes"])

@@ -168,7 +168,7 @@ def _mean(values: dict[int, float]) -> float | None:
 
 def _published(left: str, ours: Report, reference: Reference) -> Comparison:
     lines: list[Line] = []
-    rows = [reference.scheme(group.key, group.cell) for group in ours.groups]
+    rows = [model.published_row(reference, group.key, group.cell) for group in ours.groups]
     for group, row in zip(ours.groups, rows, strict=True):
         if row is not None:
             lines += _published_lines(group, row)
@@ -183,13 +183,13 @@ def _published(left: str, ours: Report, reference: Reference) -> Comparison:
 
 def _published_lines(group: Group, row: PublishedScheme) -> Iterator[Line]:
     for flow in (None, *sorted(row.flows)):
-        ours, theirs = group.pantheon(flow), row.total if flow is None else row.flows[flow]
+        ours, theirs = group.pantheon(flow, row), row.total if flow is None else row.flows[flow]
         for metric, value in _PUBLISHED.items():
             left, right = value(ours), value(theirs)
             yield Line(
                 row=group.label,
                 flow=flow,
-                metric=metric,
+                metric="packet_loss" if metric == "pantheon.loss" and row.counts_packets else metric,
                 left=left,
                 right=right,
                 ratio=_ratio(left, right),

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.reports import terminal, words
+from bakeoff.reports import path, terminal, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Case:
 
 def cases(report: Report) -> list[Case]:
     """The claims of a report in their order, one case for those in a row that have the same source and path."""
-    paths = {tuple(run.summary.cell.items()): path(run.recording.scenario) for run in report.runs}
+    paths = {tuple(run.summary.cell.items()): path_of(run.recording.scenario) for run in report.runs}
 
     def key(claim: ClaimResult) -> tuple[str, str]:
         found = [words for cell, words in paths.items() if claim.where.items() <= dict(cell).items()]
@@ -109,7 +109,7 @@ def show(found: Sequence[Case], console: Console) -> None:
     console.print(table)
 
 
-def path(scenario: Mapping[str, Any]) -> str:
+def path_of(scenario: Mapping[str, Any]) -> str:
     """The path of a scenario, and traffic that is not bulk, in a few words."""
     forward, reverse = scenario["forward"], scenario["reverse"]
     parts = [_hop(hop) for hop in forward]
@@ -120,31 +120,13 @@ def path(scenario: Mapping[str, Any]) -> str:
 
 
 def _hop(hop: Mapping[str, Any]) -> str:
-    parts = [_link(hop["link"])]
-    if hop["queue"].get("limit_packets") is not None:
-        parts.append(words.count(hop["queue"]["limit_packets"], "packet"))
-    if hop["loss"]:
-        parts.append(f"{words.trimmed(100 * hop['loss'])} % of loss")
-    if policer := hop.get("policer"):
-        burst = words.size(policer["burst_bytes"])
-        parts.append(f"a policer of {words.rate(policer['rate_bps'])} and {burst} of burst")
-    if reorder := hop.get("reorder"):
-        parts.append(f"{words.trimmed(100 * reorder['probability'])} % of the packets {_reordered(reorder['change'])}")
-    return ", ".join(parts)
-
-
-def _reordered(change: Mapping[str, Any]) -> str:
-    match change["kind"]:
-        case "late":
-            return f"{words.time(change['late_ns'])} late"
-        case kind:
-            return str(kind)
+    limit = hop["queue"].get("limit_packets")
+    waiting = [] if limit is None else [words.count(limit, "packet")]
+    return ", ".join([_link(hop["link"]), *waiting, *path.mishaps(hop)])
 
 
 def _link(link: Mapping[str, Any]) -> str:
     match link["kind"]:
-        case "constant" | "poisson":
-            return words.rate(link["rate_bps"])
         case "schedule":
             first, *later = link["steps"]
             steps = [f"from {words.time(step['at_ns'])} {words.rate(step['rate_bps'])}" for step in later]
@@ -152,8 +134,8 @@ def _link(link: Mapping[str, Any]) -> str:
         case "trace":
             times = link["opportunities_ms"]
             return f"{words.count(len(times), 'packet')} every {words.time(1e6 * times[-1])}"
-        case kind:
-            return str(kind)
+        case _:
+            return path.link(link)
 
 
 def _traffic(traffic: Mapping[str, Any]) -> str:

@@ -68,12 +68,16 @@ class Group:
         values = [value(summary) for summary in self.summaries]
         return estimate([number for number in values if number is not None])
 
-    def numbers(self, flow: int | None) -> list[Published]:
-        """Pantheon's numbers of each valid run, as its statistics print them; None for `flow` means all flows together.
+    def numbers(self, flow: int | None, beside: PublishedScheme | None = None) -> list[Published]:
+        """Pantheon's numbers of each valid run, as its statistics print them.
 
-        Beside a table that does not count packets in flight at the end as lost, neither does ours.
+        Args:
+            flow: its number; None for all flows together.
+            beside: the published row that they are to be compared with; by default that of the same scheme. If it does
+                not count packets in flight at the end as lost, neither do these.
         """
-        counts_packets = self.published is not None and self.published.counts_packets
+        beside = beside or self.published
+        counts_packets = beside is not None and beside.counts_packets
         found = []
         for summary in self.valid:
             if (exact := _pantheon_of(summary, flow)) is not None:
@@ -83,9 +87,9 @@ class Group:
                 found.append(Published(throughput, delay, loss))
         return found
 
-    def pantheon(self, flow: int | None) -> Published:
+    def pantheon(self, flow: int | None, beside: PublishedScheme | None = None) -> Published:
         """Means of `numbers`, as in Pantheon's report."""
-        known = self.numbers(flow)
+        known = self.numbers(flow, beside)
         return Published(
             _mean(numbers.throughput_mbps for numbers in known),
             _mean(numbers.owd_p95_ms for numbers in known),
@@ -205,7 +209,9 @@ def load(folder: ResultFolder) -> Report:
     cells = _grouped(runs)
     groups = table.groups(cells)
     recordings = {run.summary.id: run.recording for run in runs}
-    beside = _beside_published(contract["runs"], groups)
+    # A run that has yet to be executed leaves a claim about it as open as one that failed.
+    planned = [{**entry, "status": "absent"} for entry in folder.plan if entry["id"] not in recordings]
+    beside = _beside_published([*contract["runs"], *planned], groups)
     claims = tuple(evaluate(experiment["claims"], beside, lambda run: _telemetry(recordings[run])))
     contract["claims"] = [asdict(claim) for claim in claims]
     return Report(
@@ -237,6 +243,11 @@ def _beside_published(runs: Sequence[Mapping[str, Any]], groups: Sequence[Group]
     rows = {tuple(group.cell.items()): group.published for group in groups if group.published is not None}
     found = ((run, rows.get(tuple(run["cell"].items()))) for run in runs)
     return [{**run, "published": _numbers(row) if row is not None else None} for run, row in found]
+
+
+def published_row(reference: Reference | None, key: str, cell: Mapping[str, str]) -> PublishedScheme | None:
+    """The published row of a cell, whoever sends in it: `kernel:cubic` is beside Cubic."""
+    return reference.scheme(plain(key), cell) if reference else None
 
 
 def _numbers(row: PublishedScheme) -> dict[str, Any]:
@@ -274,11 +285,8 @@ class _Table:
         """The row of a cell that waits for a file."""
         cell = unmet["cell"]
         key = cell.get(SCHEME_AXIS, "")
-        published, look = self._published(key, cell), self._look(key, index)
+        published, look = published_row(self.reference, key, cell), self._look(key, index)
         return Absent(_label(key, cell), published, look, unmet["reason"], unmet["remedy"])
-
-    def _published(self, key: str, cell: Mapping[str, str]) -> PublishedScheme | None:
-        return self.reference.scheme(plain(key), cell) if self.reference else None
 
     def _absent(self, published: PublishedScheme, index: int) -> Absent:
         # A row without a key is about flows of several schemes.
@@ -318,7 +326,7 @@ class _Table:
             cell=first.summary.cell,
             look=look,
             runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
-            published=self._published(key, first.summary.cell),
+            published=published_row(self.reference, key, first.summary.cell),
         )
 
 

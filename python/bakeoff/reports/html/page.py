@@ -9,8 +9,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
-from bakeoff.reports import looks, model, pantheon_text, terminal, words
-from bakeoff.reports.html import axis_figures, doc, path, run_figures, summary_figures, tables, worlds
+from bakeoff.reports import looks, model, pantheon_text, path, terminal, words
+from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
 
 if TYPE_CHECKING:

@@ -39,7 +39,8 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
     if packets is not None:
         rates = bins.from_packets(packets)
     else:
-        rates = bins.from_series(series) if series is not None else None
+        interval_ns = int(recording.scenario["record"]["interval_ns"])
+        rates = bins.from_series(series, interval_ns) if series is not None else None
     if rates is None:
         return {}
     capacity = _capacity(run, rates)
@@ -81,17 +82,15 @@ def _throughput(run: Run, rates: Rates, capacity: NDArray[np.float64] | None, pa
         label = f"Capacity (mean {words.number(run.summary.total.capacity_mbps)} Mbit/s, shaded)"
         shown.append({"label": label, "style": "area", "y": pack.add(capacity)})
     for flow in _shown(list(rates.received_mbps)):
-        for word, style, curves in (("in", "dashed", rates.sent_mbps), ("e", "solid", rates.received_mbps)):
-            mean = _mean_rate(curves[flow], style)
+        judged = run.summary.flows[flow - 1].pantheon
+        received = judged.throughput_mbps if judged else rates.received_mean_mbps[flow]
+        for word, style, curves, mean in (
+            ("in", "dashed", rates.sent_mbps, rates.sent_mean_mbps[flow]),
+            ("e", "solid", rates.received_mbps, received),
+        ):
             label = f"{_name(flow, run.summary)} {word}gress (mean {words.number(mean)} Mbit/s)"
             shown.append({"label": label, "style": style, "y": pack.add(curves[flow]), **_colours(flow)})
     return {"kind": "time", "unit": "Throughput (Mbit/s)", "x": pack.add(rates.t_s), "series": shown}
-
-
-def _mean_rate(curve: NDArray[np.float64], style: str) -> float | None:
-    """Mean of the bins of a curve; the received one begins with a 0 that is no bin."""
-    known = curve[~np.isnan(curve)][1 if style == "solid" else 0 :]
-    return float(known.mean()) if known.size else None
 
 
 def _name(flow: int, summary: RunSummary) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -143,7 +142,7 @@ class Share:
     Attributes:
         name: the scheme, with the number of its flows if there are several.
         look: its colour.
-        percent: its part of what all flows receive.
+        percent: its part of the bytes that all flows receive.
         throughput: of its flows together, Mbit/s: mean, and half the width of its interval.
         delay: 95th percentile of their one-way delay, ms; the worst flow's.
     """
@@ -163,8 +162,8 @@ def shares(report: Report) -> list[tuple[str, list[Share]]]:
 
 def _shares(runs: list[RunSummary]) -> list[Share]:
     keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
-    mean = {key: statistics.fmean(_throughput(run, key) for run in runs) for key in keys}
-    whole = sum(mean.values())
+    received = {key: sum(_received(run, key) for run in runs) for key in keys}
+    whole = sum(received.values())
     found: list[Share] = []
     for key in keys:
         flows = sum(flow.scheme == key for flow in runs[0].flows)
@@ -177,7 +176,7 @@ def _shares(runs: list[RunSummary]) -> list[Share]:
             Share(
                 name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
                 look=looks.of_scheme(key, len(found)),
-                percent=100 * mean[key] / whole if whole else 0.0,
+                percent=100 * received[key] / whole if whole else 0.0,
                 throughput=interval(estimate([_throughput(run, key) for run in runs]), words.number),
                 delay=interval(estimate(delays), lambda value: words.number(value, 0)),
             )
@@ -187,6 +186,11 @@ def _shares(runs: list[RunSummary]) -> list[Share]:
 
 def _throughput(run: RunSummary, key: str) -> float:
     return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.scheme == key)
+
+
+def _received(run: RunSummary, key: str) -> float:
+    """What flows of a scheme received, in Mbit."""
+    return sum((flow.throughput_mbps or 0.0) * (flow.stop_s - flow.start_s) for flow in run.flows if flow.scheme == key)
 
 
 def interval(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:

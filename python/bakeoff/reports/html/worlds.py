@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.experiment.catalogue import plain
 from bakeoff.reports import terminal, words
+from bakeoff.reports.model import SCHEME_AXIS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme.
+    """A scheme, or a cell of a matrix that has more axes.
 
     Attributes:
         name: for people.
@@ -53,22 +54,27 @@ def table(report: Report, beside: Sequence[Report]) -> Worlds | None:
     if not beside:
         return None
     reports = (report, *beside)
-    found = [{plain(group.key): group for group in one.groups} for one in reports]
+    found = [{_place(group): group for group in one.groups} for one in reports]
     keys = list(dict.fromkeys(key for groups in found for key in groups))
     published = [group.published.total for groups in found for group in groups.values() if group.published]
     return Worlds(
         [one.experiment["world"] for one in reports],
         [any(metric.value(numbers) is not None for numbers in published) for metric in terminal.METRICS],
-        [_row(key, [groups.get(key) for groups in found]) for key in keys],
+        [_row([groups.get(key) for groups in found]) for key in keys],
     )
 
 
-def _row(key: str, groups: Sequence[Group | None]) -> Row:
+def _place(group: Group) -> tuple[str, ...]:
+    """What a cell shares with those of other worlds, where the kernel's Cubic may send in place of ours."""
+    return (plain(group.key), *(value for axis, value in group.cell.items() if axis != SCHEME_AXIS or not group.key))
+
+
+def _row(groups: Sequence[Group | None]) -> Row:
     first = next(group for group in groups if group is not None)
     ours = [group.pantheon(None) if group else None for group in groups]
     theirs = first.published.total if first.published else None
     return Row(
-        first.published.name if first.published else key,
+        first.published.name if first.published else first.label,
         first.look,
         [[_text(metric, numbers) for numbers in ours] for metric in terminal.METRICS],
         [_text(metric, theirs) for metric in terminal.METRICS],

@@ -33,38 +33,75 @@ def describe(scenario: Mapping[str, Any]) -> dict[str, list[HopWords]]:
 
 
 def _facts(hop: Mapping[str, Any]) -> tuple[str, ...]:
-    facts = [_link(hop["link"])]
+    facts = [link(hop["link"])]
     if hop["link"]["kind"] != "unlimited":
         facts.append(_queue(hop["queue"]))
     if hop["delay_ns"]:
         facts.append(f"delay {words.time(hop['delay_ns'])}")
-    if hop["loss"]:
-        facts.append(f"loss {words.trimmed(100 * hop['loss'])} %")
     if hop["jitter_ns"]:
         facts.append(f"jitter {words.time(hop['jitter_ns'])}")
     if slots := hop.get("slots"):
         facts.append(f"slots of {words.count(slots['packets'], 'packet')} every {_span(slots)}")
-    if window := hop.get("replay_window"):
-        facts.append(f"replay window {words.count(window, 'packet')}")
-    return tuple(facts)
+    return (*facts, *mishaps(hop))
 
 
 def _span(slots: Mapping[str, Any]) -> str:
     return f"{words.time(slots['min_ns'])} to {words.time(slots['max_ns'])}"
 
 
-def _link(link: Mapping[str, Any]) -> str:
-    kind = link["kind"]
+def link(found: Mapping[str, Any]) -> str:
+    """How fast a link sends."""
+    kind = found["kind"]
     if kind in {"constant", "poisson"}:
-        return words.rate(link["rate_bps"]) + (", Poisson" if kind == "poisson" else "")
+        return words.rate(found["rate_bps"]) + (", Poisson" if kind == "poisson" else "")
     if kind == "schedule":
-        rates = [step["rate_bps"] for step in link["steps"]]
+        rates = [step["rate_bps"] for step in found["steps"]]
         return f"{words.rate(min(rates))} to {words.rate(max(rates))}, scheduled"
     if kind == "trace":
-        times = link["opportunities_ms"]
+        times = found["opportunities_ms"]
         mean = len(times) * 1500 * 8 * 1000 / times[-1]
         return f"trace, mean {words.rate(mean)}"
+    if kind == "token-bucket":
+        peak = f", at most {words.rate(found['peak_bps'])}" if found.get("peak_bps") else ""
+        return f"token bucket of {words.rate(found['rate_bps'])}, burst {words.size(found['burst_bytes'])}{peak}"
     return "unlimited rate"
+
+
+def mishaps(hop: Mapping[str, Any]) -> list[str]:
+    """What befalls packets at a hop besides waiting and travelling, a short phrase each."""
+    found = []
+    if loss := hop["loss"]:
+        found.append(f"loss {_bursts(loss) if isinstance(loss, dict) else _percent(loss)}")
+    if policer := hop.get("policer"):
+        found.append(f"policer of {words.rate(policer['rate_bps'])}, burst {words.size(policer['burst_bytes'])}")
+    if duplicate := hop.get("duplicate"):
+        found.append(f"{_percent(duplicate)} of packets twice")
+    if reorder := hop.get("reorder"):
+        found.append(f"{_percent(reorder['probability'])} of packets {_moved(reorder['change'])}")
+    if window := hop.get("replay_window"):
+        found.append(f"replay window {words.count(window, 'packet')}")
+    if rules := hop.get("mangle"):
+        found.append(f"{words.count(len(rules), 'rule')} for the DS field")
+    return found
+
+
+def _percent(share: float) -> str:
+    return f"{words.trimmed(100 * share)} %"
+
+
+def _bursts(loss: Mapping[str, float]) -> str:
+    """By the names of the experiment file."""
+    return "in bursts: " + ", ".join(f"{name} {_percent(share)}" for name, share in loss.items())
+
+
+def _moved(change: Mapping[str, Any]) -> str:
+    match change["kind"]:
+        case "late":
+            return f"{words.time(change['late_ns'])} late"
+        case "behind":
+            return f"behind {words.count(change['packets'], 'later packet')}"
+        case _:
+            return "ahead of the delay"
 
 
 def _queue(queue: Mapping[str, Any]) -> str:
