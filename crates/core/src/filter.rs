@@ -34,6 +34,11 @@ impl<const IS_MAX: bool> WindowedFilter<IS_MAX> {
         self.best.map(|best| best[0].value)
     }
 
+    /// Remembers for another time from now on.
+    pub const fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
     /// Forgets everything but this sample.
     pub fn reset(&mut self, time: u64, value: u64) -> u64 {
         self.best = Some([Sample { time, value }; 3]);

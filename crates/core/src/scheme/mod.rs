@@ -91,9 +91,14 @@ pub trait Scheme: Send {
         in_flight < self.cwnd()
     }
 
-    /// The rate at which packets are to leave, IP headers included and never zero; `None` if the scheme leaves timing to the returning acks.
+    /// The rate at which packets are to leave, IP headers included but for [`Scheme::unpaced_header`], and never zero; `None` if the scheme leaves timing to the returning acks.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+
+    /// Bytes of every packet's headers that [`Scheme::pacing_rate`] does not count; it is asked once.
+    fn unpaced_header(&self) -> Bytes {
+        Bytes::ZERO
     }
 
     /// Before this time no packet is to leave, which an ack may change; [`Scheme::pacing_rate`] then only informs. Always `None` if

@@ -17,7 +17,7 @@
 //! - A cycle of probing without any sample does not advance the bandwidth filter.
 //! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of the same
 //!   ack, when the first has already changed it.
-//! - The initial pacing rate is set again with the first round trip, as in Linux.
+//! - Without a handshake the initial pacing rate is set again with the first round trip, as in Linux.
 //! - A careful probe ends when the flight before an ack has reached the bound in whole packets, as in Linux's version 3
 //!   (`bbr_update_cycle_phase`). The draft's pseudocode compares `C.inflight`, which the ack has already lowered; where the window
 //!   is the bound, that never reaches it.
@@ -48,7 +48,7 @@ use self::probe_rtt::MinRtt;
 use self::sample::{Sample, Stamp};
 use self::undo::{Saved, Undo};
 use super::bbr::bandwidth::Limited;
-use super::{Ack, Cause, Congestion, Connected, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout, TxStart};
+use super::{Ack, Acked, Cause, Congestion, Connected, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::info::Info;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -230,6 +230,7 @@ impl Scheme for Bbr3 {
     fn on_connected(&mut self, connected: &Connected) {
         self.cwnd = connected.initial_window;
         self.init_pacing_rate(connected.srtt);
+        self.min_rtt.begin(connected.srtt);
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
@@ -237,9 +238,17 @@ impl Scheme for Bbr3 {
         Stamp::new(self.sent, self.lost, sent).pack()
     }
 
+    /// What is lost because of an ack is lost after what it delivers.
+    fn on_acked(&mut self, acked: &Acked) {
+        self.delivered += u64::from(acked.newly_delivered);
+    }
+
     /// `UpdateOnACK`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.delivered = ack.delivered;
+        if self.min_rtt.value.is_none() && ack.rtt.is_some() {
+            self.init_pacing_rate(Some(ack.srtt));
+        }
         let sample = Sample::new(ack, self.lost, self.limited.covers(ack.rate.prior_delivered));
         self.is_app_limited = sample.is_app_limited;
         if ack.newly_delivered > 0 {
@@ -267,7 +276,9 @@ impl Scheme for Bbr3 {
 
     /// `OnEnterRTO`.
     fn on_timeout(&mut self, timeout: &Timeout) {
-        if timeout.is_first {
+        // What it took for lost may have changed the model already, after that was saved.
+        let is_saved = self.losses.are_noted && self.recovery_since.is_none();
+        if timeout.is_first && !is_saved {
             self.save_state_upon_loss();
         }
         self.recovery_since.get_or_insert(self.rounds.count);

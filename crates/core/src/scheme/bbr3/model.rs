@@ -10,6 +10,8 @@ use crate::units::Instant;
 pub(super) const BETA: f64 = 0.7;
 /// `BBR.ExtraAckedFilterLen`, rounds.
 const EXTRA_ACKED_ROUNDS: u64 = 10;
+/// The same until the pipe is full.
+const STARTUP_ROUNDS: u64 = 1;
 /// Fixed-point scale of the aggregation filter, which holds whole numbers.
 const SCALE: f64 = 256.0;
 
@@ -101,13 +103,11 @@ pub(super) struct Aggregation {
     start: Instant,
     delivered: f64,
     filter: WindowedMax,
-    has_long_memory: bool,
 }
 
 impl Aggregation {
     pub(super) fn new() -> Self {
-        // In start-up only one round is remembered.
-        Self { start: Instant::ZERO, delivered: 0.0, filter: WindowedMax::new(1), has_long_memory: false }
+        Self { start: Instant::ZERO, delivered: 0.0, filter: WindowedMax::new(STARTUP_ROUNDS) }
     }
 
     /// A new interval begins.
@@ -129,10 +129,7 @@ impl Aggregation {
         }
         self.delivered += sample.newly_acked;
         let extra = ((self.delivered - expected).min(cwnd) * SCALE) as u64;
-        if is_full && !self.has_long_memory {
-            self.has_long_memory = true;
-            self.filter = WindowedMax::new(EXTRA_ACKED_ROUNDS);
-        }
+        self.filter.set_window(if is_full { EXTRA_ACKED_ROUNDS } else { STARTUP_ROUNDS });
         self.filter.update(round, extra);
     }
 }

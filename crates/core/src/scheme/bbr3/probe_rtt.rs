@@ -21,7 +21,8 @@ pub(super) struct MinRtt {
     pub(super) value: Option<Duration>,
     /// The same in seconds.
     pub(super) seconds: Option<f64>,
-    stamp: Instant,
+    /// `BBR.min_rtt_stamp`; `None` before the first ack.
+    stamp: Option<Instant>,
     /// `BBR.probe_rtt_min_delay` and its stamp.
     pub(super) probe_value: Option<Duration>,
     probe_stamp: Instant,
@@ -29,6 +30,13 @@ pub(super) struct MinRtt {
     /// `BBR.probe_rtt_done_stamp`; `None` while too much is in flight.
     done: Option<Instant>,
     is_round_done: bool,
+}
+
+impl MinRtt {
+    /// The part of `OnInit` about it: the round trip of the handshake counts.
+    pub(super) fn begin(&mut self, srtt: Option<Duration>) {
+        (self.value, self.seconds) = (srtt, srtt.map(Duration::as_secs_f64));
+    }
 }
 
 impl Bbr3 {
@@ -42,8 +50,9 @@ impl Bbr3 {
             (min.probe_value, min.probe_stamp) = (Some(rtt), now);
         }
         let Some(probe_value) = min.probe_value else { return };
-        if now > min.stamp + FILTER_LEN || min.value.is_none_or(|least| probe_value < least) {
-            (min.value, min.stamp) = (Some(probe_value), min.probe_stamp);
+        let stamp = *min.stamp.get_or_insert(now);
+        if now > stamp + FILTER_LEN || min.value.is_none_or(|least| probe_value < least) {
+            (min.value, min.stamp) = (Some(probe_value), Some(min.probe_stamp));
             min.seconds = Some(probe_value.as_secs_f64());
         }
     }

@@ -128,10 +128,82 @@ fn the_first_window_is_paced_over_a_round_trip_of_start_up() {
         let expected = startup::PACING_GAIN * f64::from(window) / 0.04;
         assert!((bbr.pacing_rate / expected - 1.0).abs() < 1e-9, "{}", bbr.pacing_rate);
     }
-    // Without a handshake, over a millisecond.
-    bbr.on_connected(&Connected { initial_window: 10, srtt: None });
+}
+
+#[test]
+fn without_a_handshake_it_is_paced_over_a_millisecond_until_the_first_round_trip() {
+    let mut path = Path::new();
+    path.bbr = Bbr3::new(Bytes::new(1_448), Bytes::new(1_500), RandomStream::new(1, "bbr3"));
+    path.bbr.on_connected(&Connected { initial_window: 10, srtt: None });
     let expected = startup::PACING_GAIN * 10.0 / 0.001;
-    assert!((bbr.pacing_rate / expected - 1.0).abs() < 1e-9, "{}", bbr.pacing_rate);
+    assert!((path.bbr.pacing_rate / expected - 1.0).abs() < 1e-9, "{}", path.bbr.pacing_rate);
+    path.ack();
+    // The path delivers a packet per millisecond.
+    assert!((path.bbr.pacing_rate / (startup::PACING_GAIN * 990.0) - 1.0).abs() < 1e-9, "{}", path.bbr.pacing_rate);
+}
+
+#[test]
+fn the_round_trip_of_the_handshake_counts_for_ten_seconds() {
+    let mut path = Path::new();
+    (path.now, path.rtt) = (Instant::from_nanos(20_000_000_000), Duration::from_millis(45));
+    path.ack();
+    let known = |path: &Path| path.bbr.min_rtt.value.map(Duration::as_millis);
+    assert_eq!(known(&path), Some(40));
+    (0..10_010).for_each(|_| path.ack());
+    assert_eq!(known(&path), Some(45));
+}
+
+#[test]
+fn what_an_ack_delivers_is_delivered_before_what_it_shows_lost() {
+    let mut path = Path::probing();
+    let ack = one_ack(3);
+    path.bbr.on_acked(&Acked {
+        now: path.now,
+        newly_delivered: 3,
+        newly_delivered_bytes: ack.newly_delivered_bytes,
+        is_unforeseen: true,
+        rtt: None,
+        srtt: path.rtt,
+        first_unacked: 0,
+        next_sequence: 0,
+    });
+    let packet = path.flying.pop_front().unwrap();
+    path.bbr.on_lost(&Lost { now: path.now, size: Bytes::new(1_448), packet });
+    assert_eq!(path.bbr.latest.round_delivered, path.delivered + 3);
+}
+
+#[test]
+fn a_spurious_timeout_that_ended_a_probe_brings_it_back() {
+    let mut path = Path::probing();
+    path.until(State::Up);
+    path.bbr.inflight_longterm = 80.0;
+    path.bbr.is_bw_probe_sample = true;
+    for packet in std::mem::take(&mut path.flying) {
+        path.bbr.on_lost(&Lost { now: path.now, size: Bytes::new(1_448), packet });
+    }
+    assert_eq!(path.bbr.state, State::Down);
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 40, in_flight: 0, is_first: true });
+    assert!(path.bbr.inflight_longterm < 80.0);
+    path.bbr.on_undo(path.now);
+    assert_eq!((path.bbr.state, path.bbr.inflight_longterm), (State::Refill, 80.0));
+}
+
+#[test]
+fn acks_in_lumps_are_remembered_past_the_end_of_startup() {
+    let mut path = Path::new();
+    path.bbr.aggregation.restart(path.now);
+    (0..100).for_each(|_| path.ack());
+    for _ in 0..20 {
+        let before = path.now;
+        path.ack();
+        path.now = before;
+    }
+    let lump = path.bbr.aggregation.extra_acked();
+    assert!(lump > 10.0, "{lump}");
+    path.bbr.full_bw.is_reached = true;
+    path.now += path.gap * 20;
+    path.ack();
+    assert!(path.bbr.aggregation.extra_acked() >= lump);
 }
 
 #[test]

@@ -6,9 +6,11 @@
 
 mod flight;
 mod timeout;
+mod windowed_max;
 
 pub(super) use self::flight::Flight;
 pub(super) use self::timeout::PendingTimeout;
+pub(super) use self::windowed_max::WindowedMax;
 use super::Parameters;
 use crate::info::{Kind, Parameter};
 use crate::units::{Bytes, Duration, Rate};
@@ -34,7 +36,7 @@ pub(super) const MAX_WINDOW: u64 = 2_000 * MSS;
 /// Round trip that is assumed until one is measured (`kInitialRttMs`).
 pub(super) const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// IPv4 and UDP headers, which QUIC does not count.
-const HEADERS: u64 = 28;
+pub(super) const HEADERS: Bytes = Bytes::new(28);
 
 /// A full packet: what QUIC counts of it, and what the path carries.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +45,6 @@ pub(super) struct PacketSize {
     pub(super) counted: u64,
     /// Those of them that are no payload.
     pub(super) overhead: u64,
-    wire: Bytes,
 }
 
 /// The window of a connection that starts, bytes.
@@ -60,18 +61,17 @@ pub(super) fn first_rtt(parameters: &Parameters) -> Duration {
 impl PacketSize {
     /// From the size with IP header, and the payload.
     pub(super) fn of(wire: Bytes, payload: Bytes) -> Self {
-        let counted = wire.count().saturating_sub(HEADERS).max(1);
-        Self { counted, overhead: counted.saturating_sub(payload.count()), wire }
+        let counted = wire.saturating_sub(HEADERS).count().max(1);
+        Self { counted, overhead: counted.saturating_sub(payload.count()) }
     }
 
     /// Packets that a window of `bytes` lets out: one leaves as long as less than the window is in flight.
     pub(super) fn packets(&self, bytes: u64) -> u32 {
         bytes.div_ceil(self.counted).max(1) as u32
     }
+}
 
-    /// `bytes` in `time` as a rate of whole packets; `None` if that is no rate at all.
-    pub(super) fn rate(&self, bytes: u64, time: Duration) -> Option<Rate> {
-        let rate = Rate::of(Bytes::new(bytes), time)?.scale(self.wire.count(), self.counted);
-        (!rate.is_zero()).then_some(rate)
-    }
+/// `bytes` in `time`; `None` if that is no rate at all.
+pub(super) fn rate(bytes: u64, time: Duration) -> Option<Rate> {
+    Rate::of(Bytes::new(bytes), time).filter(|rate| !rate.is_zero())
 }

@@ -32,22 +32,22 @@ mod recovery;
 mod tests;
 
 use self::recovery::Recovery;
-use super::bbr::bandwidth::{BandwidthFilter, FullPipe, Limited, Rounds};
+use super::bbr::bandwidth::{FullPipe, Limited, Rounds};
 use super::bbr::fixed_point::{Bandwidth, GAIN_UNIT};
 use super::bbr::model::{MODE, Mode};
 use super::quic::{
-    FIRST_RTT, Flight, INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, PendingTimeout, first_rtt, initial_window,
+    self, FIRST_RTT, Flight, INITIAL_RTT, INITIAL_WINDOW, MSS, PacketSize, PendingTimeout, WindowedMax, first_rtt,
+    initial_window,
 };
 use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout, TxStart};
-use crate::filter::WindowedMax;
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
-use crate::units::{Duration, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// The least window, bytes (`kDefaultMinimumCongestionWindow`).
 const MIN_WINDOW: u64 = 4 * MSS;
-/// Rounds that the most acks beyond the bandwidth cover (`kBandwidthWindowSize`).
-const ACK_HEIGHT_ROUNDS: u64 = 10;
+/// Rounds that the bandwidth and the most acks beyond it are of (`kBandwidthWindowSize`).
+const BANDWIDTH_ROUNDS: u64 = 10;
 
 /// Name, parameters and source.
 pub(super) const INFO: Info = Info {
@@ -140,7 +140,8 @@ struct QuicBbr {
 
     mode: Mode,
     rounds: Rounds,
-    bandwidth: BandwidthFilter,
+    /// The most that was delivered in any of the last rounds, as [`Bandwidth`] has it.
+    bandwidth: WindowedMax,
     is_app_limited: bool,
     full_pipe: FullPipe,
     /// Phase of the gain cycle, and when it began.
@@ -189,7 +190,7 @@ impl QuicBbr {
             timeout: PendingTimeout::default(),
             mode: Mode::StartUp,
             rounds: Rounds::default(),
-            bandwidth: BandwidthFilter::new(),
+            bandwidth: WindowedMax::new(BANDWIDTH_ROUNDS),
             is_app_limited: false,
             full_pipe: FullPipe::new(options.startup_growth),
             phase: 0,
@@ -202,7 +203,7 @@ impl QuicBbr {
             is_leaving_idle: false,
             epoch_start: Instant::ZERO,
             epoch_acked: 0,
-            ack_height: WindowedMax::new(ACK_HEIGHT_ROUNDS),
+            ack_height: WindowedMax::new(BANDWIDTH_ROUNDS),
         }
     }
 }
@@ -231,10 +232,14 @@ impl Scheme for QuicBbr {
     fn pacing_rate(&self) -> Option<Rate> {
         if self.pacing_rate > 0 {
             let rate = (self.pacing_rate as f64 * self.options.pace) as u64;
-            return self.packet.rate(rate, Duration::from_secs(1));
+            return quic::rate(rate, Duration::from_secs(1));
         }
         let window = self.options.initial_window * u64::from(self.options.startup_gain) / u64::from(GAIN_UNIT);
-        self.packet.rate(window, self.min_rtt.unwrap_or(INITIAL_RTT))
+        quic::rate(window, self.min_rtt.unwrap_or(INITIAL_RTT))
+    }
+
+    fn unpaced_header(&self) -> Bytes {
+        quic::HEADERS
     }
 
     /// Every transmission has a number.
@@ -286,13 +291,13 @@ impl Scheme for QuicBbr {
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         report("mode", f64::from(self.mode as u8));
-        report("bw", self.bandwidth.max().bits_per_second(1));
+        report("bw", self.max_bandwidth().bits_per_second(1));
         if let Some(min_rtt) = self.min_rtt {
             report("model_min_rtt", min_rtt.as_secs_f64() * 1e3);
         }
         report("pacing_gain", f64::from(self.pacing_gain) / f64::from(GAIN_UNIT));
         report("round_count", self.rounds.count as f64);
         report("recovery", f64::from(self.recovery.phase as u8));
-        report("ack_height", self.ack_height.get().unwrap_or(0) as f64);
+        report("ack_height", self.ack_height.get() as f64);
     }
 }

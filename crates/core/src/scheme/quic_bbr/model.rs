@@ -4,7 +4,7 @@ use super::recovery::Event;
 use super::{MIN_WINDOW, News, QuicBbr};
 use crate::scheme::Ack;
 use crate::scheme::bbr::bandwidth::Sample;
-use crate::scheme::bbr::fixed_point::GAIN_UNIT;
+use crate::scheme::bbr::fixed_point::{Bandwidth, GAIN_UNIT};
 use crate::scheme::bbr::model::{CWND_GAIN, CYCLE, Mode, first_phase};
 use crate::scheme::quic::{INITIAL_RTT, MAX_WINDOW};
 use crate::units::{Duration, Instant};
@@ -24,7 +24,7 @@ impl QuicBbr {
             self.update_phase(ack, news);
         }
         if self.rounds.is_start && !self.is_app_limited {
-            self.full_pipe.on_round(self.bandwidth.max());
+            self.full_pipe.on_round(self.max_bandwidth());
         }
         self.check_start_up_and_drain(ack);
         self.probe_rtt(ack, is_expired);
@@ -36,8 +36,10 @@ impl QuicBbr {
         let sample = Sample::of(ack, &self.limited);
         self.rounds.on_sample(&sample);
         self.is_app_limited = sample.is_app_limited;
-        if let Some(bandwidth) = news.bandwidth {
-            self.bandwidth.on_sample(self.rounds.count, bandwidth, sample.is_app_limited);
+        if let Some(bandwidth) = news.bandwidth
+            && (!sample.is_app_limited || bandwidth > self.max_bandwidth())
+        {
+            self.bandwidth.update(self.rounds.count, bandwidth.0);
         }
         let is_expired = self.update_min_rtt(ack);
         let acked = news.newest.unwrap_or(0);
@@ -64,7 +66,7 @@ impl QuicBbr {
 
     /// `UpdateAckAggregationBytes`.
     fn update_ack_height(&mut self, ack: &Ack<'_>, news: &News) {
-        let expected = self.bandwidth.max().bytes_in(ack.now.since(self.epoch_start).as_micros());
+        let expected = self.max_bandwidth().bytes_in(ack.now.since(self.epoch_start).as_micros());
         if self.epoch_acked <= expected {
             self.epoch_acked = news.acked;
             self.epoch_start = ack.now;
@@ -74,6 +76,11 @@ impl QuicBbr {
         self.ack_height.update(self.rounds.count, self.epoch_acked - expected);
     }
 
+    /// `BandwidthEstimate`.
+    pub(super) fn max_bandwidth(&self) -> Bandwidth {
+        Bandwidth(self.bandwidth.get())
+    }
+
     /// The least round trip, or what stands for it.
     fn round_trip(&self) -> Duration {
         self.min_rtt.unwrap_or(INITIAL_RTT)
@@ -81,7 +88,7 @@ impl QuicBbr {
 
     /// Bandwidth-delay product times gain, bytes (`GetTargetCongestionWindow`).
     pub(super) fn target_window(&self, gain: u32) -> u64 {
-        let per_second = self.bandwidth.max().bytes_per_second(1, gain, 0);
+        let per_second = self.max_bandwidth().bytes_per_second(1, gain, 0);
         let bytes = u128::from(per_second) * u128::from(self.round_trip().as_micros()) / 1_000_000;
         let target = if bytes == 0 {
             u128::from(self.options.initial_window * u64::from(gain) / u64::from(GAIN_UNIT))
@@ -168,7 +175,7 @@ impl QuicBbr {
 
     /// `CalculatePacingRate`: until the pipe is full the rate only grows.
     pub(super) fn pace(&mut self) {
-        let rate = self.bandwidth.max().bytes_per_second(1, self.pacing_gain, 0);
+        let rate = self.max_bandwidth().bytes_per_second(1, self.pacing_gain, 0);
         if rate == 0 {
             return;
         }
@@ -186,7 +193,7 @@ impl QuicBbr {
         if self.mode != Mode::ProbeRtt {
             let target = self.target_window(self.cwnd_gain);
             if self.full_pipe.is_reached {
-                self.window = (target + self.ack_height.get().unwrap_or(0)).min(self.window + news.acked);
+                self.window = (target + self.ack_height.get()).min(self.window + news.acked);
             } else if self.window < target || self.flight.delivered() < self.options.initial_window {
                 self.window += news.acked;
             }

@@ -38,12 +38,12 @@ use self::curve::{Curve, Generation};
 use self::prr::Reduction;
 use self::slow_start::DelayDetector;
 use super::quic::{
-    FIRST_RTT, Flight, INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, PendingTimeout, first_rtt,
+    self, FIRST_RTT, Flight, INITIAL_RTT, INITIAL_WINDOW, MAX_WINDOW, MSS, PacketSize, PendingTimeout, first_rtt,
     initial_window,
 };
 use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
-use crate::units::{Duration, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// The least window, bytes (`kDefaultMinimumCongestionWindow`).
 const MIN_WINDOW: u64 = 2 * MSS;
@@ -219,7 +219,11 @@ impl Scheme for QuicCubic {
 
     fn pacing_rate(&self) -> Option<Rate> {
         let percent = if self.is_in_slow_start() { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
-        self.packet.rate(self.window * percent / 100, self.srtt)
+        quic::rate(self.window * percent / 100, self.srtt)
+    }
+
+    fn unpaced_header(&self) -> Bytes {
+        quic::HEADERS
     }
 
     fn ssthresh(&self) -> Option<u32> {

@@ -89,6 +89,8 @@ pub struct Sender {
     source: Source,
     random: RandomStream,
     pub(super) pacer: Pacer,
+    /// What the pacing counts of every packet besides its data.
+    paced_header: Bytes,
     /// Says itself when its next packet may leave.
     scheme_paces: bool,
     scheme_has_timer: bool,
@@ -149,6 +151,7 @@ impl Sender {
             source,
             random,
             pacer: Pacer::new(config.burst_packets, config.feedback),
+            paced_header: config.header.saturating_sub(scheme.unpaced_header()),
             scheme_paces: scheme.next_departure().is_some(),
             scheme_has_timer: scheme.has_timer(),
             ratios: scheme.pacing_ratios().or(internal),
@@ -469,7 +472,7 @@ impl Sender {
     fn after_sending(&mut self, now: Instant, length: Bytes) {
         self.last_sent = now;
         let rate = if self.scheme_paces { self.config.max_pacing_rate } else { self.pacing_rate() };
-        self.pacer.on_sent(now, length + self.config.header, rate);
+        self.pacer.on_sent(now, length + self.paced_header, rate);
         if !self.config.send_jitter.is_zero() {
             cold_path();
             let nanos = self.random.below(self.config.send_jitter.as_nanos());
