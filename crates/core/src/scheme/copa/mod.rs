@@ -12,12 +12,13 @@
 //!
 //! **Parameters.** `profile` names one of five programs, and `delta` replaces its own δ:
 //! - "paper" (default): δ = 0.5, both modes;
-//! - "pantheon-2017-08": genericCC at f7ca42f, the last that Pantheon named which understands the option that it is given:
+//! - "pantheon-2017-08": genericCC at f7ca42f, the last that Pantheon named which understands the option that it was given then:
 //!   δ = 0.5 and both modes; round trips and pace as in the next, one window out, and a velocity of up to a window;
 //! - "pantheon-2018-01": genericCC at 80b516c, which Pantheon named in January 2018, with an option that it does not
 //!   understand, so that δ is 1 and constant; the last round trip stands for the shortest of the last half, the
 //!   shortest is never forgotten, and packets are paced over a whole round trip, with up to two windows of them out;
-//! - "pantheon": genericCC at d0153f8, which Pantheon named later, with δ = 0.1 and both modes;
+//! - "pantheon": genericCC at d0153f8, which Pantheon named from June 2018 on, with both modes and δ = 0.1, as its option says since
+//!   March 2020; results from before then have `delta` = 0.5;
 //! - "mvfst": δ = 0.05, no second mode; the window doubles at once in slow start, the last round trip gives the
 //!   queueing delay, and the window holds 2000 packets at most, as where the application sets no other limit.
 //!
@@ -25,15 +26,21 @@
 //!
 //! **Deviations.**
 //! - genericCC sends datagrams once, and counts as in flight what was sent after the latest packet acknowledged; here
-//!   lost packets are sent again, and leave the window when our transport declares them lost. As there, every packet is
+//!   lost packets are sent again, and leave the window when our transport declares them lost: after a timeout within the two
+//!   seconds below, the window goes out again. As there, every packet is
 //!   acknowledged; "paper" and "mvfst" have the acks of our stream, with exact times.
+//! - In genericCC whatever an ack overtakes is lost, so that reordering and lost acks count as losses; here they do not.
+//! - In genericCC one packet more than the window may be out, and what an ack lets out waits for a whole gap. Where the window limits,
+//!   the two cancel at f7ca42f; at d0153f8 half a packet is left, a fifth of the rate at the least window.
 //! - A new gap counts from the packet that leaves next, in genericCC from the last one that left.
 //! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission timeout
 //!   after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
 //! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip without loss
-//!   and is halved after a loss, as in genericCC, and after a timeout the window is two packets, as after mvfst's persistent
-//!   congestion.
-//! - In "mvfst" the shortest round trips are exact, not estimated with three samples, and the velocity ends at 2^20.
+//!   and is halved once per recovery or timeout (genericCC halves it with every ack that shows a loss, and grows it in
+//!   rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent congestion.
+//! - In "mvfst" the shortest round trips are exact, not estimated with three samples, and the velocity ends at 2^20. Every packet has a
+//!   gap of its own, where mvfst lets five leave together, if it is told to pace at all; and the window collapses with the
+//!   first timeout, in mvfst after three probe timeouts' time of nothing but losses.
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
 //! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests.

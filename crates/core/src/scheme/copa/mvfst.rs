@@ -32,6 +32,7 @@ pub(super) struct Mvfst {
     min_rtt: Extreme,
     standing_rtt: Extreme,
     srtt: Option<Duration>,
+    latest_rtt: Option<Duration>,
     queueing: Duration,
 }
 
@@ -51,6 +52,7 @@ impl Mvfst {
             min_rtt: Extreme::least(),
             standing_rtt: Extreme::least(),
             srtt: None,
+            latest_rtt: None,
             queueing: Duration::ZERO,
         }
     }
@@ -106,7 +108,9 @@ impl Scheme for Mvfst {
 
     /// `onPacketAcked`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let Some(rtt) = ack.rtt else { return };
+        // An ack that times nothing is taken for as old as the last one (`lrtt`).
+        let Some(rtt) = ack.rtt.or(self.latest_rtt) else { return };
+        self.latest_rtt = Some(rtt);
         self.srtt = Some(ack.srtt);
         let min = self.min_rtt.update(ack.now, rtt, MIN_RTT_LENGTH);
         let standing = self.standing_rtt.update(ack.now, rtt, ack.srtt.scale(1, 2));

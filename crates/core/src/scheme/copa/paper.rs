@@ -29,8 +29,8 @@ pub(super) struct Paper {
     is_up: bool,
     /// Rounds for which the direction has been the same.
     same_rounds: u32,
-    /// A round ends when this segment is acknowledged; the window when it began.
-    round_end: u64,
+    /// A round ends when a packet is acknowledged that left after it began; the window then.
+    round_start: Instant,
     round_window: f64,
     had_loss: bool,
     min_rtt: Extreme,
@@ -56,7 +56,7 @@ impl Paper {
             velocity: 1.0,
             is_up: true,
             same_rounds: 0,
-            round_end: 0,
+            round_start: Instant::ZERO,
             round_window: window,
             had_loss: false,
             min_rtt: Extreme::least(),
@@ -90,8 +90,16 @@ impl Paper {
         standing
     }
 
+    /// A loss, of which each recovery and each timeout is one.
+    fn on_loss(&mut self) {
+        if self.is_competitive {
+            self.had_loss = true;
+            self.delta = (self.delta * 2.0).min(self.default_delta);
+        }
+    }
+
     /// Once per round trip: velocity from the direction, and δ from the losses.
-    fn end_round(&mut self, next_sequence: u64) {
+    fn end_round(&mut self, now: Instant) {
         let is_up = self.window > self.round_window;
         self.same_rounds = if is_up == self.is_up { self.same_rounds + 1 } else { 0 };
         self.velocity = match self.same_rounds {
@@ -100,7 +108,7 @@ impl Paper {
             _ => self.velocity,
         };
         self.is_up = is_up;
-        (self.round_end, self.round_window) = (next_sequence, self.window);
+        (self.round_start, self.round_window) = (now, self.window);
         let had_loss = std::mem::take(&mut self.had_loss);
         if self.is_competitive && !had_loss {
             self.delta = 1.0 / (1.0 / self.delta + 1.0);
@@ -132,30 +140,34 @@ impl Scheme for Paper {
         self.is_slow_start &= is_below;
         if self.is_slow_start {
             self.window += acked;
-            (self.round_end, self.round_window) = (ack.next_sequence, self.window);
+            (self.round_start, self.round_window) = (ack.now, self.window);
         } else {
             self.velocity = self.velocity.min(self.window * self.delta).max(1.0);
             // The window at most doubles per round trip (section 2.1).
             let step = acked * (self.velocity / (self.delta * self.window)).min(1.0);
             self.window += if is_below { step } else { -step };
-            if ack.first_unacked > self.round_end {
-                self.end_round(ack.next_sequence);
+            if ack.rtt.is_some_and(|rtt| self.round_start + rtt < ack.now) {
+                self.end_round(ack.now);
             }
         }
         self.window = self.window.clamp(LEAST_WINDOW, MOST_WINDOW);
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        if self.is_competitive && congestion.cause != Cause::Ecn {
-            self.had_loss = true;
-            self.delta = (self.delta * 2.0).min(self.default_delta);
+        if congestion.cause != Cause::Ecn {
+            self.on_loss();
         }
     }
 
-    fn on_timeout(&mut self, _timeout: &Timeout) {
+    fn on_timeout(&mut self, timeout: &Timeout) {
         self.before_timeout = self.before_timeout.max(self.window);
         self.window = LEAST_WINDOW;
         self.velocity = 1.0;
+        self.same_rounds = 0;
+        (self.round_start, self.round_window) = (timeout.now, self.window);
+        if timeout.is_first {
+            self.on_loss();
+        }
     }
 
     fn on_recovered(&mut self, _now: Instant) {
@@ -210,7 +222,7 @@ mod tests {
         (paper.window, paper.round_window) = (400.0, 400.0);
         let mut velocities = Vec::new();
         for (round, rtt_ms) in [100, 100, 100, 100, 100, 300, 300].into_iter().enumerate() {
-            paper.on_ack(&ack(1_000 + 200 * round as u64, rtt_ms, paper.round_end));
+            paper.on_ack(&ack(1_000 + 400 * round as u64, rtt_ms, round as u64));
             velocities.push(paper.velocity);
         }
         assert_eq!(velocities, [1.0, 1.0, 2.0, 4.0, 8.0, 1.0, 1.0]);
@@ -241,6 +253,11 @@ mod tests {
         assert!((paper.delta - 2.0 * before).abs() < 1e-9);
         paper.on_ack(&ack(2_200, 101, 10_000));
         assert!(!paper.is_competitive && (paper.delta - 0.5).abs() < 1e-9);
+        (paper.is_competitive, paper.delta) = (true, 0.1);
+        for (is_first, delta) in [(true, 0.2), (false, 0.2)] {
+            paper.on_timeout(&Timeout { now: at(2_300), prior_in_flight: 9, in_flight: 0, is_first });
+            assert!((paper.delta - delta).abs() < 1e-9, "{}", paper.delta);
+        }
         let mut constant = Paper { switches_mode: false, ..sender() };
         (1..=20).for_each(|n| constant.on_ack(&ack(100 * n, 150, 200 * n)));
         assert!(!constant.is_competitive);

@@ -3,7 +3,7 @@
 use super::drift::Drift;
 use super::history::DelayHistory;
 use super::{TARGET, report_delays};
-use crate::scheme::{Ack, Cause, Congestion, Restart, Scheme, Timeout};
+use crate::scheme::{Ack, Cause, Congestion, Feedback, Restart, Scheme, Timeout};
 use crate::units::{Bytes, Duration, Instant};
 
 /// Most that the window grows in a round trip, bytes (`MAX_CWND_INCREASE_BYTES_PER_RTT`).
@@ -104,6 +104,11 @@ impl Scheme for Libutp {
 
     fn ssthresh(&self) -> Option<u32> {
         (self.ssthresh < MAX_WINDOW).then_some((self.ssthresh / self.mss) as u32)
+    }
+
+    /// uTP acknowledges every packet (`schedule_ack`).
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

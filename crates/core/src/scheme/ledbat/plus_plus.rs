@@ -5,12 +5,13 @@
 //! time to time it falls to two packets for two round trips, so that the queue drains and every flow sees the same base.
 //!
 //! **Source.** draft-irtf-iccrg-ledbat-plus-plus-01, sections 4.1 to 4.5, as Qian Li's module for Linux has them (`tcp_ledbatpp.c`
-//! of github.com/tinalee77/LEDBAT-Plus-Plus, which says that it conforms to it). Apple's `tcp_ledbat.c` agrees in all but
-//! the decrease, which lacks the gain there and puts off the next slowdown by 30 s. Later versions were not read.
+//! of github.com/tinalee77/LEDBAT-Plus-Plus, which says that it conforms to it). Apple's `tcp_ledbat.c` differs: it grows by a
+//! packet per round trip without the gain, decreases without it too, begins with two packets and ends the return from a
+//! slowdown at the target. Later versions of the draft were not read.
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** As in the draft losses halve the window; they do so by the rules of TCP, with its undo. A base older
+//! **Deviations.** The window begins with ten packets, as in the module. As in the draft losses halve the window; they do so by the rules of TCP, with its undo. A base older
 //! than ten minutes is forgotten by the minute. The module decreases by ack, and so by half as much where every second packet is
 //! acknowledged; here a round trip decreases by what the draft says. It measures delays in whole milliseconds.
 //!
@@ -65,7 +66,8 @@ pub(in crate::scheme) fn new(_setup: Setup) -> Box<dyn Scheme> {
 enum Phase {
     /// Until the queue is three quarters of the target.
     InitialSlowStart,
-    /// Until a slowdown begins; when is not known before the recovery is over that ends the initial slow start.
+    /// Until a slowdown begins; when is not known before the window is back at the threshold after the losses that end the
+    /// initial slow start.
     Avoidance { slowdown: Option<Instant> },
     /// Two packets until `until`.
     Rest { began: Instant, until: Instant },
@@ -133,8 +135,12 @@ impl WindowAlgorithm for PlusPlus {
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
         let first_slowdown = Some(ack.now + ack.srtt * FIRST_SLOWDOWN_ROUNDS);
-        if self.phase == (Phase::Avoidance { slowdown: None }) {
-            self.phase = Phase::Avoidance { slowdown: first_slowdown };
+        match self.phase {
+            Phase::Avoidance { slowdown: None } if !window.is_in_slow_start() => {
+                self.phase = Phase::Avoidance { slowdown: first_slowdown };
+            }
+            Phase::Rest { began, until } if ack.now >= until => self.phase = Phase::Return { began },
+            _ => {}
         }
         match self.phase {
             Phase::InitialSlowStart => {
@@ -159,11 +165,7 @@ impl WindowAlgorithm for PlusPlus {
                     window.ssthresh = window.ssthresh.min(window.cwnd);
                 }
             }
-            Phase::Rest { began, until } => {
-                if ack.now >= until {
-                    self.phase = Phase::Return { began };
-                }
-            }
+            Phase::Rest { .. } => {}
             Phase::Return { began } => {
                 self.slow_start(window, ack);
                 if !window.is_in_slow_start() {
@@ -262,11 +264,11 @@ mod tests {
         step(&mut plus_plus, &mut window, &ack_at(1_199, 0));
         assert_eq!(plus_plus.phase, Phase::Rest { began: at(1_000), until: at(1_200) });
         step(&mut plus_plus, &mut window, &ack_at(1_200, 0));
-        for n in 0..196 {
+        for n in 0..195 {
             step(&mut plus_plus, &mut window, &ack_at(1_300 + n, 0));
         }
-        assert_eq!(window.cwnd, 100, "half a packet for each of 196 acks");
-        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: Some(at(1_495 + 9 * 495)) });
+        assert_eq!(window.cwnd, 100, "half a packet for each of 196 acks, that of the last moment of the rest included");
+        assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: Some(at(1_494 + 9 * 494)) });
     }
 
     #[test]
@@ -284,5 +286,18 @@ mod tests {
         assert_eq!(window.cwnd, 20);
         step(&mut plus_plus, &mut window, &ack_at(400, 0));
         assert_eq!((window.cwnd, window.ssthresh), (2, 20));
+    }
+
+    #[test]
+    fn after_a_timeout_the_first_slowdown_waits_for_the_return_to_the_threshold() {
+        let mut plus_plus = PlusPlus::new();
+        let mut window = Window::initial();
+        window.cwnd = 40;
+        window.ssthresh = plus_plus.ssthresh_after_loss(&window, at(5));
+        window.cwnd = 18;
+        (0..3).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(1_000 + n, 0)));
+        assert_eq!((window.cwnd, plus_plus.phase), (19, Phase::Avoidance { slowdown: None }));
+        (0..2).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(2_000 + n, 0)));
+        assert_eq!((window.cwnd, plus_plus.phase), (20, Phase::Avoidance { slowdown: Some(at(2_201)) }));
     }
 }

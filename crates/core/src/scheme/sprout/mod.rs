@@ -16,10 +16,13 @@
 //!   the first packet of a new tick is acknowledged. The program's receiver also sends forecasts while nothing arrives;
 //!   here a silent link leaves the last one, which lets nothing out from 140 ms on.
 //! - The program sends packets of any size, and an empty one after every 50 ms of silence. Here packets are whole, and
-//!   after 50 ms a whole one leaves, unless two are in the queue or nothing was acknowledged for 100 ms.
+//!   after 50 ms a whole one leaves, unless two are in the queue or nothing was acknowledged for 100 ms. So a flow has a rate below
+//!   which it does not fall, a quarter of a Mbit/s; and Sprout-EWMA starts by them: the program's average counts an empty
+//!   packet as a fiftieth, and what it forecasts from nothing is nothing.
 //! - The program sends datagrams once; here what is lost is sent again, as part of the window.
-//! - Packets of 1440 bytes (Pantheon: 1400) are the unit of the forecast; here those of the flow, with the program's 50
-//!   bytes more for each in the queue. No rate above 1000 packets per second is ever believed.
+//! - The program's receiver counts in 1400 bytes, its sender takes the forecast for packets of 1440 (Pantheon's patch: 1400); here both
+//!   are packets of the flow, with the program's 50 bytes more for each in the queue. No rate above 1000 packets per second
+//!   is ever believed.
 //! - A gap of more than ten seconds is taken for one of ten.
 //!
 //! The receiver takes what arrives for what the link can do, also where the window kept it low. One packet in each tick is forecast as 0 0
@@ -137,7 +140,7 @@ impl Sprout {
             queue: 0.0,
             sent: 0,
             first_pending: 0,
-            next_heartbeat: None,
+            next_heartbeat: Some(Instant::ZERO),
             last_ack: Instant::ZERO,
         }
     }
@@ -164,6 +167,11 @@ impl Sprout {
 impl Scheme for Sprout {
     fn cwnd(&self) -> u32 {
         self.allowance.cwnd()
+    }
+
+    /// Nothing leaves but what the forecast allows, the heartbeats, and what a timeout sends again.
+    fn has_room(&self, _in_flight: u32) -> bool {
+        self.allowance.left() > 0
     }
 
     fn feedback(&self) -> Feedback {

@@ -7,6 +7,9 @@ use crate::units::{Duration, Instant};
 
 /// After so many ticks in one go nothing is left of what was known before them.
 const LONGEST_GAP: u64 = 500;
+/// Ticks that pass before the first packet: the clock of the program begins at a second, its belief at zero, and a forecast is made
+/// when a connection is (`frozen_timestamp`, `Connection`).
+const TICKS_BEFORE: usize = 49;
 /// Weight of a tick's count in the moving average.
 const NEW_SHARE: f64 = 1.0 / 8.0;
 
@@ -21,7 +24,9 @@ pub(super) enum Model {
 
 impl Model {
     pub(super) fn bayes() -> Self {
-        Self::Bayes(Box::new([1.0 / RATES as f64; RATES]))
+        let mut belief = [1.0 / RATES as f64; RATES];
+        (0..TICKS_BEFORE).for_each(|_| evolve(&mut belief));
+        Self::Bayes(Box::new(belief))
     }
 
     fn evolve(&mut self) {
@@ -150,6 +155,11 @@ mod tests {
     }
 
     const PAUSE: Duration = Duration::from_millis(50);
+
+    #[test]
+    fn the_first_forecast_is_of_a_second_without_observation() {
+        assert_eq!(Model::bayes().forecast(), [2, 5, 8, 11, 13, 16, 19, 22]);
+    }
 
     #[test]
     fn a_forecast_comes_with_every_new_tick() {

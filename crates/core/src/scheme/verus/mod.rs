@@ -188,9 +188,10 @@ impl Verus {
 
     /// `restartSlowStart`.
     fn restart(&mut self, now: Instant) {
-        let Self { allowance, latest, last_ack, next_epoch, delay_ratio, generation, .. } = *self;
+        let Self { allowance, latest, last_ack, next_epoch, delay_ratio, generation, has_just_started, .. } = *self;
         *self = Self {
             allowance,
+            has_just_started,
             latest,
             last_ack,
             next_epoch,

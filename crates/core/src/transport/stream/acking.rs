@@ -360,7 +360,9 @@ impl Sender {
             Feedback::Tcp => stamped(ack.timestamp_echo, now),
             Feedback::Numbered | Feedback::EveryPacket => now.since(ack.timestamp_echo),
         };
-        let echoed = report.is_advance.then_some((echoed, echoed));
+        // An ack for every packet echoes what has just arrived, others what they acknowledge in order.
+        let has_echo = report.is_advance || (report.is_sacked && self.config.feedback == Feedback::EveryPacket);
+        let echoed = has_echo.then_some((echoed, echoed));
         // The estimator takes the oldest segment, the scheme the youngest; acks of retransmissions say only what their
         // timestamp says.
         let (smoothed, latest) = match (acked, sacked) {
