@@ -281,7 +281,8 @@ fn libutp_adds_3000_bytes_per_round_trip_up_to_a_mebibyte() {
         run.telemetry(1, "window").into_iter().filter(|(time, _)| (5.0..25.0).contains(time)).collect();
     let rounds = (window[window.len() - 1].0 - window[0].0) / 0.1;
     let per_round = (window[window.len() - 1].1 - window[0].1) / rounds;
-    assert!((2_850.0..=3_000.0).contains(&per_round), "{per_round} bytes; whole bytes per ack cost a few percent");
+    // Less half a byte for each of 200 to 500 acks, since the window is whole bytes.
+    assert!((2_750.0..=2_900.0).contains(&per_round), "{per_round} bytes");
     // 724 whole packets of 1448 bytes fit.
     let rate = run.received(1, 45.0, 50.0) * 8.0 / 5.0;
     assert!((rate / (724.0 * 12_000.0 / 0.1) - 1.0).abs() < 0.01, "{rate} bit/s");

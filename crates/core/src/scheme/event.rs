@@ -221,6 +221,8 @@ pub struct Restart {
     pub idle: Duration,
     /// The current retransmission timeout.
     pub rto: Duration,
+    /// The application had nothing to send; else so little may leave that every packet is alone.
+    pub is_app_limited: bool,
 }
 
 /// Data goes out while nothing is in flight: after a pause, or because all of it is lost or selectively acknowledged.

@@ -199,7 +199,10 @@ impl Sender {
 
     fn send_new(&mut self, size: Bytes) {
         if self.outstanding.is_empty() {
-            self.scheme.on_restart(&Restart { now: self.now, idle: self.now.since(self.last_sent), rto: self.rto() });
+            let idle = self.now.since(self.last_sent);
+            let rto = self.rto();
+            let is_app_limited = self.is_app_limited;
+            self.scheme.on_restart(&Restart { now: self.now, idle, rto, is_app_limited });
             self.first_sent = self.now;
             self.delivered_at = self.now;
         }

@@ -35,8 +35,10 @@
 //! - A new gap counts from the packet that leaves next, in genericCC from the last one that left.
 //! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission timeout
 //!   after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
+//! - In "paper" a round ends with an ack in order, so that it is longer where something is missing. With rounds of a round trip, as the
+//!   paper says, the velocity overshoots there: with 5 % of random loss 76 to 95 % of a link of 12 Mbit/s and 50 ms instead of 94.
 //! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip without loss
-//!   and is halved once per recovery or timeout (genericCC halves it with every ack that shows a loss, and grows it in
+//!   and is halved once in one with losses (genericCC halves it with every ack that shows a loss, and grows it in
 //!   rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent congestion.
 //! - In "mvfst" the shortest round trips are exact, not estimated with three samples, and the velocity ends at 2^20. Every packet has a
 //!   gap of its own, where mvfst lets five leave together, if it is told to pace at all; and the window collapses with the

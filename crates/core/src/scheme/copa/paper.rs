@@ -2,7 +2,7 @@
 
 use super::extreme::Extreme;
 use super::{LEAST_WINDOW, MOST_WINDOW, Shown, pace};
-use crate::scheme::{Ack, Cause, Congestion, Feedback, INITIAL_WINDOW, Scheme, Timeout};
+use crate::scheme::{Ack, Congestion, Feedback, INITIAL_WINDOW, Lost, Scheme, Timeout};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// For how long the shortest round trip is believed (section 2.1).
@@ -29,8 +29,8 @@ pub(super) struct Paper {
     is_up: bool,
     /// Rounds for which the direction has been the same.
     same_rounds: u32,
-    /// A round ends when a packet is acknowledged that left after it began; the window then.
-    round_start: Instant,
+    /// A round ends when this segment is acknowledged in order; the window when it began.
+    round_end: u64,
     round_window: f64,
     had_loss: bool,
     min_rtt: Extreme,
@@ -56,7 +56,7 @@ impl Paper {
             velocity: 1.0,
             is_up: true,
             same_rounds: 0,
-            round_start: Instant::ZERO,
+            round_end: 0,
             round_window: window,
             had_loss: false,
             min_rtt: Extreme::least(),
@@ -90,16 +90,8 @@ impl Paper {
         standing
     }
 
-    /// A loss, of which each recovery and each timeout is one.
-    fn on_loss(&mut self) {
-        if self.is_competitive {
-            self.had_loss = true;
-            self.delta = (self.delta * 2.0).min(self.default_delta);
-        }
-    }
-
     /// Once per round trip: velocity from the direction, and δ from the losses.
-    fn end_round(&mut self, now: Instant) {
+    fn end_round(&mut self, next_sequence: u64) {
         let is_up = self.window > self.round_window;
         self.same_rounds = if is_up == self.is_up { self.same_rounds + 1 } else { 0 };
         self.velocity = match self.same_rounds {
@@ -108,7 +100,7 @@ impl Paper {
             _ => self.velocity,
         };
         self.is_up = is_up;
-        (self.round_start, self.round_window) = (now, self.window);
+        (self.round_end, self.round_window) = (next_sequence, self.window);
         let had_loss = std::mem::take(&mut self.had_loss);
         if self.is_competitive && !had_loss {
             self.delta = 1.0 / (1.0 / self.delta + 1.0);
@@ -140,34 +132,34 @@ impl Scheme for Paper {
         self.is_slow_start &= is_below;
         if self.is_slow_start {
             self.window += acked;
-            (self.round_start, self.round_window) = (ack.now, self.window);
+            (self.round_end, self.round_window) = (ack.next_sequence, self.window);
         } else {
             self.velocity = self.velocity.min(self.window * self.delta).max(1.0);
             // The window at most doubles per round trip (section 2.1).
             let step = acked * (self.velocity / (self.delta * self.window)).min(1.0);
             self.window += if is_below { step } else { -step };
-            if ack.rtt.is_some_and(|rtt| self.round_start + rtt < ack.now) {
-                self.end_round(ack.now);
+            if ack.first_unacked > self.round_end {
+                self.end_round(ack.next_sequence);
             }
         }
         self.window = self.window.clamp(LEAST_WINDOW, MOST_WINDOW);
     }
 
-    fn on_congestion(&mut self, congestion: &Congestion) {
-        if congestion.cause != Cause::Ecn {
-            self.on_loss();
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    /// A round counts once, however much it loses.
+    fn on_lost(&mut self, _lost: &Lost) {
+        if !std::mem::replace(&mut self.had_loss, true) && self.is_competitive {
+            self.delta = (self.delta * 2.0).min(self.default_delta);
         }
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout) {
+    fn on_timeout(&mut self, _timeout: &Timeout) {
         self.before_timeout = self.before_timeout.max(self.window);
         self.window = LEAST_WINDOW;
         self.velocity = 1.0;
         self.same_rounds = 0;
-        (self.round_start, self.round_window) = (timeout.now, self.window);
-        if timeout.is_first {
-            self.on_loss();
-        }
+        self.round_window = self.window;
     }
 
     fn on_recovered(&mut self, _now: Instant) {
@@ -186,8 +178,10 @@ impl Scheme for Paper {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{ack, at};
+    use super::super::testing::ack;
     use super::*;
+
+    const LOST: Lost = Lost { now: Instant::ZERO, size: Bytes::new(1_448), packet: 0 };
 
     /// Past slow start with 40 packets on a path of 100 ms.
     fn sender() -> Paper {
@@ -222,7 +216,7 @@ mod tests {
         (paper.window, paper.round_window) = (400.0, 400.0);
         let mut velocities = Vec::new();
         for (round, rtt_ms) in [100, 100, 100, 100, 100, 300, 300].into_iter().enumerate() {
-            paper.on_ack(&ack(1_000 + 400 * round as u64, rtt_ms, round as u64));
+            paper.on_ack(&ack(1_000 + 200 * round as u64, rtt_ms, paper.round_end));
             velocities.push(paper.velocity);
         }
         assert_eq!(velocities, [1.0, 1.0, 2.0, 4.0, 8.0, 1.0, 1.0]);
@@ -249,15 +243,14 @@ mod tests {
         assert!(paper.is_competitive);
         assert!(paper.delta < 0.5, "{}", paper.delta);
         let before = paper.delta;
-        paper.on_congestion(&Congestion { now: at(2_100), cause: Cause::Loss, in_flight: 40, is_timer: false });
-        assert!((paper.delta - 2.0 * before).abs() < 1e-9);
-        paper.on_ack(&ack(2_200, 101, 10_000));
+        (0..2).for_each(|_| paper.on_lost(&LOST));
+        assert!((paper.delta - 2.0 * before).abs() < 1e-9, "once in a round");
+        paper.on_ack(&ack(2_300, 160, paper.round_end));
+        assert!((paper.delta - 2.0 * before).abs() < 1e-9, "no growth after a round with a loss");
+        paper.on_lost(&LOST);
+        assert!((paper.delta - 4.0 * before).abs() < 1e-9, "{}", paper.delta);
+        paper.on_ack(&ack(2_400, 101, 10_000));
         assert!(!paper.is_competitive && (paper.delta - 0.5).abs() < 1e-9);
-        (paper.is_competitive, paper.delta) = (true, 0.1);
-        for (is_first, delta) in [(true, 0.2), (false, 0.2)] {
-            paper.on_timeout(&Timeout { now: at(2_300), prior_in_flight: 9, in_flight: 0, is_first });
-            assert!((paper.delta - delta).abs() < 1e-9, "{}", paper.delta);
-        }
         let mut constant = Paper { switches_mode: false, ..sender() };
         (1..=20).for_each(|n| constant.on_ack(&ack(100 * n, 150, 200 * n)));
         assert!(!constant.is_competitive);
@@ -266,7 +259,7 @@ mod tests {
     #[test]
     fn losses_do_not_count_in_the_default_mode() {
         let mut paper = sender();
-        paper.on_congestion(&Congestion { now: at(10), cause: Cause::Loss, in_flight: 40, is_timer: false });
+        paper.on_lost(&LOST);
         assert_eq!((paper.cwnd(), paper.delta), (40, 0.5));
     }
 

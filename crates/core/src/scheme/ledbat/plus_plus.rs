@@ -267,7 +267,10 @@ mod tests {
         for n in 0..195 {
             step(&mut plus_plus, &mut window, &ack_at(1_300 + n, 0));
         }
-        assert_eq!(window.cwnd, 100, "half a packet for each of 196 acks, that of the last moment of the rest included");
+        assert_eq!(
+            window.cwnd, 100,
+            "half a packet for each of 196 acks, that of the last moment of the rest included"
+        );
         assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: Some(at(1_494 + 9 * 494)) });
     }
 

@@ -11,7 +11,8 @@
 //! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of their
 //! deviations after it was sent; here the transport may send it again before, but its interval waits as long for its result.
 //! A packet that comes after it was sent again counts; there only the last transmission does (`ProcessAck`). After an interval of a
-//! single packet, which has no speed, probing begins again around the same rate.
+//! single packet, which has no speed, probing begins again around the same rate. An interval of which one packet or none
+//! arrived has no trend here; in the original zero over zero becomes the least integer, and the utility a huge one.
 //!
 //! **How it is validated.** Utility, modes and changes here; what the utility leads to on a path in the simulator's
 //! behaviour tests.

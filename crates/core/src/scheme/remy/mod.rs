@@ -20,6 +20,7 @@
 //! - A window of nothing is one packet here. genericCC, which counts acks from one, lets out a packet more than its window says.
 //! - While its window is full, genericCC begins a gap whenever one ends; here with the last ack.
 //! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that.
+//! - Remy's sender begins anew whenever it is switched on; here only if all it sent before has been acknowledged.
 //! - A memory outside of all boxes, at which the originals stop, is moved to the nearest.
 //!
 //! **How it is validated.** Averages and actions here, files and look-up beside the tree, pacing and windows in the
@@ -355,7 +356,8 @@ impl Scheme for RemyCc {
 
     fn on_restart(&mut self, restart: &Restart) {
         self.forget_gaps(restart.now);
-        if self.profile == Profile::Remy && !restart.idle.is_zero() {
+        // A sender that has more to send and is alone with each packet has not been switched off.
+        if self.profile == Profile::Remy && restart.is_app_limited && !restart.idle.is_zero() {
             self.begin();
         }
     }
@@ -483,8 +485,24 @@ mod tests {
         assert_eq!(remy.next_departure(), Some(at(150_000)), "at once");
         send(&mut remy, 150_000);
         assert_eq!(remy.next_departure(), Some(at(151_000)));
-        remy.on_restart(&Restart { now: at(900_000), idle: Duration::from_millis(700), rto: Duration::from_secs(1) });
+        remy.on_restart(&restart(true));
         assert_eq!(remy.next_departure(), Some(at(900_000)), "idle");
+    }
+
+    fn restart(is_app_limited: bool) -> Restart {
+        Restart { now: at(900_000), idle: Duration::from_millis(700), rto: Duration::from_secs(1), is_app_limited }
+    }
+
+    #[test]
+    fn only_who_was_switched_off_begins_anew() {
+        for (is_app_limited, is_forgotten) in [(false, false), (true, true)] {
+            let mut remy = sender(Profile::Remy, Action { increment: 2.0, multiple: 0.5, intersend_ms: 1.0 });
+            let packet = send(&mut remy, 0);
+            acknowledge(&mut remy, packet, 100);
+            let known = remy.memory;
+            remy.on_restart(&restart(is_app_limited));
+            assert_eq!(remy.memory != known, is_forgotten);
+        }
     }
 
     #[test]

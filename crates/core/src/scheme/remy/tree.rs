@@ -98,7 +98,7 @@ pub struct Action {
 }
 
 impl Action {
-    /// What training begins with (Remy, `OptimizationSettings`): one packet per ack, 3 ms apart.
+    /// What Remy's training begins with by itself (`OptimizationSettings`): one packet per ack, 3 ms apart; ours begins with 15.
     pub const UNTRAINED: Self = Self { increment: 1.0, multiple: 1.0, intersend_ms: 3.0 };
 
     /// The window after an ack, in whole packets.

@@ -19,6 +19,8 @@
 //!   after 50 ms a whole one leaves, unless two are in the queue or nothing was acknowledged for 100 ms. So a flow has a rate below
 //!   which it does not fall, a quarter of a Mbit/s; and Sprout-EWMA starts by them: the program's average counts an empty
 //!   packet as a fiftieth, and what it forecasts from nothing is nothing.
+//! - Nothing in flight lets our transport send one packet, whatever the forecast says: a packet per round trip, which is more than
+//!   the heartbeats where that is shorter than 50 ms.
 //! - The program sends datagrams once; here what is lost is sent again, as part of the window.
 //! - The program's receiver counts in 1400 bytes, its sender takes the forecast for packets of 1440 (Pantheon's patch: 1400); here both
 //!   are packets of the flow, with the program's 50 bytes more for each in the queue. No rate above 1000 packets per second
@@ -140,7 +142,7 @@ impl Sprout {
             queue: 0.0,
             sent: 0,
             first_pending: 0,
-            next_heartbeat: Some(Instant::ZERO),
+            next_heartbeat: None,
             last_ack: Instant::ZERO,
         }
     }
@@ -167,11 +169,6 @@ impl Sprout {
 impl Scheme for Sprout {
     fn cwnd(&self) -> u32 {
         self.allowance.cwnd()
-    }
-
-    /// Nothing leaves but what the forecast allows, the heartbeats, and what a timeout sends again.
-    fn has_room(&self, _in_flight: u32) -> bool {
-        self.allowance.left() > 0
     }
 
     fn feedback(&self) -> Feedback {

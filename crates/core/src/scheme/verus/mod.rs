@@ -17,6 +17,7 @@
 //!   crossing, as there.
 //! - The program sends datagrams once; here lost packets are sent again and take room in what an epoch may send. A
 //!   packet counts as lost 150 ms after our transport declares it so, instead of 150 ms after the gap was seen.
+//! - A lost ack is a gap in the program, and so a loss; here the next ack tells what it told.
 //! - Nothing in flight lets our transport send one packet, whatever the epoch says.
 //! - The program may find its socket full; that cannot happen here.
 //! - Packets of 1450 bytes (Pantheon: 1414); here those of the flow.

@@ -215,7 +215,7 @@ fn a_recovery_may_end_before_its_reduction() {
 #[test]
 fn every_timeout_of_idleness_halves_the_window() {
     let rto = Duration::from_millis(300);
-    let restart = |idle| Restart { now: NOW, idle, rto };
+    let restart = |idle| Restart { now: NOW, idle, rto, is_app_limited: true };
     for (idle_ms, cwnd) in [(300, 100), (301, 50), (600, 50), (601, 25), (10_000, 10)] {
         let mut scheme = scheme(100, 50);
         scheme.on_restart(&restart(Duration::from_millis(idle_ms)));

@@ -363,7 +363,8 @@ impl Sender {
         }
         let is_idle = self.scoreboard.outstanding() == 0;
         if is_idle {
-            self.scheme.on_restart(&Restart { now, idle: now.since(self.last_sent), rto: self.rtt.rto() });
+            let (idle, is_app_limited) = (now.since(self.last_sent), self.sampler.is_app_limited());
+            self.scheme.on_restart(&Restart { now, idle, rto: self.rtt.rto(), is_app_limited });
         }
         self.tell_if_nothing_is_in_flight(now);
         let snapshot = self.sampler.on_sent(now, is_idle);

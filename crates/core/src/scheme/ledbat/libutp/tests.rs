@@ -101,7 +101,7 @@ fn the_window_ends_at_a_mebibyte() {
 #[test]
 fn a_timeout_starts_from_one_packet_and_idleness_takes_a_third() {
     let mut sender = sender(90);
-    let restart = |idle| Restart { now: Instant::ZERO, idle, rto: ms(300) };
+    let restart = |idle| Restart { now: Instant::ZERO, idle, rto: ms(300), is_app_limited: true };
     sender.on_restart(&restart(ms(999)));
     assert_eq!(sender.cwnd(), 90);
     // Timeouts after 1 s and 2 s more.
