@@ -47,7 +47,11 @@ FULL: dict[str, Any] = {
                 "mangle": [{"match": {"ecn": "ect0"}, "set": {"dscp": 46}}],
             },
             {"rate": {"poisson": "1Mbit/s"}, "reorder": {"probability": "1%", "late": "3ms"}, "replay_window": "9pkt"},
-            {"delay": "2ms", "slots": {"min": "2ms", "max": "3ms", "packets": "4pkt"}, "reorder": {"probability": "1%"}},
+            {
+                "delay": "2ms",
+                "slots": {"min": "2ms", "max": "3ms", "packets": "4pkt"},
+                "reorder": {"probability": "1%"},
+            },
             {"rate": {"trace": {"poisson": "1Mbit/s", "length": "1s", "slow_prefix": "500ms", "seed": 4}}},
             {"rate": {"trace": {"constant": "1Mbit/s", "length": "100ms"}}},
         ],

@@ -175,7 +175,7 @@ def test_a_run_that_is_still_to_come_leaves_a_claim_open(tmp_path: Path, plan_of
     for run in plan.runs[:2]:
         folder.write_run(run, simulate(run.scenario, run.seed))
     (result,) = model.load(folder).claims
-    assert (result.verdict, result.reason) == ("undecided", "runs that failed or lack the value: 1")
+    assert (result.verdict, result.reason) == ("undecided", "runs that failed, are still to come or lack the value: 1")
     folder.write_run(plan.runs[2], simulate(plan.runs[2].scenario, 3))
     (result,) = model.load(folder).claims
     assert result.verdict == "holds"

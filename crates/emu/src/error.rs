@@ -61,6 +61,11 @@ pub enum RunError {
     /// The processes of the run did not become ready in time, or heard of its start too late.
     #[error("the senders were not ready when the run began: this machine was too busy to start them in time")]
     NotReady,
+    /// A sender or receiver of ours has not told what it did.
+    #[error(
+        "a flow had not come to its end 15 s after that of the run: its scheme hangs, or this machine was too busy"
+    )]
+    Unfinished,
     /// The flow's scheme cannot be had.
     #[error("flow {flow}: {problem}")]
     Scheme {

@@ -14,9 +14,10 @@ use crate::qdisc::{self, Qdisc};
 pub const KERNEL_PREFIX: &str = "kernel:";
 /// What it begins with if it is ours.
 pub const OWN_PREFIX: &str = "own:";
+/// What it begins with if it is a class of the user's, which our transport carries too.
+const PYTHON_PREFIX: &str = "python:";
 /// What it begins with if another program sends.
 pub const PROGRAM_PREFIX: &str = "program:";
-
 /// What it begins with if a stack that is not ours sends.
 pub const STACK_PREFIX: &str = "stack:";
 
@@ -163,10 +164,15 @@ fn ecn_of(flow: &FlowConfig) -> Result<(EcnMode, Ect), String> {
     }
 }
 
+/// Whether our transport carries a flow over UDP, with a scheme of ours or a class of the user's.
+fn uses_our_transport(flow: &FlowConfig) -> bool {
+    [OWN_PREFIX, PYTHON_PREFIX].iter().any(|prefix| flow.scheme.starts_with(prefix))
+}
+
 /// The ECN that the hosts' TCP has to use for a flow; our own schemes need none of it.
 pub fn host_ecn(flow: &FlowConfig) -> EcnMode {
     let (mode, _) = ecn_of(flow).unwrap_or_default();
-    if flow.scheme.starts_with(OWN_PREFIX) { mode.min(EcnMode::Classic) } else { mode }
+    if uses_our_transport(flow) { mode.min(EcnMode::Classic) } else { mode }
 }
 
 /// Takes the queues of a direction out, and leaves one that every scenario may have.
@@ -212,15 +218,13 @@ fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
 fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
     if flow.send_jitter_ns > 0 {
         Some(("send_jitter", "real senders have no such setting; leave it out"))
-    } else if !flow.handshake && !flow.scheme.starts_with(OWN_PREFIX) {
+    } else if !flow.handshake && !uses_our_transport(flow) {
         Some(("handshake", "only a sender of ours can do without; leave it out"))
     } else if flow.burst_packets > 1 && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("burst", "the kernel paces in bursts of its own; leave it out"))
     } else if flow.acks != AckMode::Delayed && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("acks", "the kernel decides when it acknowledges; leave it out"))
-    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(_) })
-        && !flow.scheme.starts_with(OWN_PREFIX)
-    {
+    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(_) }) && !uses_our_transport(flow) {
         Some(("traffic.write", "only a sender of ours ends a packet with every write; leave it out"))
     } else if flow.dscp > 0 && flow.scheme.starts_with(PROGRAM_PREFIX) {
         Some(("dscp", "the program gives its packets what it likes; leave it out"))

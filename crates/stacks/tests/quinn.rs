@@ -91,6 +91,16 @@ fn a_transfer_completes_over_a_lossy_path() {
 }
 
 #[test]
+fn a_connection_may_end_when_its_work_is_done() {
+    for scheme in SCHEMES {
+        let mut short = scenario(scheme, 1, 60);
+        short["flows"][0]["traffic"] = json!({"kind": "finite", "size_bytes": 100_000});
+        let recording = run(&short).expect("an idle connection times out after thirty seconds");
+        assert_eq!(of_flow(&recording, "goodput_bytes"), 100_000, "{scheme}");
+    }
+}
+
+#[test]
 fn two_runs_are_the_same() {
     for scheme in SCHEMES {
         let mut lossy = scenario(scheme, 7, 25);

@@ -182,7 +182,10 @@ def _ratio(value: float | None, other: float | None) -> float | None:
 def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple[Verdict, str | None]:
     """Verdict and, if undecided, the reason; `missing` is the number of runs that have no value."""
     if missing or found is None:
-        return "undecided", f"runs that failed or lack the value: {missing}" if missing else "no run matches"
+        return (
+            "undecided",
+            f"runs that failed, are still to come or lack the value: {missing}" if missing else "no run matches",
+        )
     if found.count == 1:
         return ("holds" if expected.contains(found.mean) else "fails"), None
     if found.low is None or found.high is None:

@@ -115,13 +115,13 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     }
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
     own = {"python": _classes(experiment, folder), FILES: _files(flows, catalogue)}
-    optional = {"probes": probes, **_emulated(experiment, folder), **own}
+    used = [flow["scheme"] for flow in flows]
+    optional = {"probes": probes, **_emulated(experiment, folder, used), **own}
     return resolved | {name: value for name, value in optional.items() if value}
 
 
-def _emulated(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
+def _emulated(experiment: ExperimentFile, folder: Path, used: Sequence[str]) -> dict[str, Any]:
     """What only the emulated world understands: the programs and controllers that flows use, and its options."""
-    used = {flow.scheme for flow in experiment.flow}
     files = {name: str(folder / controller.object) for name, controller in experiment.controller.items()}
     return {
         "programs": {
@@ -138,7 +138,8 @@ def _classes(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
     """The files of schemes in Python, by name of the class; their digests tell two versions of one apart."""
     classes: dict[str, Any] = {}
     for number, flow in enumerate(experiment.flow, 1):
-        named = reference.parse(flow.scheme or "")
+        variant = experiment.variant.get(flow.scheme or "")
+        named = reference.parse(variant.scheme if variant else flow.scheme or "")
         if named is None:
             continue
         found = reference.find(named, folder)

@@ -173,7 +173,7 @@ def _flow(
         sce_run_length=distribution(_runs(marked)),
         rtt_ms=distribution(_round_trips(sent_data, acks)),
         ece=None if is_accurate else _count(acks, _ECE),
-        **_of_acks(acks, echoes_sce=config.get("ecn") == "sce"),
+        **_of_acks(acks, echoes_sce=_echoes_sce(config)),
     )
 
 
@@ -184,6 +184,11 @@ def _packets(table: pl.LazyFrame, flow: int, direction: str, hop: str) -> pl.Dat
 
 def _arrived(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("fate") == "passed").sort("out_ns", "number")
+
+
+def _echoes_sce(flow: Mapping[str, Any]) -> bool:
+    """Whether a flow says so, or says nothing and has a scheme that does."""
+    return bool(flow.get("ecn", "sce" if flow["scheme"].endswith("_sce") else None) == "sce")
 
 
 def _of_acks(acks: pl.DataFrame, *, echoes_sce: bool) -> dict[str, Any]:

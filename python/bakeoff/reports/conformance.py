@@ -114,7 +114,7 @@ def path_of(scenario: Mapping[str, Any]) -> str:
     forward, reverse = scenario["forward"], scenario["reverse"]
     parts = [_hop(hop) for hop in forward]
     parts.append(f"{words.time(sum(hop['delay_ns'] for hop in [*forward, *reverse]))} of round trip")
-    parts += [f"back {_hop(hop)}" for hop in reverse if hop["link"]["kind"] != "unlimited" or hop["loss"]]
+    parts += [f"back {_hop(hop)}" for hop in reverse if hop["link"]["kind"] != "unlimited" or path.mishaps(hop)]
     parts += dict.fromkeys(_traffic(flow["traffic"]) for flow in scenario["flows"] if flow["traffic"]["kind"] != "bulk")
     return ", ".join(parts)
 

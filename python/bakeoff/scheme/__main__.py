@@ -55,16 +55,18 @@ def _run(job: dict[str, Any]) -> None:
     from bakeoff import _core  # noqa: PLC0415 - only here
     from bakeoff.worlds import frames  # noqa: PLC0415
 
+    # The classes may go elsewhere.
+    here = Path.cwd()
     patience = Patience(job["patience_s"])
     schemes = {int(flow): Host(_place(place), patience=patience) for flow, place in job["schemes"].items()}
     try:
         tables = _core.run(json.dumps(job["scenario"]), schemes)["tables"]
     except (_core.SchemeError, _core.ScenarioError, _core.ConnectionLost, _core.ConservationError) as error:
         problem = {"kind": type(error).__name__, "sentence": str(error)}
-        Path(PROBLEM).write_text(json.dumps(problem), encoding="utf-8")
+        (here / PROBLEM).write_text(json.dumps(problem), encoding="utf-8")
         return
     for name, frame in frames.of_core(tables).items():
-        frame.write_ipc(f"{name}.arrow")
+        frame.write_ipc(here / f"{name}.arrow")
 
 
 def _serve(job: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ The form of messages and answers is that of the core (`crates/core/src/scheme/ex
 
 from __future__ import annotations
 
+import math
 import random
 import struct
 from typing import TYPE_CHECKING, Any
@@ -157,7 +158,8 @@ class Host:
         try:
             packets = int(cwnd // mss) if mss <= cwnd <= _MOST_PACKETS * mss else 0
             bps = 0 if rate is None else int(rate) if 1 <= rate <= _MOST_BPS else -1
-            threshold = 0 if ssthresh is None else min(int(ssthresh // mss), _MOST_PACKETS) if ssthresh >= mss else -1
+            high = 0 if ssthresh is None else min(ssthresh, _MOST_PACKETS * mss)
+            threshold = 0 if ssthresh is None else int(high // mss) if high >= mss else -1
             due = 0 if timer is None else max(round(timer * 1e9), 1) if 0 <= timer <= _LATEST_S else -1
         except (TypeError, ValueError, OverflowError):
             packets = bps = threshold = due = -2
@@ -166,19 +168,21 @@ class Host:
         if bps < 0:
             self._check("pacing_rate", rate, 1, _MOST_BPS, "a rate above zero in bit/s, at most 1e15, or None")
         if threshold < 0:
-            self._check("ssthresh", ssthresh, mss, None, f"a number of bytes, at least one segment ({mss}), or None")
+            self._check(
+                "ssthresh", ssthresh, mss, math.inf, f"a number of bytes, at least one segment ({mss}), or None"
+            )
         if due < 0:
             self._check("next_timer_s", timer, 0, _LATEST_S, "a time in seconds, or None")
         if number == _TIMER and due and due <= round(_TIME.unpack(message)[0] * 1e9):
             raise self._wrong("next_timer_s", timer, "which is not later than now; set it ahead, or to None")
         return _ANSWER.pack(packets, threshold, bps, due, self._wanted)
 
-    def _check(self, name: str, value: Any, least: float, most: float | None, right: str) -> None:
+    def _check(self, name: str, value: Any, least: float, most: float, right: str) -> None:
         """Raises what is to be said of a value that is not right."""
         if value is None and name != "cwnd":
             return
         try:
-            if float(value) == value and least <= value and (most is None or value <= most):
+            if float(value) == value and least <= value <= most:
                 return
         except (TypeError, ValueError, OverflowError):
             pass

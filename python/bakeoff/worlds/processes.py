@@ -106,18 +106,18 @@ def watch(process: subprocess.Popen[str], wall_s: float, noise: re.Pattern[str] 
         wall_s: how long it may take.
         noise: lines that are not worth keeping.
     """
-    console: list[str] = []
+    console: collections.deque[str] = collections.deque(maxlen=_KEPT_LINES)
     lines = (line.strip() for line in process.stdout or ())
     told = (line for line in lines if line and not (noise and noise.search(line)))
-    reader = threading.Thread(target=lambda: console.extend(collections.deque(told, _KEPT_LINES)), daemon=True)
+    reader = threading.Thread(target=console.extend, args=(told,), daemon=True)
     reader.start()
     try:
         with children.limited(process, wall_s) as hung:
             children.await_end(process)
     finally:
-        # A process that it left behind would hold its console open.
+        # A process that it left behind would hold its console open; one that has left its group still does.
         children.kill(process)
-        reader.join()
+        reader.join(_GRACE_S)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return Watched(tuple(console), usage.ru_utime + usage.ru_stime, hung.is_set(), process.returncode)

@@ -91,7 +91,8 @@ pub struct Acked {
     /// True if it is not one that was foreseen: it has SACK blocks, an ECN echo, or another receive window than the last
     /// (Linux `CA_ACK_SLOWPATH`).
     pub is_unforeseen: bool,
-    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted.
+    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted; where there is none,
+    /// what the ack echoes: of what it acknowledges in order, or with [`Feedback::EveryPacket`] of what has just arrived.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298).
     pub srtt: Duration,
@@ -128,7 +129,8 @@ pub struct Ack<'a> {
     pub in_flight: u32,
     /// Congestion state now.
     pub state: State,
-    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted.
+    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted; where there is none,
+    /// what the ack echoes: of what it acknowledges in order, or with [`Feedback::EveryPacket`] of what has just arrived.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298).
     pub srtt: Duration,

@@ -95,7 +95,7 @@ impl<'a> Exchange<'a> {
             waiting.wait(&mut poll, self.engine.next_wakeup().min(next_check).min(end))?;
             for device in 0..self.devices.len() {
                 if poll.can_read(device) {
-                    self.read(device)?;
+                    self.read(device, end)?;
                 }
             }
         }
@@ -105,8 +105,12 @@ impl<'a> Exchange<'a> {
         self.clock.now().context(|| "reading the clock".to_owned())
     }
 
-    fn read(&mut self, device: usize) -> Result<(), RunError> {
+    /// Takes what a device has; what is still in it at the end is no part of the run.
+    fn read(&mut self, device: usize, end: Instant) -> Result<(), RunError> {
         for _ in 0..READS {
+            if self.now()? >= end {
+                break;
+            }
             let read = self.devices[device].read(&mut self.buffer).context(|| "reading a packet".to_owned())?;
             let Some(length) = read else { break };
             let now = self.now()?;

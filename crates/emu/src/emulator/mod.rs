@@ -51,7 +51,7 @@ const LEAD: Duration = Duration::from_millis(200);
 /// Above every ordinary program, below the kernel's own threads.
 const PRIORITY: i32 = 50;
 /// Senders that have not ended this long after the run are no use any more.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(20);
 
 /// Runs the job in a folder, whose flows may ask for one of these stacks, and leaves its logs there.
 pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(), RunError> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 
 use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::transport::stack::StackEntry;
@@ -15,8 +15,9 @@ use crate::log::{SAMPLES_FILE, SampleRecord};
 use crate::senders::{Hosts, OutsideScheme, Stage, Start, Watch, open_flows, open_probes};
 use crate::sys::{self, Identity};
 
-/// Senders of our own report when they stop; that may take a moment.
-const LAST_NEWS: Duration = Duration::from_millis(100);
+/// Senders of our own report when they stop. That may take a moment, and a scheme in Python that hangs is ended within ten
+/// seconds.
+const LAST_NEWS: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// Runs the senders and receivers of a scenario until its end.
 pub(super) fn run(
@@ -33,9 +34,11 @@ pub(super) fn run(
     let writing = || format!("writing {SAMPLES_FILE}");
     let mut log = BufWriter::new(File::create(folder.join(SAMPLES_FILE)).context(writing)?);
     let start = Start::default();
-    let stage = Stage { scenario, hosts, outside, stacks, start: &start, news: &tell };
+    let (open, closed) = mpsc::channel();
+    let stage = Stage { scenario, hosts, outside, stacks, start: &start, news: &tell, open: &open };
     let mut senders = Watch::new(scenario, open_flows(stage)?);
     open_probes(stage)?;
+    drop(open);
     sys::become_ordinary(identity).context(|| "giving up the rights of root".to_owned())?;
     let clock = participant.wait()?;
     start.tell(clock);
@@ -59,7 +62,10 @@ pub(super) fn run(
             break;
         }
     }
-    sys::sleep_until(clock.monotonic_at(end + LAST_NEWS));
+    let are_late = closed.recv_timeout(LAST_NEWS) == Err(RecvTimeoutError::Timeout);
     write(news.try_iter().collect::<Result<_, _>>()?)?;
+    if are_late {
+        return Err(RunError::Unfinished);
+    }
     log.flush().context(writing)
 }

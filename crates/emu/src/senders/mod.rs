@@ -74,6 +74,8 @@ pub struct Stage<'a> {
     pub start: &'a Start,
     /// Where threads report.
     pub news: &'a Channel<News>,
+    /// What threads of flows keep until they have reported all.
+    pub open: &'a Channel<()>,
 }
 
 /// Where an end of a flow or probe is.

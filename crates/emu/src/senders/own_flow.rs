@@ -14,7 +14,7 @@ use super::flows::Plan;
 use super::{End, News};
 use crate::error::{Context, RunError};
 use crate::log::{SampleRecord, TIMEOUTS};
-use crate::udp::{FlowSocket, Timetable, drive};
+use crate::udp::{FlowError, FlowSocket, SocketCounts, Timetable, drive};
 
 /// Opens both ends, whose scheme, called `scheme`, somebody makes; they report through `news`.
 pub(super) fn open(
@@ -26,10 +26,10 @@ pub(super) fn open(
     let (sender, receiver) = plan.stage.scenario.ends_with(plan.index, scheme, make)?;
     plan.stage.hosts.enter(plan.receiver.host)?;
     let socket = connect(plan, plan.receiver, plan.sender)?;
-    run_receiver(plan, receiver, socket, plan.stage.news.clone());
+    run_receiver(plan, receiver, socket, plan.stage.news.clone(), plan.stage.open.clone());
     plan.stage.hosts.enter(plan.sender.host)?;
     let socket = connect(plan, plan.sender, plan.receiver)?;
-    run_sender(plan, sender, socket.with_dscp(plan.flow().dscp), plan.stage.news.clone());
+    run_sender(plan, sender, socket.with_dscp(plan.flow().dscp), plan.stage.news.clone(), plan.stage.open.clone());
     Ok(())
 }
 
@@ -54,19 +54,38 @@ pub(super) fn hold<F>(_socket: &FlowSocket<F>) -> ! {
 }
 
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
-fn run_receiver(plan: &Plan<'_>, mut receiver: Receiver, mut socket: FlowSocket, news: Channel<News>) {
+fn run_receiver(
+    plan: &Plan<'_>,
+    mut receiver: Receiver,
+    mut socket: FlowSocket,
+    news: Channel<News>,
+    open: Channel<()>,
+) {
     let (start, flow) = (plan.stage.start.clone(), plan.index + 1);
-    let timetable = Timetable { start: Instant::ZERO, end: Instant::FAR_FUTURE, sampling: None, cancel: None };
+    let end = Instant::from_nanos(plan.stage.scenario.duration_ns);
+    let timetable = Timetable { start: Instant::ZERO, end, sampling: None, cancel: None };
     thread::spawn(move || {
-        if let Err(error) = drive(&mut receiver, &mut socket, start.wait(), &timetable, &mut |_, _| {}) {
-            let _ = news.send(Err(RunError::Scheme { flow, problem: error.to_string() }));
+        let done = drive(&mut receiver, &mut socket, start.wait(), &timetable, &mut |_, _| {});
+        if let Some(problem) = problem(done.err(), socket.counts()) {
+            let _ = news.send(Err(RunError::Scheme { flow, problem }));
         }
+        drop(open);
         hold(&socket);
     });
 }
 
+/// What went wrong at an end, if anything did: what its socket loses, the path knows nothing of.
+pub(super) fn problem(error: Option<FlowError>, counts: SocketCounts) -> Option<String> {
+    let SocketCounts { unsent, overflows, .. } = counts;
+    let unsent = (unsent > 0).then(|| format!("{unsent} packets did not leave their socket"));
+    let overflows = (overflows > 0).then(|| {
+        format!("{overflows} packets found no room in their socket: this machine was too busy to read them in time")
+    });
+    error.map(|error| error.to_string()).or(unsent).or(overflows)
+}
+
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
-fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news: Channel<News>) {
+fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news: Channel<News>, open: Channel<()>) {
     let (start, index, scenario) = (plan.stage.start.clone(), plan.index, plan.stage.scenario);
     let interval = Duration::from_nanos(scenario.record.interval_ns);
     let timetable = Timetable {
@@ -84,16 +103,14 @@ fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news:
             });
         };
         let done = drive(&mut sender, &mut socket, start.wait(), &timetable, &mut tell);
-        if let Err(error) = done {
-            let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem: error.to_string() }));
-        } else if socket.counts().unsent > 0 {
-            let problem = format!("{} packets did not leave their socket", socket.counts().unsent);
+        if let Some(problem) = problem(done.err(), socket.counts()) {
             let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem }));
         }
         let timeouts = sender.stats.timeouts as f64;
         if let Some(sample) = SampleRecord::new(timetable.end, index, TIMEOUTS, timeouts) {
             let _ = news.send(Ok(sample));
         }
+        drop(open);
         hold(&socket);
     });
 }

@@ -56,7 +56,7 @@ fn run(
     sample: impl Fn(&StackEnd, &mut dyn FnMut(&'static str, f64)) + Send + 'static,
 ) {
     let (start, index, scenario) = (plan.stage.start.clone(), plan.index, plan.stage.scenario);
-    let news = plan.stage.news.clone();
+    let (news, open) = (plan.stage.news.clone(), plan.stage.open.clone());
     let interval = Duration::from_nanos(scenario.record.interval_ns);
     let sampling = (scenario.record.level >= Level::Series).then_some(interval);
     let timetable = Timetable { start: scenario.start_of(index), end, sampling, cancel: None };
@@ -77,6 +77,7 @@ fn run(
         if !is_told {
             tell(end, &endpoint);
         }
+        drop(open);
         own_flow::hold(&socket);
     });
 }
@@ -92,7 +93,5 @@ fn problem(
         let seconds = failure.at.as_millis() as f64 / 1e3;
         format!("lost its connection {seconds} s into the run: {}", failure.why)
     });
-    let unsent = socket.counts().unsent;
-    let unsent = (unsent > 0).then(|| format!("{unsent} packets did not leave their socket"));
-    error.map(|error| error.to_string()).or(lost).or(unsent)
+    error.map(|error| error.to_string()).or(lost).or_else(|| own_flow::problem(None, socket.counts()))
 }

@@ -59,6 +59,8 @@ impl Writer {
 pub(super) struct Reader {
     /// What it has read, in order.
     pub(super) read: Bytes,
+    /// It has read all there is.
+    pub(super) is_finished: bool,
 }
 
 impl Reader {
@@ -77,9 +79,13 @@ impl Reader {
     fn read(&mut self, stream: StreamId, connection: &mut Connection) {
         let mut stream = connection.recv_stream(stream);
         let Ok(mut chunks) = stream.read(true) else { return };
-        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-            self.read += Bytes::new(chunk.bytes.len() as u64);
-        }
+        let end = loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => self.read += Bytes::new(chunk.bytes.len() as u64),
+                end => break end,
+            }
+        };
+        self.is_finished |= matches!(end, Ok(None));
         // The world asks for packets in any case.
         let _ = chunks.finalize();
     }

@@ -127,8 +127,17 @@ impl End {
                 _ => {}
             }
         }
-        if let Some(why) = lost {
+        // An idle connection ends by itself, and nobody closes one that has done its work.
+        if let Some(why) = lost.filter(|_| !self.is_done()) {
             self.fail(now, why);
+        }
+    }
+
+    /// Whether all there was to send has been acknowledged, or read.
+    fn is_done(&self) -> bool {
+        match &self.role {
+            Role::Sender { writer, .. } => writer.completed.is_some(),
+            Role::Receiver(reader) => reader.is_finished,
         }
     }
 

@@ -1,4 +1,4 @@
-"""The same schemes in several result folders, one column a world, beside the published numbers."""
+"""The same cells in several result folders, one column a world, beside the published numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Row:
     Attributes:
         name: for people.
         look: its colour and marker.
-        cells: by metric, then world, all flows together; empty where a folder lacks the scheme.
+        cells: by metric, then world, all flows together; empty where a folder lacks the cell.
         published: by metric; empty where nothing is published.
     """
 
@@ -41,7 +41,7 @@ class Worlds:
     Attributes:
         names: of the worlds, in order.
         is_published: by metric, for any scheme.
-        rows: schemes.
+        rows: schemes, or cells.
     """
 
     names: list[str]
@@ -74,7 +74,7 @@ def _row(groups: Sequence[Group | None]) -> Row:
     ours = [group.pantheon(None) if group else None for group in groups]
     theirs = first.published.total if first.published else None
     return Row(
-        first.published.name if first.published else first.label,
+        first.published.name if first.published and set(first.cell) <= {SCHEME_AXIS} else first.label,
         first.look,
         [[_text(metric, numbers) for numbers in ours] for metric in terminal.METRICS],
         [_text(metric, theirs) for metric in terminal.METRICS],

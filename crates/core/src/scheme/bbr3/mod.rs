@@ -16,7 +16,8 @@
 //! - `BBRStartupFullLossCnt` counts runs of transmissions, by the order in which they left.
 //! - A cycle of probing without any sample does not advance the bandwidth filter.
 //! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of the same
-//!   ack, when the first has already changed it.
+//!   ack, and with a timeout that they come with, when the first has already changed it.
+//! - The ten seconds of the minimum of the handshake begin with the first ack.
 //! - Without a handshake the initial pacing rate is set again with the first round trip, as in Linux.
 //! - A careful probe ends when the flight before an ack has reached the bound in whole packets, as in Linux's version 3
 //!   (`bbr_update_cycle_phase`). The draft's pseudocode compares `C.inflight`, which the ack has already lowered; where the window

@@ -38,7 +38,7 @@ pub(super) const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// IPv4 and UDP headers, which QUIC does not count.
 pub(super) const HEADERS: Bytes = Bytes::new(28);
 
-/// A full packet: what QUIC counts of it, and what the path carries.
+/// What QUIC counts of a full packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketSize {
     /// Bytes that count against the window.

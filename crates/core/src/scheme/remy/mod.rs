@@ -497,8 +497,10 @@ mod tests {
     fn only_who_was_switched_off_begins_anew() {
         for (is_app_limited, is_forgotten) in [(false, false), (true, true)] {
             let mut remy = sender(Profile::Remy, Action { increment: 2.0, multiple: 0.5, intersend_ms: 1.0 });
-            let packet = send(&mut remy, 0);
-            acknowledge(&mut remy, packet, 100);
+            for micros in [0, 8_000] {
+                let packet = send(&mut remy, micros);
+                acknowledge(&mut remy, packet, 150);
+            }
             let known = remy.memory;
             remy.on_restart(&restart(is_app_limited));
             assert_eq!(remy.memory != known, is_forgotten);

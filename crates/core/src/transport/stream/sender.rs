@@ -89,8 +89,8 @@ pub struct Sender {
     source: Source,
     random: RandomStream,
     pub(super) pacer: Pacer,
-    /// What the pacing counts of every packet besides its data.
-    paced_header: Bytes,
+    /// What the scheme's rate does not count of every packet.
+    unpaced_header: Bytes,
     /// Says itself when its next packet may leave.
     scheme_paces: bool,
     scheme_has_timer: bool,
@@ -151,7 +151,7 @@ impl Sender {
             source,
             random,
             pacer: Pacer::new(config.burst_packets, config.feedback),
-            paced_header: config.header.saturating_sub(scheme.unpaced_header()),
+            unpaced_header: scheme.unpaced_header().min(config.header),
             scheme_paces: scheme.next_departure().is_some(),
             scheme_has_timer: scheme.has_timer(),
             ratios: scheme.pacing_ratios().or(internal),
@@ -206,8 +206,29 @@ impl Sender {
             let packet = self.config.packet_size();
             internal_rate(ratios, self.scheme.cwnd(), outstanding, self.scheme.ssthresh(), self.rtt.srtt(), packet)
         };
-        let rate = self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal));
+        let of_scheme = self.scheme.pacing_rate().map(|rate| self.of_whole_packets(rate));
+        let rate = of_scheme.or_else(|| self.ratios.and_then(internal));
         rate.map(|rate| self.config.max_pacing_rate.map_or(rate, |most| rate.min(most)))
+    }
+
+    /// A rate of the scheme as one of whole packets.
+    fn of_whole_packets(&self, rate: Rate) -> Rate {
+        if self.unpaced_header == Bytes::ZERO {
+            return rate;
+        }
+        let packet = self.config.packet_size();
+        rate.scale(packet.count(), packet.saturating_sub(self.unpaced_header).count().max(1))
+    }
+
+    /// What a packet with so much data counts for at such a rate: a full one for its size, a shorter one for less.
+    fn paced(&self, length: Bytes) -> Bytes {
+        let size = length + self.config.header;
+        if self.unpaced_header == Bytes::ZERO {
+            return size;
+        }
+        let packet = self.config.packet_size();
+        let counted = packet.saturating_sub(self.unpaced_header).count().max(1);
+        Bytes::new(size.saturating_sub(self.unpaced_header).count() * packet.count() / counted)
     }
 
     #[expect(clippy::inline_always, reason = "built where it stays, see PacketPool::put")]
@@ -473,7 +494,7 @@ impl Sender {
     fn after_sending(&mut self, now: Instant, length: Bytes) {
         self.last_sent = now;
         let rate = if self.scheme_paces { self.config.max_pacing_rate } else { self.pacing_rate() };
-        self.pacer.on_sent(now, length + self.paced_header, rate);
+        self.pacer.on_sent(now, self.paced(length), rate);
         if !self.config.send_jitter.is_zero() {
             cold_path();
             let nanos = self.random.below(self.config.send_jitter.as_nanos());
