@@ -44,6 +44,27 @@ def test_a_variant_is_its_scheme_with_its_parameters(tmp_path: Path) -> None:
     assert run.scenario["flows"][0]["parameters"] == {"law": "linux"}, "the flow's own come first"
 
 
+def test_a_variant_may_be_a_class_or_a_program(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("class X: pass", encoding="utf-8")
+    plan = _plan(
+        tmp_path,
+        """
+[matrix]
+scheme = ["mine", "theirs"]
+[variant.mine]
+scheme = "./own.py:X"
+[variant.theirs]
+scheme = "program:iperf3"
+[program.iperf3]
+sender = ["a"]
+receiver = ["b"]
+""",
+    )
+    mine, theirs = (run.scenario for run in plan.runs)
+    assert (mine["flows"][0]["scheme"], list(mine["python"])) == ("python:X", ["X"])
+    assert (theirs["flows"][0]["scheme"], list(theirs["programs"])) == ("program:iperf3", ["iperf3"])
+
+
 def test_a_variant_that_lacks_its_file_is_left_out_and_named(tmp_path: Path) -> None:
     plan = _plan(tmp_path, '[matrix]\nscheme = ["reno", "policy"]')
     assert [run.cell["scheme"] for run in plan.runs] == ["reno"]

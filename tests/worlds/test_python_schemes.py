@@ -318,6 +318,28 @@ def test_what_a_class_does_wrong_is_one_sentence(
     assert "\n" not in str(stopped.value)
 
 
+WANDERS = """
+import os
+from bakeoff.scheme import Scheme
+
+class X(Scheme):
+    def __init__(self, setup):
+        os.chdir("/")
+        self.ssthresh = float("inf")
+
+    def on_ack(self, ack):
+        pass
+
+    def on_loss(self, loss):
+        pass
+"""
+
+
+def test_a_class_may_go_elsewhere_and_have_no_threshold_yet(tmp_path: Path) -> None:
+    planned = plan(tmp_path, "./own.py:X", own=WANDERS)
+    assert sim.execute(planned.runs[0]).tables["flows"].height == 2
+
+
 FAILS_LATE = """
 from bakeoff.scheme import Scheme
 

@@ -63,6 +63,47 @@ fn where_every_packet_is_acknowledged_each_comes_back_with_its_own_time() {
     }
 }
 
+/// A window of 30 that counts the acks that deliver something, and those of them that time nothing.
+struct Timed {
+    counts: Arc<Mutex<(u32, u32)>>,
+}
+
+impl Scheme for Timed {
+    fn cwnd(&self) -> u32 {
+        30
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.0 += u32::from(ack.newly_delivered > 0);
+        counts.1 += u32::from(ack.newly_delivered > 0 && ack.rtt.is_none());
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn where_every_packet_is_acknowledged_each_is_timed_and_what_was_sent_twice_too() {
+    let config = StreamConfig { feedback: Feedback::EveryPacket, ..StreamConfig::DEFAULT };
+    let counts = Arc::new(Mutex::new((0, 0)));
+    let mut sent = 0;
+    let fate = |packet: &Packet<Segment>| {
+        sent += u32::from(sequence(packet).is_some());
+        // Many holes at a time, so that what is sent again fills one behind another.
+        if sent % 5 == 4 && sequence(packet).is_some() { Fate::Drop } else { Fate::Pass }
+    };
+    exchange_of(Box::new(Timed { counts: Arc::clone(&counts) }), config, 2_000, fate, 1);
+    let (delivering, untimed) = *counts.lock().unwrap_or_else(PoisonError::into_inner);
+    assert!(delivering > 400, "{delivering}");
+    assert_eq!(untimed, 0);
+}
+
 /// A window of 30 that writes down which acks were foreseen, by what they acknowledge.
 struct Foresight {
     acks: Arc<Mutex<Vec<(u64, bool)>>>,

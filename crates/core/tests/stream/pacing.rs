@@ -4,7 +4,7 @@ use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
 use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
 use bakeoff_core::transport::stream::{Segment, StreamConfig};
-use bakeoff_core::units::{Duration, Instant, Rate};
+use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 use super::exchange::{Fate, exchange_of, sequence};
 
@@ -59,6 +59,47 @@ impl Scheme for Paced {
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         report("is_cwnd_limited", self.is_cwnd_limited.into());
     }
+}
+
+/// Sends a packet every four milliseconds, by a rate that does not count so much of every packet.
+struct Uncounted(Bytes);
+
+impl Scheme for Uncounted {
+    fn cwnd(&self) -> u32 {
+        1_000
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Rate::of(StreamConfig::DEFAULT.packet_size().saturating_sub(self.0), Duration::from_millis(4))
+    }
+
+    fn unpaced_header(&self) -> Bytes {
+        self.0
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn a_rate_is_paced_and_shown_as_one_of_whole_packets_whatever_it_counts() {
+    let found = [Bytes::ZERO, Bytes::new(28)].map(|uncounted| {
+        let mut left = Vec::new();
+        let fate = |packet: &Packet<Segment>| {
+            left.extend(sequence(packet).map(|_| packet.sent));
+            Fate::Pass
+        };
+        let (sender, ..) = exchange_of(Box::new(Uncounted(uncounted)), StreamConfig::DEFAULT, 1_000, fate, 1);
+        let mut shown = None;
+        sender.telemetry(&mut |name, value| shown = if name == "pacing_rate" { Some(value) } else { shown });
+        (left, shown)
+    });
+    assert_eq!(found[0].1, Some(3e6));
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[0].0[40].since(found[0].0[30]).as_millis(), 40);
 }
 
 #[test]

@@ -166,6 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_that_times_nothing_counts_as_the_last_one_did() {
+        let windows = [Some(200), None].map(|rtt| {
+            let mut mvfst = sender();
+            mvfst.on_ack(&ack(1_000, 200, 1));
+            let before = mvfst.window;
+            mvfst.on_ack(&Ack { rtt: rtt.map(Duration::from_millis), ..ack(1_001, 200, 2) });
+            mvfst.window - before
+        });
+        assert!(windows[0].abs() > 0.1 && (windows[0] - windows[1]).abs() < 1e-9, "{windows:?}");
+    }
+
+    #[test]
     fn slow_start_doubles_at_once_after_more_than_a_round_trip() {
         let mut mvfst = Mvfst::new(Bytes::new(1_500), 0.05);
         let windows: Vec<_> = [0, 50, 100, 101, 201, 202]

@@ -174,3 +174,11 @@ fn only_a_packet_newer_than_those_before_and_not_forgotten_ends_the_silence() {
     acknowledge(&mut verus, last, 1_300);
     assert_eq!(verus.last_ack, at(1_100));
 }
+
+#[test]
+fn that_slow_start_has_just_ended_is_remembered_over_a_restart() {
+    let mut verus = informed();
+    verus.has_just_started = true;
+    verus.restart(at(2_000));
+    assert!(verus.is_slow_start && verus.has_just_started);
+}
