@@ -195,40 +195,28 @@ impl Sender {
             report("min_rtt", self.rtt.min_rtt().as_secs_f64() * 1e3);
         }
         if let Some(rate) = self.pacing_rate() {
-            report("pacing_rate", rate.as_bits_per_second() as f64);
+            let whole = rate.scale(self.config.packet_size().count(), self.counted());
+            report("pacing_rate", whole.as_bits_per_second() as f64);
         }
         self.scheme.telemetry(report);
     }
 
+    /// The rate of what the scheme counts of every packet; what a flow may have at most is one of whole packets.
     fn pacing_rate(&self) -> Option<Rate> {
         let internal = |ratios| {
             let outstanding = self.scoreboard.outstanding();
             let packet = self.config.packet_size();
             internal_rate(ratios, self.scheme.cwnd(), outstanding, self.scheme.ssthresh(), self.rtt.srtt(), packet)
         };
-        let of_scheme = self.scheme.pacing_rate().map(|rate| self.of_whole_packets(rate));
-        let rate = of_scheme.or_else(|| self.ratios.and_then(internal));
-        rate.map(|rate| self.config.max_pacing_rate.map_or(rate, |most| rate.min(most)))
+        let rate = self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal));
+        let most =
+            self.config.max_pacing_rate.map(|most| most.scale(self.counted(), self.config.packet_size().count()));
+        rate.map(|rate| most.map_or(rate, |most| rate.min(most)))
     }
 
-    /// A rate of the scheme as one of whole packets.
-    fn of_whole_packets(&self, rate: Rate) -> Rate {
-        if self.unpaced_header == Bytes::ZERO {
-            return rate;
-        }
-        let packet = self.config.packet_size();
-        rate.scale(packet.count(), packet.saturating_sub(self.unpaced_header).count().max(1))
-    }
-
-    /// What a packet with so much data counts for at such a rate: a full one for its size, a shorter one for less.
-    fn paced(&self, length: Bytes) -> Bytes {
-        let size = length + self.config.header;
-        if self.unpaced_header == Bytes::ZERO {
-            return size;
-        }
-        let packet = self.config.packet_size();
-        let counted = packet.saturating_sub(self.unpaced_header).count().max(1);
-        Bytes::new(size.saturating_sub(self.unpaced_header).count() * packet.count() / counted)
+    /// Bytes of a full packet that the scheme's rate counts.
+    fn counted(&self) -> u64 {
+        self.config.packet_size().saturating_sub(self.unpaced_header).count().max(1)
     }
 
     #[expect(clippy::inline_always, reason = "built where it stays, see PacketPool::put")]
@@ -494,7 +482,7 @@ impl Sender {
     fn after_sending(&mut self, now: Instant, length: Bytes) {
         self.last_sent = now;
         let rate = if self.scheme_paces { self.config.max_pacing_rate } else { self.pacing_rate() };
-        self.pacer.on_sent(now, self.paced(length), rate);
+        self.pacer.on_sent(now, (length + self.config.header).saturating_sub(self.unpaced_header), rate);
         if !self.config.send_jitter.is_zero() {
             cold_path();
             let nanos = self.random.below(self.config.send_jitter.as_nanos());
