@@ -48,7 +48,10 @@ def test_edges_are_those_of_pantheon() -> None:
 
 def test_series_and_packets_agree(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
     recording = filled(plan_of(("cubic",), 1)).recordings()[0]
-    exact, binned = bins.from_packets(recording.table("packets")), bins.from_series(recording.table("series"), 100 * MS)
+    exact, binned = (
+        bins.from_packets(recording.table("packets")),
+        bins.from_series(recording.table("series"), 100 * MS, 30_000 * MS),
+    )
     assert exact is not None
     assert binned is not None
     assert exact.origin_ns == 0
@@ -98,7 +101,7 @@ def test_nothing_sent() -> None:
 def test_what_was_recorded_is_spread_evenly(interval_ms: int, sizes: list[int], expected: list[float]) -> None:
     rows = [(1, index * interval_ms * MS, size, size) for index, size in enumerate(sizes)]
     series = pl.DataFrame(rows, schema=["flow", "t_ns", "sent_bytes", "received_bytes"], orient="row")
-    rates = bins.from_series(series, interval_ms * MS)
+    rates = bins.from_series(series, interval_ms * MS, 10_000 * MS)
     assert rates is not None
     assert rates.t_s.size == len(expected) + 1
     np.testing.assert_allclose(rates.sent_mbps[1][:-1], np.array(expected) * 8 / 500_000)
@@ -112,3 +115,13 @@ def test_a_mean_is_over_the_time_from_the_first_to_the_last() -> None:
     assert rates is not None
     assert rates.sent_mean_mbps == {1: pytest.approx(2000 * 8e-3 / 50), 2: None}
     assert rates.received_mean_mbps == {1: pytest.approx(2000 * 8e-3 / 100), 2: None}
+
+
+def test_the_last_interval_ends_with_the_run() -> None:
+    series = pl.DataFrame(
+        {"flow": [1, 1], "t_ns": [0, 1000 * MS], "sent_bytes": [200, 100], "received_bytes": [200, 100]}
+    )
+    rates = bins.from_series(series, 1000 * MS, 1500 * MS)
+    assert rates is not None
+    np.testing.assert_allclose(rates.sent_mbps[1][:-1], np.full(3, 100 * 8 / 500_000))
+    assert rates.sent_mean_mbps[1] == pytest.approx(300 * 8e-3 / 1500)

@@ -16,6 +16,8 @@ import numpy as np
 from bakeoff.metrics.quantities import NS_PER_S, mbps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -36,7 +38,7 @@ class Rates:
         t_s: bin edges in s, one more than there are bins.
         sent_mbps: by flow, at left edges.
         received_mbps: by flow, at right edges.
-        sent_mean_mbps: by flow, all its bytes over the time from the first to the last; None for fewer than two times.
+        sent_mean_mbps: by flow, all its bytes over the time from the first to the last; None where that is none.
         received_mean_mbps: the same of what arrived.
     """
 
@@ -72,12 +74,13 @@ def from_packets(packets: pl.DataFrame) -> Rates | None:
     )
 
 
-def from_series(series: pl.DataFrame, interval_ns: int) -> Rates | None:
+def from_series(series: pl.DataFrame, interval_ns: int, end_ns: int) -> Rates | None:
     """Rates from the recorder's bins, from the start of the run; None if there are none.
 
     Args:
         series: the table `series`.
         interval_ns: length of its bins. The bytes of one that reaches into several of 500 ms count as evenly spread.
+        end_ns: end of the run, which may lie within the last bin.
     """
     if series.is_empty():
         return None
@@ -86,20 +89,31 @@ def from_series(series: pl.DataFrame, interval_ns: int) -> Rates | None:
         0,
         {number: (p["t_ns"].to_numpy(), p["sent_bytes"].to_numpy()) for number, p in by_flow.items()},
         {number: (p["t_ns"].to_numpy(), p["received_bytes"].to_numpy()) for number, p in by_flow.items()},
-        interval_ns,
+        lambda begins: np.minimum(begins.astype(np.int64) + interval_ns, end_ns),
     )
 
 
-def _rates(origin: int, sent: dict[int, _Event], received: dict[int, _Event], length_ns: int = 0) -> Rates:
-    """The rates of what happens at some times, or from then on for so long."""
+def _at_once(times: _Times) -> _Times:
+    return times
+
+
+def _rates(
+    origin: int, sent: dict[int, _Event], received: dict[int, _Event], ends: Callable[[_Times], _Times] = _at_once
+) -> Rates:
+    """The rates of what happens at some times, or evenly from then on until it `ends`."""
     last = max(
-        (int(times.max()) for events in (sent, received) for times, _ in events.values() if times.size),
+        (
+            int(max(ends(times).max() - 1, times.max()))
+            for events in (sent, received)
+            for times, _ in events.values()
+            if times.size
+        ),
         default=origin,
     )
-    bins = (last + max(0, length_ns - 1) - origin) // BIN_NS + 1
+    bins = (last - origin) // BIN_NS + 1
 
     def curves(events: dict[int, _Event], shift: int) -> dict[int, NDArray[np.float64]]:
-        spread = {number: _spread(*found, length_ns) if length_ns else found for number, found in events.items()}
+        spread = {number: found if ends is _at_once else _spread(*found, ends) for number, found in events.items()}
         return {int(number): _curve(found, origin, bins, shift=shift) for number, found in spread.items()}
 
     return Rates(
@@ -107,23 +121,24 @@ def _rates(origin: int, sent: dict[int, _Event], received: dict[int, _Event], le
         np.arange(bins + 1, dtype=np.float64) * (BIN_NS / NS_PER_S),
         curves(sent, 0),
         curves(received, 1),
-        {int(number): _mean(*found, length_ns) for number, found in sent.items()},
-        {int(number): _mean(*found, length_ns) for number, found in received.items()},
+        {int(number): _mean(*found, ends) for number, found in sent.items()},
+        {int(number): _mean(*found, ends) for number, found in received.items()},
     )
 
 
-def _spread(begins: _Times, sizes: _Sizes, length_ns: int) -> _Event:
-    """Bytes that came evenly for so long, in bins of 500 ms, each at its beginning."""
-    edges = np.arange(-(-(int(begins[-1]) + length_ns) // BIN_NS) + 1) * BIN_NS
-    times = np.stack([begins, begins + length_ns], axis=1, dtype=np.int64).ravel()
+def _spread(begins: _Times, sizes: _Sizes, ends: Callable[[_Times], _Times]) -> _Event:
+    """Bytes that came evenly until some end, in bins of 500 ms, each at its beginning."""
+    until = ends(begins)
+    edges = np.arange(-(-int(until[-1]) // BIN_NS) + 1) * BIN_NS
+    times = np.stack([begins, until], axis=1, dtype=np.int64).ravel()
     before = np.concatenate([[0], np.cumsum(sizes)])
     return edges[:-1], np.diff(np.interp(edges, times, np.repeat(before, 2)[1:-1]))
 
 
-def _mean(times: _Times, sizes: _Sizes, length_ns: int) -> float | None:
-    """All bytes over the time from the first to the last."""
+def _mean(times: _Times, sizes: _Sizes, ends: Callable[[_Times], _Times]) -> float | None:
+    """All bytes over the time from the first to the end of the last."""
     there = times[sizes > 0]
-    return mbps(sizes.sum(), int(there.max() - there.min()) + length_ns) if there.size else None
+    return mbps(sizes.sum(), int(ends(there).max() - there.min())) if there.size else None
 
 
 def _curve(events: _Event, origin: int, bins: int, *, shift: int) -> NDArray[np.float64]:

@@ -35,7 +35,8 @@ class FlowDynamics:
     """What is known of one flow over time; None is what does not exist.
 
     Attributes:
-        together_mbps: mean goodput while all flows were meant to send; None for a flow alone.
+        together_mbps: mean goodput while all flows were meant to send; None for a flow alone, and where no whole bin
+            lies in that time.
         late_mbps: the same over the second half of that time.
         srtt_p50_ms: median of the smoothed round-trip times that its sender saw.
         srtt_p95_ms: 95th percentile of them.
@@ -114,8 +115,8 @@ def convergence_s(series: pl.DataFrame, flows: Sequence[int], together: Interval
     """How long after the start of the last flow the flows are even, in seconds; None if they never are.
 
     Even means that the fastest received at most 1.25 times the bytes of the slowest: in a stretch of 2 s, and in all
-    that follows from its beginning on. The time counts to the end of the first such stretch. That all later stretches
-    be even would be too much to ask: those of flows whose windows are saws seldom are.
+    that follows from its beginning on; silence of all is not. The time counts to the end of the first such stretch.
+    That all later stretches be even would be too much to ask: those of flows whose windows are saws seldom are.
 
     Args:
         series: the table `series`.

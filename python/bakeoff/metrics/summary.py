@@ -50,7 +50,8 @@ class FlowSummary:
         queue_p95_ms: 95th percentile of it.
         loss: ratio of bytes lost, without those still under way at the end.
         packet_loss: the same of packets.
-        together_mbps: payload to the application while all flows were meant to send; None for a flow alone.
+        together_mbps: payload to the application while all flows were meant to send; None for a flow alone, and for
+            less than an interval.
         late_mbps: the same over the second half of that time.
         srtt_p50_ms: median of the smoothed round-trip times that its sender saw.
         srtt_p95_ms: 95th percentile of them.

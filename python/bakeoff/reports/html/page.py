@@ -214,7 +214,7 @@ _CAPTIONS = {
     "throughput": (
         "Throughput over time",
         (
-            "Bins of 500 ms from the first packet. Ingress (dashed) is what was sent, at the start of its bin; egress "
+            "Bins of 500 ms. Ingress (dashed) is what was sent, at the start of its bin; egress "
             "(solid) is what arrived, at the end of its bin. Shaded: capacity of the bottleneck."
         ),
     ),
@@ -226,6 +226,12 @@ _CAPTIONS = {
 
 def _figure(identity: str, kind: str, data: dict[str, Any], group: Group, run: Run) -> Figure:
     title, caption = _CAPTIONS[kind]
+    if kind == "throughput":
+        caption += (
+            " They begin with the first packet."
+            if run.recording.has("packets")
+            else " They begin with the run; what an interval of the recording brought is spread over it."
+        )
     if kind == "delay" and not run.recording.has("packets"):
         caption = "Mean and largest delay of the packets that arrived in each bin."
     flows = len(run.summary.flows)

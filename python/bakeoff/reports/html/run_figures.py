@@ -39,8 +39,8 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
     if packets is not None:
         rates = bins.from_packets(packets)
     else:
-        interval_ns = int(recording.scenario["record"]["interval_ns"])
-        rates = bins.from_series(series, interval_ns) if series is not None else None
+        interval_ns, end_ns = int(recording.scenario["record"]["interval_ns"]), int(recording.scenario["duration_ns"])
+        rates = bins.from_series(series, interval_ns, end_ns) if series is not None else None
     if rates is None:
         return {}
     capacity = _capacity(run, rates)
