@@ -242,3 +242,11 @@ def test_what_the_kernel_cannot_do_is_refused_before_it_boots(flow: Any, hop: An
     with pytest.raises(RunStopped) as refused:
         linux.check(plan(flow, forward=[{**HOP, **hop}]).scenario)
     assert str(refused.value).startswith(sentence)
+
+
+def test_what_waits_behind_a_slow_link_at_the_end_is_inside() -> None:
+    steps = [{"at": "0s", "rate": "10Mbit/s"}, {"at": "2s", "rate": "5kbit/s"}]
+    slow = {"rate": {"schedule": steps}, "delay": "10ms", "queue": {"kind": "fifo", "limit": "20pkt"}}
+    found = run({"scheme": "kernel:cubic"}, forward=[slow], duration="3s")
+    (link,) = found["hops"].filter(pl.col("hop") == "forward.0").iter_rows(named=True)
+    assert link["inside_packets"] > 15, link

@@ -2,9 +2,9 @@
 
 use std::sync::mpsc::Receiver as Channel;
 
-use bakeoff_core::hop::HopConfig;
+use bakeoff_core::hop::{HopConfig, LinkConfig};
 use bakeoff_core::scenario::Level;
-use bakeoff_core::units::{Duration, Instant};
+use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 use crate::error::RunError;
 use crate::guest::capture::Capture;
@@ -16,10 +16,10 @@ use crate::sys;
 
 /// How often the taps are emptied; often enough that they never overflow.
 const DRAIN_EVERY: Duration = Duration::from_millis(100);
-/// After the end, packets may stay away for this long beside the delay of the path before they count as lost.
+/// After the end, packets may stay away for this long beside what the path takes for one before they count as lost.
 const QUIET: Duration = Duration::from_secs(2);
-/// The wait after the end is never longer.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// The wait after the end is never longer, in virtual time.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
 /// What is still to happen.
 pub(super) struct Timeline {
@@ -30,7 +30,7 @@ pub(super) struct Timeline {
     changes: Vec<RateChange>,
     sampling: Option<Duration>,
     end: Instant,
-    /// Delay of the whole path, there and back.
+    /// What the path takes for a packet, there and back: its delay, and the transmission of one of the largest at the lowest rates.
     round_trip: Duration,
 }
 
@@ -42,6 +42,11 @@ impl Timeline {
         changes.reverse();
         let interval = Duration::from_nanos(scenario.record.interval_ns);
         let delay = |hops: &[HopConfig]| hops.iter().map(|hop| hop.delay_ns).sum::<u64>();
+        let largest = scenario.flows.iter().map(|flow| flow.mss_bytes + flow.header_bytes).max().unwrap_or_default();
+        let hops = scenario.forward.iter().chain(&scenario.reverse);
+        let rates =
+            hops.filter_map(|hop| lowest_rate(&hop.link)).filter(|rate| *rate > 0).map(Rate::from_bits_per_second);
+        let sending = rates.fold(Duration::ZERO, |sum, rate| sum + rate.time_for(Bytes::new(largest)));
         let extra = scenario.flows.iter().map(|flow| flow.extra_delay_ns).max().unwrap_or_default();
         Self {
             senders,
@@ -49,7 +54,7 @@ impl Timeline {
             changes,
             sampling: (scenario.record.level >= Level::Series).then_some(interval),
             end,
-            round_trip: Duration::from_nanos(delay(&scenario.forward) + delay(&scenario.reverse) + 2 * extra),
+            round_trip: Duration::from_nanos(delay(&scenario.forward) + delay(&scenario.reverse) + 2 * extra) + sending,
         }
     }
 
@@ -109,5 +114,16 @@ impl Timeline {
             }
         }
         Ok(())
+    }
+}
+
+/// The lowest rate at which a link sends, if it has one.
+fn lowest_rate(link: &LinkConfig) -> Option<u64> {
+    match link {
+        LinkConfig::Constant { rate_bps }
+        | LinkConfig::Poisson { rate_bps }
+        | LinkConfig::TokenBucket { rate_bps, .. } => Some(*rate_bps),
+        LinkConfig::Schedule { steps, .. } => steps.iter().map(|step| step.rate_bps).filter(|rate| *rate > 0).min(),
+        LinkConfig::Unlimited | LinkConfig::Trace { .. } => None,
     }
 }
