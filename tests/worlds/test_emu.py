@@ -496,9 +496,9 @@ def test_a_controller_that_the_kernel_lacks(tmp_path: Path) -> None:
         emu.check(experiment(tmp_path, flows=flow("kernel:cdg")).scenario)
 
 
-@pytest.fixture(scope="module")
-def controller(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example of a controller, compiled."""
+@pytest.fixture(scope="module", params=["aimd", "variable"])
+def controller(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of a controller, compiled; its variable has the controller's name, or another one."""
     tools = ("clang", "bpftool")
     if missing := [tool for tool in tools if shutil.which(tool) is None]:
         pytest.skip(f"needs {' and '.join(missing)}")
@@ -507,8 +507,11 @@ def controller(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "vmlinux.h").open("w") as header:
         if subprocess.run(dump, stdout=header, check=False).returncode:
             pytest.skip("this kernel does not describe its types")
-    source = ROOT / "examples" / "bpf" / "aimd.bpf.c"
-    words = ["clang", "-O2", "-g", "-target", "bpf", f"-I{folder}", "-c", str(source), "-o", "aimd.bpf.o"]
+    source = (ROOT / "examples" / "bpf" / "aimd.bpf.c").read_text()
+    variable = "struct tcp_congestion_ops aimd = {"
+    assert variable in source
+    (folder / "aimd.bpf.c").write_text(source.replace(variable, variable.replace("aimd", request.param)))
+    words = ["clang", "-O2", "-g", "-target", "bpf", "-I.", "-c", "aimd.bpf.c", "-o", "aimd.bpf.o"]
     if subprocess.run(words, cwd=folder, check=False).returncode:
         pytest.skip("the headers of libbpf are missing")
     return folder / "aimd.bpf.o"

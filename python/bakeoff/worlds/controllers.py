@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 
 _TOOL = "bpftool"
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-# Names of what is loaded, one a file, so that what a killed process leaves is known to be ours.
+# Names of what is loaded, one a file with the numbers that the kernel gave it, so that what a killed process leaves is
+# known to be ours.
 _NOTES = Path("/run/bakeoff-controllers")
 _SAID_LINES = 6
+# As bpftool tells it: "Registered tcp_congestion_ops aimd id 7".
+_ID = re.compile(r"\bid (\d+)")
 
 
 def check(objects: Mapping[str, str]) -> None:
@@ -63,18 +67,16 @@ def _loaded(name: str, file: str) -> Iterator[None]:
     note.touch()
     try:
         answer = _bpftool(["struct_ops", "register", file])
+        note.write_text(" ".join(_ID.findall(answer.stdout + answer.stderr)), encoding="ascii")
         if answer.returncode != 0:
             raise RunStopped(f"kernel:{name}: the kernel refuses {file}: {_complaint(answer)}")
         found = _registered() - before
         if name not in found:
-            for other in found:
-                _remove(other)
             has = ", ".join(sorted(found)) or "none"
             raise RunStopped(f"kernel:{name}: {file} has no controller of this name; it has {has}")
         yield
     finally:
-        _remove(name)
-        note.unlink(missing_ok=True)
+        _remove(note)
 
 
 def sweep() -> list[str]:
@@ -84,9 +86,7 @@ def sweep() -> list[str]:
     left = [note.name for note in _NOTES.iterdir()]
     there = _registered()
     for name in left:
-        if name in there:
-            _remove(name)
-        (_NOTES / name).unlink(missing_ok=True)
+        _remove(_NOTES / name)
     return [name for name in left if name in there]
 
 
@@ -98,8 +98,13 @@ def _registered() -> frozenset[str]:
         return frozenset()
 
 
-def _remove(name: str) -> None:
-    _bpftool(["struct_ops", "unregister", "name", name])
+def _remove(note: Path) -> None:
+    """Takes out what a note tells of: by its numbers, since a controller need not have the name of its variable."""
+    numbers = note.read_text(encoding="ascii").split() if note.is_file() else []
+    # Who was killed while it was loaded has not noted any.
+    for which in [["id", number] for number in numbers] or [["name", note.name]]:
+        _bpftool(["struct_ops", "unregister", *which])
+    note.unlink(missing_ok=True)
 
 
 def _bpftool(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
