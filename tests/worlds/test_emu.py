@@ -23,7 +23,7 @@ import pytest
 
 from bakeoff.errors import RunFailed, UserError
 from bakeoff.experiment import expand, load
-from bakeoff.worlds import emu, privilege, scratch, sim, trust
+from bakeoff.worlds import emu, privilege, python_schemes, scratch, sim, trust
 from bakeoff.worlds.outcome import Outcome, RunStopped
 
 if TYPE_CHECKING:
@@ -589,6 +589,30 @@ def test_a_scheme_in_python_that_fails_is_one_sentence(tmp_path: Path, monkeypat
     planned = experiment(tmp_path, flows=flows)
     with pytest.raises(RunStopped, match=r"^flow 1: .*watched\.py:13: Watched\.on_ack: ValueError: enough$"):
         emu.execute(planned)
+
+
+@real_time
+def test_a_scheme_in_python_that_hangs_at_the_end_of_its_run_fails_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(python_schemes, "PATIENCE_S", 2.0)
+    flows = watched(tmp_path, monkeypatch)
+    file = tmp_path / "watched.py"
+    file.write_text(
+        file.read_text().replace("if self.failing and", "while").replace('raise ValueError("enough")', "pass")
+    )
+    with pytest.raises(
+        RunStopped, match=r"^flow 1: .*watched\.py:1[23]: Watched\.on_ack: Overdue: it takes longer than 2 s"
+    ):
+        emu.execute(experiment(tmp_path, flows=flows))
+
+
+@real_time
+def test_a_scheme_in_python_may_do_what_our_schemes_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flows = watched(tmp_path, monkeypatch) + "handshake = false\n"
+    planned = experiment(tmp_path, flows=flows)
+    emu.check(planned.scenario)
+    assert first_flow(emu.execute(planned))["received_bytes"] > 0
 
 
 def test_without_root_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
