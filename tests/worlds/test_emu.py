@@ -412,6 +412,16 @@ def test_a_program_may_print_without_end_and_ignore_requests_to_end(tmp_path: Pa
 
 
 @real_time
+def test_what_a_program_leaves_behind_ends_with_its_flow(tmp_path: Path) -> None:
+    # The parent ends at once and well; its child sends on, for longer than the flow lasts.
+    forks = "import os\nif os.fork(): os._exit(0)\n"
+    flows = program(tmp_path, sender=forks + DATAGRAMS.format(bytes=200, then="time.sleep(0.01)"))
+    flows += flow("program:script", stop="700ms")
+    found = emu.execute(experiment(tmp_path, flows=flows)).tables["packets"]
+    assert found.filter(pl.col("flow") == 1)["sent_ns"].max() < 800_000_000  # type: ignore[operator]
+
+
+@real_time
 def test_a_program_that_floods_is_bounded_by_the_link(tmp_path: Path) -> None:
     flows = program(tmp_path, sender=DATAGRAMS.format(bytes=1400, then="")) + flow("program:script")
     sent = first_flow(emu.execute(experiment(tmp_path, flows=flows)))

@@ -113,9 +113,15 @@ impl End {
         while sys::monotonic().context(|| "reading the clock".to_owned())? < self.stop {
             if let Some(status) = child.try_wait().context(|| "looking after a program".to_owned())? {
                 if status.success() {
+                    // What it has left behind may go on until then.
+                    sys::sleep_until(self.stop);
+                    let _ = sys::signal_group(child.id(), libc::SIGKILL);
                     return Ok(());
                 }
-                return Err(self.error(&format!("{}{}", ending(status), said(&last_words.recv().unwrap_or_default()))));
+                // What it has left behind may hold its console open.
+                let last_words =
+                    last_words.recv_timeout(std::time::Duration::from_nanos(GRACE.as_nanos())).unwrap_or_default();
+                return Err(self.error(&format!("{}{}", ending(status), said(&last_words))));
             }
             pause();
         }
