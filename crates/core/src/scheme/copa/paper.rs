@@ -178,7 +178,7 @@ impl Scheme for Paper {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::ack;
+    use super::super::testing::{ack, at};
     use super::*;
 
     const LOST: Lost = Lost { now: Instant::ZERO, size: Bytes::new(1_448), packet: 0 };
@@ -254,6 +254,17 @@ mod tests {
         let mut constant = Paper { switches_mode: false, ..sender() };
         (1..=20).for_each(|n| constant.on_ack(&ack(100 * n, 150, 200 * n)));
         assert!(!constant.is_competitive);
+    }
+
+    #[test]
+    fn after_a_timeout_the_window_has_no_direction_yet() {
+        let mut paper = sender();
+        (paper.same_rounds, paper.velocity, paper.round_window) = (5, 8.0, 40.0);
+        paper.on_timeout(&Timeout { now: at(500), prior_in_flight: 40, in_flight: 0, is_first: true });
+        assert_eq!((paper.cwnd(), paper.velocity, paper.same_rounds), (2, 1.0, 0));
+        // The window has grown since then, though it is below that of before.
+        paper.on_ack(&ack(700, 100, paper.round_end));
+        assert!(paper.is_up && paper.window < 40.0);
     }
 
     #[test]
