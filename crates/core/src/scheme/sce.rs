@@ -1,46 +1,69 @@
 //! What schemes that answer to "some congestion experienced" have in common.
 //!
-//! **Source.** draft-morton-tsvwg-sce; the SCE project's `net/ipv4/tcp_{reno,dctcp,cubic}_sce.c`. There a signed counter
-//! of bytes moves the window by one packet for every window of bytes; here it counts packets.
+//! **Source.** draft-morton-tsvwg-sce; the SCE project's `net/ipv4/tcp_{reno,dctcp,cubic}_sce.c`: a signed count of bytes,
+//! a window of which moves the window by one packet.
+//!
+//! **In which bytes.** A packet that is acknowledged counts with all it carries, but the window with which the count is
+//! compared is measured in `icsk_ack.rcv_mss`. That is the size of the segments a host *receives*, and of one that receives
+//! none a guess of 536 bytes (`tcp_initialize_rcv_mss`). So on a host that only sends, everything goes 1448 / 536 = 2.7
+//! times as fast as the draft and the comments of the code say: growth is 2.7 packets per round trip.
 
-use super::window::Window;
-use super::{Ack, EcnFeedback, PacingRatios};
+use super::window::{INFINITE_SSTHRESH, Window};
+use super::{Ack, EcnFeedback, PacingRatios, Parameters};
 use crate::info::Parameter;
+use crate::units::Bytes;
 
 /// The parameters that all have.
-pub(super) const PARAMETERS: [Parameter; 3] = [
+pub(super) const PARAMETERS: [Parameter; 4] = [
+    Parameter::number(
+        "rcv_mss",
+        [536.0, 88.0, 65_535.0],
+        "bytes",
+        "for which the count takes a segment: 536 where the sender receives no data; its own payload, as the draft has it",
+    ),
     Parameter::flag("pacing", true, "send so much of the window per round trip as the ratios say"),
     Parameter::number("ss_ratio", [100.0, 1.0, 1_000.0], "%", "of the window per round trip, far below the threshold"),
     Parameter::number("ca_ratio", [40.0, 1.0, 1_000.0], "%", "of the window per round trip, otherwise"),
 ];
 
 /// The pacing that parameters ask for.
-pub(super) fn ratios(parameters: &super::Parameters) -> Option<PacingRatios> {
+pub(super) fn ratios(parameters: &Parameters) -> Option<PacingRatios> {
     let percent = |name| parameters.number(name).round() as u64;
     parameters.flag("pacing").then(|| PacingRatios { slow_start: percent("ss_ratio"), avoidance: percent("ca_ratio") })
 }
 
-/// A window that moves by fractions of a packet, up and down.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Credit {
-    /// Packets; a whole window of them is worth one (`snd_cwnd_cnt`).
-    packets: f64,
-    /// Acks until the last echo is forgotten (`recent_sce`).
-    recent: u32,
+/// What the acks say.
+#[derive(Debug)]
+pub(super) struct Echoes {
+    /// Bytes in a packet.
+    mss: i64,
+    /// Bytes in a segment as the count has it.
+    pub rcv_mss: i64,
+    first_unacked: u64,
+    /// Bytes that the last ack counts for.
+    acked: i64,
     /// The last ack carried an echo.
     is_marked: bool,
+    /// Acks until the last echo is forgotten (`recent_sce`).
+    recent: u32,
 }
 
-impl Credit {
-    /// Reads an ack; returns the packets that count as marked by it, if it carries an echo. A duplicate ack counts as one.
-    pub(super) fn read(&mut self, window: &Window, feedback: &EcnFeedback) -> Option<f64> {
-        self.recent = self.recent.saturating_sub(1);
+impl Echoes {
+    /// None so far, of packets with so many bytes.
+    pub(super) fn new(mss: Bytes, parameters: &Parameters) -> Self {
+        let rcv_mss = parameters.number("rcv_mss").round() as i64;
+        Self { mss: mss.count() as i64, rcv_mss, first_unacked: 0, acked: 0, is_marked: false, recent: 0 }
+    }
+
+    /// Reads an ack; returns the bytes that count as marked by it, if it carries an echo. An ack that acknowledges nothing in
+    /// order counts for a segment.
+    pub(super) fn read(&mut self, window: &Window, feedback: &EcnFeedback) -> Option<i64> {
+        let packets = feedback.first_unacked - self.first_unacked;
+        self.first_unacked = feedback.first_unacked;
+        self.acked = if packets == 0 { self.rcv_mss } else { packets as i64 * self.mss };
         self.is_marked = feedback.is_sce_echo;
-        if !self.is_marked {
-            return None;
-        }
-        self.recent = window.cwnd + 1;
-        Some(f64::from(feedback.newly_delivered.max(1)))
+        self.recent = if self.is_marked { window.cwnd } else { self.recent.saturating_sub(1) };
+        self.is_marked.then_some(self.acked)
     }
 
     /// True if an echo came within the last window of acks.
@@ -48,59 +71,116 @@ impl Credit {
         self.recent > 0
     }
 
-    /// Adds packets, or takes them; returns by how much the window has moved. It never falls below two.
-    pub(super) fn add(&mut self, window: &mut Window, packets: f64) -> i64 {
-        self.packets += packets;
-        let mut moved = 0;
-        while self.packets >= f64::from(window.cwnd) {
-            self.packets -= f64::from(window.cwnd);
-            window.cwnd += 1;
-            moved += 1;
-        }
-        while self.packets <= -f64::from(window.cwnd) {
-            self.packets += f64::from(window.cwnd);
-            if window.cwnd > 2 {
-                window.cwnd -= 1;
-            }
-            moved -= 1;
-        }
-        moved
+    /// Bytes that move a window by one packet.
+    pub(super) fn per_packet(&self, window: &Window) -> i64 {
+        self.rcv_mss * i64::from(window.cwnd)
+    }
+}
+
+/// A window that moves by fractions of a packet, up and down.
+#[derive(Debug)]
+pub(super) struct Counter {
+    echoes: Echoes,
+    /// What has not moved the window yet (`snd_cwnd_cnt`).
+    bytes: i64,
+    /// Of the window, which it follows step by step from 1 on, but not in slow start (`sqrt_cwnd`).
+    root: u32,
+    /// The largest window since the last reduction, slow start aside (`loss_cwnd`).
+    largest: u32,
+}
+
+impl Counter {
+    /// Nothing counted.
+    pub(super) fn new(echoes: Echoes) -> Self {
+        Self { echoes, bytes: 0, root: 1, largest: 0 }
     }
 
-    /// As Reno, the SCE project's variants of which differ in `fall`: what so many marked packets take off a window of
-    /// that size, in packets as [`Credit::add`] counts them. An echo also ends slow start. While CE makes the window fall,
-    /// no echo counts.
-    pub(super) fn fall(&mut self, window: &mut Window, feedback: &EcnFeedback, fall: impl FnOnce(f64, f64) -> f64) {
-        let Some(marked) = self.read(window, feedback) else { return };
+    /// As Reno, the SCE project's variants of which differ in `fall`: what so many marked bytes take off a window of that
+    /// size and root, in bytes. An echo also ends slow start. While CE makes the window fall, no echo counts.
+    pub(super) fn fall(
+        &mut self,
+        window: &mut Window,
+        feedback: &EcnFeedback,
+        fall: impl FnOnce(i64, (u32, u32)) -> i64,
+    ) {
+        let Some(marked) = self.echoes.read(window, feedback) else { return };
         if feedback.is_reducing {
             return;
         }
         window.ssthresh = window.half();
-        self.add(window, -fall(marked, f64::from(window.cwnd)));
+        self.largest = window.cwnd;
+        self.bytes -= fall(marked, (window.cwnd, self.root));
+        self.settle(window);
     }
 
-    /// As Reno, unless the last ack carried an echo; of what slow start leaves over, a share counts.
-    pub(super) fn grow(&mut self, window: &mut Window, ack: &Ack<'_>, ratios: Option<PacingRatios>, share: f64) {
-        if self.is_marked || !is_limiting(window, ack, ratios) {
+    /// As Reno, unless the last ack carried an echo; packets that slow start leaves over count as segments.
+    pub(super) fn grow(&mut self, window: &mut Window, ack: &Ack<'_>, ratios: Option<PacingRatios>) {
+        if self.echoes.is_marked || !is_limiting(window, ack, ratios) {
             return;
         }
         if window.is_in_slow_start() {
-            let left = window.slow_start(ack.newly_delivered);
-            self.add(window, f64::from(left) * share);
+            self.bytes += i64::from(window.slow_start(ack.newly_delivered)) * self.echoes.rcv_mss;
         } else {
-            self.add(window, f64::from(ack.newly_delivered));
+            self.bytes += self.echoes.acked;
+            self.largest = self.largest.max(window.cwnd);
+            self.settle(window);
         }
     }
 
-    /// A loss: the count begins anew.
-    pub(super) fn reset(&mut self) {
-        self.packets = 0.0;
+    /// Moves the window by what has come together. It never falls below two.
+    fn settle(&mut self, window: &mut Window) {
+        let per_packet = self.echoes.per_packet(window);
+        while self.bytes <= -per_packet {
+            self.bytes += per_packet;
+            if window.cwnd > 2 {
+                window.cwnd -= 1;
+                self.root -= u32::from(self.root * self.root >= window.cwnd);
+            }
+        }
+        while self.bytes >= per_packet {
+            self.bytes -= per_packet;
+            window.cwnd += 1;
+            self.root += u32::from(self.root * self.root < window.cwnd);
+        }
     }
 
-    /// The threshold after CE: 0.75 of the window, or 0.875 where marks of some congestion had made it fall already.
-    pub(super) fn ssthresh_after_mark(&self, window: &Window) -> u32 {
-        let eighths = if self.is_recent() { 7 } else { 6 };
-        (window.cwnd * eighths / 8).max(2)
+    /// The threshold after CE or a loss, to which the transport reduces the window: half of the largest since the last, or
+    /// what it is already. Without one the kernel of 2019 keeps what is in flight as it is (`tcp_cwnd_reduction`).
+    pub(super) fn ssthresh(&self, window: &Window) -> u32 {
+        match window.ssthresh {
+            INFINITE_SSTHRESH => window.cwnd,
+            ssthresh => ssthresh.max(self.largest / 2).max(2),
+        }
+    }
+
+    /// The transport has reduced the window: it falls once more, by a quarter, or an eighth after a recent echo
+    /// (`CA_EVENT_COMPLETE_CWR`).
+    pub(super) fn on_reduced(&mut self, window: &mut Window) {
+        let eighths = if self.echoes.is_recent() { 1 } else { 2 };
+        self.restart(window);
+        window.cwnd = (window.cwnd - (window.cwnd * eighths / 8).max(1)).max(2);
+        self.follow(window.cwnd);
+    }
+
+    /// The threshold after a timeout, half of the window (`CA_EVENT_LOSS`).
+    pub(super) fn ssthresh_after_timeout(&mut self, window: &Window) -> u32 {
+        let mut after = *window;
+        self.restart(&mut after);
+        self.follow(after.ssthresh);
+        after.ssthresh
+    }
+
+    /// The count begins anew, in a window out of slow start.
+    fn restart(&mut self, window: &mut Window) {
+        (self.bytes, self.largest) = (0, window.cwnd);
+        window.ssthresh = window.half();
+    }
+
+    /// The root comes down to that of a window.
+    fn follow(&mut self, cwnd: u32) {
+        while self.root * self.root >= cwnd {
+            self.root -= 1;
+        }
     }
 }
 
@@ -111,45 +191,108 @@ pub(super) fn is_limiting(window: &Window, ack: &Ack<'_>, ratios: Option<PacingR
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::window::{INFINITE_SSTHRESH, window_of};
+    use std::collections::BTreeMap;
+
+    use super::super::parameters::Value;
+    use super::super::window::{ack, window_of};
     use super::*;
     use crate::units::Instant;
 
-    /// An ack of `newly_delivered` packets.
-    pub(in crate::scheme) fn feedback(newly_delivered: u32, is_sce_echo: bool) -> EcnFeedback {
+    /// Of packets of 1448 bytes, counted in segments of `rcv_mss`.
+    pub(in crate::scheme) fn echoes(rcv_mss: u32) -> Echoes {
+        let given = BTreeMap::from([("rcv_mss".to_owned(), Value::Number(rcv_mss.into()))]);
+        Echoes::new(Bytes::new(1_448), &Parameters::resolve("sce", &PARAMETERS, &given).expect("a segment"))
+    }
+
+    /// An ack of what goes before `first_unacked`.
+    pub(in crate::scheme) fn feedback(first_unacked: u64, is_sce_echo: bool) -> EcnFeedback {
         EcnFeedback {
             now: Instant::ZERO,
-            newly_delivered,
+            newly_delivered: 1,
             newly_marked: 0,
             delivered: 0,
             marked: 0,
             is_sce_echo,
             is_reducing: false,
-            first_unacked: 0,
-            next_sequence: 0,
+            first_unacked,
+            next_sequence: first_unacked,
         }
     }
 
-    #[test]
-    fn a_window_of_packets_is_worth_one() {
-        let (mut credit, mut window) = (Credit::default(), window_of(10, INFINITE_SSTHRESH));
-        (0..9).for_each(|_| assert_eq!(credit.add(&mut window, 1.0), 0));
-        assert_eq!((credit.add(&mut window, 1.0), window.cwnd), (1, 11));
-        assert_eq!((credit.add(&mut window, -33.0), window.cwnd), (-3, 8), "11 for the first, 10 and 9 for the next");
-        window.cwnd = 2;
-        assert_eq!((credit.add(&mut window, -100.0) < 0, window.cwnd), (true, 2));
+    /// The window after a round trip without marks, from 100 packets on.
+    fn grown(rcv_mss: u32, packets_per_ack: u32) -> u32 {
+        let (mut counter, mut window) = (Counter::new(echoes(rcv_mss)), window_of(100, 50));
+        for number in 1..=u64::from(100 / packets_per_ack) {
+            counter.fall(&mut window, &feedback(number * u64::from(packets_per_ack), false), |_, _| 0);
+            counter.grow(&mut window, &ack(packets_per_ack), None);
+        }
+        window.cwnd
     }
 
     #[test]
-    fn a_mark_of_congestion_costs_less_while_some_congestion_is_recent() {
-        let (mut credit, window) = (Credit::default(), window_of(80, INFINITE_SSTHRESH));
-        assert_eq!(credit.ssthresh_after_mark(&window), 60);
-        assert_eq!(credit.read(&window, &feedback(2, true)), Some(2.0));
-        for _ in 0..80 {
-            assert_eq!(credit.read(&window, &feedback(1, false)), None);
-            assert_eq!(credit.ssthresh_after_mark(&window), 70);
+    fn a_host_that_receives_nothing_counts_in_segments_of_536_bytes() {
+        assert_eq!((grown(1_448, 1), grown(1_448, 2)), (101, 101), "one per round trip");
+        // 144800 bytes: 53600 for the first, 54136 for the next, and 37064 of 54672 for a third.
+        assert_eq!((grown(536, 1), grown(536, 2)), (102, 102));
+    }
+
+    #[test]
+    fn the_root_follows_the_window_step_by_step_but_not_through_slow_start() {
+        let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(10, INFINITE_SSTHRESH));
+        counter.fall(&mut window, &feedback(90, false), |_, _| 0);
+        counter.grow(&mut window, &ack(90), None);
+        assert_eq!((window.cwnd, counter.root), (100, 1));
+        window.ssthresh = 50;
+        for steps in 1..=12 {
+            counter.bytes += 1_448 * i64::from(window.cwnd);
+            counter.settle(&mut window);
+            assert_eq!((window.cwnd, counter.root), (100 + steps, (1 + steps).min(11)));
         }
-        credit.read(&window, &feedback(1, false));
-        assert_eq!(credit.ssthresh_after_mark(&window), 60, "a window and one ack later");
+        counter.bytes -= 1_448 * 200;
+        counter.settle(&mut window);
+        assert_eq!((window.cwnd, counter.root), (111, 10), "112 packets for one");
+        assert_eq!((counter.ssthresh_after_timeout(&window), counter.root, counter.bytes), (55, 7, 0));
+    }
+
+    #[test]
+    fn the_window_stays_above_two_packets() {
+        let (mut counter, mut window) = (Counter::new(echoes(536)), window_of(4, 2));
+        counter.fall(&mut window, &feedback(10, true), |_, _| 1_000_000);
+        assert_eq!((window.cwnd, counter.root), (2, 1));
+    }
+
+    #[test]
+    fn an_ack_that_acknowledges_nothing_in_order_counts_for_a_segment() {
+        let (mut echoes, window) = (echoes(536), window_of(10, 5));
+        assert_eq!(echoes.read(&window, &feedback(2, true)), Some(2_896));
+        assert_eq!(echoes.read(&window, &feedback(2, true)), Some(536));
+        assert_eq!(echoes.read(&window, &feedback(3, false)), None);
+    }
+
+    /// The window after the transport has reduced it from 80, `acks` after the last echo.
+    fn reduced(acks: u64) -> (u32, u32) {
+        let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 2));
+        counter.fall(&mut window, &feedback(1, true), |_, _| 0);
+        for number in 2..=acks {
+            counter.echoes.read(&window, &feedback(number, false));
+        }
+        window.ssthresh = counter.ssthresh(&window);
+        window.cwnd = window.ssthresh;
+        counter.on_reduced(&mut window);
+        (window.cwnd, window.ssthresh)
+    }
+
+    #[test]
+    fn a_reduction_to_half_is_followed_by_another_which_is_milder_after_a_recent_echo() {
+        assert_eq!((reduced(80), reduced(81)), ((35, 20), (30, 20)), "a window of acks later it is forgotten");
+    }
+
+    #[test]
+    fn the_first_reduction_in_slow_start_takes_a_quarter() {
+        let (mut counter, mut window) = (Counter::new(echoes(536)), window_of(80, INFINITE_SSTHRESH));
+        window.ssthresh = counter.ssthresh(&window);
+        assert_eq!(window.ssthresh, 80);
+        counter.on_reduced(&mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (60, 40));
     }
 }

@@ -18,7 +18,7 @@ const FASTEST: u64 = 2;
 /// If the window stays the same, the curve is looked at every 31 ms (`HZ` / 32).
 const REFRESH_JIFFIES: u64 = 31;
 /// Reno's window grows by one per this many eighths of a window of acks: 8 (1024 + 717) / 3 / (1024 - 717).
-const RENO_SCALE: u64 = 15;
+const RENO_SCALE: i64 = 15;
 
 /// Cube roots of 0 to 63 in 64ths, some of which the kernel's authors adjusted (`cubic_root`).
 const ROOTS: [u64; 64] = [
@@ -39,7 +39,10 @@ pub(super) struct Linux {
     /// In 1/1024 s.
     k: u64,
     epoch_start: Option<Instant>,
-    acked: u64,
+    /// What the count below is in: 1 for packets.
+    per_packet: i64,
+    /// Acknowledged, and not yet counted as growth of Reno's window (`ack_cnt`).
+    acked: i64,
     reno_cwnd: u64,
 }
 
@@ -55,14 +58,20 @@ impl Linux {
             origin: 0,
             k: 0,
             epoch_start: None,
+            per_packet: 1,
             acked: 0,
             reno_cwnd: 0,
         }
     }
 
+    /// The same, in which a packet counts for so many.
+    pub(super) fn counting(self, per_packet: i64) -> Self {
+        Self { per_packet, ..self }
+    }
+
     /// Forgets everything (`bictcp_reset`).
     pub(super) fn reset(&mut self) {
-        *self = Self::new(self.has_fast_convergence, self.is_reno_friendly);
+        *self = Self::new(self.has_fast_convergence, self.is_reno_friendly).counting(self.per_packet);
     }
 
     pub(super) fn epoch_start(&self) -> Option<Instant> {
@@ -87,7 +96,7 @@ impl Linux {
     /// How many acknowledged packets make the window grow by one.
     pub(super) fn packets_per_increase(&mut self, cwnd: u32, acked: u32, now: Instant, min_rtt: Duration) -> u32 {
         let cwnd = u64::from(cwnd);
-        self.acked += u64::from(acked);
+        self.acked += i64::from(acked) * self.per_packet;
         let jiffies = now.as_millis();
         if self.last_cwnd == cwnd && jiffies - self.last_time <= REFRESH_JIFFIES && self.count > 0 {
             return self.count as u32;
@@ -95,7 +104,7 @@ impl Linux {
         if self.epoch_start.is_none() || jiffies != self.last_time {
             self.last_cwnd = cwnd;
             self.last_time = jiffies;
-            self.count = self.on_the_curve(cwnd, u64::from(acked), now, min_rtt);
+            self.count = self.on_the_curve(cwnd, i64::from(acked) * self.per_packet, now, min_rtt);
         }
         if self.is_reno_friendly {
             self.count = self.count.min(self.as_reno(cwnd));
@@ -104,7 +113,7 @@ impl Linux {
         self.count.min(u64::from(u32::MAX)) as u32
     }
 
-    fn on_the_curve(&mut self, cwnd: u64, acked: u64, now: Instant, min_rtt: Duration) -> u64 {
+    fn on_the_curve(&mut self, cwnd: u64, acked: i64, now: Instant, min_rtt: Duration) -> u64 {
         let epoch_start = *self.epoch_start.get_or_insert_with(|| {
             self.acked = acked;
             self.reno_cwnd = cwnd;
@@ -138,12 +147,21 @@ impl Linux {
         self.k = 0;
     }
 
+    /// Takes so much off what is acknowledged; returns how many windows it falls short by then.
+    pub(super) fn take(&mut self, amount: i64, cwnd: u32) -> u32 {
+        let window = i64::from(cwnd) * self.per_packet;
+        self.acked -= amount;
+        let windows = (-self.acked).max(0) / window;
+        self.acked += windows * window;
+        windows as u32
+    }
+
     fn as_reno(&mut self, cwnd: u64) -> u64 {
-        let per_increase = ((cwnd * RENO_SCALE) >> 3).max(1);
+        let per_increase = ((cwnd as i64 * RENO_SCALE * self.per_packet) >> 3).max(1);
         if self.acked > per_increase {
             let increases = (self.acked - 1) / per_increase;
             self.acked -= increases * per_increase;
-            self.reno_cwnd += increases;
+            self.reno_cwnd += increases as u64;
         }
         if self.reno_cwnd > cwnd { cwnd / (self.reno_cwnd - cwnd) } else { u64::MAX }
     }

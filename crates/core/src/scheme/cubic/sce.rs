@@ -1,17 +1,19 @@
 //! CUBIC-SCE: CUBIC whose curve flattens with every SCE mark.
 //!
 //! **What it is.** CUBIC; an echo of "some congestion experienced" brings the plateau of the curve to the present, and a round
-//! trip full of them takes the square root of the window off window and plateau. CE costs 0.3 of the window, or an eighth
-//! if such echoes are recent.
+//! trip full of them takes the square root of the window off window and plateau, 2.7 times that on a host that receives no
+//! data ([`crate::scheme::sce`]), less the growth that Reno would have had. CE costs 0.3 of the window, or an eighth if such
+//! echoes are recent.
 //!
 //! **Source.** The SCE project's `net/ipv4/tcp_cubic_sce.c` (revision 0139ea04, which its README calls unfinished);
 //! draft-morton-tsvwg-sce.
 //!
 //! **Parameters.** `ss_ratio` and `ca_ratio` are the settings of the hosts of the SCE and L4S bake-off.
 //!
-//! **Deviations.** The plateau moves all the way with each echo: the source scales by bytes over the root of packets, which
-//! is always more than one, and then cubes a negative number without a sign. The curve is that of Linux 7.3. Those of
-//! [`crate::scheme::reno_sce`] for the fall after CE, the root, and the growth of a paced sender.
+//! **Deviations.** The plateau moves all the way with each echo, as in the source beyond the plateau. Before it the source cubes a
+//! negative number without a sign, so that the plateau leaps to some four billion packets and the window grows by half per round
+//! trip until the next CE; here it moves there too. The curve is that of Linux 7.3. A paced sender counts as limited by its
+//! window.
 //!
 //! **How it is validated.** The flattened curve and the falls here; the queue and utilisation in the simulator's behaviour
 //! tests.
@@ -20,7 +22,7 @@ use super::linux::Linux;
 use super::{AFTER_LOSS, Cubic, Law, SlowStart};
 use crate::info::Info;
 use crate::scheme::hystart::HyStart;
-use crate::scheme::sce::{self, Credit};
+use crate::scheme::sce::{self, Echoes};
 use crate::scheme::window::{Window, WindowAlgorithm, WindowBased};
 use crate::scheme::{Ack, Acked, EcnFeedback, PacingRatios, Scheme, Setup};
 use crate::units::{Duration, Instant};
@@ -40,27 +42,29 @@ const AFTER_BOTH: f64 = 0.875;
 /// Makes one for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(WindowBased::new(CubicSce::new(sce::ratios(&setup.parameters))))
+    let echoes = Echoes::new(setup.mss, &setup.parameters);
+    Box::new(WindowBased::new(CubicSce::new(echoes, sce::ratios(&setup.parameters))))
 }
 
 #[derive(Debug)]
 struct CubicSce {
     cubic: Cubic,
     ratios: Option<PacingRatios>,
-    credit: Credit,
+    echoes: Echoes,
 }
 
 impl CubicSce {
-    fn new(ratios: Option<PacingRatios>) -> Self {
+    fn new(echoes: Echoes, ratios: Option<PacingRatios>) -> Self {
         let slow_start = SlowStart::HyStart(HyStart::new(ratios.is_some()));
-        let cubic = Cubic { law: Law::Linux(Linux::new(true, true)), slow_start, min_rtt: None, has_abe: false };
-        Self { cubic, ratios, credit: Credit::default() }
+        let law = Law::Linux(Linux::new(true, true).counting(echoes.rcv_mss));
+        let cubic = Cubic { law, slow_start, min_rtt: None, has_abe: false };
+        Self { cubic, ratios, echoes }
     }
 }
 
 impl WindowAlgorithm for CubicSce {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        self.cubic.reduce(window, if self.credit.is_recent() { AFTER_BOTH } else { AFTER_LOSS })
+        self.cubic.reduce(window, if self.echoes.is_recent() { AFTER_BOTH } else { AFTER_LOSS })
     }
 
     fn pacing_ratios(&self) -> Option<PacingRatios> {
@@ -68,14 +72,15 @@ impl WindowAlgorithm for CubicSce {
     }
 
     fn on_ecn_feedback(&mut self, window: &mut Window, feedback: &EcnFeedback) {
-        let Some(marked) = self.credit.read(window, feedback) else { return };
+        let Some(marked) = self.echoes.read(window, feedback) else { return };
         let Law::Linux(law) = &mut self.cubic.law else { return };
         if feedback.is_reducing {
             return;
         }
         if law.epoch_start().is_some() {
-            let moved = self.credit.add(window, -marked * f64::from(window.cwnd).sqrt().ceil());
-            law.flatten(feedback.now, moved.unsigned_abs());
+            let packets = law.take(marked * i64::from((window.cwnd - 1).isqrt()), window.cwnd);
+            window.cwnd = window.cwnd.saturating_sub(packets).max(2);
+            law.flatten(feedback.now, packets.into());
         }
         window.ssthresh = window.half();
     }
@@ -91,7 +96,6 @@ impl WindowAlgorithm for CubicSce {
 
     fn on_timeout(&mut self) {
         self.cubic.on_timeout();
-        self.credit.reset();
     }
 
     fn on_restart(&mut self, now: Instant, idle: Duration) {
@@ -106,7 +110,7 @@ impl WindowAlgorithm for CubicSce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::sce::tests::feedback;
+    use crate::scheme::sce::tests::{echoes, feedback};
     use crate::scheme::window::{INFINITE_SSTHRESH, ack, window_of};
 
     fn at(millis: u64) -> Instant {
@@ -127,13 +131,21 @@ mod tests {
 
     #[test]
     fn echoes_take_the_root_off_a_window_on_the_curve_and_end_slow_start_before() {
-        let mut scheme = CubicSce::new(None);
+        let mut scheme = CubicSce::new(echoes(1_448), None);
         let mut window = window_of(100, INFINITE_SSTHRESH);
         scheme.on_ecn_feedback(&mut window, &feedback(1, true));
         assert_eq!((window.cwnd, window.ssthresh), (100, 50));
         scheme.grow(&mut window, &ack(1));
-        (0..100).for_each(|_| scheme.on_ecn_feedback(&mut window, &feedback(1, true)));
-        assert_eq!(window.cwnd, 90);
-        assert_eq!(scheme.ssthresh_after_loss(&window, Instant::ZERO), 78, "7/8 after recent echoes");
+        (2..=101).for_each(|number| scheme.on_ecn_feedback(&mut window, &feedback(number, true)));
+        assert_eq!(window.cwnd, 91, "the root is 9 for a window of no more than 100");
+        assert_eq!(scheme.ssthresh_after_loss(&window, Instant::ZERO), 79, "7/8 after recent echoes");
+    }
+
+    #[test]
+    fn marks_take_first_what_counts_towards_growth() {
+        let mut law = Linux::new(true, true).counting(536);
+        law.packets_per_increase(100, 50, at(0), Duration::ZERO);
+        assert_eq!(law.take(536 * 149, 100), 0, "half a window acknowledged, and almost one short");
+        assert_eq!((law.take(536, 100), law.take(536 * 250, 100)), (1, 2));
     }
 }
