@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ from pydantic import ValidationError
 from bakeoff import references
 from bakeoff.claims import ClaimSyntaxError, check
 from bakeoff.errors import UserError
-from bakeoff.experiment import keys, matrix, overrides, resolve, source
+from bakeoff.experiment import clashes, keys, matrix, overrides, resolve, source
 from bakeoff.experiment.base import nearest
+from bakeoff.experiment.clashes import Touch
 from bakeoff.experiment.problems import first_problem
 from bakeoff.experiment.queues import FileWanted, KeyProblem
 from bakeoff.experiment.schema import ExperimentFile
@@ -188,6 +190,7 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     catalogue = catalogue.declared(programs, controllers, dict.fromkeys(variants))
     _check_values(axes, catalogue, found)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
+    _check_effects(stripped, settings, axes)
     first = _first(stripped, settings, axes, catalogue)
     _check_claims(first.model, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
@@ -213,18 +216,8 @@ def _cell(
     choices: Sequence[Choice],
     catalogue: Catalogue,
 ) -> Cell | Unmet:
-    raw = copy.deepcopy(found.raw)
-    # A named path must be in place before its hops can be changed.
-    ordered = sorted(
-        [*settings, *(setting for choice in choices for setting in choice.settings)],
-        key=lambda setting: setting.key != keys.USE,
-    )
-    touched: list[tuple[str, str]] = []
-    for index, setting in enumerate(ordered):
-        if setting.key != keys.USE and (index == 0 or ordered[index - 1].key == keys.USE):
-            source.use_named_path(raw, found.name)
-        touched += [(key, setting.origin) for key in keys.apply(raw, setting)]
-    source.use_named_path(raw, found.name)
+    raw, touched = _assembled(found, settings, axes, choices)
+    clashes.check_axes(touched, found.name)
     try:
         model = ExperimentFile.model_validate(raw, context=catalogue)
     except ValidationError as error:
@@ -240,11 +233,44 @@ def _cell(
     return Cell(labels, model, scenario)
 
 
-def _blamed(key: str, touched: Sequence[tuple[str, str]], name: str) -> str:
+def _assembled(
+    found: Source, settings: Sequence[Setting], axes: Sequence[Axis], choices: Sequence[Choice]
+) -> tuple[dict[str, Any], list[Touch]]:
+    """The content of the file with the values of a cell in place, and what was set for that."""
+    raw = copy.deepcopy(found.raw)
+    of_axes = [(setting, axis.name) for axis, one in zip(axes, choices, strict=True) for setting in one.settings]
+    # A named path must be in place before its hops can be changed.
+    ordered = sorted([*((setting, None) for setting in settings), *of_axes], key=lambda pair: pair[0].key != keys.USE)
+    touched: list[Touch] = []
+    named = True
+    for setting, axis in ordered:
+        if setting.key != keys.USE and named:
+            source.use_named_path(raw, found.name)
+            named = False
+        touched += [Touch(key, setting, axis) for key in keys.apply(raw, setting)]
+    source.use_named_path(raw, found.name)
+    return raw, touched
+
+
+def _check_effects(found: Source, settings: Sequence[Setting], axes: Sequence[Axis]) -> None:
+    """Finds what the command line sets and an axis sets again in all of its values."""
+    first = [axis.choices[0] for axis in axes]
+    for place, axis in enumerate(axes if settings else ()):
+        idle = list(settings)
+        for choice in axis.choices:
+            _, touched = _assembled(found, settings, axes, [*first[:place], choice, *first[place + 1 :]])
+            lost = clashes.without_effect(touched, axis.name)
+            idle = [setting for setting in idle if any(setting is other for other in lost)]
+        for setting in idle:
+            sentence = f"has no effect: the axis {shown(axis.name)} sets it in every cell"
+            raise setting.fail(f"{sentence}; narrow that with --set {shlex.quote(axis.name)}=VALUE")
+
+
+def _blamed(key: str, touched: Sequence[Touch], name: str) -> str:
     """Who put the value of a key there: the file, an axis or the command line."""
-    for other, origin in reversed(touched):
-        if f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}."):
-            return f"{origin}: "
+    for touch in reversed(touched):
+        if f"{key}.".startswith(f"{touch.key}.") or f"{touch.key}.".startswith(f"{key}."):
+            return f"{touch.setting.origin}: "
     return f"{name}: " if key else name
 
 

@@ -1,0 +1,154 @@
+"""A key that is set twice in one cell: by two axes, or by the command line and an axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bakeoff.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bakeoff.experiment import Plan
+
+    Planned = Callable[..., Plan]
+
+FREE = """
+name = "x"
+duration = "1s"
+[[path.forward]]
+rate = "12Mbit/s"
+delay = "20ms"
+queue = { limit = "50pkt" }
+[[flow]]
+[[flow]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("matrix", "first", "second", "key"),
+    [
+        (
+            'rate = ["1Mbit/s"]\n"path.forward.0.rate" = ["2Mbit/s"]',
+            "rate",
+            "path.forward.0.rate",
+            "path.forward.0.rate",
+        ),
+        (
+            '"path.forward.0.queue.limit" = ["5pkt"]\nqueue = ["9pkt"]',
+            "path.forward.0.queue.limit",
+            "queue",
+            "path.forward.0.queue.limit",
+        ),
+        (
+            '"path.forward.0.queue.limit" = ["5pkt"]\nqueue = [{ kind = "codel" }]',
+            "path.forward.0.queue.limit",
+            "queue",
+            "path.forward.0.queue",
+        ),
+        (
+            'queue = [{ limit = "9pkt" }]\n"path.forward.0.queue.limit" = ["5pkt"]',
+            "queue",
+            "path.forward.0.queue.limit",
+            "path.forward.0.queue.limit",
+        ),
+        (
+            'rate = ["1Mbit/s"]\n"path.forward.0.rate.poisson" = ["2Mbit/s"]',
+            "rate",
+            "path.forward.0.rate.poisson",
+            "path.forward.0.rate.poisson",
+        ),
+        (
+            'rtt = ["10ms"]\n"path.forward.0.delay" = ["9ms"]',
+            "rtt",
+            "path.forward.0.delay",
+            "path.forward.0.delay",
+        ),
+        (
+            'a.x = { "flow.1.ecn" = "off" }\nb.y = { "flow.2.ecn" = "off" }\nb.z = { "flow.*.ecn" = "classic" }',
+            "a",
+            "b",
+            "flow.1.ecn",
+        ),
+        (
+            'flows = { a = { flow = [{ ecn = "off" }, {}] } }\n"flow.1.ecn" = ["classic"]\nscheme = ["reno"]',
+            "flows",
+            "flow.1.ecn",
+            "flow.1.ecn",
+        ),
+    ],
+)
+def test_two_axes_for_one_key_are_refused(planned: Planned, matrix: str, first: str, second: str, key: str) -> None:
+    scheme = "" if "scheme" in matrix else '\nscheme = ["reno"]'
+    with pytest.raises(UserError, match=r"x\.toml: matrix: ") as caught:
+        planned(f"{FREE}[matrix]\n{matrix}{scheme}")
+    assert str(caught.value).endswith(f'the axes "{first}" and "{second}" both set {key}; keep one of them')
+
+
+def test_schemes_that_are_replaced_are_refused(planned: Planned) -> None:
+    with pytest.raises(UserError, match=r'the axes "scheme" and "flow\.\*\.scheme" both set flow\.1\.scheme'):
+        planned(f'{FREE}[matrix]\nscheme = ["reno"]\n"flow.*.scheme" = ["bbr"]')
+
+
+def test_an_axis_may_add_to_what_another_sets(planned: Planned) -> None:
+    plan = planned(
+        f"""{FREE}
+[matrix]
+"flow.1.scheme" = ["bbr"]
+scheme = ["reno", "cubic"]
+queue = [{{ kind = "codel" }}]
+"path.forward.0.queue.limit" = ["5pkt", "9pkt"]
+"""
+    )
+    limits = [run.scenario["forward"][0]["queue"]["limit_packets"] for run in plan.runs]
+    schemes = [[flow["scheme"] for flow in run.scenario["flows"]] for run in plan.runs]
+    assert limits == [5, 9, 5, 9]
+    assert schemes == [["bbr", "reno"]] * 2 + [["bbr", "cubic"]] * 2
+
+
+def test_a_hop_may_add_to_the_rtt(planned: Planned, minimal: str) -> None:
+    hop = minimal.replace("[[flow]]", "[[path.forward]]\n[[flow]]")
+    plan = planned(f'{hop}[matrix]\nrtt = ["10ms"]\n"path.forward.1.delay" = ["0s", "1ms"]')
+    assert [run.scenario["forward"][1]["delay_ns"] for run in plan.runs] == [0, 1_000_000]
+    with pytest.raises(UserError, match=r'the axes "path\.forward\.1\.delay" and "rtt" both set path'):
+        planned(f'{hop}[matrix]\n"path.forward.1.delay" = ["0s", "1ms"]\nrtt = ["10ms"]')
+
+
+VARIANTS = """
+[matrix]
+queue = ["10pkt", "20pkt"]
+"path.forward.0.rate" = ["1Mbit/s", "2Mbit/s"]
+[matrix.pair.one]
+"flow.1.scheme" = "reno"
+"flow.2.scheme" = "cubic"
+[matrix.pair.two]
+"flow.1.scheme" = "cubic"
+"flow.2.scheme" = "bbr"
+"flow.2.ecn" = "off"
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "axis"),
+    [
+        ("path.forward.0.queue.limit=5pkt", "queue"),
+        ("path.forward.*.queue.limit=5pkt", "queue"),
+        ("rate=5Mbit/s", "path.forward.0.rate"),
+        ("path.forward.0.rate.poisson=5Mbit/s", "path.forward.0.rate"),
+        ("flow.1.scheme=cubic", "pair"),
+        ("scheme=cubic", "pair"),
+    ],
+)
+def test_a_setting_that_an_axis_replaces_is_refused(planned: Planned, change: str, axis: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned(f"{FREE}{VARIANTS}", change)
+    right = f'has no effect: the axis "{axis}" sets it in every cell; narrow that with --set {axis}=VALUE'
+    assert str(caught.value) == f"--set {change}: {right}"
+
+
+def test_a_setting_that_some_cells_keep_is_taken(planned: Planned) -> None:
+    plan = planned(f"{FREE}{VARIANTS}", "flow.2.ecn=classic", "path.forward.0.delay=7ms")
+    assert {run.scenario["flows"][1]["ecn"] for run in plan.runs} == {"off", "classic"}
+    assert {run.scenario["forward"][0]["delay_ns"] for run in plan.runs} == {7_000_000}
