@@ -11,8 +11,10 @@ from bakeoff.experiment import expand, load
 from bakeoff.worlds import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    Scenario = Callable[..., dict[str, Any]]
 
 FILE = """
 name = "x"
@@ -107,3 +109,37 @@ def test_what_the_kernel_lacks_is_refused_there(tmp_path: Path, elements: str, p
 def test_the_kernel_takes_token_buckets_and_losses_in_bursts(tmp_path: Path) -> None:
     hop_of(tmp_path, 'rate = { token_bucket = "10Mbit/s", burst = "16kB" }', world="linux")
     hop_of(tmp_path, 'loss = { to_bad = "1%", to_good = "20%" }', world="linux")
+
+
+@pytest.mark.parametrize(
+    ("rate", "change", "link"),
+    [
+        (
+            '{ schedule = [{ at = "0s", rate = "1Mbit/s" }], period = "2s" }',
+            "path.forward.0.rate.schedule.0.rate=7Mbit/s",
+            {"kind": "schedule", "steps": [{"at_ns": 0, "rate_bps": 7_000_000}], "period_ns": 2_000_000_000},
+        ),
+        (
+            '{ token_bucket = "1Mbit/s", burst = "9kB" }',
+            "path.forward.0.rate.token_bucket=7Mbit/s",
+            {"kind": "token-bucket", "rate_bps": 7_000_000, "burst_bytes": 9000},
+        ),
+        (
+            '{ token_bucket = "1Mbit/s", burst = "9kB" }',
+            "path.forward.0.rate.poisson=7Mbit/s",
+            {"kind": "poisson", "rate_bps": 7_000_000},
+        ),
+    ],
+)
+def test_a_rate_keeps_its_other_keys_as_long_as_its_form_stays(
+    scenario: Scenario, minimal: str, rate: str, change: str, link: dict[str, Any]
+) -> None:
+    text = minimal.replace('rate = "12Mbit/s"', f"rate = {rate}")
+    assert scenario(text, change)["forward"][0]["link"] == link
+
+
+def test_a_rate_becomes_a_token_bucket(scenario: Scenario, minimal: str) -> None:
+    text = minimal.replace('rate = "12Mbit/s"', 'rate = { poisson = "1Mbit/s" }')
+    changes = ("path.forward.0.rate.token_bucket=7Mbit/s", "path.forward.0.rate.burst=9kB")
+    link = {"kind": "token-bucket", "rate_bps": 7_000_000, "burst_bytes": 9000}
+    assert scenario(text, *changes)["forward"][0]["link"] == link

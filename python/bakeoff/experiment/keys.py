@@ -26,7 +26,7 @@ SETTABLE = ("path", "flow", "probe", "duration", "record", "start_jitter")
 """First words of keys that an axis of the matrix may set."""
 
 USE = "path.use"
-RATE_FORMS = ("poisson", "trace", "schedule")
+RATE_FORMS = ("poisson", "trace", "schedule", "token_bucket")
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ def _put(node: Any, parts: list[str], setting: Setting, above: str) -> list[str]
         return [here]
     if here in {"flow", "probe", "path.forward", "path.reverse"} and not isinstance(node.get(head), list):
         raise setting.fail(f"the file has no [[{here}]] to set it in")
-    if not isinstance(node.get(head), (dict, list)) or (head == "rate" and rest[0] in RATE_FORMS):
-        # The forms of a rate exclude each other: naming one replaces the other.
-        node[head] = {key: value for key, value in _table(node.get(head)).items() if key == rest[0]}
+    if not isinstance(node.get(head), (dict, list)) or _other_form(node, head, rest[0]):
+        node[head] = {}
     return _put(node[head], rest, setting, f"{here}.")
 
 
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _other_form(node: dict[str, Any], head: str, form: str) -> bool:
+    """Whether a key names another form of a rate than there is; the forms exclude each other."""
+    return head == "rate" and form in RATE_FORMS and form not in node[head]
 
 
 def _base(above: str) -> int:
