@@ -107,3 +107,36 @@ def test_an_experiment_of_nothing_else_is_refused(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(tmp_path: Path, changes: list[str], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         _plan(tmp_path, '[matrix]\nscheme = ["gentle", "policy"]', *changes)
+
+
+@pytest.mark.parametrize("scheme", ["vegas", "./own.py:X", "program:cubic", "quinn:cubic"])
+def test_a_variant_named_as_a_scheme_has_to_be_that_scheme(tmp_path: Path, scheme: str) -> None:
+    (tmp_path / "own.py").write_text("class X: pass", encoding="utf-8")
+    sentence = (
+        r'variants\.toml: variant\.cubic\.scheme: "cubic" is the name of another scheme; write "cubic", or rename'
+    )
+    program = '[program.cubic]\nsender = ["a"]\nreceiver = ["b"]'
+    with pytest.raises(UserError, match=sentence):
+        _plan(tmp_path, f'[matrix]\nscheme = ["reno", "cubic"]\n[variant.cubic]\nscheme = "{scheme}"\n{program}')
+
+
+def test_the_command_line_cannot_rename_a_scheme_either(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--set variant\.reno\.scheme=vegas: variant\.reno\.scheme: "):
+        _plan(tmp_path, '[matrix]\nscheme = ["gentle"]', "variant.reno.scheme=vegas")
+
+
+def test_a_scheme_may_have_parameters_under_its_own_name(tmp_path: Path) -> None:
+    for scheme in ("cubic", "own:cubic", "kernel:cubic"):
+        (run,) = _plan(tmp_path, f'[matrix]\nscheme = ["cubic"]\n[variant.cubic]\nscheme = "{scheme}"').runs
+        assert run.scenario["flows"][0]["scheme"] == scheme
+
+
+def test_a_class_named_as_a_scheme_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("class cubic: pass", encoding="utf-8")
+    sentence = r"flow\.1\.scheme: the class cubic of \S*own\.py has the name of a scheme of bakeoff; rename the class"
+    with pytest.raises(UserError, match=sentence):
+        _plan(tmp_path, '[matrix]\nscheme = ["./own.py:cubic"]')
+    with pytest.raises(UserError, match=sentence):
+        _plan(tmp_path, '[matrix]\nscheme = ["mine"]\n[variant.mine]\nscheme = "./own.py:cubic"')
+    with pytest.raises(UserError, match=sentence):
+        _plan(tmp_path, "", f"flow.1.scheme={tmp_path}/own.py:cubic")

@@ -14,11 +14,13 @@ from bakeoff.claims import ClaimSyntaxError, check
 from bakeoff.errors import UserError
 from bakeoff.experiment import clashes, keys, matrix, overrides, resolve, source
 from bakeoff.experiment.base import nearest
+from bakeoff.experiment.catalogue import KERNEL, OWN
 from bakeoff.experiment.clashes import Touch
 from bakeoff.experiment.problems import first_problem
 from bakeoff.experiment.queues import FileWanted, KeyProblem
 from bakeoff.experiment.schema import ExperimentFile
 from bakeoff.experiment.units import shown
+from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -225,12 +227,31 @@ def _cell(
         raise UserError(f"{_blamed(key, touched, found.name)}{key}: {sentence}") from error
     labels = {axis.name: choice.label for axis, choice in zip(axes, choices, strict=True)}
     try:
+        _check_names(model, catalogue)
         scenario = resolve.scenario(model, found.folder, catalogue)
     except FileWanted as error:
         return Unmet(labels, error.sentence, f"--set {error.key}=FILE")
     except KeyProblem as error:
         raise UserError(f"{_blamed(error.key, touched, found.name)}{error}") from error
     return Cell(labels, model, scenario)
+
+
+def _check_names(model: ExperimentFile, catalogue: Catalogue) -> None:
+    """Finds what is named as a scheme of the core and is another: it would be reported as that scheme.
+
+    Raises:
+        KeyProblem: there is such a name.
+    """
+    for name, variant in model.variant.items():
+        if name in catalogue.schemes and variant.scheme.removeprefix(OWN).removeprefix(KERNEL) != name:
+            sentence = f"{shown(name)} is the name of another scheme; write {shown(name)}, or rename the variant"
+            raise KeyProblem(f"variant.{name}.scheme", sentence)
+    for number, flow in enumerate(model.flow, 1):
+        of_variant = model.variant.get(flow.scheme or "")
+        named = reference.parse(of_variant.scheme if of_variant else flow.scheme or "")
+        if named is not None and named.name in catalogue.schemes:
+            sentence = f"the class {named.name} of {named.file} has the name of a scheme of bakeoff; rename the class"
+            raise KeyProblem(f"flow.{number}.scheme", sentence)
 
 
 def _assembled(
