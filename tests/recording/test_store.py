@@ -216,6 +216,47 @@ def test_trouble_in_the_middle_leaves_nothing(
     assert not list((tmp_path / "r" / "runs").iterdir())
 
 
+def _write(path: Path, way: str) -> None:
+    if way == "whole":
+        atomic.write_file(path, b"new", writing="the report")
+        return
+    with atomic.stream_file(path, writing="the table") as file:
+        file.write(b"new")
+
+
+@pytest.mark.parametrize("way", ["whole", "piece by piece"])
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path, way: str) -> None:
+    (tmp_path / "far").mkdir()
+    link, file = tmp_path / "link", tmp_path / "far" / "file"
+    link.symlink_to(file)
+    for _ in range(2):
+        _write(link, way)
+        assert link.is_symlink()
+        assert file.read_bytes() == b"new"
+    assert [entry.name for entry in file.parent.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("way", ["whole", "piece by piece"])
+@pytest.mark.parametrize("kind", ["fifo", "link to a fifo", "folder", "link to itself"])
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, kind: str, way: str) -> None:
+    path = tmp_path / "there"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link to itself":
+        path.symlink_to(path)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        os.mkfifo(tmp_path / "fifo")
+        path.symlink_to(tmp_path / "fifo")
+    before = {entry.name: entry.lstat().st_ino for entry in tmp_path.iterdir()}
+    with pytest.raises(
+        UserError, match=r"/there: is not a regular file, so it is not replaced; name a file with --out"
+    ):
+        _write(path, way)
+    assert {entry.name: entry.lstat().st_ino for entry in tmp_path.iterdir()} == before
+
+
 def test_a_folder_below_a_file_is_refused(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="could not be written"):

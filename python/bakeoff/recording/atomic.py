@@ -11,13 +11,13 @@ import errno
 import os
 import shutil
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from bakeoff.errors import RunFailed, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 TEMPORARY_PREFIX = ".partial-"
 
@@ -73,21 +73,30 @@ def _temporary_name(path: Path) -> Path:
     return path.with_name(f"{TEMPORARY_PREFIX}{path.name}-{uuid.uuid4().hex[:8]}")
 
 
+def _target(path: Path) -> Path:
+    """The file that a path leads to: a link stays, and what is no file is not replaced by one."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise UserError(f"{path}: is not a regular file, so it is not replaced; name a file with --out.")
+    return target
+
+
 def write_file(path: Path, content: bytes, *, writing: str) -> None:
-    """Writes a file atomically, replacing what is there.
+    """Writes a file atomically, replacing what is there; a symbolic link stays, and what it leads to is replaced.
 
     Raises:
         RunFailed, UserError: the file cannot be written; nothing half-written is left.
     """
     with explained(path, writing=writing):
-        temporary = _temporary_name(path)
+        target = _target(path)
+        temporary = _temporary_name(target)
         try:
             _write_synced(temporary, content)
-            temporary.replace(path)
+            temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        sync_directory(path.parent)
+        sync_directory(target.parent)
 
 
 @contextlib.contextmanager
@@ -98,17 +107,18 @@ def stream_file(path: Path, *, writing: str) -> Iterator[BinaryIO]:
         RunFailed, UserError: the file cannot be written; nothing half-written is left.
     """
     with explained(path, writing=writing):
-        temporary = _temporary_name(path)
+        target = _target(path)
+        temporary = _temporary_name(target)
         try:
             with temporary.open("wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(path)
+            temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        sync_directory(path.parent)
+        sync_directory(target.parent)
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, writing: str) -> None:
