@@ -121,12 +121,12 @@ class ResultFolder:
         return self.path / RUNS / run
 
     def is_complete(self, run: str) -> bool:
-        """Whether a run ended well and all its files have their full size."""
+        """Whether a run ended well and all its tables are what was written."""
         folder = self.run_folder(run)
         try:
             found = manifest.read(folder / manifest.FILE_NAME)
             return found.status == "complete" and all(
-                (folder / f"{name}.parquet").stat().st_size == entry.size_bytes for name, entry in found.tables.items()
+                tables.is_whole(folder / f"{name}.parquet", entry) for name, entry in found.tables.items()
             )
         except (UserError, OSError):
             return False

@@ -86,6 +86,22 @@ def decode(path: Path, entry: TableEntry, columns: Sequence[str] | None = None) 
     raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run.")
 
 
+def is_whole(path: Path, entry: TableEntry) -> bool:
+    """Whether a table is what was written.
+
+    Args:
+        path: the Parquet file.
+        entry: its entry in the manifest.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if path.stat().st_size != entry.size_bytes:
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
+
+
 def scan(path: Path, entry: TableEntry) -> pl.LazyFrame:
     """A table to be read in parts, after a check that it is what was written.
 
@@ -97,9 +113,7 @@ def scan(path: Path, entry: TableEntry) -> pl.LazyFrame:
         UserError: the file is missing, cut short or altered.
     """
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest == entry.sha256:
+        if is_whole(path, entry):
             return pl.scan_parquet(path)
         problem = "was cut short or altered after it was written"
     except OSError as error:
