@@ -160,3 +160,42 @@ def test_a_guest_sees_copies_and_a_file_that_is_gone_is_one_sentence(tmp_path: P
     assert (tmp_path / "file-1").read_bytes() == Path(TREE).read_bytes()
     with pytest.raises(RunStopped, match=r"^/gone/tree: cannot be read \(no such file or directory\)$"):
         named_files.check_unchanged({"files": {"/gone/tree": "digest"}})
+
+
+EMULATED = """
+name = "emulated"
+duration = "1s"
+world = "emu"
+[[path.forward]]
+rate = "10Mbit/s"
+delay = "10ms"
+[[flow]]
+scheme = "kernel:own"
+[[flow]]
+scheme = "program:theirs"
+[controller.own]
+object = "own.o"
+[controller.unused]
+object = "unused.o"
+[program.theirs]
+wrapper = "wrapper.py"
+"""
+
+
+def test_a_recompiled_controller_or_another_wrapper_is_another_experiment(tmp_path: Path) -> None:
+    file = tmp_path / "emulated.toml"
+    file.write_text(EMULATED, encoding="utf-8")
+    plans = [expand(load(str(file)))]
+    assert "files" not in plans[0].runs[0].scenario, "the world tells what is missing"
+    for name, content in (("own.o", b"1"), ("wrapper.py", b"1"), ("own.o", b"2"), ("wrapper.py", b"2")):
+        (tmp_path / name).write_bytes(content)
+        plans.append(expand(load(str(file))))
+    assert len({plan.to_json()["scenarios_sha256"] for plan in plans}) == len(plans)
+    (run,) = plans[-1].runs
+    two = hashlib.sha256(b"2").hexdigest()
+    assert run.scenario["files"] == {str(tmp_path / "own.o"): two, str(tmp_path / "wrapper.py"): two}
+    (tmp_path / "unused.o").write_bytes(b"1")
+    assert expand(load(str(file))).runs == plans[-1].runs
+    (tmp_path / "own.o").write_bytes(b"3")
+    with pytest.raises(RunStopped, match=r"own\.o has changed since the experiment was read"):
+        named_files.check_unchanged(run.scenario)

@@ -29,7 +29,7 @@ STACK = "stack:"
 """Before the name of a stack that is not ours, in what the emulator is told; experiment files have no such word."""
 
 FILES = "files"
-"""Where a scenario keeps the digests of the files that parameters name, by path."""
+"""Where a scenario keeps the digests of the files that parameters, controllers and programs name, by path."""
 
 
 def is_stack(scheme: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,9 +115,9 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
         "flows": flows,
     }
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
-    own = {"python": _classes(experiment, folder), FILES: _files(flows, catalogue)}
-    used = [flow["scheme"] for flow in flows]
-    optional = {"probes": probes, **_emulated(experiment, folder, used), **own}
+    emulated = _emulated(experiment, folder, [flow["scheme"] for flow in flows])
+    own = {"python": _classes(experiment, folder), FILES: _files(flows, catalogue) | _files_of_emulated(emulated)}
+    optional = {"probes": probes, **emulated, **own}
     return resolved | {name: value for name, value in optional.items() if value}
 
 
@@ -159,6 +160,17 @@ def _files(flows: Sequence[Mapping[str, Any]], catalogue: Catalogue) -> dict[str
         for parameter in catalogue.files_of(flow["scheme"])
     }
     return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in sorted(named)}
+
+
+def _files_of_emulated(emulated: Mapping[str, Any]) -> dict[str, str]:
+    """The digests of object files and wrappers, by path; of those that are not there the world will tell."""
+    wrappers = [program["wrapper"] for program in emulated["programs"].values() if "wrapper" in program]
+    named = sorted({*emulated["controllers"].values(), *wrappers})
+    return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in named if _readable(name)}
+
+
+def _readable(name: str) -> bool:
+    return Path(name).is_file() and os.access(name, os.R_OK)
 
 
 def _program(program: Program, folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Files that the parameters of schemes name, such as weights: whether they hold what the scheme needs."""
+"""Files that an experiment names, such as weights: whether they hold what a scheme needs, and are what they were."""
 
 from __future__ import annotations
 
