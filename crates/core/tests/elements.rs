@@ -29,6 +29,7 @@ struct Bench {
     /// Time in µs, number, codepoint and DSCP.
     out: Vec<(u64, u64, Ecn, u8)>,
     dropped: Vec<(u64, Reason)>,
+    waits_of_dropped: Vec<Duration>,
     duplicated: usize,
     marked: Vec<Reason>,
     next: u64,
@@ -44,6 +45,7 @@ impl Bench {
             drops: Drops::default(),
             out: Vec::new(),
             dropped: Vec::new(),
+            waits_of_dropped: Vec::new(),
             duplicated: 0,
             marked: Vec::new(),
             next: 0,
@@ -56,6 +58,7 @@ impl Bench {
 
     fn note(&mut self) {
         self.dropped.extend(self.drops.dropped().iter().map(|(packet, reason)| (packet.number, *reason)));
+        self.waits_of_dropped.extend(self.drops.dropped().iter().map(|(packet, _)| packet.queued_for));
         self.marked.extend(self.drops.marked().iter().map(|(_, reason)| *reason));
         self.duplicated += self.drops.duplicated().len();
         self.drops.clear();
@@ -133,6 +136,15 @@ fn the_rate_of_a_token_bucket_is_exact_in_the_long_run() {
 }
 
 #[test]
+fn what_is_dropped_on_its_way_out_of_the_queue_has_waited_there() {
+    let queue = r#""queue": {"kind": "codel", "target_ns": 1000000, "interval_ns": 10000000}"#;
+    let mut bench = Bench::new(&format!("{TOKENS}, {queue}"));
+    (0..200).for_each(|number| bench.offer(number * 500, 1_500));
+    assert!(!bench.waits_of_dropped.is_empty());
+    assert!(bench.waits_of_dropped.iter().all(|wait| *wait > Duration::from_millis(1)), "{:?}", bench.waits_of_dropped);
+}
+
+#[test]
 fn what_waits_for_tokens_is_inside_and_out_of_the_queue() {
     let mut bench = Bench::new(&format!(r#"{TOKENS}, "queue": {{"kind": "fifo", "limit_packets": 1}}"#));
     (0..6).for_each(|_| bench.offer(0, 1_500));
@@ -196,6 +208,24 @@ fn a_packet_behind_a_link_comes_ahead_when_it_has_been_sent() {
     (0..4).for_each(|_| bench.offer(0, 1_500));
     bench.finish();
     assert_eq!(bench.times(), [(3_000, 2), (11_000, 0), (12_000, 1), (14_000, 3)]);
+}
+
+#[test]
+fn a_packet_that_skips_the_delay_holds_up_nobody() {
+    let delays = |probability: f64| {
+        let mut bench = Bench::new(&format!(
+            r#""delay_ns": 10000000, "jitter_ns": 5000000,
+               "reorder": {{"probability": {probability}, "change": {{"kind": "ahead", "gap": 1}}}}"#
+        ));
+        (0..20_000).for_each(|number| bench.offer(number * 1_000, 1_000));
+        bench.finish();
+        let waits: Vec<_> =
+            bench.times().iter().map(|(time, number)| time - number * 1_000).filter(|wait| *wait > 0).collect();
+        waits.iter().sum::<u64>() as f64 / waits.len() as f64 / 1e3
+    };
+    // With a tenth of the packets left, ten times as far apart, the running maximum of the jitter is lower.
+    let (all, few) = (delays(0.0), delays(0.9));
+    assert!((20.5..23.0).contains(&all) && (15.0..17.0).contains(&few), "{all} and {few} ms");
 }
 
 #[test]

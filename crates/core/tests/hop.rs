@@ -53,6 +53,21 @@ fn a_constant_link_sends_one_after_the_other() {
 }
 
 #[test]
+fn a_time_limit_counts_at_the_rate_that_stays_or_at_the_highest_if_that_is_an_outage() {
+    for (steps, held) in [
+        (r#"{"at_ns": 0, "rate_bps": 6000000}, {"at_ns": 1000000, "rate_bps": 12000000}"#, 4),
+        (r#"{"at_ns": 0, "rate_bps": 12000000}, {"at_ns": 9000000000, "rate_bps": 0}"#, 4),
+        (r#"{"at_ns": 0, "rate_bps": 0}, {"at_ns": 9000000000, "rate_bps": 12000000}"#, 4),
+    ] {
+        let mut hop = hop(&format!(
+            r#"{{"link": {{"kind": "schedule", "steps": [{steps}]}}, "queue": {{"kind": "fifo", "limit_time_ns": 4000000}}, "delay_ns": 0}}"#
+        ));
+        let (out, dropped) = pass(&mut hop, &[(0, 1_500); 10]);
+        assert!((held..=held + 1).contains(&out.len()), "{steps}: {} of 10 entered, {dropped:?} did not", out.len());
+    }
+}
+
+#[test]
 fn rounding_to_nanoseconds_does_not_add_up() {
     // 52 bytes at 7 Mbit/s take 59428.57 ns; a million of them must take a million times that.
     let mut hop =

@@ -288,12 +288,14 @@ impl Fluid {
         Bytes::new((bit_nanos / u128::from(BIT_NANOS_PER_BYTE)) as u64)
     }
 
-    /// Over one period, or to the last step if there is none.
+    /// Over one period; without one that of the last step, which stays, or the highest if that is an outage.
     fn mean_rate(&self) -> Rate {
-        let last = self.steps.last().map_or(0, |step| step.at_ns);
-        match self.period.unwrap_or(Duration::from_nanos(last)) {
-            Duration::ZERO => Rate::from_bits_per_second(self.steps[0].rate_bps),
-            span => Rate::of(self.capacity(Instant::ZERO, Instant::ZERO + span), span).unwrap_or_default(),
+        let rates = || self.steps.iter().map(|step| step.rate_bps);
+        match self.period {
+            Some(period) => Rate::of(self.capacity(Instant::ZERO, Instant::ZERO + period), period).unwrap_or_default(),
+            None => Rate::from_bits_per_second(
+                rates().next_back().filter(|last| *last > 0).or_else(|| rates().max()).unwrap_or(0),
+            ),
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct Opportunities<P> {
     in_service: Option<(Box<Packet<P>>, u64)>,
     /// A second walk over the same times, for [`Opportunities::capacity`].
     counted: Times,
+    /// Until when it has come.
+    counted_to: Instant,
     first: Times,
 }
 
@@ -42,7 +44,7 @@ impl<P> Opportunities<P> {
     }
 
     fn at(times: Times) -> Self {
-        Self { counted: times.clone(), first: times.clone(), times, in_service: None }
+        Self { counted: times.clone(), counted_to: Instant::ZERO, first: times.clone(), times, in_service: None }
     }
 
     /// The next opportunity, if something waits for it.
@@ -58,9 +60,10 @@ impl<P> Opportunities<P> {
 
     /// What all opportunities from `from` to `to` let pass, used or not.
     pub fn capacity(&mut self, from: Instant, to: Instant) -> Bytes {
-        if from < self.counted.next() {
+        if from < self.counted_to {
             self.counted = self.first.clone();
         }
+        self.counted_to = to;
         let mut capacity = Bytes::ZERO;
         while self.counted.next() < to {
             if self.counted.next() >= from {

@@ -45,7 +45,10 @@ impl<P> TokenBucket<P> {
         if queue.packets() == 0 {
             return;
         }
-        self.next = queue.dequeue(now, drops).map(|packet| {
+        let known = drops.len();
+        let taken = queue.dequeue(now, drops);
+        drops.leave_queue(known, now);
+        self.next = taken.map(|packet| {
             let peak = self.peak.map_or(now, |peak| peak.ready(packet.size, now));
             let ready = self.bucket.ready(packet.size, now).max(peak);
             (packet, ready)

@@ -142,15 +142,18 @@ impl<P> Wire<P> {
     /// Puts a packet on the wire that keeps its place or changes it.
     fn place(&mut self, packet: Box<Packet<P>>, sent: Instant, change: Option<Move>) {
         self.bytes += packet.size.count();
+        // Netem draws no delay for what skips it.
+        if matches!(change, Some(Move::Ahead)) {
+            return self.insert(sent, packet);
+        }
         let due = self.due(sent);
         match change {
-            None => {
+            Some(Move::Late(by)) => self.insert(due + by, packet),
+            Some(Move::Behind(passes, within)) => self.held.push(Held { due: due + within, packet, passes }),
+            Some(Move::Ahead) | None => {
                 self.insert(due, packet);
                 self.let_pass(due);
             }
-            Some(Move::Ahead) => self.insert(sent, packet),
-            Some(Move::Late(by)) => self.insert(due + by, packet),
-            Some(Move::Behind(passes, within)) => self.held.push(Held { due: due + within, packet, passes }),
         }
     }
 

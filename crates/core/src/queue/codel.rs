@@ -281,7 +281,7 @@ impl Control {
     fn mark_above_threshold<P>(&self, packet: Option<&mut Packet<P>>, supply: &mut Supply<'_, P>) {
         if let (Some(threshold), Some(packet)) = (supply.law.threshold, packet)
             && self.delay > threshold.ticks
-            && (threshold.mask == 0 || packet.ecn.bits() & threshold.mask == threshold.selector)
+            && (threshold.mask == 0 || packet.ds_field() & threshold.mask == threshold.selector)
         {
             supply.drops.mark(packet, Reason::Threshold);
         }
@@ -391,6 +391,19 @@ mod tests {
         bench.standing(3, 50);
         assert!(bench.mark_times_ms().len() >= 46);
         assert!(bench.marked.iter().all(|(_, reason)| *reason == Reason::Threshold));
+    }
+
+    #[test]
+    fn the_threshold_is_for_packets_whose_ds_field_is_the_one_that_is_meant() {
+        // DSCP 1 under a mask that leaves the codepoint out.
+        for (dscp, marks) in [(1, true), (0, false)] {
+            let mut bench = Bench::new(
+                r#"{"kind": "fq_codel", "flows": 1, "ce_threshold_ns": 1000000, "ce_threshold_selector": 4, "ce_threshold_mask": 252}"#,
+            );
+            (bench.ecn, bench.dscp) = (Ecn::Ect0, dscp);
+            bench.standing(3, 50);
+            assert_eq!(!bench.marked.is_empty(), marks, "DSCP {dscp}");
+        }
     }
 
     #[test]

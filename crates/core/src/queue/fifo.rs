@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::{Drops, Queue, Reason};
+use super::{Drops, Place, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -81,8 +81,12 @@ impl FifoConfig {
         [self.limit_bytes, limit_time].into_iter().flatten().min()
     }
 
-    /// Says what is wrong with it on a link of this rate, and what would be right.
-    pub(super) fn check(&self, mean_rate: Option<Rate>) -> Result<(), String> {
+    /// Says what is wrong with it in this place, and what would be right.
+    pub(super) fn check(&self, place: &Place<'_>) -> Result<(), String> {
+        let (limit, largest) = (self.bytes(place.mean_rate), place.largest_packet.count());
+        if let Some(limit) = limit.filter(|limit| *limit < largest) {
+            return Err(format!("a limit of {limit} bytes holds no packet of {largest} bytes; make it larger"));
+        }
         if self.room_bytes == 0 {
             return Ok(());
         }
@@ -92,7 +96,7 @@ impl FifoConfig {
                     .to_owned(),
             );
         }
-        match self.bytes(mean_rate) {
+        match limit {
             None => Err("room is counted in bytes; give a limit in bytes or time".to_owned()),
             Some(limit) if limit < self.room_bytes => {
                 Err(format!("room of {} bytes is more than the limit of {limit}; make it smaller", self.room_bytes))
@@ -227,20 +231,34 @@ mod tests {
 
     #[test]
     fn room_that_means_nothing_is_refused() {
-        let rate = Some(Rate::from_bits_per_second(12_000_000));
+        let place = place_at(12_000_000);
         let with = |config| FifoConfig { room_bytes: 1_500, ..config };
         let bytes = FifoConfig { limit_bytes: Some(1_500), ..FifoConfig::default() };
-        assert_eq!(with(bytes.clone()).check(None), Ok(()));
+        assert_eq!(with(bytes.clone()).check(&Place { mean_rate: None, ..place }), Ok(()));
         let time = FifoConfig { limit_time_ns: Some(1_000_000), ..FifoConfig::default() };
-        assert_eq!(with(time.clone()).check(rate), Ok(()));
+        assert_eq!(with(time.clone()).check(&place), Ok(()));
         for (config, problem) in [
             (FifoConfig { limit_bytes: Some(1_499), ..bytes.clone() }, "is more than the limit of 1499"),
             (FifoConfig { drop: DropFrom::Head, ..bytes }, "all enter"),
             (FifoConfig { limit_packets: Some(9), ..FifoConfig::default() }, "give a limit in bytes or time"),
             (FifoConfig { limit_time_ns: Some(999_000), ..time }, "is more than the limit of 1498"),
         ] {
-            let found = with(config).check(rate).unwrap_err();
+            let found = with(config).check(&place).unwrap_err();
             assert!(found.contains(problem), "{found}");
+        }
+    }
+
+    fn place_at(bits_per_second: u64) -> Place<'static> {
+        Place { mean_rate: Some(Rate::from_bits_per_second(bits_per_second)), ..super::super::tests::place() }
+    }
+
+    #[test]
+    fn a_limit_that_holds_no_packet_is_refused() {
+        let bytes = FifoConfig { limit_bytes: Some(999), ..FifoConfig::default() };
+        let time = FifoConfig { limit_time_ns: Some(999_000), ..FifoConfig::default() };
+        for config in [bytes, time] {
+            let found = config.check(&place_at(8_000_000)).unwrap_err();
+            assert_eq!(found, "a limit of 999 bytes holds no packet of 1000 bytes; make it larger");
         }
     }
 

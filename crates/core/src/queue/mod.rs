@@ -102,7 +102,7 @@ impl QueueConfig {
     /// Checks that the parameters make sense; else says what is wrong, and what would be right.
     pub fn check(&self, place: &Place<'_>) -> Result<(), String> {
         let (info, checked) = match self {
-            Self::Fifo(config) => (fifo::INFO, config.check(place.mean_rate)),
+            Self::Fifo(config) => (fifo::INFO, config.check(place)),
             Self::PfifoFast(config) => (pfifo_fast::INFO, config.check()),
             Self::Codel(config) => (codel::INFO, config.check()),
             Self::Fq(config) => (fq::INFO, config.check()),

@@ -235,7 +235,7 @@ impl FlowRecord {
                 (None, Some(_)) => "dropped",
                 (None, None) => "inside",
             });
-            packets.reason.push(row.drop.map_or("", Reason::name));
+            packets.reason.push(row.drop.filter(|_| row.received.is_none()).map_or("", Reason::name));
             packets.retransmit.push(row.is_retransmission);
             packets.ce.push(row.has_ce);
         }

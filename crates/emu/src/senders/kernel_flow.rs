@@ -19,8 +19,8 @@ use crate::udp::Clock;
 const WRITE_BYTES: usize = 128 << 10;
 /// What a bulk sender keeps queued, so that no ack finds it without data.
 const BULK_BACKLOG: u32 = 1 << 20;
-/// What an on-off sender keeps queued: little, because an off period begins at once.
-const ON_OFF_BACKLOG: u32 = 8 << 10;
+/// What an on-off sender keeps queued, a segment that has to be sent before the next is written: an off period begins at once.
+const ON_OFF_BACKLOG: u32 = 1;
 /// A bulk receiver reads this many segments at once: waking it for each would take half of the run's time, and changes
 /// one ack in six hundred. Other receivers read at once, because the last ack of a transfer waits for the reader.
 const READ_SEGMENTS: u32 = 8;
@@ -74,7 +74,10 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
     TcpOption::Congestion(controller)
         .set(socket.as_fd())
         .map_err(|error| plan.scheme_error(format!("this kernel has no controller {controller} ({error})")))?;
-    let backlog = if matches!(flow.traffic, TrafficConfig::OnOff { .. }) { ON_OFF_BACKLOG } else { BULK_BACKLOG };
+    let (backlog, write) = match flow.traffic {
+        TrafficConfig::OnOff { .. } => (ON_OFF_BACKLOG, flow.mss_bytes as usize),
+        _ => (BULK_BACKLOG, WRITE_BYTES),
+    };
     let segment = TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES);
     let mut options = vec![segment, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
     // The kernel counts payload.
@@ -97,17 +100,17 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
         sys::sleep_until(clock.monotonic_at(start));
         // A connection that fails, because a path loses everything, is a result and no error.
         if sending.connect(receiver.host.address(), receiver.port).is_ok() {
-            send_all(&sending, source, clock);
+            send_all(&sending, source, clock, write);
         }
     });
     Ok(socket)
 }
 
-/// Writes what the application has, whenever it has it.
-fn send_all(socket: &TcpSocket, mut source: Source, clock: Clock) {
-    let zeros = vec![0; WRITE_BYTES];
+/// Writes what the application has, so much with a call, whenever it has it.
+fn send_all(socket: &TcpSocket, mut source: Source, clock: Clock, write: usize) {
+    let zeros = vec![0; write];
     while let Ok(now) = clock.now() {
-        let available = source.available(now).count().min(WRITE_BYTES as u64) as usize;
+        let available = source.available(now).count().min(write as u64) as usize;
         if available > 0 {
             match sys::send(socket.as_fd(), &zeros[..available]) {
                 Ok(sent) => source.take(Bytes::new(sent as u64)),

@@ -44,9 +44,7 @@ impl Bbr {
         if rate != self.pacing_rate {
             self.pacing_rate = rate;
             self.segment_goal = segment_goal(rate, self.mss);
-            let payload = self.payload_rate();
-            let is_current = self.generation.is_current;
-            self.packet_rate = if is_current { payload.scale(self.packet_size, self.mss) } else { payload };
+            self.packet_rate = self.payload_rate().scale(self.packet_size, self.mss);
         }
     }
 }
