@@ -37,7 +37,7 @@ pub(super) const INFO: Info = Info {
 
 /// `LFQ_FLOWS`: flows are told apart by so many values of their hash.
 const FLOWS: usize = 65_536;
-/// `DSCP_LL`, and by what it divides all times.
+/// `DSCP_LL`, and by what it divides the default times: others do not reach it (`lfq_init`, `lfq_change`).
 const LOW_LATENCY: u8 = 0b00_0100;
 const LOW_LATENCY_DIVISOR: u64 = 5;
 
@@ -84,7 +84,7 @@ impl<P> Lfq<P> {
             quantum: place.mtu().count() as i64,
             limit: config.limit_packets as usize,
             law: config.law(1),
-            low_latency: config.law(LOW_LATENCY_DIVISOR),
+            low_latency: CobaltConfig::default().law(LOW_LATENCY_DIVISOR),
             random: cobalt::random(place),
         }
     }

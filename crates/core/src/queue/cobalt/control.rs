@@ -75,6 +75,8 @@ struct Schedule {
     root: u32,
     next: i64,
     is_on: bool,
+    /// The count has moved, which refreshes the root of the other schedule too.
+    has_recounted: bool,
 }
 
 impl Schedule {
@@ -88,8 +90,13 @@ impl Schedule {
 
     fn recount(&mut self, count: u32, interval: i64) {
         self.count = count;
-        self.root = inverse_root(count, self.root);
+        self.has_recounted = true;
+        self.refresh();
         self.next = self.after(self.next, interval);
+    }
+
+    fn refresh(&mut self) {
+        self.root = inverse_root(self.count, self.root);
     }
 
     /// Forgets one signal at each time at which one was due.
@@ -168,7 +175,23 @@ impl Control {
         }
         self.ce.empty(now, law.interval);
         if let Some((_, interval)) = law.sce {
+            self.refresh_sce();
             self.sce.empty(now, interval);
+            self.refresh_ce();
+        }
+    }
+
+    /// With SCE one function has both roots (`cobalt_invsqrt`), so that its first mark ends the state in which the first CE comes
+    /// at once.
+    fn refresh_ce(&mut self) {
+        if std::mem::take(&mut self.sce.has_recounted) {
+            self.ce.refresh();
+        }
+    }
+
+    fn refresh_sce(&mut self) {
+        if std::mem::take(&mut self.ce.has_recounted) {
+            self.sce.refresh();
         }
     }
 
@@ -202,6 +225,7 @@ impl Control {
             if is_due && drops.mark_sce(packet) {
                 self.sce.signalled(interval);
             }
+            self.refresh_ce();
         }
         let (is_due, mut late) = self.ce.step(now, sojourn > law.target, law.interval);
         let mut reason = None;
@@ -209,6 +233,9 @@ impl Control {
             reason = (!drops.mark(packet, Reason::Congestion)).then_some(Reason::Congestion);
             self.ce.signalled(law.interval);
             late = now - self.ce.next;
+        }
+        if law.sce.is_some() {
+            self.refresh_sce();
         }
         if sojourn > BLUE_INTERVALS * law.interval {
             self.on_overflow(law, instant);

@@ -149,6 +149,16 @@ mod tests {
     }
 
     #[test]
+    fn after_a_mark_of_some_congestion_the_first_of_congestion_comes_an_interval_late() {
+        let mut bench = Bench::new(r#"{"kind": "cobalt", "sce_interval_ns": 25000000}"#);
+        bench.ecn = Ecn::Ect0;
+        bench.standing(20, 300);
+        let first =
+            bench.marked.iter().find(|(_, reason)| *reason == Reason::Congestion).map(|(time, _)| time.as_millis());
+        assert!(first.is_some_and(|first| (100..=110).contains(&first)), "at {first:?} ms, not 7");
+    }
+
+    #[test]
     fn a_wait_of_four_intervals_wakes_blue() {
         let mut bench = Bench::new(r#"{"kind": "cobalt"}"#);
         bench.standing(600, 4_000);
