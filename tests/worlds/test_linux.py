@@ -170,9 +170,9 @@ def test_an_on_off_source_is_silent_in_between() -> None:
     traffic = {"kind": "on-off", "on": "300ms", "off": "700ms", "distribution": "constant"}
     found = run({"traffic": traffic}, duration="4s")
     times = found["packets"].filter(pl.col("size_bytes") == 1500)["sent_ns"]
-    # What the sender has queued when the source falls silent takes some round trips more.
     assert times.diff().drop_nulls().max() > 500 * MS  # type: ignore[operator]
-    assert (times % SECOND).max() < 500 * MS  # type: ignore[operator]
+    # A segment may be queued when the source falls silent, and what was lost is sent again.
+    assert (times % SECOND > 302 * MS).mean() < 0.03  # type: ignore[operator]
 
 
 def test_loss_is_what_was_asked_for() -> None:
