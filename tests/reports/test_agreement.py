@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,19 @@ def test_the_page_is_whole_and_loads_nothing(make: Any, plan_of: Any, tables_of:
     assert "<script" not in text
     assert "2026-03-04 05:06:07 UTC" in text
     assert "bakeoff agree pantheon/india-ppp0 --worlds sim,linux" in text
+
+
+def test_runs_of_several_lengths_are_said_to_be(tmp_path: Path, plan_of: Any, tables_of: Any) -> None:
+    folders = []
+    for world in ("sim", "linux"):
+        options: dict[str, Any] = {"flows": 2, "level": "series", "world": world, "stand_ins": {}}
+        short, long = (plan_of((scheme,), 1, seconds=s, **options) for scheme, s in (("cubic", 3), ("vegas", 5)))
+        folder = ResultFolder.create(tmp_path / world, replace(short, runs=short.runs + long.runs))
+        for run in (*short.runs, *long.runs):
+            folder.write_run(run, tables_of(run.scenario, run.seed))
+        folders.append(folder)
+    text = page.render(model.load(folders[0], folders[1]), GENERATED)
+    assert "Each run lasts 3 to 5 s." in text
 
 
 def test_every_metric_is_a_panel_with_every_line_in_it(make: Any, plan_of: Any, tables_of: Any) -> None:

@@ -244,6 +244,14 @@ def test_rows_are_called_what_they_are(filled: Callable[..., ResultFolder], plan
     assert "interval" not in section(text, "corrected")
 
 
+def test_runs_of_several_lengths_are_said_to_be(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    short, long = (plan_of((scheme,), 1, seconds=seconds) for scheme, seconds in (("cubic", 3), ("bbr", 5)))
+    report = model.load(filled(replace(short, runs=short.runs + long.runs)))
+    assert "Each run lasts 3 to 5 s and has 3 flows" in section(html.render(report, GENERATED), "overview")
+
+
 def test_curves_of_schemes_that_meet_are_called_by_them(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], page: Page
 ) -> None:

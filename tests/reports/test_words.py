@@ -84,6 +84,8 @@ def test_what_never_came_has_no_number(absent: int, runs: int, unit: str, measur
 
 
 def test_quantities() -> None:
+    assert words.seconds({1_500_000_000}) == "1.5 s"
+    assert words.seconds({60_000_000_000, 5_000_000_000, 20_000_000_000}) == "5 to 60 s"
     assert words.rate(2_100_000) == "2.1 Mbit/s"
     assert words.rate(12_000) == "12 kbit/s"
     assert words.rate(114_680_000_000) == "114.68 Gbit/s"

@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from bakeoff.claims import ClaimResult
     from bakeoff.metrics.queueing import Queueing
 
@@ -104,6 +106,12 @@ def ratio(ours: float | None, theirs: float | None) -> str:
 def trimmed(value: float) -> str:
     """A number without trailing zeros."""
     return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def seconds(durations_ns: Collection[int]) -> str:
+    """Durations in seconds: "30 s", or "5 to 20 s" where they differ."""
+    ends = dict.fromkeys(trimmed(end / 1e9) for end in (min(durations_ns), max(durations_ns)))
+    return f"{' to '.join(ends)} s"
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:

@@ -65,6 +65,7 @@ class Report:
     Attributes:
         experiment: the resolved experiment, as the folders keep it.
         planned: number of runs in each world.
+        durations_ns: how long runs last; those that left no record are not known.
         sides: the two worlds; the second is the reference.
         lines: every metric of every flow of every cell.
         metrics: their summaries, in the order of the tables; also of metrics that do not exist here.
@@ -73,6 +74,7 @@ class Report:
 
     experiment: dict[str, Any]
     planned: int
+    durations_ns: tuple[int, ...]
     sides: tuple[Side, Side]
     lines: tuple[Line, ...]
     metrics: tuple[MetricAgreement, ...]
@@ -178,11 +180,13 @@ def load(first: ResultFolder, second: ResultFolder) -> Report:
     recordings = tuple(folder.recordings() for folder in folders)
     ours, theirs = (_cells(found) for found in recordings)
     order = dict.fromkeys(_key(entry["cell"]) for entry in first.plan)
+    durations = {int(one.scenario["duration_ns"]) for found in recordings for one in found}
     here, there = (_side(folder, found) for folder, found in zip(folders, recordings, strict=True))
     lines = tuple(line for key in order for line in _lines(dict(key), ours.get(key), theirs.get(key), here.stand_ins))
     return Report(
         experiment=first.experiment,
         planned=len(first.plan),
+        durations_ns=tuple(sorted(durations or {first.experiment["duration_ns"]})),
         sides=(here, there),
         lines=lines,
         metrics=tuple(_metric(metric, lines) for metric in METRICS),

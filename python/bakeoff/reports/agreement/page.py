@@ -80,10 +80,9 @@ def _sentences(report: Report) -> list[str]:
     here, there = report.sides
     experiment = report.experiment
     cells = {tuple(line.cell.items()) for line in report.lines}
-    seconds = words.trimmed(experiment["duration_ns"] / 1e9)
     sentences = [
         f"{words.count(len(cells), 'cell')}, each run {words.times(experiment['repeats'])} in either world.",
-        f"Each run lasts {seconds} s.",
+        f"Each run lasts {words.seconds(report.durations_ns)}.",
         f"The reference is {there.world}: differences are {here.world} minus {there.world}, relative to {there.world}.",
     ]
     for side in report.sides:

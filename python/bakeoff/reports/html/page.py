@@ -127,14 +127,14 @@ def _sentences(report: Report) -> list[str]:
     repeats, most = experiment["repeats"], experiment.get("claim_repeats", experiment["repeats"])
     more = f", or {words.times(most)} where a claim is about it" if most > repeats else ""
     sentences = [f"{what}, each run {words.times(repeats)}{more}."]
-    seconds = words.trimmed(experiment["duration_ns"] / 1e9)
     if report.runs:
+        seconds = words.seconds({run.recording.scenario["duration_ns"] for run in report.runs})
         starts = sorted({flow["start_ns"] for flow in report.runs[0].recording.scenario["flows"]})
         gaps = {later - earlier for earlier, later in itertools.pairwise(starts)}
         flows = words.count(report.flow_count, "flow")
         if len(gaps) == 1:
             flows += f" that start {words.time(gaps.pop())} apart"
-        sentences.append(f"Each run lasts {seconds} s and has {flows}.")
+        sentences.append(f"Each run lasts {seconds} and has {flows}.")
     return sentences
 
 
