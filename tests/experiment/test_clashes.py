@@ -92,6 +92,12 @@ def test_schemes_that_are_replaced_are_refused(planned: Planned) -> None:
         planned(f'{FREE}[matrix]\nscheme = ["reno"]\n"flow.*.scheme" = ["bbr"]')
 
 
+def test_a_flow_may_name_its_scheme_beside_the_axis_of_the_others(planned: Planned) -> None:
+    plan = planned(f'{FREE}[matrix]\nscheme = ["reno", "cubic"]\n"flow.1.scheme" = ["bbr"]')
+    schemes = [[flow["scheme"] for flow in run.scenario["flows"]] for run in plan.runs]
+    assert schemes == [["bbr", "reno"], ["bbr", "cubic"]]
+
+
 def test_an_axis_may_add_to_what_another_sets(planned: Planned) -> None:
     plan = planned(
         f"""{FREE}

@@ -40,11 +40,20 @@ def check_axes(touched: Sequence[Touch], name: str) -> None:
     Raises:
         UserError: there are such axes.
     """
-    for index, later in enumerate(touched):
-        for earlier in touched[:index]:
-            if None not in (earlier.axis, later.axis) and earlier.axis != later.axis and _replaces(later, earlier):
-                axes = f"{shown(earlier.axis)} and {shown(later.axis)}"
-                raise UserError(f"{name}: matrix: the axes {axes} both set {later.key}; keep one of them")
+    of_axes = [touch for touch in touched if touch.axis is not None]
+    pairs = [
+        (earlier, later)
+        for index, later in enumerate(of_axes)
+        for earlier in of_axes[:index]
+        if earlier.axis != later.axis and _replaces(later, earlier)
+    ]
+    replaced = [earlier for earlier, _ in pairs]
+    # The scheme is that of flows that name none: it is what it says as long as there is one.
+    fills = any(touch.setting.key == "scheme" and touch not in replaced for touch in of_axes)
+    for earlier, later in pairs:
+        if not (fills and earlier.setting.key == "scheme"):
+            axes = f"{shown(earlier.axis)} and {shown(later.axis)}"
+            raise UserError(f"{name}: matrix: the axes {axes} both set {later.key}; keep one of them")
 
 
 def without_effect(touched: Sequence[Touch], axis: str) -> list[Setting]:
