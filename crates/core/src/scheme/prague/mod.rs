@@ -4,7 +4,7 @@
 //! grows by one packet per round trip of unmarked ones, in fractions of a packet. Packets are paced and marked ECT(1). A flow
 //! with a short round trip grows as if it were 25 ms.
 //!
-//! **Source.** draft-briscoe-iccrg-prague-congestion-control; L4S project `net/ipv4/tcp_prague.c`, in the three revisions that
+//! **Source.** draft-briscoe-iccrg-prague-congestion-control; L4S project `net/ipv4/tcp_prague.c`, in the four revisions that
 //! `profile` names; their function names stand beside the parts. The same project's `udp_prague` keeps the draft's time.
 //!
 //! **Parameters.** `profile` chooses what the others then are, unless they are given:
@@ -13,6 +13,7 @@
 //! |---|---|---|---|---|---|
 //! | `draft` | the draft, with the constants of version 0.7 of the code | 0 | halve | unmarked | 25 ms after 4 round trips |
 //! | `linux` | version 0.7 of the code (2024) | 0 | halve | unmarked | 25 ms after 4 round trips |
+//! | `2020` | version 0.5 of the code (b256daed, August 2020) | 1 | alpha | unmarked | none |
 //! | `2019b` | the code about November 2019 | 1 | alpha | unmarked | none |
 //! | `2019a` | the code of mid-2019 (dboru/linux 696e94e3) | 0 | alpha | suppressed | none |
 //!
@@ -20,6 +21,10 @@
 //! answered last as long as `rtt_target`, so that the first mark after it counts (section 2.4.4, and `m_cwr_ts` in `udp_prague`).
 //! In the kernel that state lasts a true round trip, and a mark that begins it within `rtt_target` goes unanswered with all of the
 //! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25.
+//!
+//! `2020` counts whole packets: the window follows its fraction by a packet when they are one apart, either way; it is paced by
+//! the window or, if that is more, what is in flight, and the rate of packets is kept by their payload. A timeout's halving stays
+//! open beside a window of one packet, so that the next ack ends it at two, with a threshold of two.
 //!
 //! `2019a` falls at once when a round that had marks ends, by an alpha that has that round in it; a mark before only ends slow start.
 //! A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it grows on.
@@ -65,6 +70,10 @@ pub(super) const INFO: Info = Info {
             &[
                 Profile { name: "draft", source: "draft-briscoe-iccrg-prague-congestion-control" },
                 Profile { name: "linux", source: "L4S project, net/ipv4/tcp_prague.c, version 0.7 (2024)" },
+                Profile {
+                    name: "2020",
+                    source: "L4S project, net/ipv4/tcp_prague.c, version 0.5 (b256daed, August 2020)",
+                },
                 Profile { name: "2019b", source: "L4S project, net/ipv4/tcp_prague.c, about November 2019" },
                 Profile { name: "2019a", source: "L4S project, net/ipv4/tcp_prague.c, mid-2019" },
             ],
@@ -105,7 +114,8 @@ const EARLY_SURPLUS: f64 = 2.0;
 /// Makes one for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Prague::new(Law::of(&setup.parameters), setup.packet_size))
+    let header = setup.packet_size.saturating_sub(setup.mss);
+    Box::new(Prague { header, ..Prague::new(Law::of(&setup.parameters), setup.packet_size) })
 }
 
 /// What revisions differ in.
@@ -122,6 +132,8 @@ struct Law {
     falls_after_rounds: bool,
     /// What a mark took off stays off while slow start goes on (`cwnd_cnt`); later code forgets it (`frac_cwnd`).
     keeps_falling: bool,
+    /// The window is of whole packets, and so is the rate, which payload alone is held to.
+    counts_whole: bool,
     /// A timeout leaves a threshold of no less than the window before it (`prague_ssthresh`).
     raises_threshold: bool,
     has_fallback: bool,
@@ -132,7 +144,7 @@ impl Law {
         let given = |name| Some(parameters.text(name)).filter(|word| *word != "profile");
         let [alpha, first_mark, increase, target] = match parameters.text("profile") {
             "2019a" => ["0", "alpha", "suppressed", "none"],
-            "2019b" => ["1", "alpha", "unmarked", "none"],
+            "2019b" | "2020" => ["1", "alpha", "unmarked", "none"],
             _ => ["0", "halve", "unmarked", "25ms"],
         };
         let millis = |word: &str| word.strip_suffix("ms").and_then(|number| number.parse().ok());
@@ -144,7 +156,8 @@ impl Law {
             answers_by_target: parameters.text("profile") == "draft",
             surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
             falls_after_rounds: parameters.text("profile") == "2019a",
-            keeps_falling: parameters.text("profile").starts_with("2019"),
+            keeps_falling: parameters.text("profile").starts_with("20"),
+            counts_whole: parameters.text("profile") == "2020",
             raises_threshold: parameters.text("profile") == "2019b",
             has_fallback: parameters.flag("classic_fallback"),
         }
@@ -163,6 +176,10 @@ struct Before {
 struct Prague {
     law: Law,
     packet_size: Bytes,
+    /// What of a packet is no payload.
+    header: Bytes,
+    /// After the last ack.
+    in_flight: u32,
     /// What the transport may have in flight; it follows `window` by one packet an ack.
     cwnd: u32,
     ssthresh: u32,
@@ -195,6 +212,8 @@ impl Prague {
         Self {
             law,
             packet_size,
+            header: Bytes::ZERO,
+            in_flight: 0,
             cwnd: INITIAL_WINDOW,
             ssthresh: INFINITE_SSTHRESH,
             window: f64::from(INITIAL_WINDOW),
@@ -295,7 +314,11 @@ impl Prague {
         // Alpha is nothing before the first mark, which `grow` answers.
         let is_first = self.law.halves_at_first_mark && !self.has_answered_mark;
         let share = if is_first { 0.0 } else { self.share() };
-        self.window = (self.window * (1.0 - share / 2.0)).max(MIN_WINDOW);
+        if self.law.counts_whole {
+            self.window -= f64::from(self.cwnd) * share / 2.0;
+        } else {
+            self.window = (self.window * (1.0 - share / 2.0)).max(MIN_WINDOW);
+        }
     }
 
     /// `prague_ssthresh` of the first revision: whole packets.
@@ -314,7 +337,7 @@ impl Prague {
         if self.law.falls_after_rounds {
             self.ssthresh = (self.cwnd / 2).max(MIN_WINDOW as u32);
         } else {
-            self.window = (self.window / 2.0).max(MIN_WINDOW);
+            self.window = (self.window / 2.0).max(if self.law.counts_whole { f64::MIN } else { MIN_WINDOW });
             self.is_in_loss = true;
         }
     }
@@ -334,11 +357,19 @@ impl Prague {
                 let keeps = if self.law.keeps_falling { self.window - f64::from(self.cwnd) } else { 0.0 };
                 self.window = f64::from(grown) + keeps;
                 self.cwnd = grown;
+                if self.law.counts_whole && acked == 0 {
+                    return;
+                }
             }
-            self.window += f64::from(acked) * self.increase() / self.window;
+            let per_round = if self.law.counts_whole { f64::from(self.cwnd) } else { self.window };
+            self.window += f64::from(acked) * self.increase() / per_round;
         }
         if self.law.falls_after_rounds {
             self.cwnd = self.window as u32;
+            return;
+        }
+        if self.law.counts_whole {
+            self.follow_whole();
             return;
         }
         let target = self.window.ceil() as u32;
@@ -351,6 +382,22 @@ impl Prague {
     }
 }
 
+impl Prague {
+    /// One packet towards the fraction, once they are one apart, as `prague_update_cwnd` of version 0.5 ends.
+    fn follow_whole(&mut self) {
+        let apart = self.window - f64::from(self.cwnd);
+        if apart >= 1.0 {
+            self.cwnd += 1;
+        } else if apart <= -1.0 {
+            self.cwnd -= 1;
+            if f64::from(self.cwnd) < MIN_WINDOW {
+                self.set_cwnd(MIN_WINDOW as u32);
+            }
+            self.ssthresh = self.cwnd;
+        }
+    }
+}
+
 impl Scheme for Prague {
     fn cwnd(&self) -> u32 {
         self.cwnd
@@ -359,8 +406,14 @@ impl Scheme for Prague {
     /// `prague_update_pacing_rate`.
     fn pacing_rate(&self) -> Option<Rate> {
         let rate = Rate::of(self.packet_size, self.srtt)?.as_bits_per_second() as f64;
-        let per_round = if self.cwnd < self.ssthresh / 2 { 2.0 * self.window } else { self.window + self.law.surplus };
+        let window = if self.law.counts_whole { f64::from(self.cwnd.max(self.in_flight)) } else { self.window };
+        let per_round = if self.cwnd < self.ssthresh / 2 { 2.0 * window } else { window + self.law.surplus };
         Some(Rate::from_bits_per_second_f64((rate * per_round).max(1.0)))
+    }
+
+    /// The pacer of TCP counts payload.
+    fn unpaced_header(&self) -> Bytes {
+        if self.law.counts_whole { self.header } else { Bytes::ZERO }
     }
 
     fn ssthresh(&self) -> Option<u32> {
@@ -382,7 +435,7 @@ impl Scheme for Prague {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.srtt = ack.srtt;
+        (self.srtt, self.in_flight) = (ack.srtt, ack.in_flight);
         if let (Some(detector), Some(rtt)) = (&mut self.detector, ack.rtt) {
             detector.on_round_trip(rtt, ack.min_rtt, self.ssthresh);
         }
@@ -425,7 +478,11 @@ impl Scheme for Prague {
             self.enter_loss();
         }
         self.state = State::Loss;
+        let apart = self.window - f64::from(self.cwnd);
         self.cwnd = timeout.in_flight + 1;
+        if self.law.counts_whole {
+            self.window = f64::from(self.cwnd) + apart;
+        }
         if self.law.falls_after_rounds {
             self.set_cwnd(self.cwnd);
         }

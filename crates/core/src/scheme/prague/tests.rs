@@ -49,6 +49,7 @@ fn profiles_are_revisions() {
         surplus: 0.0,
         falls_after_rounds: false,
         keeps_falling: false,
+        counts_whole: false,
         raises_threshold: false,
         has_fallback: false,
     };
@@ -56,6 +57,7 @@ fn profiles_are_revisions() {
     let linux = Law { answers_by_target: false, ..draft };
     assert_eq!(law(&[("profile", "linux")]), linux);
     let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, keeps_falling: true, ..linux };
+    assert_eq!(law(&[("profile", "2020")]), Law { counts_whole: true, ..late });
     let late = Law { raises_threshold: true, ..late };
     assert_eq!(law(&[("profile", "2019b")]), late);
     let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, ..late };
@@ -127,6 +129,41 @@ fn a_mark_in_slow_start_is_not_forgotten_with_the_next_ack() {
         prague.on_ack(&ack(1));
     }
     assert_eq!((prague.cwnd, prague.ssthresh), (52, 52));
+}
+
+#[test]
+fn version_0_5_moves_by_whole_packets_and_is_paced_by_what_is_in_flight() {
+    let mut prague = Prague { header: Bytes::new(52), ..steady(&[("profile", "2020")]) };
+    let mut take = |acks: u32| {
+        (0..acks).for_each(|_| prague.on_ack(&Ack { srtt: Duration::from_millis(12), in_flight: 120, ..ack(1) }));
+        (prague.cwnd, (prague.window * 1e3).round() as u32)
+    };
+    assert_eq!((take(99), take(1)), ((100, 100_990), (101, 101_000)), "up with the packet that is complete");
+    // 120 packets of 1500 bytes in 12 ms, of which payload alone counts.
+    assert_eq!(
+        (prague.pacing_rate().map(Rate::as_bits_per_second), prague.unpaced_header()),
+        (Some(120_000_000), Bytes::new(52))
+    );
+    prague.alpha = 0.1;
+    prague.on_congestion(&congestion(Cause::Ecn, 0));
+    let mut fall = |acks: u32| {
+        for _ in 0..acks {
+            prague.newly_marked = 1;
+            prague.on_ack(&ack(1));
+        }
+        (prague.cwnd, prague.ssthresh)
+    };
+    // 5.05 packets less: five whole ones go.
+    assert_eq!((fall(1), fall(10)), ((100, 100), (96, 96)));
+}
+
+#[test]
+fn in_version_0_5_a_timeout_ends_at_the_least_window() {
+    let mut prague = steady(&[("profile", "2020")]);
+    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+    assert_eq!((prague.cwnd, prague.ssthresh), (1, 50));
+    prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
+    assert_eq!((prague.cwnd, prague.ssthresh, prague.window), (2, 2, 2.0));
 }
 
 #[test]
