@@ -71,6 +71,7 @@ def resolve(queue: Queue, place: Place, catalogue: Catalogue) -> dict[str, Any]:
             resolved |= _parameter(name, value, unit, place)
     if queue.kind == "fifo":
         size = _bytes(queue.limit, "limit", place)
+        _check_time(queue.limit.time_ns, place)
         limit = {"limit_packets": queue.limit.packets, "limit_bytes": size, "limit_time_ns": queue.limit.time_ns}
         room = {} if queue.room is None else {"room_bytes": queue.room}
         resolved |= limit | {"drop": queue.drop} | room
@@ -105,7 +106,19 @@ def _bytes(limit: Limit, name: str, place: Place) -> int | None:
         size = round(limit.bdp * place.rate_bps * place.rtt_ns / 8e9)
         pace = f"{format_rate(place.rate_bps)} and {format_time(place.rtt_ns)}"
         what = f"{limit.bdp:g}bdp is {size} bytes at {pace}, which"
-    if size is not None and size < place.packet_bytes:
-        sentence = f"{what} holds no packet of {place.packet_bytes} bytes; make it larger"
-        raise KeyProblem(key, sentence)
+    if size is not None:
+        _check_room(size, what, key, place)
     return size
+
+
+def _check_time(time_ns: int | None, place: Place) -> None:
+    """A time is so many bytes at the mean rate; without a rate it is no limit."""
+    if time_ns is not None and place.rate_bps is not None:
+        size = place.rate_bps * time_ns // 8_000_000_000
+        what = f"{format_time(time_ns)} is {size} bytes at {format_rate(place.rate_bps)}, which"
+        _check_room(size, what, f"{place.key}.limit", place)
+
+
+def _check_room(size: int, what: str, key: str, place: Place) -> None:
+    if size < place.packet_bytes:
+        raise KeyProblem(key, f"{what} holds no packet of {place.packet_bytes} bytes; make it larger")
