@@ -115,6 +115,34 @@ def test_nothing_is_left_to_resume(bakeoff: Command, world: Any) -> None:
     assert world["done"] == []
 
 
+def test_runs_of_another_build_are_run_again(bakeoff: Command, here: Path, world: Any) -> None:
+    bakeoff(*TWO_SCHEMES)
+    for run, name, value in (("cubic_run1", "bakeoff", "0.0.1"), ("bbr_run2", "build", "0123456789ab")):
+        file = here / "results" / "india-ppp0" / "latest" / "runs" / run / "manifest.json"
+        found = json.loads(file.read_text())
+        now = found["versions"][name]
+        found["versions"][name] = value
+        file.write_text(json.dumps(found))
+        world["done"] = []
+        ended = bakeoff(*TWO_SCHEMES, "--resume")
+        assert ended.code == 0
+        assert world["done"] == [run]
+        sentence = f"1 complete run came from another build, to be run again: {name} {value} (now {now})\n"
+        assert ended.err.startswith(f"bakeoff: {sentence}")
+    world["done"] = []
+    assert "another build" not in bakeoff(*TWO_SCHEMES, "--resume").err
+    assert world["done"] == []
+
+
+def test_runs_on_another_kernel_are_run_again(bakeoff: Command, world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    bakeoff(*TWO_SCHEMES)
+    world["done"] = []
+    monkeypatch.setattr(sim, "provenance", lambda: {"kernel": "6.12-0123456789abcdef"}, raising=False)
+    ended = bakeoff(*TWO_SCHEMES, "--resume")
+    assert len(world["done"]) == 4
+    assert "4 complete runs came from another build, to be run again: kernel unknown (now 6.12-0123456)" in ended.err
+
+
 def test_resuming_nothing_is_refused(bakeoff: Command, world: Any) -> None:
     ended = bakeoff(*TWO_SCHEMES, "--resume")
     assert ended.code == 2

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+import bakeoff
 from bakeoff.errors import BakeoffError, RunFailed, UserError
-from bakeoff.recording import Origin, ResultFolder, Timing, atomic, latest_folder, new_folder, tables
+from bakeoff.recording import Origin, ResultFolder, Timing, atomic, latest_folder, new_folder, provenance, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,6 +121,21 @@ def test_resume_runs_what_is_missing(
     again.write_run(second, tables_of(second.scenario, 1))
     assert all(again.is_complete(run.id) for run in plan.runs)
     assert again.recordings()[1].manifest.error is None
+
+
+def test_a_build_is_another_where_code_that_decides_a_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build() -> str:
+        return provenance.versions.__wrapped__()["build"]
+
+    monkeypatch.setattr(bakeoff, "__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "scheme").mkdir()
+    found = [build()]
+    for name in ("_core.abi3.so", "scheme/host.py"):
+        (tmp_path / name).write_text("x")
+        found.append(build())
+    assert len(set(found)) == 3
+    (tmp_path / "report.py").write_text("x")
+    assert build() == found[-1]
 
 
 def test_resume_refuses_another_experiment(tmp_path: Path, plan_of: Callable[..., Any]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bakeoff.experiment import Plan, PlannedRun
     from bakeoff.experiment.estimate import Cost
     from bakeoff.recording import ResultFolder
+    from bakeoff.worlds.registry import World
     from bakeoff.worlds.runner import Finished
 
 
@@ -64,7 +65,7 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
     from bakeoff.worlds import registry, runner  # noqa: PLC0415
 
     world = registry.world(plan.world)
-    missing = [run for run in plan.runs if not folder.is_complete(run.id)]
+    missing = _missing(plan, folder, world)
     if not missing:
         return
     whole = estimate.total(world.cost(run.scenario) for run in missing)
@@ -89,6 +90,18 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
         world.stop()
     for finished in failed:
         say(f"run {finished.run.id} {finished.status}: {finished.error}")
+
+
+def _missing(plan: Plan, folder: ResultFolder, world: World) -> list[PlannedRun]:
+    """The runs that are not complete, or came from another build; of those it tells."""
+    complete = [run for run in plan.runs if folder.is_complete(run.id)]
+    provenance = world.provenance() if complete else {}
+    others = {run.id: found for run in complete if (found := folder.differences(run.id, provenance))}
+    if others:
+        reasons = dict.fromkeys(reason for found in others.values() for reason in found)
+        say(f"{amount(len(others), 'complete run')} came from another build, to be run again: {', '.join(reasons)}")
+    kept = {run.id for run in complete} - others.keys()
+    return [run for run in plan.runs if run.id not in kept]
 
 
 def _jobs(world: str, asked: int | None, most: int | None, whole: Cost) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from bakeoff.errors import UserError
 from bakeoff.recording import atomic
-from bakeoff.recording.provenance import git_state, host, versions
+from bakeoff.recording.provenance import SHOWN_DIGITS, git_state, host, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -155,6 +155,21 @@ def describe(  # noqa: PLR0913 - what a manifest is made of
         measurements=dict(origin.measurements),
         console=list(console),
     )
+
+
+def differences(found: Manifest, provenance: Mapping[str, str]) -> list[str]:
+    """What ran a run and is another now, as in "bakeoff 0.1.0 (now 0.2.0)"; what was not noted then is another.
+
+    Args:
+        found: of the run.
+        provenance: see `Manifest`; what would run it beside bakeoff now.
+    """
+    before, now = {**found.versions, **found.provenance}, {**versions(), **provenance}
+    return [
+        f"{name} {before.get(name, 'unknown')[:SHOWN_DIGITS]} (now {value[:SHOWN_DIGITS]})"
+        for name, value in now.items()
+        if before.get(name) != value
+    ]
 
 
 def read(path: Path) -> Manifest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import platform
 import subprocess
 from importlib import metadata
@@ -10,16 +11,31 @@ from pathlib import Path
 
 import bakeoff
 
+SHOWN_DIGITS = 12
+"""Of a digest, where a person reads it."""
+
+# The compiled core, and what feeds it and reads its results.
+_DECIDING = ("_core*.so", "scheme/*.py", "worlds/*.py")
+
 
 @functools.cache
 def versions() -> dict[str, str]:
     """Versions of what decides the bytes of a recording."""
     return {
         "bakeoff": bakeoff.__version__,
+        "build": _build(),
         "python": platform.python_version(),
         "polars": metadata.version("polars"),
         "numpy": metadata.version("numpy"),
     }
+
+
+def _build() -> str:
+    """The beginning of a digest of the code that decides a run: builds of one version differ in it."""
+    digest = hashlib.sha256()
+    for file in sorted(file for pattern in _DECIDING for file in Path(bakeoff.__file__).parent.glob(pattern)):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:SHOWN_DIGITS]
 
 
 @functools.cache

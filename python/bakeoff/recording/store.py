@@ -131,6 +131,10 @@ class ResultFolder:
         except (UserError, OSError):
             return False
 
+    def differences(self, run: str, provenance: Mapping[str, str]) -> list[str]:
+        """What a complete run came from and is another now; see `manifest.differences`."""
+        return manifest.differences(manifest.read(self.run_folder(run) / manifest.FILE_NAME), provenance)
+
     def write_run(
         self,
         run: PlannedRun,

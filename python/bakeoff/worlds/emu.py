@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
+import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +68,7 @@ def execute(run: PlannedRun) -> Outcome:
         command = [str(_EMULATOR), str(place)]
         with processes.started(command, place, privilege.environment()) as process:
             watched = processes.watch(process, run.scenario["duration_ns"] / 1e9 + _PATIENCE_S)
-        outcome = Outcome(cpu_s=watched.cpu_s, console=watched.console)
+        outcome = Outcome(cpu_s=watched.cpu_s, provenance=provenance(), console=watched.console)
         if watched.status != 0:
             raise RunStopped(_problem(watched), outcome)
         report = json.loads((place / _REPORT).read_text(encoding="utf-8"))
@@ -139,6 +142,12 @@ def cost(scenario: Mapping[str, Any]) -> Cost:
 def stop() -> None:
     """Ends the emulator at once, and with it everything that it has started."""
     processes.stop()
+
+
+@functools.cache
+def provenance() -> dict[str, str]:
+    """The kernel that sends, and the emulator."""
+    return {"host_kernel": platform.release(), "emulator_sha256": hashlib.sha256(_EMULATOR.read_bytes()).hexdigest()}
 
 
 def _merges(scenario: Mapping[str, Any]) -> bool:

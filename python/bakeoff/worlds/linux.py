@@ -59,7 +59,7 @@ def execute(run: PlannedRun) -> Outcome:
         job = json.dumps(names.for_kernel(named_files.brought_along(run.scenario, folder, _SEEN_AS)))
         (folder / _JOB).write_text(job, encoding="utf-8")
         ended = guest.boot(cache.kernel_of(kernel), place, run.seed, _limits(run.scenario))
-        outcome = Outcome(cpu_s=ended.cpu_s, provenance=_provenance(kernel))
+        outcome = Outcome(cpu_s=ended.cpu_s, provenance=_provenance_of(kernel))
         said = replace(outcome, console=ended.console)
         if not (folder / _DONE).is_file():
             raise RunStopped(ended.problem(), said)
@@ -115,7 +115,16 @@ def stop() -> None:
     processes.stop()
 
 
-def _provenance(kernel: cache.Built) -> dict[str, str]:
+def provenance() -> dict[str, str]:
+    """The kernel of the guests, and their program.
+
+    Raises:
+        RunFailed: no kernel is built.
+    """
+    return _provenance_of(cache.default())
+
+
+def _provenance_of(kernel: cache.Built) -> dict[str, str]:
     return {
         "kernel": kernel.name,
         "kernel_version": kernel.version,

@@ -38,6 +38,7 @@ class World:
         check: raises `RunStopped` if the world cannot run a scenario; before anything is run.
         prepare: makes ready for runs, and raises `RunFailed` if this machine lacks something.
         stop: ends what still works for runs outside this process.
+        provenance: what runs a run beside bakeoff itself, by name; once the machine is prepared.
         most_jobs: runs that may go on at a time; None: any number.
     """
 
@@ -46,6 +47,7 @@ class World:
     check: Callable[[Mapping[str, Any]], None]
     prepare: Callable[[], None]
     stop: Callable[[], None]
+    provenance: Callable[[], Mapping[str, str]]
     most_jobs: int | None = None
 
     def check_plan(self, plan: Plan) -> None:
@@ -102,5 +104,6 @@ def world(name: str) -> World:
         check=getattr(module, "check", _nothing),
         prepare=getattr(module, "prepare", _nothing),
         stop=getattr(module, "stop", _nothing),
+        provenance=getattr(module, "provenance", dict),
         most_jobs=getattr(module, "MOST_JOBS", None),
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # All dots of a page together, and at most so many and at least so few in one run.
 _ALL_POINTS = 1_000_000
+_OURS = ("bakeoff", "build")
 _MOST_POINTS, _LEAST_POINTS = 20_000, 1_000
 SCRIPTS = ("data.js", "paper.js", "time.js", "summary.js", "main.js")
 
@@ -145,9 +146,9 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         return ", ".join(sorted({str(pick(run.recording.manifest)) for run in report.runs}))
 
     facts = [
-        ("bakeoff", values(lambda m: m.versions.get("bakeoff", "unknown"))),
+        ("bakeoff", values(lambda m: _version(m.versions))),
         ("Source", values(lambda m: _commit(m.git))),
-        ("Libraries", values(lambda m: ", ".join(f"{k} {v}" for k, v in m.versions.items() if k != "bakeoff"))),
+        ("Libraries", values(lambda m: ", ".join(f"{k} {v}" for k, v in m.versions.items() if k not in _OURS))),
         ("System", values(lambda m: f"{m.host.get('system')} {m.host.get('kernel')} {m.host.get('machine')}")),
     ]
     if any("kernel" in run.recording.manifest.provenance for run in report.runs):
@@ -166,6 +167,12 @@ def _facts(report: Report) -> list[tuple[str, str]]:
             ("Processor time", f"{sum(t.cpu_s for t in timings):.1f} s for {words.count(len(timings), 'run')}")
         )
     return facts
+
+
+def _version(versions: dict[str, str]) -> str:
+    # Recordings of earlier versions have no build.
+    build = f" (build {versions['build']})" if "build" in versions else ""
+    return f"{versions.get('bakeoff', 'unknown')}{build}"
 
 
 def _commit(git: dict[str, Any] | None) -> str:
