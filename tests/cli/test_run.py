@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bakeoff import suites
+from bakeoff.recording import ResultFolder
 from bakeoff.reports import words
 from bakeoff.worlds import sim
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
@@ -113,6 +114,16 @@ def test_nothing_is_left_to_resume(bakeoff: Command, world: Any) -> None:
     ended = bakeoff(*TWO_SCHEMES, "--resume")
     assert ended.code == 0
     assert world["done"] == []
+
+
+def test_a_folder_in_which_another_process_runs_is_refused(bakeoff: Command, here: Path, world: Any) -> None:
+    bakeoff(*TWO_SCHEMES, "--out", "mine")
+    world["done"] = []
+    (here / "mine" / "runs" / "cubic_run1" / "manifest.json").unlink()
+    with ResultFolder.open(here / "mine").taken():
+        ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume")
+    sentence = "bakeoff: mine: another bakeoff is running in this folder; wait for it, or choose another --out.\n"
+    assert (ended.code, ended.err, world["done"]) == (2, sentence, [])
 
 
 def test_runs_of_another_build_are_run_again(bakeoff: Command, here: Path, world: Any) -> None:

@@ -286,8 +286,24 @@ def test_what_an_interrupted_writer_left_is_swept(tmp_path: Path, plan_of: Calla
     left.mkdir()
     (left / "flows.parquet").write_bytes(b"half")
     folder = ResultFolder.create(tmp_path / "r", plan, resume=True)
-    assert not left.exists()
+    assert left.exists(), "somebody may still be writing it"
+    with folder.taken():
+        assert not left.exists()
     assert folder.recordings() == []
+
+
+def test_a_folder_is_taken_by_one_process_at_a_time(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    folder = ResultFolder.create(tmp_path / "r", plan_of())
+    left = folder.run_folder(f"{atomic.TEMPORARY_PREFIX}cubic_run1-00000000")
+    sentence = r"^\S+/r: another bakeoff is running in this folder; wait for it, or choose another --out\.$"
+    with folder.taken():
+        left.mkdir()
+        other = ResultFolder.create(tmp_path / "r", plan_of(), resume=True)
+        with pytest.raises(UserError, match=sentence), other.taken():
+            pass
+        assert left.exists(), "it is the other's"
+    with other.taken():
+        assert not left.exists()
 
 
 def test_new_folders_do_not_collide_and_latest_follows(tmp_path: Path) -> None:

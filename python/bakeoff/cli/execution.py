@@ -57,17 +57,35 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
 
     Raises:
         Interrupted: the user pressed Ctrl-C, or a signal asked to end; the sentence says how to go on.
-        UserError: the world is not part of this version, or the folder cannot be written.
+        UserError: the world is not part of this version, another process is running in the folder, or it cannot be
+            written.
     """
+    from bakeoff.worlds import registry  # noqa: PLC0415 - loaded when a command runs
+
+    world = registry.world(plan.world)
+    with folder.taken():
+        missing = _missing(plan, folder, world)
+        failed = _execute(plan, missing, folder, jobs, words, quiet=quiet) if missing else []
+    for finished in failed:
+        say(f"run {finished.run.id} {finished.status}: {finished.error}")
+
+
+def _execute(  # noqa: PLR0913 - as `execute`
+    plan: Plan,
+    missing: list[PlannedRun],
+    folder: ResultFolder,
+    jobs: int | None,
+    words: Sequence[str],
+    *,
+    quiet: bool,
+) -> list[Finished]:
+    """Executes the missing runs, and returns those that failed."""
     from bakeoff.cli import signals  # noqa: PLC0415 - loaded when a command runs
     from bakeoff.cli.progress import display  # noqa: PLC0415
     from bakeoff.experiment import estimate  # noqa: PLC0415
     from bakeoff.worlds import registry, runner  # noqa: PLC0415
 
     world = registry.world(plan.world)
-    missing = _missing(plan, folder, world)
-    if not missing:
-        return
     whole = estimate.total(world.cost(run.scenario) for run in missing)
     jobs = _jobs(plan.world, jobs, world.most_jobs, whole)
     if not quiet:
@@ -88,8 +106,7 @@ def execute(plan: Plan, folder: ResultFolder, jobs: int | None, words: Sequence[
         raise runner.Interrupted(f"{error}; `{shlex.join(['bakeoff', *rest, '--resume'])}` runs the rest") from None
     finally:
         world.stop()
-    for finished in failed:
-        say(f"run {finished.run.id} {finished.status}: {finished.error}")
+    return failed
 
 
 def _missing(plan: Plan, folder: ResultFolder, world: World) -> list[PlannedRun]:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -16,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bakeoff.errors import UserError
-from bakeoff.recording import atomic, journal, manifest, tables
+from bakeoff.recording import atomic, journal, lock, manifest, tables
 from bakeoff.recording.recording import RunRecording
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -91,7 +92,6 @@ class ResultFolder:
             (path / RUNS).mkdir(parents=True, exist_ok=True)
         if not target.exists():
             atomic.write_file(target, content, writing="the experiment")
-        atomic.sweep(path / RUNS)
         return cls.open(path)
 
     @classmethod
@@ -115,6 +115,17 @@ class ResultFolder:
         except (ValueError, KeyError, TypeError) as error:
             message = f"{target}: damaged or cut short; run the experiment again into a new folder."
             raise UserError(message) from error
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Keeps others from running in the folder, and removes what an interrupted process has left half-written.
+
+        Raises:
+            UserError: another process is running in it.
+        """
+        with lock.held(self.path / JOURNAL):
+            atomic.sweep(self.path / RUNS)
+            yield
 
     def run_folder(self, run: str) -> Path:
         """Where a run's files are or will be."""
