@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.claims import ClaimSyntaxError, parse_expectation, parse_measure
+from bakeoff.claims.tree import REASONS
 
 RUN: dict[str, Any] = {
     "duration_s": 30.0,
@@ -31,7 +34,7 @@ RUN: dict[str, Any] = {
         ("total.pantheon.throughput_mbps - total.throughput_mbps", 1.0),
         ('hops["forward.0"].queue_p95_ms', 12.5),
         ('hops["forward.0"].dropped["overlimit"] / hops["forward.0"].in_packets', 0.7),
-        ('hops["forward.0"].dropped["never"]', 0.0),
+        ('hops["forward.0"].dropped["police"]', 0.0),
         ('hops["forward.9"].queue_p95_ms', None),
         ("flow1.pantheon.loss", 0.25),
         ("flow2.pantheon.loss", None),
@@ -81,6 +84,7 @@ def test_a_run_without_a_published_row_has_no_published_value() -> None:
         ("total.pantheon", 'expected "."'),
         ("hops[0].loss", "in quotes"),
         ('hops["forward.0"].dropped', r"expected \"\["),
+        ('hops["forward.0"].dropped["overlimits"]', 'is not a reason; did you mean "overlimit"'),
         ("published.jain", "not a metric"),
         ("published.flow1.jain", "not a metric"),
         ("published.probe1.loss", "not a metric"),
@@ -141,6 +145,11 @@ def test_any_text_is_understood_or_refused_with_a_sentence(text: str) -> None:
             parse(text)
         except ClaimSyntaxError as error:
             assert len(str(error)) < 1000  # noqa: PT017 - the message itself is under test
+
+
+def test_reasons_are_those_of_the_core() -> None:
+    source = Path(__file__).parents[2] / "crates" / "core" / "src" / "queue" / "drops.rs"
+    assert re.findall(r'Self::\w+ => "(\w+)"', source.read_text(encoding="utf-8")) == list(REASONS)
 
 
 NUMBERS = st.integers(0, 50).map(str)

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import telemetry
 from bakeoff.claims.tokens import Reader
-from bakeoff.claims.tree import COUNTERS, DEFAULT, FUNCTIONS, NUMBERED, Binary, Call, Lookup, Measure, Number
+from bakeoff.claims.tree import COUNTERS, DEFAULT, FUNCTIONS, NUMBERED, REASONS, Binary, Call, Lookup, Measure, Number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,8 +217,14 @@ class _Parser:
             self._reader.expect(".")
             steps.append(self._known(_metrics()["pantheon"], "a metric"))
         elif steps[-1] in COUNTERS:
-            steps.append(self._string('a reason such as "overlimit"'))
+            steps.append(self._reason())
         return Lookup(tuple(steps))
+
+    def _reason(self) -> str:
+        reason = self._string('a reason such as "overlimit"')
+        if reason not in REASONS:
+            raise self._reader.error(f'"{reason}" is not a reason; {_hint(reason, REASONS)}')
+        return reason
 
     def _string(self, what: str) -> str:
         self._reader.expect("[")
@@ -231,11 +237,14 @@ class _Parser:
     def _known(self, known: Sequence[str], what: str) -> str:
         token = self._reader.take()
         if token.kind != "name" or token.text not in known:
-            near = difflib.get_close_matches(token.text, known, 1)
-            names = ", ".join(known) if len(known) <= MAX_LISTED else "what `bakeoff show SCHEME` lists"
-            hint = f'did you mean "{near[0]}"?' if near else f"known are {names}"
-            raise self._reader.error(f"{token} is not {what}; {hint}")
+            raise self._reader.error(f"{token} is not {what}; {_hint(token.text, known)}")
         return token.text
+
+
+def _hint(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, 1)
+    names = ", ".join(known) if len(known) <= MAX_LISTED else "what `bakeoff show SCHEME` lists"
+    return f'did you mean "{near[0]}"?' if near else f"known are {names}"
 
 
 @functools.cache

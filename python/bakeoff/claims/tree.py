@@ -18,6 +18,11 @@ FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
 }
 NUMBERED = re.compile(r"(flow|probe)([1-9][0-9]{0,8})", re.ASCII)
 COUNTERS = ("dropped", "marked", "duplicated")
+REASONS = (
+    *("overlimit", "loss", "congestion", "threshold", "blue", "sce", "police", "replay", "mangle", "duplicate"),
+    "qdisc",
+)
+"""Why a packet is dropped, marked or duplicated, in the core's words."""
 DEFAULT = "default"
 _LEAST_CELLS = 3
 

@@ -137,6 +137,11 @@ class Experiment:
             if all(label in labels.get(axis, ()) for axis, label in (*claim.where.items(), *claim.against.items()))
         )
 
+    def where(self, labels: Mapping[str, str]) -> str:
+        """The file and a cell of it, for messages."""
+        named = ", ".join(f"{axis} {label}" for axis, label in labels.items())
+        return f"{self.source.name} ({named})" if named else self.source.name
+
     def repeats_of(self, labels: Mapping[str, str]) -> int:
         """Runs of one cell.
 

@@ -8,13 +8,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.claims.measure import parse_measure
-from bakeoff.errors import UserError
-from bakeoff.experiment import estimate, matrix
+from bakeoff.experiment import claimed, estimate, matrix
 from bakeoff.experiment.load import Unmet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from bakeoff.experiment.load import Experiment
 
@@ -60,7 +58,7 @@ class Plan:
 
     def where(self, run: PlannedRun) -> str:
         """The file and the cell of a run, for messages."""
-        return _where(self.experiment, run.cell)
+        return self.experiment.where(run.cell)
 
     def to_json(self) -> dict[str, Any]:
         """The resolved experiment, as the result folder keeps it; the same for the same file and settings."""
@@ -112,9 +110,8 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
     cells = [cell for cell in resolved if not isinstance(cell, Unmet)]
     unmet = tuple(cell for cell in resolved if isinstance(cell, Unmet))
     for cell in cells:
-        estimate.check(cell.scenario, _where(experiment, cell.labels))
-        if cell.scenario["record"]["level"] == "summary":
-            _check_summary(experiment, cell.labels)
+        estimate.check(cell.scenario, experiment.where(cell.labels))
+    claimed.check(experiment, cells)
     names = _names([cell.labels for cell in cells])
     most = [experiment.repeats_of(cell.labels) for cell in cells]
     width = len(str(max(most)))
@@ -131,21 +128,6 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
         if repeat <= last
     )
     return Plan(experiment, world or experiment.world, runs, unmet=unmet)
-
-
-def _check_summary(experiment: Experiment, labels: Mapping[str, str]) -> None:
-    """Finds claims about a cell that is recorded at level `summary` and lacks what they measure."""
-    for index, claim in enumerate(experiment.claims):
-        measure = parse_measure(claim.measure)
-        needed = "telemetry" if measure.needs_telemetry else measure.over_time
-        if needed and claim.is_about(labels):
-            where = f"{_where(experiment, labels)}: claim.{index}.measure"
-            raise UserError(f'{where}: needs {needed}, and record.level is "summary"; set it to "series"')
-
-
-def _where(experiment: Experiment, cell: Mapping[str, str]) -> str:
-    labels = ", ".join(f"{axis} {label}" for axis, label in cell.items())
-    return f"{experiment.source.name} ({labels})" if labels else experiment.source.name
 
 
 def derive_seed(seed: int, repeat: int) -> int:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from bakeoff import references
 from bakeoff.errors import UserError
+from bakeoff.experiment.published_row import published_row
 from bakeoff.metrics.statistics import Estimate, paired
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model, words
@@ -168,7 +169,7 @@ def _mean(values: dict[int, float]) -> float | None:
 
 def _published(left: str, ours: Report, reference: Reference) -> Comparison:
     lines: list[Line] = []
-    rows = [model.published_row(reference, group.key, group.cell) for group in ours.groups]
+    rows = [published_row(reference, group.key, group.cell) for group in ours.groups]
     for group, row in zip(ours.groups, rows, strict=True):
         if row is not None:
             lines += _published_lines(group, row)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import ClaimResult, Telemetry, evaluate
-from bakeoff.experiment.catalogue import plain
+from bakeoff.experiment.published_row import SCHEME_AXIS, published_row, scheme_of
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
 from bakeoff.references import Published, PublishedScheme, Reference, find
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 PUBLISHED_BAND = 0.25
 """How far from the published throughput and delay a faithful model may be, as in the claims of the suites."""
-SCHEME_AXIS = "scheme"
 
 
 @dataclass(frozen=True)
@@ -245,11 +244,6 @@ def _beside_published(runs: Sequence[Mapping[str, Any]], groups: Sequence[Group]
     return [{**run, "published": _numbers(row) if row is not None else None} for run, row in found]
 
 
-def published_row(reference: Reference | None, key: str, cell: Mapping[str, str]) -> PublishedScheme | None:
-    """The published row of a cell, whoever sends in it: `kernel:cubic` is beside Cubic."""
-    return reference.scheme(plain(key), cell) if reference else None
-
-
 def _numbers(row: PublishedScheme) -> dict[str, Any]:
     """What a claim may ask of a published row: the numbers of all flows together, and of each."""
     return {**asdict(row.total), **{f"flow{number}": asdict(flow) for number, flow in row.flows.items()}}
@@ -310,12 +304,7 @@ class _Table:
         return found
 
     def _key(self, run: Run) -> str:
-        """The scheme of all flows of a run, or the variant of it; nothing if they differ."""
-        used = {flow["scheme"] for flow in run.recording.scenario["flows"]}
-        variant = run.summary.cell.get(SCHEME_AXIS, "")
-        if len(used) != 1:
-            return ""
-        return variant if variant in self.variants else used.pop()
+        return scheme_of(run.recording.scenario, run.summary.cell, self.variants)
 
     def _group(self, runs: Sequence[Run], look: looks.Look) -> Group:
         first = runs[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.reports import looks, model, words
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def unit(metric: Metric) -> str:
 
 def name(line: Line) -> str:
     """The cell and the flow or probe of a line."""
-    parts = [scheme(line.cell[model.SCHEME_AXIS])] if model.SCHEME_AXIS in line.cell else []
-    parts += [model.axis_value(axis, text) for axis, text in line.cell.items() if axis != model.SCHEME_AXIS]
+    parts = [scheme(line.cell[SCHEME_AXIS])] if SCHEME_AXIS in line.cell else []
+    parts += [model.axis_value(axis, text) for axis, text in line.cell.items() if axis != SCHEME_AXIS]
     parts += [] if line.flow is None else [f"flow {line.flow}"]
     parts += [] if line.probe is None else [f"probe {line.probe}"]
     return ", ".join(parts) or "all flows"

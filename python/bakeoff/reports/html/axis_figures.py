@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics.statistics import Estimate, estimate
 from bakeoff.reports import looks, model, terminal, ticks
-from bakeoff.reports.model import SCHEME_AXIS, Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bakeoff.reports.looks import Look
-    from bakeoff.reports.model import Report
+    from bakeoff.reports.model import Group, Report
 
 WIDTH, RIGHT, TOP, BOTTOM = 340.0, 10.0, 8.0, 22.0
 # Width of a letter of the names of rows, and what lies between these and the axis.

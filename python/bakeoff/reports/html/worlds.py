@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.experiment.catalogue import plain
+from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.reports import terminal, words
-from bakeoff.reports.model import SCHEME_AXIS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
