@@ -354,7 +354,7 @@ def test_writing(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any
 def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) -> None:
     plan = expand(load(suite))
     run = plan.runs[-1]
-    *start, settings = model.cell_command(plan.to_json(), run.cell, run.scenario).split(" ", 3)
+    *start, settings = model.cell_command(plan.to_json(), run.cell).split(" ", 3)
     assert start == ["bakeoff", "run", suite]
     words = shlex.split(settings)
     keys = {"--set": "", "--scheme": "scheme="}
@@ -365,5 +365,5 @@ def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) ->
 
 def test_the_command_that_repeats_runs_names_their_world() -> None:
     experiment = {"source": "x.toml", "settings": ["--set rate=2Mbit/s"], "world": "sim"}
-    assert model.cell_command(experiment, {}, {}) == "bakeoff run x.toml --set rate=2Mbit/s"
-    assert model.cell_command(experiment | {"world": "emu"}, {}, {}).startswith("bakeoff run x.toml --world emu --set")
+    assert model.cell_command(experiment, {}) == "bakeoff run x.toml --set rate=2Mbit/s"
+    assert model.cell_command(experiment | {"world": "emu"}, {}).startswith("bakeoff run x.toml --world emu --set")

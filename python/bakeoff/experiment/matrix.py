@@ -55,10 +55,12 @@ class Axis:
     Attributes:
         name: the key it sets, or the name of a table of variants.
         choices: its values, in the order of the file.
+        is_list: whether each value is one for the key; else each is a variant that sets several.
     """
 
     name: str
     choices: tuple[Choice, ...]
+    is_list: bool
 
 
 def parse(matrix: Any, source: str) -> tuple[Axis, ...]:
@@ -101,7 +103,7 @@ def _axis(name: str, values: Any, source: str) -> Axis:
             # Classes of the same name in two files are not the same.
             right = "keep one of them" if other == choice else "rename one of them"
             raise UserError(f"{where}: {shown(choice.label)} is there twice; {right}")
-    return Axis(name, tuple(choices))
+    return Axis(name, tuple(choices), isinstance(values, list))
 
 
 def _dotted(key: str, values: Any) -> str:

@@ -7,7 +7,9 @@ the matrix narrows that axis to the one value, or to the variant of that name.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,23 +42,55 @@ def parse(assignment: str) -> Setting:
     if key.startswith(_MATRIX) and not isinstance(value, (list, dict)):
         value = [_read(part.strip()) for part in text.split(",")]
     # What is typed in a shell is relative to where it is typed, not to the file.
-    if key.split(".")[-1] in _ABSOLUTE:
-        place = _ABSOLUTE[key.split(".")[-1]]
-        value = [place(item) for item in value] if isinstance(value, list) else place(value)
-    return Setting(key, value, origin)
+    return Setting(key, placed(key, value, Path.cwd()), origin)
 
 
-def _absolute(value: Any) -> Any:
-    return str(Path.cwd() / os.path.expanduser(value)) if isinstance(value, str) and value else value  # noqa: PTH111 - never raises
+def written(value: Any) -> str:
+    """The text that stands for a value behind `KEY=`: what `parse` reads as this value."""
+    if isinstance(value, str):
+        read = _read(value)
+        return value if value and read == value.strip() == value else json.dumps(value, ensure_ascii=False)
+    return _toml(value)
 
 
-def _absolute_class(value: Any) -> Any:
-    named = reference.parse(value) if isinstance(value, str) else None
-    return f"{_absolute(named.file)}:{named.name}" if named else value
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_key(key)} = {_toml(item)}' for key, item in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (bool, str)) else str(value)
 
 
-# Traces, classes, and the parameters of schemes that name files.
-_ABSOLUTE = {"trace": _absolute, "scheme": _absolute_class, "weights": _absolute, "tree": _absolute}
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def placed(key: str, value: Any, folder: Path) -> Any:
+    """A value whose paths of files are relative to a folder, as one that may stand anywhere; also within tables.
+
+    Args:
+        key: what the value is for; its last word tells whether it is a path.
+        value: as TOML has it.
+        folder: what its paths are relative to.
+    """
+    word = key.rsplit(".", maxsplit=1)[-1]
+    if isinstance(value, dict):
+        return {name: placed(str(name), item, folder) for name, item in value.items()}
+    if isinstance(value, list):
+        return [placed(word, item, folder) for item in value]
+    if not isinstance(value, str) or not value:
+        return value
+    if word == "scheme" and (named := reference.parse(value)) is not None:
+        return f"{_path(folder, named.file)}:{named.name}"
+    return _path(folder, value) if word in _FILES else value
+
+
+def _path(folder: Path, file: str) -> str:
+    return str(folder / os.path.expanduser(file))  # noqa: PTH111 - never raises
+
+
+# Traces, parameters of schemes that name files, wrappers of programs, and controllers of the kernel.
+_FILES = frozenset({"trace", "weights", "tree", "wrapper", "object"})
 
 
 def _read(text: str) -> Any:

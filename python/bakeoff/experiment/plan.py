@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.experiment import claimed, estimate, matrix
+from bakeoff.experiment import claimed, estimate, matrix, overrides
 from bakeoff.experiment.load import Unmet
 
 if TYPE_CHECKING:
@@ -82,8 +82,21 @@ class Plan:
             "variants": {name: variant.scheme for name, variant in model.variant.items()},
             "unmet": [{"cell": one.labels, "reason": one.reason, "remedy": one.remedy} for one in self.unmet],
             "axes": {axis.name: [choice.label for choice in axis.choices] for axis in experiment.axes},
+            "axis_values": self._values(),
             "claims": [claim.model_dump() for claim in experiment.claims],
             "scenarios_sha256": self._digest(),
+        }
+
+    def _values(self) -> dict[str, dict[str, str]]:
+        """What `--set AXIS=` takes for each label of an axis that is a list; variants go by their labels."""
+        folder = self.experiment.source.folder
+        return {
+            axis.name: {
+                choice.label: overrides.written(overrides.placed(axis.name, choice.settings[0].value, folder))
+                for choice in axis.choices
+            }
+            for axis in self.experiment.axes
+            if axis.is_list
         }
 
     def _digest(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import ClaimResult, Telemetry, evaluate
+from bakeoff.experiment import keys, overrides
 from bakeoff.experiment.published_row import SCHEME_AXIS, published_row, scheme_of
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
@@ -342,14 +343,21 @@ def _words(experiment: Mapping[str, Any], settings: Sequence[str]) -> list[str]:
     return ["bakeoff", "run", experiment["source"], *world, *own]
 
 
-def cell_command(experiment: dict[str, Any], cell: dict[str, str], scenario: Mapping[str, Any]) -> str:
+def cell_command(experiment: Mapping[str, Any], cell: Mapping[str, str]) -> str:
     """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix."""
     settings = [
         setting
         for setting in experiment["settings"]
-        if not any(setting.startswith((f"--set matrix.{axis}=", f"--set {axis}=")) for axis in cell)
+        if not any(_narrows(setting.removeprefix("--set ").partition("=")[0], axis) for axis in cell)
     ]
-    classes = {name: f"{entry['file']}:{name}" for name, entry in scenario.get("python", {}).items()}
-    narrowed = {axis: classes.get(value, value) for axis, value in cell.items()}
-    own = [f"--scheme {value}" if axis == SCHEME_AXIS else f"--set {axis}={value}" for axis, value in narrowed.items()]
-    return shlex.join(_words(experiment, settings + own))
+    # Folders of earlier versions have no values.
+    values = experiment.get("axis_values", {})
+    for axis, label in cell.items():
+        option = "--scheme " if axis == SCHEME_AXIS and axis in values else f"--set {axis}="
+        settings.append(option + (values[axis][label] if axis in values else overrides.written(label)))
+    return shlex.join(_words(experiment, settings))
+
+
+def _narrows(key: str, axis: str) -> bool:
+    key = key.removeprefix("matrix.")
+    return key == axis or (keys.short_word(axis) is not None and keys.short_word(key) == keys.short_word(axis))

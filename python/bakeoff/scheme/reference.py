@@ -36,7 +36,7 @@ class Found:
     """A class that is there, as far as that can be seen without running its file.
 
     Attributes:
-        file: path of the file.
+        file: absolute path of the file, for any process.
         sha256: digest of its content.
     """
 
@@ -80,7 +80,7 @@ def find(reference: Reference, folder: Path) -> Found:
 
         classes = [name for name, is_class in names.items() if is_class]
         raise UserError(f"{path}: has no class {reference.name}; {nearest(reference.name, classes)}")
-    return Found(str(path), hashlib.sha256(content).hexdigest())
+    return Found(str(path.absolute()), hashlib.sha256(content).hexdigest())
 
 
 @functools.lru_cache(maxsize=64)

@@ -189,7 +189,7 @@ def _runs(report: Report, group: Group, generated: datetime) -> list[RunSection]
 def _run(report: Report, group: Group, run: Run, generated: datetime, most: int) -> RunSection:
     summary = run.summary
     identity = f"run-{summary.id}"
-    command = model.cell_command(report.experiment, group.cell, run.recording.scenario)
+    command = model.cell_command(report.experiment, group.cell)
     if summary.total is None:
         note = f"{summary.status}: {summary.error}"
         return RunSection(identity, f"Run {summary.repeat}", note, [], [], "", [], "", "", command)
