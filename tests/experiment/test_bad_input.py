@@ -58,12 +58,26 @@ def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) ->
         ("matrix.loss=", "write KEY=VALUE"),
         ("durration=1s", '--set durration=1s: durration: unknown key; did you mean "duration"?'),
         ("name.x=1", "--set name.x=1: name: must be a text, not a table"),
+        ("flow=3", "--set flow=3: flow is a list of tables, as in flow=[{}] or flow.1={}"),
+        ("flow.1=3", "--set flow.1=3: flow is a list of tables, as in flow=[{}] or flow.1={}"),
+        ("probe=[3]", "--set probe=[3]: probe is a list of tables, as in probe=[{}] or probe.1={}"),
+        ("matrix.foo=1", '--set matrix.foo=1: matrix.foo: not a key that can vary; did you mean "flow"?'),
+        ("matrix.rtt=1ms,", '--set matrix.rtt=1ms,: matrix.rtt: "" cannot be a value of an axis'),
     ],
 )
 def test_settings(planned: Callable[..., Plan], minimal: str, change: str, sentence: str) -> None:
     with pytest.raises(UserError) as caught:
         planned(minimal, change)
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("change", ["pair=zz", "matrix.pair=one,zz", 'pair="zz"'])
+def test_a_value_that_an_axis_of_variants_does_not_have(
+    planned: Callable[..., Plan], minimal: str, change: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        planned(f'{minimal}[matrix.pair]\none = {{ rtt = "1ms" }}\ntwo = {{ rtt = "2ms" }}', change)
+    assert str(caught.value) == f'--set {change}: "zz" is not a value of the axis "pair"; known are one, two'
 
 
 @pytest.mark.parametrize(

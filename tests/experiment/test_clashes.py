@@ -158,3 +158,44 @@ def test_a_setting_that_some_cells_keep_is_taken(planned: Planned) -> None:
     plan = planned(f"{FREE}{VARIANTS}", "flow.2.ecn=classic", "path.forward.0.delay=7ms")
     assert {run.scenario["flows"][1]["ecn"] for run in plan.runs} == {"off", "classic"}
     assert {run.scenario["forward"][0]["delay_ns"] for run in plan.runs} == {7_000_000}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (("rtt=9ms", "path.rtt=8ms"), "path.forward.0.delay was set by --set rtt=9ms"),
+        (("seed=1", "seed=2"), "seed was set by --set seed=1"),
+        (("path.forward.0.loss=0.1", "loss=0.2"), "path.forward.0.loss was set by --set path.forward.0.loss=0.1"),
+        (("flow.1.dscp=1", "flow.*.dscp=2"), "flow.1.dscp was set by --set flow.1.dscp=1"),
+        (('flow.1={ecn="off"}', "flow.1.ecn=sce"), 'flow.1 was set by --set flow.1={ecn="off"}'),
+        (("rate=5Mbit/s", "path.forward.0.rate.poisson=6Mbit/s"), "path.forward.0.rate was set by --set rate=5Mbit/s"),
+        (("scheme=reno", "flow.*.scheme=bbr"), "flow.1.scheme was set by --set scheme=reno"),
+    ],
+)
+def test_what_is_set_twice_is_refused(planned: Planned, changes: tuple[str, str], sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned(f'{FREE}[matrix]\n"flow.1.mss" = ["1kB"]', *changes)
+    assert str(caught.value) == f"--set {changes[1]}: {sentence} already; keep one of them"
+
+
+@pytest.mark.parametrize(
+    ("changes", "axis"),
+    [
+        (("matrix.path.queue=5pkt,6pkt", "queue=9pkt"), "queue"),
+        (("queue=9pkt", "queue=8pkt"), "queue"),
+        (("pair=one", "matrix.pair=two"), "pair"),
+        (("matrix.rtt=9ms", "rtt=9ms"), "rtt"),
+    ],
+)
+def test_an_axis_that_is_set_twice_is_refused(planned: Planned, changes: tuple[str, str], axis: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned(f"{FREE}{VARIANTS}", *changes)
+    first, second = changes
+    assert str(caught.value) == f'--set {second}: the axis "{axis}" was set by --set {first} already; keep one of them'
+
+
+def test_a_later_setting_may_change_a_part_of_what_an_earlier_one_set(planned: Planned) -> None:
+    text = f'{FREE}[matrix]\nscheme = ["reno"]'
+    (run,) = planned(text, "flow.*.dscp=1", "flow.2.dscp=2", 'queue={kind="codel"}', "path.queue=5pkt").runs
+    assert [flow["dscp"] for flow in run.scenario["flows"]] == [1, 2]
+    assert run.scenario["forward"][0]["queue"] == {"kind": "codel", "limit_packets": 5}

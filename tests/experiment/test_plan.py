@@ -321,6 +321,7 @@ def test_a_setting_narrows_its_axis_to_a_variant(planned: Planned, minimal: str)
     text = f'{minimal}[matrix]\nrate = ["1Mbit/s", "12Mbit/s"]\n{variants}'
     assert [run.cell["queue"] for run in planned(text, "queue=2").runs] == ["2", "2"]
     assert planned(text, "queue=2").runs[0].scenario["forward"][0]["loss"] == 0.02
+    assert [run.cell["queue"] for run in planned(text, "matrix.queue=2,1", "rate=1Mbit/s").runs] == ["2", "1"]
     # What is no variant sets the key of that name, for all of them.
     runs = planned(text, "queue=7pkt").runs
     assert [run.cell["queue"] for run in runs] == ["1", "2", "1", "2"]

@@ -56,6 +56,29 @@ def check_axes(touched: Sequence[Touch], name: str) -> None:
             raise UserError(f"{name}: matrix: the axes {axes} both set {later.key}; keep one of them")
 
 
+def check_settings(touched: Sequence[Touch]) -> None:
+    """Finds a setting of the command line of which later ones leave nothing.
+
+    Args:
+        touched: what was set in a cell, in order.
+
+    Raises:
+        UserError: there is such a setting.
+    """
+    own = [touch for touch in touched if touch.axis is None]
+    replaced = {
+        id(earlier): later
+        for index, later in enumerate(own)
+        for earlier in own[:index]
+        if later.setting is not earlier.setting and _replaces(later, earlier)
+    }
+    kept = {id(touch.setting) for touch in own if id(touch) not in replaced}
+    for touch in own:
+        if id(touch.setting) not in kept:
+            later = replaced[id(touch)]
+            raise later.setting.fail(f"{touch.key} was set by {touch.setting.origin} already; keep one of them")
+
+
 def without_effect(touched: Sequence[Touch], axis: str) -> list[Setting]:
     """The settings of the command line of which an axis leaves nothing.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from bakeoff.errors import UserError
 from bakeoff.experiment.units import UnitError, format_time, parse_time, shown
@@ -82,7 +82,14 @@ def apply(raw: dict[str, Any], setting: Setting) -> list[str]:
     parts = setting.key.split(".")
     if not all(parts):
         raise setting.fail('not a key; write for example "path.forward.0.rate"')
-    return _put(raw, parts, setting, "")
+    touched = _put(raw, parts, setting, "")
+    if parts[0] in {"flow", "probe"} and not _is_list_of_tables(raw[parts[0]]):
+        raise setting.fail(f"{parts[0]} is a list of tables, as in {parts[0]}=[{{}}] or {parts[0]}.1={{}}")
+    return touched
+
+
+def _is_list_of_tables(value: Any) -> TypeGuard[list[dict[str, Any]]]:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _put(node: Any, parts: list[str], setting: Setting, above: str) -> list[str]:
@@ -132,14 +139,14 @@ def _indices(items: list[Any], word: str, setting: Setting, name: str) -> list[i
 def _hops(raw: dict[str, Any], direction: str, setting: Setting) -> list[dict[str, Any]]:
     path = raw.get("path")
     hops = path.get(direction, []) if isinstance(path, dict) else []
-    if not isinstance(hops, list) or not all(isinstance(hop, dict) for hop in hops):
+    if not _is_list_of_tables(hops):
         raise setting.fail(f"path.{direction} is not a list of tables; write [[path.{direction}]]")
     return hops
 
 
 def _fill_schemes(raw: dict[str, Any], setting: Setting) -> list[str]:
     flows = raw.get("flow")
-    if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
+    if not _is_list_of_tables(flows):
         raise setting.fail("the file has no [[flow]] to give the scheme to")
     touched = []
     for number, flow in enumerate(flows, 1):

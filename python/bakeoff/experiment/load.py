@@ -279,8 +279,10 @@ def _assembled(
 
 
 def _check_effects(found: Source, settings: Sequence[Setting], axes: Sequence[Axis]) -> None:
-    """Finds what the command line sets and an axis sets again in all of its values."""
+    """Finds what the command line sets twice, and what an axis sets again in all of its values."""
     first = [axis.choices[0] for axis in axes]
+    if settings:
+        clashes.check_settings(_assembled(found, settings, axes, first)[1])
     for place, axis in enumerate(axes if settings else ()):
         idle = list(settings)
         for choice in axis.choices:

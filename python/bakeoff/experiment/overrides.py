@@ -2,7 +2,7 @@
 
 A value is read as TOML if it is a number, a truth value, a list or a table, and is text otherwise, so that
 `--set path.forward.0.rate=2Mbit/s` needs no quotes. Below `matrix.` a comma separates values. A key that is an axis of
-the matrix narrows that axis to the one value, or to the variant of that name.
+the matrix narrows that axis to the one value, or to the variant of that name; what is set twice is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
-from bakeoff.experiment.keys import Setting, short_word
+from bakeoff.experiment import matrix as axes
+from bakeoff.experiment.base import nearest
+from bakeoff.experiment.keys import SETTABLE, Setting, short_word
 from bakeoff.experiment.schema import label
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference
@@ -105,35 +107,56 @@ def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> list[Se
     """Changes the matrix in place, and returns the settings that are about something else.
 
     Raises:
-        UserError: the matrix is not a table.
+        UserError: a setting names a value that its axis does not have, sets an axis that another has set, or makes one
+            that cannot be.
     """
     rest = []
+    done: dict[str, Setting] = {}
     for setting in settings:
         matrix = raw.get("matrix", {})
         if not isinstance(matrix, dict):
             return list(settings)
-        if setting.key.startswith(_MATRIX):
-            raw["matrix"] = {**matrix, setting.key.removeprefix(_MATRIX): setting.value}
-        elif (axis := _same_axis(setting.key, matrix)) is not None:
-            raw["matrix"] = {**matrix, axis: [setting.value]}
-        elif (name := _variant(setting, matrix.get(setting.key))) is not None:
-            raw["matrix"] = {**matrix, setting.key: {name: matrix[setting.key][name]}}
-        else:
+        name = setting.key.removeprefix(_MATRIX)
+        axis = _same_axis(name, matrix)
+        if not setting.key.startswith(_MATRIX) and (axis is None or _is_key(setting, matrix[axis])):
             rest.append(setting)
+            continue
+        axis = axis or name
+        if (earlier := done.setdefault(axis, setting)) is not setting:
+            raise setting.fail(f"the axis {shown(axis)} was set by {earlier.origin} already; keep one of them")
+        raw["matrix"] = {**matrix, axis: _narrowed(setting, axis, matrix.get(axis))}
+        axes.parse({axis: raw["matrix"][axis]}, setting.origin)
     return rest
 
 
-def _variant(setting: Setting, variants: Any) -> str | None:
-    """The name of the variant that a setting names."""
-    if not isinstance(variants, dict) or not isinstance(setting.value, (bool, int, float, str)):
-        return None
-    name = label(setting.value)
-    return name if name in variants else None
+def _is_key(setting: Setting, values: Any) -> bool:
+    """Whether a setting is about the key that variants have their name from, and not about one of them."""
+    known = short_word(setting.key) is not None or setting.key.partition(".")[0] in SETTABLE
+    return known and isinstance(values, dict) and _label(setting.value) not in values
+
+
+def _label(value: Any) -> str | None:
+    return label(value) if isinstance(value, (bool, int, float, str)) else None
+
+
+def _narrowed(setting: Setting, axis: str, values: Any) -> Any:
+    """What is left of an axis: the value of the setting, its list of values, or the variants that it names."""
+    wanted = setting.value
+    whole = setting.key.startswith(_MATRIX)
+    if not isinstance(values, dict) or (whole and isinstance(wanted, dict)):
+        return wanted if whole else [wanted]
+    found = {}
+    for value in wanted if isinstance(wanted, list) else [wanted]:
+        if (name := _label(value)) not in values:
+            raise setting.fail(f"{shown(value)} is not a value of the axis {shown(axis)}; {nearest(value, values)}")
+        found[name] = values[name]
+    return found
 
 
 def _same_axis(key: str, matrix: dict[str, Any]) -> str | None:
     word = short_word(key)
     for axis, values in matrix.items():
-        if isinstance(values, list) and (axis == key or (word is not None and short_word(axis) == word)):
+        same_word = isinstance(values, list) and word is not None and short_word(axis) == word
+        if axis == key or same_word:
             return axis
     return None
