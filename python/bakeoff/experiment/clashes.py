@@ -70,7 +70,7 @@ def check_settings(touched: Sequence[Touch]) -> None:
         id(earlier): later
         for index, later in enumerate(own)
         for earlier in own[:index]
-        if later.setting is not earlier.setting and _replaces(later, earlier)
+        if _replaces(later, earlier)
     }
     kept = {id(touch.setting) for touch in own if id(touch) not in replaced}
     for touch in own:
