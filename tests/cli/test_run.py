@@ -178,6 +178,55 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(bakeoff: Command, here:
     assert ended.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", [("run", "x.toml"), ("agree", "x.toml", "--worlds", "sim,linux")])
+def test_a_name_that_is_too_long_is_one_sentence(
+    bakeoff: Command, here: Path, world: Any, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bakeoff.worlds.linux.prepare", lambda: None)
+    (here / "x.toml").write_text(FILE)
+    ended = bakeoff(*words, "--out", "o" * 300)
+    assert ended.code == 2
+    assert "could not be written (file name too long); choose a folder that you may write to with --out." in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_an_experiment_that_cannot_be_read_is_one_sentence(bakeoff: Command, here: Path, world: Any) -> None:
+    file = here / "mine" / "experiment.json"
+    file.mkdir(parents=True)
+    ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "mine: the result folder could not be written (is a directory)" in ended.err
+    file.rmdir()
+    file.write_text("{")
+    ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "mine/experiment.json: damaged or cut short; run the experiment again into a new folder." in ended.err
+
+
+def test_resuming_by_another_spelling(bakeoff: Command, here: Path, world: Any) -> None:
+    (here / "x.toml").write_text(FILE)
+    assert bakeoff("run", "x.toml", "--set", "path.rate=2Mbit/s", "--out", "mine").code == 0
+    before = (here / "mine" / "experiment.json").read_bytes()
+    world["done"] = []
+    for name in (f"{here}/x.toml", "./x.toml"):
+        assert bakeoff("run", name, "--set", "rate=2000kbit/s", "--out", "mine", "--resume").code == 0
+    assert world["done"] == []
+    assert (here / "mine" / "experiment.json").read_bytes() == before
+    ended = bakeoff("run", "./x.toml", "--set", "rate=3Mbit/s", "--out", "mine", "--resume")
+    assert "mine: holds a different experiment" in ended.err
+
+
+@pytest.mark.parametrize("words", [("run", "x.toml", "--world", "emu"), ("agree", "x.toml", "--worlds", "sim,emu")])
+def test_more_runs_at_a_time_than_a_world_takes_are_refused(
+    bakeoff: Command, here: Path, world: Any, words: tuple[str, ...]
+) -> None:
+    (here / "x.toml").write_text(FILE)
+    ended = bakeoff(*words, "--jobs", "2", "--out", "mine")
+    sentence = "--jobs 2: runs in emu would disturb each other, so 1 goes at a time; omit --jobs"
+    assert (ended.code, ended.err) == (2, f"bakeoff: {sentence}\n")
+    assert not (here / "mine").exists()
+
+
 def test_a_full_folder_stops_with_one_sentence(bakeoff: Command, world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from bakeoff.cli import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.cli.conftest import Ended
 
@@ -102,3 +104,32 @@ def test_completion_offers_suites_and_options(start: Callable[..., subprocess.Po
     out, _ = process.communicate(timeout=60)
     suites = ["pantheon/india-aws-india", "pantheon/india-ppp0", "pantheon/india-ppp0-one-flow"]
     assert out.splitlines() == [f"plain,{suite}" for suite in suites]
+
+
+def _in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
+    """A line for a shell in which BAKEOFF is the program."""
+    line = line.replace("BAKEOFF", f"{shlex.quote(sys.executable)} -m bakeoff")
+    return subprocess.run(line, shell=True, capture_output=True, text=True, check=False)  # noqa: S602 - our own lines
+
+
+@pytest.mark.parametrize("words", ["list schemes", "--help", "list schemes --json"])
+@pytest.mark.parametrize(
+    ("stdout", "code", "sentence"),
+    [
+        (">&-", 2, "standard output is closed, where results go; send it to a file, or to /dev/null"),
+        (">/dev/full", 1, "standard output: no space left on device"),
+    ],
+)
+def test_output_that_goes_nowhere_is_one_sentence(words: str, stdout: str, code: int, sentence: str) -> None:
+    done = _in_a_shell(f"BAKEOFF {words} {stdout}")
+    assert (done.returncode, done.stderr) == (code, f"bakeoff: {sentence}\n")
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+def test_the_exit_code_is_right_where_nobody_can_read_the_sentence(stderr: str) -> None:
+    assert _in_a_shell(f"BAKEOFF check nothing.toml {stderr}").returncode == 2
+
+
+def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    done = _in_a_shell(f"cd {tmp_path}; rmdir {tmp_path}; BAKEOFF check bbr-loss/clean --set seed=3")
+    assert done.stderr == "bakeoff: the folder in which bakeoff was started: no such file or directory\n"

@@ -101,6 +101,12 @@ def test_not_toml(tmp_path: Path, catalogue: Catalogue, content: bytes, sentence
     assert "\n" not in str(caught.value)
 
 
+def test_a_mark_before_the_text_is_no_part_of_it(tmp_path: Path, catalogue: Catalogue) -> None:
+    file = tmp_path / "x.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + f"{HEAD}{HOP}{FLOW}".encode())
+    assert load(str(file), (), catalogue).name == "x"
+
+
 def test_not_a_file(tmp_path: Path, catalogue: Catalogue) -> None:
     with pytest.raises(UserError, match="not a file; give an experiment file"):
         load(str(tmp_path), (), catalogue)

@@ -35,6 +35,8 @@ PARSERS: list[Callable[[object], Any]] = [
         (units.parse_time, "1.5s", 1_500_000_000),
         (units.parse_time, "100us", 100_000),
         (units.parse_time, "100µs", 100_000),
+        (units.parse_time, "100\N{GREEK SMALL LETTER MU}s", 100_000),
+        (units.parse_limit, "100 \N{GREEK SMALL LETTER MU}s", Limit(time_ns=100_000)),
         (units.parse_time, "7ns", 7),
         (units.parse_time, "5min", 300 * 10**9),
         (units.parse_time, "24h", 86_400 * 10**9),

@@ -314,6 +314,15 @@ def test_new_folders_do_not_collide_and_latest_follows(tmp_path: Path) -> None:
     assert latest_folder("none", tmp_path) is None
 
 
+def test_what_stands_in_place_of_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "x" / "latest").mkdir(parents=True)
+    with pytest.raises(
+        UserError, match=r"x/latest: is no link, so it is not replaced; rename it, or name a folder with --out\.$"
+    ):
+        new_folder("x", tmp_path)
+    assert [entry.name for entry in (tmp_path / "x").iterdir()] == ["latest"]
+
+
 def test_the_journal_survives_a_crash(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
     folder = filled(plan_of(("cubic",), 2, seconds=3))
     with (folder.path / "journal.jsonl").open("ab") as file:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.execution import execute, place
+from bakeoff.cli.execution import check_jobs, execute, place
 from bakeoff.cli.output import print_json, say
 from bakeoff.errors import UserError
 from bakeoff.worlds import registry
@@ -61,6 +61,7 @@ def command(  # noqa: PLR0913 - one argument per option
             say(f"in {ours.world}, our models stand in for {', '.join(ours.stand_ins)}")
     worlds_of_plans = [registry.world(ours.world) for ours in plans]
     for ours, world in zip(plans, worlds_of_plans, strict=True):
+        check_jobs(ours.world, jobs)
         world.check_plan(ours)
     for world in worlds_of_plans:
         world.prepare()
@@ -85,8 +86,12 @@ def _two(worlds: str) -> list[str]:
 
 def _root(name: str, out: Path | None, worlds: list[str], *, resume: bool) -> Path:
     """The folder of the agreement; one that is not empty has to hold an earlier one."""
+    from bakeoff.recording.atomic import explained  # noqa: PLC0415 - loaded when the command runs
+
     root = place(name, out, resume=resume, kind=_KIND)
-    if root.is_dir() and any(root.iterdir()) and not any((root / world).is_dir() for world in worlds):
+    with explained(root, writing="the agreement"):
+        ours = any((root / world).is_dir() for world in worlds) or not (root.is_dir() and any(root.iterdir()))
+    if not ours:
         raise UserError(f"{root}: not empty, and not an agreement of {' and '.join(worlds)}; choose another --out")
     return root
 

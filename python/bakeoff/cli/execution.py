@@ -87,7 +87,7 @@ def _execute(  # noqa: PLR0913 - as `execute`
 
     world = registry.world(plan.world)
     whole = estimate.total(world.cost(run.scenario) for run in missing)
-    jobs = _jobs(plan.world, jobs, world.most_jobs, whole)
+    jobs = jobs or world.most_jobs or _default_jobs(whole)
     if not quiet:
         _announce(plan, missing, whole, jobs)
     failed: list[Finished] = []
@@ -121,14 +121,23 @@ def _missing(plan: Plan, folder: ResultFolder, world: World) -> list[PlannedRun]
     return [run for run in plan.runs if run.id not in kept]
 
 
-def _jobs(world: str, asked: int | None, most: int | None, whole: Cost) -> int:
-    if most is None:
-        return asked or _default_jobs(whole)
-    if asked is not None and asked > most:
+def check_jobs(world: str, asked: int | None) -> None:
+    """Checks, before anything is made, that so many runs may go at a time.
+
+    Args:
+        world: what executes them.
+        asked: `--jobs`.
+
+    Raises:
+        UserError: they may not.
+    """
+    from bakeoff.worlds import registry  # noqa: PLC0415 - loaded when a command runs
+
+    most = registry.world(world).most_jobs
+    if asked is not None and most is not None and asked > most:
         raise UserError(
             f"--jobs {asked}: runs in {world} would disturb each other, so {most} goes at a time; omit --jobs"
         )
-    return most
 
 
 def _default_jobs(whole: Cost) -> int:

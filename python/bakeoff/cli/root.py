@@ -5,6 +5,8 @@ Nothing here or at the top of a command's file imports more than click, so that 
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bakeoff.errors import BakeoffError
+from bakeoff.errors import BakeoffError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 COMMANDS = ("run", "report", "compare", "export", "agree", "conformance", "list", "show", "check", "doctor", "kernel")
 
+_NAMELESS = {errno.ENOENT: "the folder in which bakeoff was started"} | dict.fromkeys(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO), "standard output"
+)
 _PACKAGE = Path(__file__).parents[1]
 _EPILOG = """\b
 Exit codes: 0 done, 1 a run failed, 2 the input is wrong.
@@ -59,6 +64,9 @@ class Root(click.Group):
         extra.setdefault("obj", words)
         if not standalone_mode:
             return super().main(words, prog_name, standalone_mode=False, **extra)
+        if sys.stdout is None:
+            # The next file to be opened would get its number.
+            _end(UserError("standard output is closed, where results go; send it to a file, or to /dev/null"))
         try:
             result = super().main(words, prog_name, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -76,11 +84,13 @@ def _end(error: BaseException) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     code, sentence = _explain(error)
-    click.echo(f"bakeoff: {sentence}", err=True)
+    # Where stderr is full or closed, the exit code has to say it alone.
+    with contextlib.suppress(OSError):
+        click.echo(f"bakeoff: {sentence}", err=True)
     if threading.active_count() > 1:
         # Threads of an interrupted or broken experiment may still be computing in the core; nothing waits for them.
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
         os._exit(code)
     sys.exit(code)
 
@@ -97,8 +107,9 @@ def _explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return 1, "interrupted"
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return 1, f"{where}{(error.strerror or str(error)).lower()}"
+        # All files have names.
+        where = error.filename or _NAMELESS.get(error.errno or 0)
+        return 1, f"{f'{where}: ' if where else ''}{(error.strerror or str(error)).lower()}"
     text = " ".join(str(error).split())
     return 1, f"internal error, a fault of bakeoff: {type(error).__name__} {_place(error.__traceback__)}: {text}"
 

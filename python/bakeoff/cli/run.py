@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments, preview
-from bakeoff.cli.execution import execute, place
+from bakeoff.cli.execution import check_jobs, execute, place
 from bakeoff.cli.output import amount, print_json, say
 from bakeoff.worlds import registry
 
@@ -71,6 +71,7 @@ def command(  # noqa: PLR0913 - one argument per option
     members = suites.families().get(experiment)
     plans = [expand(load(name, settings), world) for name in members or [experiment]]
     for plan in plans:
+        check_jobs(plan.world, jobs)
         registry.world(plan.world).check_plan(plan)
     if dry_run:
         preview.show(plans, as_json=as_json)

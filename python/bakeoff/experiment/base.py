@@ -87,9 +87,10 @@ def _quantity(parse: Callable[[object], Any], pattern: str, example: str, what: 
     return BeforeValidator(parse), WithJsonSchema(schema)
 
 
+_MICRO = "[\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}]"
 _NUMBER = r"^[0-9]+(\.[0-9]+)? ?"
 
-Time = Annotated[int, *_quantity(units.parse_time, _NUMBER + "(ns|us|µs|ms|s|min|h)$", "80ms", "a time")]
+Time = Annotated[int, *_quantity(units.parse_time, _NUMBER + f"(ns|us|{_MICRO}s|ms|s|min|h)$", "80ms", "a time")]
 Rate = Annotated[int, *_quantity(units.parse_rate, _NUMBER + "[kMGT]?bit/s$", "12Mbit/s", "a rate")]
 RateOrZero = Annotated[
     int, *_quantity(units.parse_rate_or_zero, _NUMBER + "[kMGT]?bit/s$", "0bit/s", "a rate; zero is an outage")
@@ -97,7 +98,7 @@ RateOrZero = Annotated[
 Size = Annotated[int, *_quantity(units.parse_size, _NUMBER + "([kMG]|[KMG]i)?B$", "64kB", "a size")]
 Packets = Annotated[int, *_quantity(units.parse_packets, "^[0-9]+ ?pkt$", "50pkt", "a number of packets")]
 
-_LIMIT_PATTERN = _NUMBER + "(pkt|([kMG]|[KMG]i)?B|ns|us|µs|ms|s|bdp)$|^infinite$"
+_LIMIT_PATTERN = _NUMBER + f"(pkt|([kMG]|[KMG]i)?B|ns|us|{_MICRO}s|ms|s|bdp)$|^infinite$"
 _LIMIT_SCHEMA: dict[str, Any] = {
     "description": 'what the queue holds: packets, bytes, time, "1bdp", "infinite"; or a list of different limits',
     "anyOf": [

@@ -67,10 +67,7 @@ def check_settings(touched: Sequence[Touch]) -> None:
     """
     own = [touch for touch in touched if touch.axis is None]
     replaced = {
-        id(earlier): later
-        for index, later in enumerate(own)
-        for earlier in own[:index]
-        if _replaces(later, earlier)
+        id(earlier): later for index, later in enumerate(own) for earlier in own[:index] if _replaces(later, earlier)
     }
     kept = {id(touch.setting) for touch in own if id(touch) not in replaced}
     for touch in own:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import copy
 import difflib
 import re
@@ -76,7 +77,8 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
             raise UserError(f"{name}: not a file; give an experiment file (TOML) or the name of a suite")
         if file.stat().st_size > _MAX_BYTES:
             raise UserError(f"{name}: larger than {_MAX_BYTES // 2**20} MiB, the most that an experiment file may have")
-        content = file.read_bytes()
+        # Some editors begin a file with a mark, which is no part of the text.
+        content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise UserError(f"{name}: cannot be read ({_reason(error)}); give an experiment file (TOML)") from error
     try:

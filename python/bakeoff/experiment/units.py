@@ -222,7 +222,7 @@ def _single_limit(value: object) -> Limit:
     match = _QUANTITY.fullmatch(value)
     if match is None:
         raise UnitError(f"{shown(value)}: not a queue limit; {examples}")
-    unit = match[3]
+    unit = _parts(match)[2]
     if unit == "bdp":
         return Limit(bdp=_bdp(value, match))
     for kind in (COUNT, SIZE, TIME):
@@ -259,7 +259,7 @@ def _parse(value: object, kind: Kind) -> int:
     match = _QUANTITY.fullmatch(value)
     if match is None:
         raise UnitError(f"{shown(value)}: not a {kind.name}; {_example(kind)}")
-    sign, digits, unit = match.groups()
+    sign, digits, unit = _parts(match)
     if unit is None:
         raise UnitError(f"{shown(value)}: a {kind.name} needs a unit; {_example(kind)}")
     factor = kind.units.get(unit)
@@ -275,6 +275,12 @@ def _parse(value: object, kind: Kind) -> int:
     if kind is COUNT and exact != int(exact):
         raise UnitError(f"{shown(value)}: packets come whole; {_example(kind)}")
     return round(exact)
+
+
+def _parts(match: re.Match[str]) -> tuple[str, str, str | None]:
+    """Sign, number and unit; the Greek letter, which some keyboards have, is the micro sign."""
+    sign, digits, unit = match.groups()
+    return sign, digits, unit and unit.replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}")
 
 
 def _example(kind: Kind) -> str:

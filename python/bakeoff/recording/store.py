@@ -35,6 +35,7 @@ RUNS = "runs"
 LATEST = "latest"
 BASE = Path("results")
 
+_SPELLINGS = frozenset({"source", "settings", "axis_values"})
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,@%-]*")
 
 
@@ -82,16 +83,16 @@ class ResultFolder:
         for name in (entry["id"] for entry in identities):
             if not _RUN_NAME.fullmatch(str(name)):
                 raise ValueError(f"{name!r} cannot be the name of a folder")
-        content = manifest.encode_json({"format": manifest.FORMAT, "experiment": plan.to_json(), "plan": identities})
+        content = {"format": manifest.FORMAT, "experiment": plan.to_json(), "plan": identities}
         target = path / EXPERIMENT
-        if target.exists():
-            _check_same(target, content, resume=resume)
-        elif path.is_dir() and any(path.iterdir()):
-            raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out.")
         with atomic.explained(path, writing="the result folder"):
+            if target.exists():
+                _check_same(target, content, resume=resume)
+            elif path.is_dir() and any(path.iterdir()):
+                raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out.")
             (path / RUNS).mkdir(parents=True, exist_ok=True)
         if not target.exists():
-            atomic.write_file(target, content, writing="the experiment")
+            atomic.write_file(target, manifest.encode_json(content), writing="the experiment")
         return cls.open(path)
 
     @classmethod
@@ -103,18 +104,14 @@ class ResultFolder:
         """
         target = path / EXPERIMENT
         try:
-            content = json.loads(target.read_bytes())
-            manifest.check_format(target, content["format"])
-            return cls(path, content["experiment"], content["plan"])
+            content = _decode(target)
         except OSError as error:
             message = (
                 f"{path}: not a result folder of bakeoff ({EXPERIMENT}: {atomic.reason(error)}); "
                 "give the folder that `bakeoff run` named."
             )
             raise UserError(message) from error
-        except (ValueError, KeyError, TypeError) as error:
-            message = f"{target}: damaged or cut short; run the experiment again into a new folder."
-            raise UserError(message) from error
+        return cls(path, content["experiment"], content["plan"])
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
@@ -124,7 +121,8 @@ class ResultFolder:
             UserError: another process is running in it.
         """
         with lock.held(self.path / JOURNAL):
-            atomic.sweep(self.path / RUNS)
+            with atomic.explained(self.path, writing="the result folder"):
+                atomic.sweep(self.path / RUNS)
             yield
 
     def run_folder(self, run: str) -> Path:
@@ -241,16 +239,40 @@ class ResultFolder:
         return found
 
 
-def _check_same(target: Path, content: bytes, *, resume: bool) -> None:
+def _check_same(target: Path, content: Mapping[str, Any], *, resume: bool) -> None:
     if not resume:
         message = f"{target.parent}: already holds an experiment; add --resume to run what is missing"
         raise UserError(f"{message}, or choose another folder with --out.")
-    if target.read_bytes() != content:
+    if _essence(_decode(target)) != _essence(json.loads(manifest.encode_json(content))):
         message = (
             f"{target.parent}: holds a different experiment or an older version of this one, "
             "so it cannot be resumed; choose another --out."
         )
         raise UserError(message)
+
+
+def _essence(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What an experiment is, however its file and its settings are spelt; the digest of the scenarios holds these."""
+    kept = {name: value for name, value in content["experiment"].items() if name not in _SPELLINGS}
+    return {**content, "experiment": kept}
+
+
+def _decode(target: Path) -> dict[str, Any]:
+    """The content of an `experiment.json`.
+
+    Raises:
+        UserError: it is damaged, or of a later version of the layout.
+        OSError: it cannot be read.
+    """
+    try:
+        content: dict[str, Any] = json.loads(target.read_bytes())
+        manifest.check_format(target, content["format"])
+        sound = isinstance(content["experiment"], dict) and isinstance(content["plan"], list)
+    except (ValueError, KeyError, TypeError):
+        sound = False
+    if not sound:
+        raise UserError(f"{target}: damaged or cut short; run the experiment again into a new folder.")
+    return content
 
 
 def latest_link(name: str, base: Path = BASE, *, kind: str = "") -> Path:
@@ -269,10 +291,12 @@ def new_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path:
     Raises:
         UserError: the folder cannot be made.
     """
-    parent = base / name
+    parent, latest = base / name, latest_link(name, base, kind=kind)
     stamp = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     path = parent / f"{stamp}{kind}"
     with atomic.explained(parent, writing="the result folder"):
+        if latest.exists() and not latest.is_symlink():
+            raise UserError(f"{latest}: is no link, so it is not replaced; rename it, or name a folder with --out.")
         parent.mkdir(parents=True, exist_ok=True)
         number = 2
         while True:
@@ -284,7 +308,7 @@ def new_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path:
                 number += 1
         link = parent / f"{atomic.TEMPORARY_PREFIX}{path.name}"
         link.symlink_to(path.name, target_is_directory=True)
-        link.replace(latest_link(name, base, kind=kind))
+        link.replace(latest)
     return path
 
 
