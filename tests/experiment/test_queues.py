@@ -100,6 +100,33 @@ def test_the_impossible_is_refused_before_anything_runs(tmp_path: Path, queue: s
     assert sentence in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("queue", "name", "partner"),
+    [
+        ('kind = "fq_codel", ce_threshold_mask = 3', "ce_threshold_mask", "ce_threshold"),
+        (
+            'kind = "fq_codel", ce_threshold = "1ms", ce_threshold_selector = 1',
+            "ce_threshold_selector",
+            "ce_threshold_mask",
+        ),
+        ('kind = "fq_pie", ecn_prob = 0.2', "ecn_prob", "ecn"),
+        ('kind = "red", limit = "100kB", harddrop = true', "harddrop", "ecn"),
+        ('kind = "red", limit = "100kB", harddrop = true, ecn = false', "harddrop", "ecn"),
+    ],
+)
+def test_what_has_no_effect_alone_is_refused(tmp_path: Path, queue: str, name: str, partner: str) -> None:
+    with pytest.raises(UserError) as caught:
+        queue_of(tmp_path, queue)
+    sentence = f"path.forward.0.queue.{name}: has no effect without {partner}; set that too, or leave it out"
+    assert str(caught.value).endswith(sentence)
+
+
+def test_what_is_off_needs_no_partner(tmp_path: Path) -> None:
+    assert queue_of(tmp_path, 'kind = "red", limit = "100kB", harddrop = false')["harddrop"] is False
+    both = 'ce_threshold = "1ms", ce_threshold_mask = 3, ce_threshold_selector = 1'
+    assert queue_of(tmp_path, f'kind = "fq_codel", {both}')["ce_threshold_selector"] == 1
+
+
 CHOICES = [
     (entry.name, parameter)
     for entry in of_core().queues.values()

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 _SUFFIXES = {"time": "_ns", "size": "_bytes", "packets": "_packets", "Hz": "_hz"}
 
 
+# What has no effect without another key, by kind of queue: the kernel takes it and says nothing.
+_PARTNERS = {
+    "fq_codel": {"ce_threshold_mask": "ce_threshold", "ce_threshold_selector": "ce_threshold_mask"},
+    "fq_pie": {"ecn_prob": "ecn"},
+    "red": {"harddrop": "ecn"},
+}
+
+
 class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file is known
     """A sentence about a key of the experiment."""
 
@@ -54,7 +62,7 @@ def resolve(queue: Queue, place: Place, catalogue: Catalogue) -> dict[str, Any]:
         catalogue: queues that exist, with their parameters.
 
     Raises:
-        KeyProblem: there is no such queue, or it has not such a parameter.
+        KeyProblem: there is no such queue, it has not such a parameter, or the parameter has no effect here.
     """
     try:
         catalogue.check_queue(queue.kind)
@@ -67,6 +75,9 @@ def resolve(queue: Queue, place: Place, catalogue: Catalogue) -> dict[str, Any]:
             unit = catalogue.unit_of(queue.kind, name, None if isinstance(value, Limit) else value)
         except UserError as error:
             raise KeyProblem(f"{place.key}.{name}", str(error)) from error
+        partner = _PARTNERS.get(queue.kind, {}).get(name)
+        if partner is not None and value and not stated.get(partner):
+            raise KeyProblem(f"{place.key}.{name}", f"has no effect without {partner}; set that too, or leave it out")
         if queue.kind != "fifo":
             resolved |= _parameter(name, value, unit, place)
     if queue.kind == "fifo":
