@@ -45,6 +45,19 @@ def test_wide_is_one_table(india: ResultFolder) -> None:
     assert len(line.split()) == 2 + 1 + 9
 
 
+def test_the_table_says_by_whose_definitions(india: ResultFolder) -> None:
+    report = model.load(india)
+    line = "By Pantheon's definitions; `bakeoff list metrics` has these and others."
+    for width in (200, 72):
+        assert line in printed(report, width).splitlines()
+    (first, *_) = report.groups
+    assert first.published is not None
+    packets = replace(first, published=replace(first.published, counts_packets=True))
+    assert "By Pantheon's definitions, loss by that of the published table;" in printed(
+        replace(report, rows=(packets,)), 200
+    )
+
+
 def test_plain_text_without_a_terminal(india: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     report = model.load(india)
     assert "\x1b" not in printed(report, 120)

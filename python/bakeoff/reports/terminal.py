@@ -107,6 +107,7 @@ def show(report: Report, console: Console) -> None:
         console.print(f"Below each number: published ({report.reference.title}) and ratio of ours to it.")
     console.print()
     _tables(report, console)
+    _definitions(report, console)
     _remedies(report, console)
     _probes(report, console)
     _queues(report, console)
@@ -173,6 +174,13 @@ def _lines(report: Report, console: Console) -> None:
             for heading, flow in columns(report):
                 lines = _cell(metric, row, flow).plain.split("\n")
                 console.print(f"    {heading}: {', published '.join(lines)}")
+
+
+def _definitions(report: Report, console: Console) -> None:
+    """Whose numbers these are."""
+    counts_packets = any(row.published is not None and row.published.counts_packets for row in report.groups)
+    but = ", loss by that of the published table" if counts_packets else ""
+    console.print(Text(f"By Pantheon's definitions{but}; `bakeoff list metrics` has these and others.", style="dim"))
 
 
 def _remedies(report: Report, console: Console) -> None:
