@@ -1,7 +1,8 @@
 """Dotted keys: `path.forward.0.rate`, and short words for the common ones.
 
-Numbers are those of the report: hops count from 0, flows and probes from 1; `*` stands for all of them. The short
-words are also allowed behind `path.` (`path.trace`), and mean the only forward hop:
+Hops count from 0, flows and probes from 1; `*` stands for all of them. `flow.2` is the second `[[flow]]` of the file: a
+scheme or class that it names is that of all its copies (`count`), which have their own numbers in reports and claims.
+The short words are also allowed behind `path.` (`path.trace`), and mean the only forward hop:
 
 | word | sets |
 |---|---|

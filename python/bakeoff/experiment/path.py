@@ -21,7 +21,6 @@ from bakeoff.experiment.base import (
     default,
     problem,
 )
-from bakeoff.experiment.units import Limit
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
 
 if TYPE_CHECKING:
@@ -162,7 +161,11 @@ class Queue(Model):
     """What waits for the link, and what becomes of it; `bakeoff show KIND` has the parameters of a kind."""
 
     kind: Word = Field("fifo", description="queueing discipline; `bakeoff list queues`")
-    limit: QueueLimit = default(Limit(), "infinite", "what it holds; in packets for all but fifo and red")
+    limit: QueueLimit | None = Field(
+        None,
+        description="what it holds; default: of a fifo infinite, of others a number of packets of their own; red has "
+        "to state it, in bytes",
+    )
     flow_limit: Packets | None = _of("fq", "the most packets of one flow")
     drop: Literal["tail", "head"] = Field("tail", description="which packet goes when the queue is full (fifo)")
     room: Size | None = _of("fifo", "bytes that must be free for a packet to enter; default: its own size")

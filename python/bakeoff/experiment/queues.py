@@ -81,11 +81,12 @@ def resolve(queue: Queue, place: Place, catalogue: Catalogue) -> dict[str, Any]:
         if queue.kind != "fifo":
             resolved |= _parameter(name, value, unit, place)
     if queue.kind == "fifo":
-        size = _bytes(queue.limit, "limit", place)
-        _check_time(queue.limit.time_ns, place)
-        limit = {"limit_packets": queue.limit.packets, "limit_bytes": size, "limit_time_ns": queue.limit.time_ns}
+        limit = queue.limit or Limit()
+        size = _bytes(limit, "limit", place)
+        _check_time(limit.time_ns, place)
+        limits = {"limit_packets": limit.packets, "limit_bytes": size, "limit_time_ns": limit.time_ns}
         room = {} if queue.room is None else {"room_bytes": queue.room}
-        resolved |= limit | {"drop": queue.drop} | room
+        resolved |= limits | {"drop": queue.drop} | room
     return resolved
 
 
