@@ -88,3 +88,48 @@ def test_a_run_with_a_scheme_in_python_beside_it_finds_the_file(here: Path, bake
     (here / "x.toml").write_text(f'{EXPERIMENT}[[flow]]\nscheme = "./my_scheme.py:MyScheme"\n')
     ended = bakeoff("run", "x.toml", "--out", "out", "--quiet")
     assert ended.code == 0, ended.err
+
+
+LONG = "n" * 300
+
+
+@pytest.mark.parametrize(
+    ("words", "flow", "sentence"),
+    [
+        (("check", "x.toml"), f'scheme = "indigo"\nparameters = {{ weights = "{LONG}" }}', "there is no file"),
+        (("check", "x.toml"), 'scheme = "./a\\u0000b.py:X"', "cannot be read (embedded null byte)"),
+        (("run", "x.toml"), f'scheme = "program:a"\n[program.a]\nwrapper = "{LONG}"', "is not there: install it"),
+        (("run", "x.toml"), f'scheme = "kernel:a"\n[controller.a]\nobject = "{LONG}"', "there is no file"),
+        (("compare", "out", LONG), 'scheme = "reno"', "neither a result folder nor a published reference"),
+        (("kernel", "build", "--source", LONG), 'scheme = "reno"', "no such folder or tarball"),
+    ],
+)
+def test_names_that_no_file_can_have_are_one_sentence(
+    here: Path, bakeoff: Callable[..., Any], words: tuple[str, ...], flow: str, sentence: str
+) -> None:
+    file = here / "x.toml"
+    if words[0] == "compare":
+        file.write_text(EXPERIMENT.partition("[[flow]]")[0] + "[[flow]]\nscheme = 'reno'")
+        assert bakeoff("run", "x.toml", "--out", "out", "--quiet").code == 0
+    world = "world = 'emu'\n" if words[0] == "run" else ""
+    file.write_text(f"{world}{EXPERIMENT.partition('[[flow]]')[0]}[[flow]]\n{flow}")
+    ended = bakeoff(*words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert sentence in ended.err
+
+
+def test_a_file_that_may_not_be_read_is_named(
+    here: Path, bakeoff: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(here, 1.0)
+    before = Path.open
+
+    def refuse(path: Path, *words: Any, **more: Any) -> Any:
+        if path.name == "w.bin":
+            raise PermissionError(13, "Permission denied", str(path))
+        return before(path, *words, **more)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    ended = bakeoff("check", "x.toml")
+    sentence = f"bakeoff: x.toml: flow.1.parameters.weights: {here}/w.bin cannot be read (permission denied); write the"
+    assert (ended.code, ended.err[: len(sentence)]) == (2, sentence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,9 +100,14 @@ class Parameter:
         return None if right else f"{shown(value)} is not possible; write {self.values}"
 
     def _problem_of_file(self, file: Path) -> str | None:
-        if not file.is_file():
+        if not os.path.isfile(file):  # noqa: PTH113 - never raises
             return f"there is no file {file}; write {self.values}"
-        if file.stat().st_size > _MAX_FILE_BYTES:
+        try:
+            with file.open("rb"):
+                size = file.stat().st_size
+        except OSError as error:
+            return f"{file} cannot be read ({(error.strerror or str(error)).lower()}); write {self.values}"
+        if size > _MAX_FILE_BYTES:
             return f"{file} has more than {_MAX_FILE_BYTES // 2**20} MiB; write {self.values}"
         return None
 

@@ -170,7 +170,7 @@ def _files_of_emulated(emulated: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _readable(name: str) -> bool:
-    return Path(name).is_file() and os.access(name, os.R_OK)
+    return os.path.isfile(name) and os.access(name, os.R_OK)  # noqa: PTH113 - never raises
 
 
 def _program(program: Program, folder: Path) -> dict[str, Any]:

@@ -71,8 +71,8 @@ def find(reference: Reference, folder: Path) -> Found:
         if path.stat().st_size > _MAX_BYTES:
             raise UserError(f"{path}: larger than {_MAX_BYTES // 2**20} MiB, the most that a scheme may have")
         content = path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise UserError(f"{path}: cannot be read ({reason}); write the path of a file, as in ./my_scheme.py") from error
     names = _names(content, str(path))
     if names is not None and reference.name not in names:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment.catalogue import PROGRAM
@@ -42,10 +42,8 @@ def check(scenario: Mapping[str, Any]) -> None:
         program = declared[name]
         for word in {program["wrapper"]} if "wrapper" in program else {program[side][0] for side in _SIDES}:
             if shutil.which(word) is None:
-                place = Path(word)
-                state = (
-                    "cannot be executed (chmod +x)" if place.is_file() else "is not there: install it, or mend its path"
-                )
+                there = os.path.isfile(word)  # noqa: PTH113 - never raises
+                state = "cannot be executed (chmod +x)" if there else "is not there: install it, or mend its path"
                 raise RunStopped(f"flow {number}: {PROGRAM}{name}: {word} {state}")
 
 
