@@ -61,6 +61,24 @@ queue = { limit = "50pkt" }
             "path.forward.0.rate.poisson",
         ),
         (
+            '"path.forward.0.rate" = [{ poisson = "1Mbit/s" }]\n"path.forward.0.rate.token_bucket" = ["2Mbit/s"]',
+            "path.forward.0.rate",
+            "path.forward.0.rate.token_bucket",
+            "path.forward.0.rate.token_bucket",
+        ),
+        (
+            'loss = [0.01]\n"path.forward.0.loss.to_bad" = [0.1]',
+            "loss",
+            "path.forward.0.loss.to_bad",
+            "path.forward.0.loss.to_bad",
+        ),
+        (
+            'a.one = { flow = [{}] }\nb.two = { flow = [{}, {}] }\n"flow.2.ecn" = ["off"]\nscheme = ["reno"]',
+            "a",
+            "b",
+            "flow",
+        ),
+        (
             'rtt = ["10ms"]\n"path.forward.0.delay" = ["9ms"]',
             "rtt",
             "path.forward.0.delay",
@@ -114,6 +132,24 @@ queue = [{{ kind = "codel" }}]
     assert schemes == [["bbr", "reno"]] * 2 + [["bbr", "cubic"]] * 2
 
 
+def test_keys_that_only_begin_alike_are_two(planned: Planned) -> None:
+    text = FREE + 8 * "[[flow]]\n"
+    plan = planned(f'{text}[matrix]\n"flow.1" = [{{ dscp = 1 }}]\n"flow.10" = [{{ dscp = 2 }}]\nscheme = ["reno"]')
+    assert [flow.get("dscp", 0) for flow in plan.runs[0].scenario["flows"]] == [1, *[0] * 8, 2]
+
+
+def test_an_axis_may_complete_a_table_of_another(planned: Planned) -> None:
+    trace = '"path.forward.0.rate.trace" = [{ length = "1s" }]\n"path.forward.0.rate.trace.poisson" = ["1Mbit/s"]'
+    (run,) = planned(f'{FREE}[matrix]\n{trace}\nscheme = ["reno"]').runs
+    assert run.scenario["forward"][0]["link"]["kind"] == "trace"
+
+
+def test_a_variant_may_change_a_part_of_what_it_sets_itself(planned: Planned) -> None:
+    pair = 'pair = { one = { rtt = "10ms", "path.forward.0.delay" = "2ms" } }'
+    (run,) = planned(f'{FREE}[matrix]\nscheme = ["reno"]\n{pair}').runs
+    assert run.scenario["forward"][0]["delay_ns"] == 2_000_000
+
+
 def test_a_hop_may_add_to_the_rtt(planned: Planned, minimal: str) -> None:
     hop = minimal.replace("[[flow]]", "[[path.forward]]\n[[flow]]")
     plan = planned(f'{hop}[matrix]\nrtt = ["10ms"]\n"path.forward.1.delay" = ["0s", "1ms"]')
@@ -158,6 +194,26 @@ def test_a_setting_that_some_cells_keep_is_taken(planned: Planned) -> None:
     plan = planned(f"{FREE}{VARIANTS}", "flow.2.ecn=classic", "path.forward.0.delay=7ms")
     assert {run.scenario["flows"][1]["ecn"] for run in plan.runs} == {"off", "classic"}
     assert {run.scenario["forward"][0]["delay_ns"] for run in plan.runs} == {7_000_000}
+
+
+AXES = """
+[matrix]
+scheme = ["reno"]
+"flow.2.dscp" = [1, 2]
+"path.forward.0.queue.limit" = ["5pkt", "6pkt"]
+"""
+
+
+def test_a_setting_is_kept_where_axes_change_a_part_of_it(planned: Planned) -> None:
+    plan = planned(f"{FREE}{AXES}", "flow.*.dscp=8", 'queue={ kind = "codel" }')
+    dscps = [[flow["dscp"] for flow in run.scenario["flows"]] for run in plan.runs]
+    assert dscps == [[8, 1], [8, 1], [8, 2], [8, 2]]
+    assert {run.scenario["forward"][0]["queue"]["kind"] for run in plan.runs} == {"codel"}
+
+
+def test_a_setting_is_lost_below_what_it_was(planned: Planned) -> None:
+    with pytest.raises(UserError, match=r'^--set rate=5Mbit/s: has no effect: the axis "path.forward.0.rate.poisson" '):
+        planned(f'{FREE}[matrix]\nscheme = ["reno"]\n"path.forward.0.rate.poisson" = ["1Mbit/s"]', "rate=5Mbit/s")
 
 
 @pytest.mark.parametrize(
