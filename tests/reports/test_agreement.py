@@ -102,6 +102,14 @@ def test_runs_of_several_lengths_are_said_to_be(tmp_path: Path, plan_of: Any, ta
     assert "Each run lasts 3 to 5 s." in text
 
 
+def test_where_nothing_ran_the_length_is_that_of_the_experiment(tmp_path: Path, plan_of: Any) -> None:
+    folders = [
+        ResultFolder.create(tmp_path / world, plan_of(("cubic",), 1, seconds=7, world=world, stand_ins={}))
+        for world in ("sim", "linux")
+    ]
+    assert "Each run lasts 7 s." in page.render(model.load(folders[0], folders[1]), GENERATED)
+
+
 def test_every_metric_is_a_panel_with_every_line_in_it(make: Any, plan_of: Any, tables_of: Any) -> None:
     report = make(plan_of, tables_of)
     panels = figure.panels(report)

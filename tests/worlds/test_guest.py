@@ -15,7 +15,7 @@ import pytest
 from bakeoff.errors import RunFailed
 from bakeoff.experiment import PlannedRun
 from bakeoff.kernel import cache
-from bakeoff.worlds import guest, linux, processes, scratch
+from bakeoff.worlds import guest, linux, processes, registry, scratch
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
@@ -229,12 +229,9 @@ def test_a_failed_run_knows_its_kernel_and_its_console(pretended: Callable[[str]
     with pytest.raises(RunStopped, match=r"^the guest failed; its last lines: one / two$") as failure:
         linux.execute(PlannedRun("run1", {}, 1, 1, SCENARIO))
     assert failure.value.outcome.console == ("one", "two")
-    assert failure.value.outcome.provenance == {
-        "kernel": "1-abc",
-        "kernel_version": "1",
-        "kernel_sha256": "00",
-        "guest_sha256": "11",
-    }
+    provenance = {"kernel": "1-abc", "kernel_version": "1", "kernel_sha256": "00", "guest_sha256": "11"}
+    assert failure.value.outcome.provenance == provenance
+    assert registry.world("linux").provenance() == provenance, "what a run is compared with that is resumed"
     assert failure.value.outcome.tables == {}
 
 

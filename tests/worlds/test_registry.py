@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
+from typing import TYPE_CHECKING
+
 import pytest
 
 from bakeoff.errors import UserError
-from bakeoff.worlds import registry, sim
+from bakeoff.worlds import emu, registry, sim
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_simulator_is_a_world() -> None:
@@ -29,3 +36,15 @@ def test_checking_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.check("linux")
     with pytest.raises(ModuleNotFoundError):
         registry.world("linux")
+
+
+def test_what_runs_a_run_beside_bakeoff(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert registry.world("sim").provenance() == {}
+    monkeypatch.setattr(emu, "_EMULATOR", tmp_path / "emulator")
+    (tmp_path / "emulator").write_bytes(b"1")
+    emu.provenance.cache_clear()
+    try:
+        digest = hashlib.sha256(b"1").hexdigest()
+        assert registry.world("emu").provenance() == {"host_kernel": platform.release(), "emulator_sha256": digest}
+    finally:
+        emu.provenance.cache_clear()
