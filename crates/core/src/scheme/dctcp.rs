@@ -7,6 +7,9 @@
 //!
 //! **Parameters.** See [`INFO`].
 //!
+//! The L4S project's kernel (L4STeam/linux 095f0391) lacks what mainline has since 4.1: there alpha decays by a sixteenth of itself
+//! in whole numbers, so that it never falls below 15 of 1024, and a rare mark still lowers the window by 0.7 %.
+//!
 //! **Deviations.** Marks are learnt from accurate ECN, as Linux does where both ends have it, and not from the echo of RFC
 //! 8257, section 3.2. Both laws count packets, the RFC bytes.
 //!
@@ -26,8 +29,9 @@ pub(super) const INFO: Info = Info {
     parameters: &[
         Parameter::choice(
             "law",
-            &["linux", "rfc8257"],
-            "the kernel's alpha in whole 1024ths, or the equations of the RFC",
+            &["linux", "l4s", "rfc8257"],
+            "the kernel's alpha in whole 1024ths; that of the L4S project's kernel, which then stays at 15 of them; or the \
+             equations of the RFC",
         ),
         Parameter::number(
             "shift_g",
@@ -50,7 +54,7 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let (shift, alpha) = (parameters.number("shift_g").round() as u32, parameters.number("alpha_on_init"));
     let alpha = match parameters.text("law") {
         "rfc8257" => Alpha::Real { alpha, gain: 0.5_f64.powi(shift as i32) },
-        _ => Alpha::Whole { alpha: (alpha * SCALE as f64) as u64, shift },
+        law => Alpha::Whole { alpha: (alpha * SCALE as f64) as u64, shift, vanishes: law == "linux" },
     };
     Box::new(WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false }))
 }
@@ -58,8 +62,8 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
 /// The moving average of the share of marked packets.
 #[derive(Clone, Copy, Debug)]
 enum Alpha {
-    /// In whole 1024ths.
-    Whole { alpha: u64, shift: u32 },
+    /// In whole 1024ths. Where it does not vanish, what is too little to decay by a 1024th stays.
+    Whole { alpha: u64, shift: u32, vanishes: bool },
     /// As RFC 8257 has it.
     Real { alpha: f64, gain: f64 },
 }
@@ -68,9 +72,9 @@ impl Alpha {
     /// A window ends (`dctcp_update_alpha`; RFC 8257, section 3.3).
     fn update(&mut self, delivered: u64, marked: u64) {
         match self {
-            Self::Whole { alpha, shift } => {
+            Self::Whole { alpha, shift, vanishes } => {
                 let decay = *alpha >> *shift;
-                *alpha -= if decay == 0 { *alpha } else { decay };
+                *alpha -= if decay == 0 && *vanishes { *alpha } else { decay };
                 if marked > 0 {
                     *alpha = (*alpha + (marked << (10 - *shift)) / delivered.max(1)).min(SCALE);
                 }
@@ -164,8 +168,12 @@ mod tests {
     use super::super::{Cause, Congestion};
     use super::*;
 
-    const WHOLE: Alpha = Alpha::Whole { alpha: SCALE, shift: 4 };
+    const WHOLE: Alpha = whole(SCALE);
     const REAL: Alpha = Alpha::Real { alpha: 1.0, gain: 1.0 / 16.0 };
+
+    const fn whole(alpha: u64) -> Alpha {
+        Alpha::Whole { alpha, shift: 4, vanishes: true }
+    }
 
     /// Alpha after so many windows of 1000 packets with this share of marks.
     fn after(mut alpha: Alpha, windows: u32, marked: u64) -> f64 {
@@ -191,8 +199,11 @@ mod tests {
     fn the_kernels_integers() {
         // 1024 - 1024/16 = 960, and with half of the packets marked + 500 * 64 / 1000.
         assert_eq!((after(WHOLE, 1, 0) * 1_024.0, after(WHOLE, 1, 500) * 1_024.0), (960.0, 992.0));
-        assert_eq!(after(Alpha::Whole { alpha: 15, shift: 4 }, 1, 0), 0.0, "below 16 it falls to nothing");
-        let reduced = |alpha| Alpha::Whole { alpha, shift: 4 }.reduce(100);
+        assert_eq!(after(whole(15), 1, 0), 0.0, "below 16 it falls to nothing");
+        assert_eq!(after(WHOLE, 200, 0), 0.0);
+        let l4s = Alpha::Whole { alpha: SCALE, shift: 4, vanishes: false };
+        assert_eq!((after(l4s, 200, 0), l4s.reduce(100)), (15.0 / 1_024.0, 50));
+        let reduced = |alpha| whole(alpha).reduce(100);
         assert_eq!([1_024, 512, 100, 20, 0].map(reduced), [50, 75, 96, 100, 100]);
         assert_eq!(WHOLE.reduce(2), 2);
     }
@@ -222,11 +233,7 @@ mod tests {
 
     #[test]
     fn the_loss_of_a_tail_takes_half_of_alpha_from_the_kernels_window() {
-        for (alpha, left) in [
-            (Alpha::Whole { alpha: 100, shift: 4 }, 96),
-            (WHOLE, 50),
-            (Alpha::Real { alpha: 0.1, gain: 1.0 / 16.0 }, 50),
-        ] {
+        for (alpha, left) in [(whole(100), 96), (WHOLE, 50), (Alpha::Real { alpha: 0.1, gain: 1.0 / 16.0 }, 50)] {
             let mut scheme = WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false });
             (0..90).for_each(|_| scheme.on_ack(&ack(1)));
             let cause = Cause::TailLoss;
@@ -238,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_loss_while_the_window_falls_for_a_mark_halves_the_threshold_once() {
-        let alpha = Alpha::Whole { alpha: 100, shift: 4 };
+        let alpha = whole(100);
         let mut scheme = WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false });
         let at = |state| Ack { state, in_flight: 100, ..ack(1) };
         (0..90).for_each(|_| scheme.on_ack(&at(State::Open)));

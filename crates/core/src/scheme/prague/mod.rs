@@ -22,9 +22,11 @@
 //! In the kernel that state lasts a true round trip, and a mark that begins it within `rtt_target` goes unanswered with all of the
 //! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25.
 //!
-//! `2020` counts whole packets: the window follows its fraction by a packet when they are one apart, either way; it is paced by
-//! the window or, if that is more, what is in flight, and the rate of packets is kept by their payload. A timeout's halving stays
-//! open beside a window of one packet, so that the next ack ends it at two, with a threshold of two.
+//! `2019b` and `2020` count whole packets: the window follows its fraction by a packet when they are one apart, either way; it is
+//! paced by the window or, if that is more, what is in flight, and the rate of packets is kept by their payload. A timeout's
+//! halving stays open beside a window of one packet: in `2020` the next ack ends it at two, with a threshold of two, while `2019b`
+//! takes it only once slow start is back where it was, or at an ack of nothing but marks. A loss that proves spurious gives the
+//! window back and takes what it took from the fraction once more. `2019b` grows while losses are repaired.
 //!
 //! `2019a` falls at once when a round that had marks ends, by an alpha that has that round in it; a mark before only ends slow start.
 //! A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it grows on.
@@ -38,9 +40,8 @@
 //! was seen and the window is at most four packets of 1500 bytes, the source (`prague_cwnd_mode` 2) goes over to a law of rates,
 //! paced 3 % above and below by turns; here the window's law stays.
 //!
-//! `2019b` does not grow while losses are repaired, the source does. There too a timeout's halving takes effect only once slow
-//! start has come back to the threshold, here at once, and an undone loss costs the window once more instead of giving it back.
-//! A fall ends slow start with the next ack; in the source that ack has to report nothing but marks.
+//! `2019b` does not grow while the losses of its first slow start are repaired. The source doubles through them, until an ack
+//! delivers nothing; the kernel's send buffer bounds it there, and nothing would here.
 //!
 //! `2019a` paces the fraction of the window; the source takes whole packets, and those outstanding where they are more. When a round ends
 //! with an ack of unmarked packets, it grows for them after the fall, in the source before.
@@ -136,6 +137,8 @@ struct Law {
     counts_whole: bool,
     /// A timeout leaves a threshold of no less than the window before it (`prague_ssthresh`).
     raises_threshold: bool,
+    /// It grows while losses are repaired, too.
+    grows_in_loss: bool,
     has_fallback: bool,
 }
 
@@ -157,8 +160,9 @@ impl Law {
             surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
             falls_after_rounds: parameters.text("profile") == "2019a",
             keeps_falling: parameters.text("profile").starts_with("20"),
-            counts_whole: parameters.text("profile") == "2020",
+            counts_whole: matches!(parameters.text("profile"), "2019b" | "2020"),
             raises_threshold: parameters.text("profile") == "2019b",
+            grows_in_loss: parameters.text("profile") == "2019b",
             has_fallback: parameters.flag("classic_fallback"),
         }
     }
@@ -350,7 +354,8 @@ impl Prague {
         }
         let is_suppressed = !self.law.grows_by_unmarked && marked > 0;
         let mut acked = if is_suppressed { 0 } else { ack.newly_delivered.saturating_sub(marked) };
-        if acked > 0 && !self.is_in_loss && (ack.is_cwnd_limited || !ack.rate.is_app_limited) {
+        let may_grow = !self.is_in_loss || (self.law.grows_in_loss && self.ssthresh != INFINITE_SSTHRESH);
+        if acked > 0 && may_grow && (ack.is_cwnd_limited || !ack.rate.is_app_limited) {
             if self.is_in_slow_start() {
                 let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
                 acked -= grown - self.cwnd;
@@ -383,7 +388,7 @@ impl Prague {
 }
 
 impl Prague {
-    /// One packet towards the fraction, once they are one apart, as `prague_update_cwnd` of version 0.5 ends.
+    /// One packet towards the fraction, once they are one apart, as `prague_update_cwnd` ends up to version 0.5.
     fn follow_whole(&mut self) {
         let apart = self.window - f64::from(self.cwnd);
         if apart >= 1.0 {
@@ -497,8 +502,14 @@ impl Scheme for Prague {
     fn on_undo(&mut self, _now: Instant) {
         self.is_in_loss = false;
         if let Some(before) = self.before_loss.take() {
+            let apart = |window: f64, cwnd: u32| window - f64::from(cwnd);
+            let changed = apart(self.window, self.cwnd) - apart(before.window, before.cwnd);
+            self.window = if self.law.counts_whole {
+                f64::from(self.cwnd.max(before.cwnd)) + apart(self.window, self.cwnd) + changed
+            } else {
+                self.window.max(before.window)
+            };
             self.cwnd = self.cwnd.max(before.cwnd);
-            self.window = self.window.max(before.window);
             self.ssthresh = self.ssthresh.max(before.ssthresh);
         }
     }

@@ -51,17 +51,18 @@ fn profiles_are_revisions() {
         keeps_falling: false,
         counts_whole: false,
         raises_threshold: false,
+        grows_in_loss: false,
         has_fallback: false,
     };
     assert_eq!(law(&[]), draft);
     let linux = Law { answers_by_target: false, ..draft };
     assert_eq!(law(&[("profile", "linux")]), linux);
     let late = Law { alpha: 1.0, halves_at_first_mark: false, target: None, keeps_falling: true, ..linux };
-    assert_eq!(law(&[("profile", "2020")]), Law { counts_whole: true, ..late });
-    let late = Law { raises_threshold: true, ..late };
-    assert_eq!(law(&[("profile", "2019b")]), late);
+    let late = Law { counts_whole: true, ..late };
+    assert_eq!(law(&[("profile", "2020")]), late);
+    assert_eq!(law(&[("profile", "2019b")]), Law { raises_threshold: true, grows_in_loss: true, ..late });
     let early = Law { alpha: 0.0, grows_by_unmarked: false, surplus: 2.0, ..late };
-    let early = Law { falls_after_rounds: true, raises_threshold: false, ..early };
+    let early = Law { falls_after_rounds: true, counts_whole: false, ..early };
     assert_eq!(law(&[("profile", "2019a")]), early);
     assert_eq!(law(&[("profile", "2019a"), ("alpha_init", "1")]), Law { alpha: 1.0, ..early });
     assert_eq!(law(&[("rtt_target", "none")]), Law { target: None, ..draft });
@@ -92,7 +93,7 @@ fn the_first_mark_halves_the_window_or_alpha_says_by_how_much() {
 
 #[test]
 fn the_first_mark_halves_the_window_in_recovery_too() {
-    for (profile, window) in [("linux", [25.0, 22.5]), ("2019b", [50.0, 45.0])] {
+    for (profile, window) in [("linux", [25.0, 22.5]), ("2019b", [50.0, 40.1])] {
         let mut prague = Prague::new(law(&[("profile", profile)]), PACKET);
         (prague.cwnd, prague.ssthresh, prague.window) = (100, 50, 100.0);
         prague.on_congestion(&congestion(Cause::Loss, 0));
@@ -123,7 +124,7 @@ fn a_mark_in_slow_start_is_not_forgotten_with_the_next_ack() {
     (prague.cwnd, prague.window) = (100, 100.0);
     prague.on_congestion(&congestion(Cause::Ecn, 0));
     prague.on_ack(&ack(2));
-    assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (101, 52.0, 101));
+    assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (102, 52.0, INFINITE_SSTHRESH));
     for _ in 0..60 {
         prague.newly_marked = 1;
         prague.on_ack(&ack(1));
@@ -132,8 +133,12 @@ fn a_mark_in_slow_start_is_not_forgotten_with_the_next_ack() {
 }
 
 #[test]
-fn version_0_5_moves_by_whole_packets_and_is_paced_by_what_is_in_flight() {
-    let mut prague = Prague { header: Bytes::new(52), ..steady(&[("profile", "2020")]) };
+fn up_to_version_0_5_it_moves_by_whole_packets_and_is_paced_by_what_is_in_flight() {
+    ["2019b", "2020"].into_iter().for_each(moves_by_whole_packets);
+}
+
+fn moves_by_whole_packets(profile: &str) {
+    let mut prague = Prague { header: Bytes::new(52), ..steady(&[("profile", profile)]) };
     let mut take = |acks: u32| {
         (0..acks).for_each(|_| prague.on_ack(&Ack { srtt: Duration::from_millis(12), in_flight: 120, ..ack(1) }));
         (prague.cwnd, (prague.window * 1e3).round() as u32)
@@ -164,6 +169,48 @@ fn in_version_0_5_a_timeout_ends_at_the_least_window() {
     assert_eq!((prague.cwnd, prague.ssthresh), (1, 50));
     prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
     assert_eq!((prague.cwnd, prague.ssthresh, prague.window), (2, 2, 2.0));
+}
+
+#[test]
+fn about_november_2019_a_timeout_halves_once_slow_start_is_back_or_every_packet_is_marked() {
+    let timed_out = || {
+        let mut prague = steady(&[("profile", "2019b")]);
+        prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+        prague
+    };
+    let mut prague = timed_out();
+    prague.on_ack(&Ack { state: State::Loss, ..ack(99) });
+    assert_eq!((prague.cwnd, prague.ssthresh), (100, 100));
+    (0..60).for_each(|_| prague.on_ack(&ack(0)));
+    assert_eq!((prague.cwnd, prague.ssthresh), (50, 50));
+    let mut prague = timed_out();
+    prague.on_ack(&Ack { state: State::Loss, ..ack(9) });
+    prague.newly_marked = 1;
+    prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
+    assert_eq!((prague.cwnd, prague.ssthresh), (9, 9));
+}
+
+#[test]
+fn about_november_2019_it_grows_while_losses_are_repaired_but_for_those_of_its_first_slow_start() {
+    for (profile, ssthresh, window) in [("2019b", 50, 51.0), ("2019b", INFINITE_SSTHRESH, 50.0), ("2020", 50, 50.0)] {
+        let mut prague = steady(&[("profile", profile)]);
+        prague.ssthresh = ssthresh;
+        prague.on_congestion(&congestion(Cause::Loss, 0));
+        prague.on_ack(&Ack { state: State::Recovery, ..ack(100) });
+        assert_eq!((prague.cwnd, prague.window), (99, window), "{profile}");
+    }
+}
+
+#[test]
+fn up_to_version_0_5_an_undone_loss_takes_from_the_fraction_once_more() {
+    for profile in ["2019b", "2020"] {
+        let mut prague = steady(&[("profile", profile)]);
+        prague.on_congestion(&congestion(Cause::Loss, 0));
+        (0..5).for_each(|_| prague.on_ack(&Ack { state: State::Recovery, ..ack(0) }));
+        assert_eq!((prague.cwnd, prague.window), (95, 50.0));
+        prague.on_undo(Instant::ZERO);
+        assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (100, 10.0, 95), "45 packets to go, and again");
+    }
 }
 
 #[test]
@@ -206,7 +253,9 @@ fn a_timeout_leaves_the_threshold_to_the_profile() {
         let timeout = Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true };
         prague.on_timeout(&timeout);
         prague.on_timeout(&Timeout { is_first: false, ..timeout });
-        assert_eq!((prague.cwnd, prague.window), (1, if profile == "2019a" { 1.0 } else { 50.0 }), "{profile}");
+        // Beside the least window, about November 2019, half of the old one is still to go.
+        let window = if profile == "2019b" { 1.0 - 50.0 } else { 50.0 };
+        assert_eq!((prague.cwnd, prague.window), (1, if profile == "2019a" { 1.0 } else { window }), "{profile}");
         prague.ssthresh
     };
     for profile in ["draft", "linux"] {
