@@ -107,8 +107,9 @@ def _explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return 1, "interrupted"
     if isinstance(error, OSError):
-        # All files have names.
-        where = error.filename or _NAMELESS.get(error.errno or 0)
+        # All files have names, and what has no name has the system's own words.
+        number = error.errno or 0
+        where = error.filename or (_NAMELESS.get(number) if error.strerror == os.strerror(number) else None)
         return 1, f"{f'{where}: ' if where else ''}{(error.strerror or str(error)).lower()}"
     text = " ".join(str(error).split())
     return 1, f"internal error, a fault of bakeoff: {type(error).__name__} {_place(error.__traceback__)}: {text}"

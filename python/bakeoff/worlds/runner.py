@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bakeoff.errors import BakeoffError
 from bakeoff.recording import Origin, Timing
+from bakeoff.recording.atomic import reason
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -159,12 +160,19 @@ class _Crew:
             return error.outcome, "invalid", str(error)
         except RunStopped as error:
             return error.outcome, "failed", str(error)
-        except BakeoffError as error:
-            return Outcome(), "failed", str(error)
-        except MemoryError:
-            return Outcome(), "failed", _NO_MEMORY
         except BaseException as error:  # noqa: BLE001 - a panic of the core is no Exception, and stops one run only
-            return Outcome(), "failed", f"internal error: {type(error).__name__}: {error}"
+            return Outcome(), "failed", _sentence(error)
+
+
+def _sentence(error: BaseException) -> str:
+    """What a run failed of."""
+    if isinstance(error, BakeoffError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return _NO_MEMORY
+    if isinstance(error, OSError):
+        return f"{error.filename}: {reason(error)}" if error.filename else reason(error)
+    return f"internal error: {type(error).__name__}: {error}"
 
 
 def run_plan(
