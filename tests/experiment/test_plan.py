@@ -202,6 +202,15 @@ def test_a_trace_is_kept_as_far_as_the_run_goes(scenario: Scenario, minimal: str
     assert link["opportunities_ms"] == (1, 29000, 30000, 30001)
 
 
+def test_limits_of_a_queue_do_not_turn_on_how_much_of_a_trace_a_run_sees(scenario: Scenario, minimal: str) -> None:
+    for duration in ("20s", "30s", "60s"):
+        found = scenario(minimal, "rate={trace=[1,2,3,4,39000,40000]}", "queue=1000bdp", f"duration={duration}")[
+            "forward"
+        ][0]
+        assert found["queue"]["limit_bytes"] == 1000 * 1800 * 40 // 8000
+        assert found["link"].get("mean_rate_bps") == (None if duration == "60s" else 1800)
+
+
 def test_the_default_reverse_is_as_slow_as_all_forward_hops(scenario: Scenario, minimal: str) -> None:
     found = scenario(minimal + '[[path.forward]]\ndelay = "7ms"\n')
     assert [hop["delay_ns"] for hop in found["reverse"]] == [27_000_000]

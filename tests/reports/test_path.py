@@ -79,6 +79,7 @@ def test_packets_that_change_places_say_how(change: dict[str, Any], words: str) 
             "1 Mbit/s to 2 Mbit/s, scheduled",
         ),
         ({"kind": "trace", "opportunities_ms": [1, 1, 3, 6]}, "trace, mean 8 Mbit/s"),
+        ({"kind": "trace", "opportunities_ms": [1, 1, 3], "mean_rate_bps": 8_000_000}, "trace, mean 8 Mbit/s"),
         (
             {"kind": "token-bucket", "rate_bps": 5_000_000, "burst_bytes": 10_000, "peak_bps": 8_000_000},
             "token bucket of 5 Mbit/s, burst 10 kB, at most 8 Mbit/s",

@@ -6,7 +6,7 @@ mod stack;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::hop::{HopConfig, Link, LinkConfig};
+use crate::hop::{HopConfig, LinkConfig};
 use crate::packet::FlowId;
 use crate::queue::Place;
 use crate::random::RandomStream;
@@ -313,8 +313,7 @@ impl Scenario {
     fn check_queues(&self) -> Result<(), ScenarioError> {
         for (direction, hops) in [("forward", &self.forward), ("reverse", &self.reverse)] {
             for (index, hop) in hops.iter().enumerate() {
-                let mean_rate = Link::<()>::new(&hop.link, self.largest_packet(), self.seed, direction).mean_rate();
-                let name = format!("{direction}.{index}");
+                let (name, mean_rate) = (format!("{direction}.{index}"), hop.link.mean_rate());
                 let place = Place { mean_rate, largest_packet: self.largest_packet(), seed: self.seed, hop: &name };
                 hop.queue.check(&place).map_err(|problem| invalid(format!("path.{name}.queue"), problem))?;
             }

@@ -2,10 +2,10 @@
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
-use bakeoff_core::hop::{Hop, HopConfig, Site};
+use bakeoff_core::hop::{Hop, HopConfig, LinkConfig, Site};
 use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::queue::Drops;
-use bakeoff_core::units::{Bytes, Duration, Instant};
+use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 use proptest::prelude::*;
 
 const LARGEST: Bytes = Bytes::new(1_500);
@@ -50,6 +50,25 @@ fn a_constant_link_sends_one_after_the_other() {
     ));
     let (out, _) = pass(&mut hop, &[(0, 1_500), (0, 1_500), (0, 750), (10_000, 1_500)]);
     assert_eq!(out, [(21_000, 0), (22_000, 1), (22_500, 2), (31_000, 3)]);
+}
+
+#[test]
+fn the_mean_rate_of_a_link_is_that_of_a_whole_period() {
+    for (link, mean) in [
+        (r#"{"kind": "unlimited"}"#, None),
+        (r#"{"kind": "constant", "rate_bps": 5000000}"#, Some(5_000_000)),
+        (r#"{"kind": "poisson", "rate_bps": 5000000}"#, Some(5_000_000)),
+        (r#"{"kind": "token-bucket", "rate_bps": 5000000, "burst_bytes": 3000, "peak_bps": 8000000}"#, Some(5_000_000)),
+        (
+            r#"{"kind": "schedule", "steps": [{"at_ns": 0, "rate_bps": 4000000}, {"at_ns": 30, "rate_bps": 8000000}], "period_ns": 40}"#,
+            Some(5_000_000),
+        ),
+        (r#"{"kind": "trace", "opportunities_ms": [1, 1, 3, 6]}"#, Some(8_000_000)),
+        (r#"{"kind": "trace", "opportunities_ms": [1, 1, 3, 6], "mean_rate_bps": 3000000}"#, Some(3_000_000)),
+    ] {
+        let found: LinkConfig = serde_json::from_str(link).expect("a link");
+        assert_eq!(found.mean_rate().map(Rate::as_bits_per_second), mean, "{link}");
+    }
 }
 
 #[test]

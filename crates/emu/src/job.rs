@@ -1,6 +1,6 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
-use bakeoff_core::hop::{Change, HopConfig, Link, LinkConfig};
+use bakeoff_core::hop::{Change, HopConfig, LinkConfig};
 use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stack::StackEntry;
@@ -72,8 +72,7 @@ impl Job {
         };
         let hops = if way == Way::Forward { &self.scenario.forward } else { &self.scenario.reverse };
         let largest_packet = self.scenario.largest_packet();
-        let mean_rate = Link::<()>::new(&hops[index].link, largest_packet, 0, name).mean_rate();
-        let link = qdisc::Link { mean_rate, largest_packet };
+        let link = qdisc::Link { mean_rate: hops[index].link.mean_rate(), largest_packet };
         Qdisc::from_queue(&queues[index], &link).map_err(|error| JobError::Unmappable {
             place: format!("path.{name}.{index}.queue"),
             problem: error.to_string(),

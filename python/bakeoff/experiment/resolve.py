@@ -230,8 +230,10 @@ def _link(rate: LinkRate, key: str, folder: Path, duration_ns: int) -> Link:
         steps = [{"at_ns": step.at, "rate_bps": step.rate} for step in rate.schedule]
         return Link({"kind": "schedule", "steps": steps, "period_ns": rate.period}, _mean_rate(rate))
     if isinstance(rate, TraceRate):
-        trace = _trace(rate.trace, f"{key}.trace", folder).beginning(duration_ns // 10**6)
-        return Link({"kind": "trace", "opportunities_ms": trace.opportunities_ms}, trace.rate_bps)
+        trace = _trace(rate.trace, f"{key}.trace", folder)
+        beginning = trace.beginning(duration_ns // 10**6)
+        mean = {} if beginning is trace else {"mean_rate_bps": trace.rate_bps}
+        return Link({"kind": "trace", "opportunities_ms": beginning.opportunities_ms} | mean, trace.rate_bps)
     return Link({"kind": "unlimited"}, None)
 
 

@@ -59,7 +59,7 @@ def link(found: Mapping[str, Any]) -> str:
         return f"{words.rate(min(rates))} to {words.rate(max(rates))}, scheduled"
     if kind == "trace":
         times = found["opportunities_ms"]
-        mean = len(times) * 1500 * 8 * 1000 / times[-1]
+        mean = found.get("mean_rate_bps", len(times) * 1500 * 8 * 1000 / times[-1])
         return f"trace, mean {words.rate(mean)}"
     if kind == "token-bucket":
         peak = f", at most {words.rate(found['peak_bps'])}" if found.get("peak_bps") else ""

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Wire;
-use super::opportunities::Opportunities;
+use super::opportunities::{FULL_PACKET, Opportunities};
 use super::policer::check_bucket;
 use super::token_bucket::TokenBucket;
 use crate::packet::Packet;
@@ -44,6 +44,9 @@ pub enum LinkConfig {
     Trace {
         /// Times in milliseconds, none smaller than the one before; the last is the period.
         opportunities_ms: Vec<u64>,
+        /// The mean rate of a longer trace, of which these are the beginning.
+        #[serde(default)]
+        mean_rate_bps: Option<u64>,
     },
     /// Delivery opportunities of one full packet each at exponentially distributed intervals.
     Poisson {
@@ -76,7 +79,10 @@ impl LinkConfig {
                 (!(is_ordered && starts_at_zero && fits))
                     .then_some("schedule must begin at 0, go up in time and end before its period")
             }
-            Self::Trace { opportunities_ms } => {
+            Self::Trace { opportunities_ms, mean_rate_bps: Some(0) } if !opportunities_ms.is_empty() => {
+                Some("mean rate of a trace must be more than zero")
+            }
+            Self::Trace { opportunities_ms, .. } => {
                 let is_ordered = opportunities_ms.windows(2).all(|pair| pair[0] <= pair[1]);
                 let ends_late = opportunities_ms.last().is_some_and(|last| *last > 0);
                 (!(is_ordered && ends_late)).then_some("trace must not be empty, never go back in time and end after 0")
@@ -90,6 +96,35 @@ impl LinkConfig {
         };
         problem.map_or(Ok(()), |problem| Err(problem.to_owned()))
     }
+
+    /// The long-term mean rate; `None` if unlimited.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        let rate = match self {
+            Self::Unlimited => return None,
+            Self::Constant { rate_bps } | Self::Poisson { rate_bps } | Self::TokenBucket { rate_bps, .. } => *rate_bps,
+            Self::Schedule { steps, period_ns } => mean_rate_bps(steps, *period_ns),
+            Self::Trace { opportunities_ms, mean_rate_bps } => {
+                let last = opportunities_ms.last().copied().unwrap_or_default();
+                let of_these = || Rate::of(FULL_PACKET * opportunities_ms.len() as u64, Duration::from_millis(last));
+                mean_rate_bps.unwrap_or_else(|| of_these().unwrap_or_default().as_bits_per_second())
+            }
+        };
+        Some(Rate::from_bits_per_second(rate))
+    }
+}
+
+/// Over one period; without one that of the last step, which stays, or the highest if that is an outage.
+fn mean_rate_bps(steps: &[Step], period_ns: Option<u64>) -> u64 {
+    let rates = || steps.iter().map(|step| step.rate_bps);
+    let Some(period) = period_ns else {
+        return rates().next_back().filter(|last| *last > 0).or_else(|| rates().max()).unwrap_or(0);
+    };
+    let ends = steps.iter().skip(1).map(|step| step.at_ns).chain([period]);
+    let bit_nanos = steps
+        .iter()
+        .zip(ends)
+        .map(|(step, end)| u128::from(step.rate_bps) * u128::from(end.saturating_sub(step.at_ns)));
+    (bit_nanos.sum::<u128>() / u128::from(period)) as u64
 }
 
 /// A link at work.
@@ -115,7 +150,7 @@ impl<P> Link<P> {
                 Self::Fluid(Fluid::new(vec![Step { at_ns: 0, rate_bps: *rate_bps }], None))
             }
             LinkConfig::Schedule { steps, period_ns } => Self::Fluid(Fluid::new(steps.clone(), *period_ns)),
-            LinkConfig::Trace { opportunities_ms } => {
+            LinkConfig::Trace { opportunities_ms, .. } => {
                 Self::Opportunities(Box::new(Opportunities::trace(opportunities_ms.clone())))
             }
             LinkConfig::Poisson { rate_bps } => {
@@ -125,16 +160,6 @@ impl<P> Link<P> {
                 let burst = Bytes::new(*burst_bytes);
                 Self::TokenBucket(Box::new(TokenBucket::new(rate(*rate_bps), burst, peak_bps.map(rate), largest)))
             }
-        }
-    }
-
-    /// The long-term mean rate; `None` if unlimited.
-    pub fn mean_rate(&self) -> Option<Rate> {
-        match self {
-            Self::Unlimited => None,
-            Self::Fluid(fluid) => Some(fluid.mean_rate()),
-            Self::Opportunities(opportunities) => Some(opportunities.mean_rate()),
-            Self::TokenBucket(bucket) => Some(bucket.rate()),
         }
     }
 
@@ -286,16 +311,5 @@ impl Fluid {
             at = until;
         }
         Bytes::new((bit_nanos / u128::from(BIT_NANOS_PER_BYTE)) as u64)
-    }
-
-    /// Over one period; without one that of the last step, which stays, or the highest if that is an outage.
-    fn mean_rate(&self) -> Rate {
-        let rates = || self.steps.iter().map(|step| step.rate_bps);
-        match self.period {
-            Some(period) => Rate::of(self.capacity(Instant::ZERO, Instant::ZERO + period), period).unwrap_or_default(),
-            None => Rate::from_bits_per_second(
-                rates().next_back().filter(|last| *last > 0).or_else(|| rates().max()).unwrap_or(0),
-            ),
-        }
     }
 }

@@ -181,11 +181,15 @@ impl<P: Clone + Send + 'static> Hop<P> {
     /// Builds a hop, or says what is wrong with its queue.
     pub fn new(config: &HopConfig, site: &Site<'_>) -> Result<Self, String> {
         let Site { largest_packet, flows, seed, name } = *site;
-        let link = Link::new(&config.link, largest_packet, seed, &format!("{name}.link"));
         Ok(Self {
             door: Door::of(config, flows),
-            queue: config.queue.build(&Place { mean_rate: link.mean_rate(), largest_packet, seed, hop: name })?,
-            link,
+            queue: config.queue.build(&Place {
+                mean_rate: config.link.mean_rate(),
+                largest_packet,
+                seed,
+                hop: name,
+            })?,
+            link: Link::new(&config.link, largest_packet, seed, &format!("{name}.link")),
             wire: Wire::new(config, seed, name),
             replay: config.replay_window.map(|window| Box::new(Replay::new(window))),
             accepted: Count::default(),

@@ -17,7 +17,7 @@ const OPPORTUNITY: u64 = 1_504;
 /// The TUN header that mahimahi counts with every packet.
 const FRAME_HEADER: u64 = 4;
 /// What one opportunity is worth in IP bytes.
-const FULL_PACKET: Bytes = Bytes::new(OPPORTUNITY - FRAME_HEADER);
+pub(super) const FULL_PACKET: Bytes = Bytes::new(OPPORTUNITY - FRAME_HEADER);
 
 /// A link that serves by opportunities.
 #[derive(Debug)]
@@ -72,11 +72,6 @@ impl<P> Opportunities<P> {
             self.counted.advance();
         }
         capacity
-    }
-
-    /// The long-term mean rate.
-    pub fn mean_rate(&self) -> Rate {
-        self.times.mean_rate()
     }
 }
 
@@ -151,16 +146,5 @@ impl Times {
             }
             Self::Poisson { mean_gap, stream, next } => *next += stream.exponential(*mean_gap),
         }
-    }
-
-    fn mean_rate(&self) -> Rate {
-        let (size, span) = match self {
-            Self::Trace { opportunities_ms, .. } => {
-                let count = opportunities_ms.len();
-                (FULL_PACKET * count as u64, Duration::from_millis(opportunities_ms[count - 1]))
-            }
-            Self::Poisson { mean_gap, .. } => (FULL_PACKET, *mean_gap),
-        };
-        Rate::of(size, span).unwrap_or_default()
     }
 }
