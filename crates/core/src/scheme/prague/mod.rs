@@ -50,13 +50,13 @@
 //! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
 
 mod fallback;
+mod law;
 #[cfg(test)]
 mod tests;
 
 use self::fallback::ClassicDetector;
-use super::{
-    Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, Parameters, Scheme, Setup, State, Timeout,
-};
+use self::law::Law;
+use super::{Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, Scheme, Setup, State, Timeout};
 use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::scheme::window::INFINITE_SSTHRESH;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -109,63 +109,12 @@ const MIN_WINDOW: f64 = 2.0;
 const TRANSITION: u32 = 4;
 /// Round trips above this are not made longer (`MAX_SCALED_RTT`).
 const LONGEST_SCALED: Duration = Duration::from_millis(100);
-/// The first revision paces a window of two packets more.
-const EARLY_SURPLUS: f64 = 2.0;
 
 /// Makes one for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let header = setup.packet_size.saturating_sub(setup.mss);
     Box::new(Prague { header, ..Prague::new(Law::of(&setup.parameters), setup.packet_size) })
-}
-
-/// What revisions differ in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Law {
-    alpha: f64,
-    halves_at_first_mark: bool,
-    grows_by_unmarked: bool,
-    target: Option<Duration>,
-    /// Whether the target, and not the transport's round trip, says when the next mark is answered.
-    answers_by_target: bool,
-    surplus: f64,
-    /// A round that had marks ends with a fall, and a loss only lowers the threshold (`prague_rtt_expired`, `prague_react_to_loss`).
-    falls_after_rounds: bool,
-    /// What a mark took off stays off while slow start goes on (`cwnd_cnt`); later code forgets it (`frac_cwnd`).
-    keeps_falling: bool,
-    /// The window is of whole packets, and so is the rate, which payload alone is held to.
-    counts_whole: bool,
-    /// A timeout leaves a threshold of no less than the window before it (`prague_ssthresh`).
-    raises_threshold: bool,
-    /// It grows while losses are repaired, too.
-    grows_in_loss: bool,
-    has_fallback: bool,
-}
-
-impl Law {
-    fn of(parameters: &Parameters) -> Self {
-        let given = |name| Some(parameters.text(name)).filter(|word| *word != "profile");
-        let [alpha, first_mark, increase, target] = match parameters.text("profile") {
-            "2019a" => ["0", "alpha", "suppressed", "none"],
-            "2019b" | "2020" => ["1", "alpha", "unmarked", "none"],
-            _ => ["0", "halve", "unmarked", "25ms"],
-        };
-        let millis = |word: &str| word.strip_suffix("ms").and_then(|number| number.parse().ok());
-        Self {
-            alpha: if given("alpha_init").unwrap_or(alpha) == "1" { 1.0 } else { 0.0 },
-            halves_at_first_mark: given("first_mark").unwrap_or(first_mark) == "halve",
-            grows_by_unmarked: given("increase").unwrap_or(increase) == "unmarked",
-            target: millis(given("rtt_target").unwrap_or(target)).map(Duration::from_millis),
-            answers_by_target: parameters.text("profile") == "draft",
-            surplus: if parameters.text("profile") == "2019a" { EARLY_SURPLUS } else { 0.0 },
-            falls_after_rounds: parameters.text("profile") == "2019a",
-            keeps_falling: parameters.text("profile").starts_with("20"),
-            counts_whole: matches!(parameters.text("profile"), "2019b" | "2020"),
-            raises_threshold: parameters.text("profile") == "2019b",
-            grows_in_loss: parameters.text("profile") == "2019b",
-            has_fallback: parameters.flag("classic_fallback"),
-        }
-    }
 }
 
 /// What there was before a loss.
