@@ -88,6 +88,8 @@ pub struct Packet<P> {
     pub marked: Option<Reason>,
     /// Time spent waiting in queues so far, over all hops.
     pub queued_for: Duration,
+    /// True for a copy, in the hop whose wire made it.
+    pub is_copy: bool,
     /// Hops of its route that it has passed.
     pub hops_passed: u8,
     /// Where the [`PacketPool`](crate::packet_pool::PacketPool) that boxed it keeps its box; otherwise of no meaning.
@@ -117,6 +119,7 @@ impl<P> Packet<P> {
             sojourn: Duration::ZERO,
             marked: None,
             queued_for: Duration::ZERO,
+            is_copy: false,
             hops_passed: 0,
             place: 0,
             payload,
@@ -133,6 +136,7 @@ impl<P> Packet<P> {
         self.enqueued = now;
         self.sojourn = Duration::ZERO;
         self.marked = None;
+        self.is_copy = false;
     }
 
     /// Leaves a queue at `now`.

@@ -210,7 +210,8 @@ impl<P: Clone> Wire<P> {
         if is_doubled {
             drops.note_duplicate(&packet);
             let is_copy_lost = is_lost || impairments.loses();
-            let copy = packet.clone();
+            let mut copy = packet.clone();
+            copy.is_copy = true;
             if is_copy_lost {
                 drops.push(copy, Reason::Loss);
             } else {

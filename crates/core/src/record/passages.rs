@@ -83,8 +83,11 @@ impl Passages {
         self.rows.get(hop).and_then(|rows| rows.get(row)).is_some_and(Row::is_open)
     }
 
-    /// The row of a packet that is in a hop; `None` for a copy that the hop's wire has made, since the row is closed.
+    /// The row of a packet that is in a hop; `None` for a copy that the hop's wire has made, which has none before the next.
     fn open_row<P>(&mut self, hop: usize, packet: &Packet<P>) -> Option<&mut Row> {
+        if packet.is_copy {
+            return None;
+        }
         let origin = &self.origins[self.origin(packet)?];
         let latest = (origin.hop == hop).then_some(origin.row);
         let rows = self.rows.get_mut(hop)?;
@@ -219,6 +222,19 @@ mod tests {
         let ends = |hop: usize| passages.rows[hop].iter().map(|row| (row.left, row.drop)).collect::<Vec<_>>();
         assert_eq!(ends(0), [(Some(at(2)), None)]);
         assert_eq!(ends(1), [(Some(at(4)), None), (None, Some(Reason::Overlimit))]);
+    }
+
+    #[test]
+    fn what_becomes_of_a_copy_on_the_wire_that_made_it_is_not_told_of_the_original() {
+        let mut passages = Passages::new(1, 1);
+        let copy = Packet { is_copy: true, ..packet(0) };
+        passages.is_sent(&packet(0), None);
+        passages.enters_hop(0, &packet(0), at(1));
+        passages.is_dropped(0, &copy, Reason::Loss);
+        passages.leaves_hop(0, &copy, at(2));
+        passages.leaves_hop(0, &packet(0), at(3));
+        let [row] = passages.rows[0][..] else { panic!("one row") };
+        assert_eq!((row.left, row.drop), (Some(at(3)), None));
     }
 
     #[test]
