@@ -8,6 +8,7 @@ mod losses;
 mod marks;
 mod old_acks;
 mod pacing;
+mod pauses;
 mod recovery;
 mod script;
 mod undo;

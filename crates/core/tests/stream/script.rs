@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, Envelope, FlowId};
 use bakeoff_core::packet_pool::PacketPool;
-use bakeoff_core::scheme::{Ack, Cause, Congestion, Scheme, Timeout};
+use bakeoff_core::scheme::{Ack, Cause, Congestion, RateSample, Scheme, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Duration, Instant};
@@ -46,8 +46,8 @@ struct Told {
     events: Arc<Mutex<Vec<Event>>>,
     /// Of every ack, in milliseconds.
     round_trips: Arc<Mutex<Vec<Option<u64>>>>,
-    /// Packets in the delivery-rate sample of every ack.
-    samples: Arc<Mutex<Vec<u64>>>,
+    /// The delivery-rate sample of every ack.
+    samples: Arc<Mutex<Vec<RateSample>>>,
 }
 
 impl Told {
@@ -68,7 +68,7 @@ impl Scheme for Told {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let mut round_trips = self.round_trips.lock().unwrap_or_else(PoisonError::into_inner);
         round_trips.push(ack.rtt.map(Duration::as_millis));
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner).push(ack.rate.delivered);
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner).push(ack.rate);
         self.push(Event::Ack { delivered: ack.newly_delivered, may_raise_cwnd: ack.may_raise_cwnd });
     }
 
@@ -98,7 +98,12 @@ pub(super) struct Script {
 
 impl Script {
     pub(super) fn new(config: StreamConfig) -> Self {
-        let source = Source::new(&TrafficConfig::Bulk { write_bytes: None }, Instant::ZERO, random());
+        Self::with_traffic(config, &TrafficConfig::Bulk { write_bytes: None })
+    }
+
+    /// One whose application sends this.
+    pub(super) fn with_traffic(config: StreamConfig, traffic: &TrafficConfig) -> Self {
+        let source = Source::new(traffic, Instant::ZERO, random());
         let told = Told::default();
         let sender = Sender::new(FlowId(0), config, Box::new(told.clone()), source, Instant::ZERO, random());
         let mut script = Self { sender, told, pool: PacketPool::default() };
@@ -199,8 +204,8 @@ impl Script {
         self.told.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Packets in the last ack's sample of the delivery rate.
-    pub(super) fn last_sample(&self) -> Option<u64> {
+    /// The last ack's sample of the delivery rate.
+    pub(super) fn last_sample(&self) -> Option<RateSample> {
         self.told.samples.lock().unwrap_or_else(PoisonError::into_inner).last().copied()
     }
 

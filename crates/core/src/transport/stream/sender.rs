@@ -87,6 +87,8 @@ pub struct Sender {
     receive_window: u64,
     phase: Phase,
     source: Source,
+    /// The application had nothing to send when it was last asked.
+    is_source_silent: bool,
     random: RandomStream,
     pub(super) pacer: Pacer,
     /// What the scheme's rate does not count of every packet.
@@ -149,6 +151,7 @@ impl Sender {
             receive_window: config.receive_window_segments(),
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
             source,
+            is_source_silent: false,
             random,
             pacer: Pacer::new(config.burst_packets, config.feedback),
             unpaced_header: scheme.unpaced_header().min(config.header),
@@ -319,6 +322,9 @@ impl Sender {
         now: Instant,
         pool: &mut PacketPool<Q>,
     ) -> Option<Box<Packet<Q>>> {
+        if self.is_source_silent {
+            self.note_write(now);
+        }
         if self.next_departure() > now {
             return None;
         }
@@ -339,12 +345,21 @@ impl Sender {
                     .next_to_retransmit()
                     .and_then(|sequence| self.retransmit_lost(sequence, now, pool));
             }
-            if self.source.available(now) == Bytes::ZERO && self.scoreboard.lost() <= self.scoreboard.retransmitted() {
-                self.sampler.on_app_limited(self.scoreboard.in_flight());
-            }
         }
         self.note_usage(!has_room);
         None
+    }
+
+    /// An application that was silent may write, into a window with room for it: what is in flight then cannot show the path's
+    /// rate (`tcp_rate_check_app_limited`, of which nobody but `tcp_sendmsg` makes use).
+    #[cold]
+    fn note_write(&mut self, now: Instant) {
+        self.is_source_silent = self.source.available(now) == Bytes::ZERO;
+        let in_flight = self.scoreboard.in_flight();
+        let is_repaired = self.scoreboard.lost() <= self.scoreboard.retransmitted();
+        if !self.is_source_silent && is_repaired && self.scheme.has_room(in_flight) {
+            self.sampler.on_app_limited(in_flight);
+        }
     }
 
     /// Remembers whether the window held the sender back (`tcp_cwnd_validate`).
@@ -367,6 +382,7 @@ impl Sender {
         pool: &mut PacketPool<Q>,
     ) -> Option<Box<Packet<Q>>> {
         let length = self.source.available(now).min(self.config.mss);
+        self.is_source_silent = length == Bytes::ZERO;
         if length == Bytes::ZERO || self.scoreboard.next() >= self.window_end() {
             return None;
         }
@@ -552,12 +568,11 @@ impl Endpoint<Segment> for Sender {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
         }
-        let mut next = self.scheme_timer();
+        let mut next = earlier(self.scheme_timer(), self.source.next_wakeup());
         if self.scheme.has_room(self.scoreboard.in_flight()) {
             let paced = self.next_departure();
             let pacer = (paced > self.last_sent && self.is_waiting_for_pacer()).then_some(paced);
-            let source = self.source.next_wakeup().map(|wakeup| wakeup.max(paced));
-            next = earlier(next, earlier(pacer, source));
+            next = earlier(next, pacer);
         }
         self.timer.map_or(next, |timer| timer.earlier(next))
     }

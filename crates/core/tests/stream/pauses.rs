@@ -1,0 +1,46 @@
+//! Senders whose application pauses.
+
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::traffic::{Distribution, TrafficConfig};
+use bakeoff_core::transport::stream::StreamConfig;
+use bakeoff_core::units::Instant;
+
+use super::script::{Out, Script};
+
+/// Writes for 100 ms, and is then silent for so long.
+fn pausing(off_ms: u64) -> Script {
+    let (on_ns, off_ns) = (100_000_000, off_ms * 1_000_000);
+    let traffic = TrafficConfig::OnOff { on_ns, off_ns, distribution: Distribution::Constant };
+    Script::with_traffic(StreamConfig::DEFAULT, &traffic)
+}
+
+#[test]
+fn what_is_written_after_a_pause_is_limited_by_the_application_and_no_repair_before_that() {
+    let mut script = pausing(100);
+    let is_limited = |script: &Script| script.last_sample().map(|sample| sample.is_app_limited);
+    assert_eq!(script.send(5, 90).len(), 5);
+    assert_eq!(script.send(8, 105), [], "the window has room, the application is silent");
+    script.ack(0, &[(1, 5)], 90, 110);
+    assert_eq!(script.send(8, 110), [Out::Again(0)]);
+    script.ack(5, &[], 110, 130);
+    assert_eq!(is_limited(&script), Some(false));
+    assert_eq!(script.send(5, 200).len(), 5);
+    script.ack(10, &[], 200, 220);
+    assert_eq!(is_limited(&script), Some(true), "the path was empty");
+    assert_eq!(script.send(5, 220).len(), 5);
+    script.ack(15, &[], 220, 240);
+    assert_eq!(is_limited(&script), Some(false));
+}
+
+#[test]
+fn what_is_written_into_a_full_window_is_not_limited() {
+    let mut script = pausing(10);
+    assert_eq!(script.send(5, 95).len(), 5);
+    assert_eq!(script.send(6, 105), []);
+    assert_eq!(script.sender.next_wakeup().map(Instant::as_millis), Some(110));
+    assert_eq!(script.send(5, 110), [], "the window is full");
+    script.ack(5, &[], 95, 115);
+    assert_eq!(script.send(5, 115).len(), 5);
+    script.ack(10, &[], 115, 135);
+    assert_eq!(script.last_sample().map(|sample| sample.is_app_limited), Some(false));
+}
