@@ -24,6 +24,19 @@ fn a_finite_transfer_arrives_exactly_once() {
 }
 
 #[test]
+fn the_last_of_a_transfer_is_acknowledged_at_once() {
+    // Beside it every second segment is, since a window of 20 does not grow.
+    for size_bytes in [100, 101, 102].map(|segments| segments * 1_448 - 5) {
+        let transfer = json!({
+            "scheme": "reno", "receive_window_bytes": 28_960, "traffic": {"kind": "finite", "size_bytes": size_bytes},
+        });
+        let run = Dumbbell { seconds: 5.0, ..Dumbbell::new(&[transfer]) }.run();
+        let waited = run.flow(1, "completed_ns") - run.flow(1, "last_received_ns");
+        assert_eq!(waited, 20e6, "the way back of the ack of {size_bytes} bytes");
+    }
+}
+
+#[test]
 fn on_a_clean_path_every_retransmission_answers_a_drop() {
     let run = Dumbbell { seconds: 30.0, ..Dumbbell::new(&[bulk("reno", 0.0), bulk("reno", 3.0)]) }.run();
     assert!(run.flow(0, "dropped_packets") > 0.0);

@@ -22,6 +22,8 @@ impl Header {
     pub const SACK_BLOCKS: usize = 3;
     /// Asks for a connection (RFC 9293, section 3.1, as all of them but the last).
     pub const SYN: u16 = 1 << 1;
+    /// Ends what an application has written.
+    pub const PSH: u16 = 1 << 3;
     /// Acknowledges.
     pub const ACK: u16 = 1 << 4;
     /// Echoes a CE mark (RFC 3168, section 6.1).

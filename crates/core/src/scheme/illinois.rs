@@ -181,7 +181,6 @@ impl WindowAlgorithm for Illinois {
     }
 
     /// `tcp_illinois_acked`.
-    /// `tcp_illinois_acked`.
     fn on_acked(&mut self, _window: &mut Window, acked: &Acked) {
         self.acked = (acked.first_unacked - self.first_unacked) as u32;
         self.first_unacked = acked.first_unacked;

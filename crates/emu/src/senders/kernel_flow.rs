@@ -74,9 +74,11 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
     TcpOption::Congestion(controller)
         .set(socket.as_fd())
         .map_err(|error| plan.scheme_error(format!("this kernel has no controller {controller} ({error})")))?;
-    let (backlog, write) = match flow.traffic {
-        TrafficConfig::OnOff { .. } => (ON_OFF_BACKLOG, flow.mss_bytes as usize),
-        _ => (BULK_BACKLOG, WRITE_BYTES),
+    let (backlog, application) = match flow.traffic {
+        TrafficConfig::OnOff { .. } => {
+            (ON_OFF_BACKLOG, Application { write: flow.mss_bytes as usize, is_on_off: true })
+        }
+        _ => (BULK_BACKLOG, Application { write: WRITE_BYTES, is_on_off: false }),
     };
     let segment = TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES);
     let mut options = vec![segment, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
@@ -100,26 +102,38 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
         sys::sleep_until(clock.monotonic_at(start));
         // A connection that fails, because a path loses everything, is a result and no error.
         if sending.connect(receiver.host.address(), receiver.port).is_ok() {
-            send_all(&sending, source, clock, write);
+            application.send_all(&sending, source, clock);
         }
     });
     Ok(socket)
 }
 
-/// Writes what the application has, so much with a call, whenever it has it.
-fn send_all(socket: &TcpSocket, mut source: Source, clock: Clock, write: usize) {
-    let zeros = vec![0; write];
-    while let Ok(now) = clock.now() {
-        let available = source.available(now).count().min(write as u64) as usize;
-        if available > 0 {
-            match sys::send(socket.as_fd(), &zeros[..available]) {
-                Ok(sent) => source.take(Bytes::new(sent as u64)),
-                Err(_) => return,
+/// How an application writes.
+#[derive(Clone, Copy)]
+struct Application {
+    /// The most bytes with a call.
+    write: usize,
+    /// Segment by segment, none of which it takes for the last: the receiver would acknowledge each of them at once.
+    is_on_off: bool,
+}
+
+impl Application {
+    /// Writes what there is, whenever it is there.
+    fn send_all(self, socket: &TcpSocket, mut source: Source, clock: Clock) {
+        let zeros = vec![0; self.write];
+        let send = if self.is_on_off { sys::send_more } else { sys::send };
+        while let Ok(now) = clock.now() {
+            let available = source.available(now).count().min(self.write as u64) as usize;
+            if available > 0 {
+                match send(socket.as_fd(), &zeros[..available]) {
+                    Ok(sent) => source.take(Bytes::new(sent as u64)),
+                    Err(_) => return,
+                }
+            } else if let Some(wakeup) = source.next_wakeup() {
+                sys::sleep_until(clock.monotonic_at(wakeup));
+            } else {
+                return;
             }
-        } else if let Some(wakeup) = source.next_wakeup() {
-            sys::sleep_until(clock.monotonic_at(wakeup));
-        } else {
-            return;
         }
     }
 }

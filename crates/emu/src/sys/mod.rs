@@ -80,10 +80,20 @@ pub fn explain_errors(socket: &OwnedFd) -> io::Result<()> {
 }
 
 /// Sends bytes over a socket that knows where to.
-#[expect(unsafe_code, reason = "send(2)")]
 pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    send_with(socket, bytes, 0)
+}
+
+/// The same, of whole segments that TCP is not to take for the end of what is written.
+pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    send_with(socket, bytes, libc::MSG_MORE)
+}
+
+#[expect(unsafe_code, reason = "send(2)")]
+fn send_with(socket: BorrowedFd<'_>, bytes: &[u8], flags: c_int) -> io::Result<usize> {
+    let flags = flags | libc::MSG_NOSIGNAL;
     // SAFETY: the pointer and the length are those of one slice.
-    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 

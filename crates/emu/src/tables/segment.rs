@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_core::record::Header;
-use bakeoff_core::transport::stream::{answer_flags, echo_flags, request_flags};
+use bakeoff_core::transport::stream::{answer_flags, data_flags, echo_flags, request_flags};
 use bakeoff_core::units::Bytes;
 
 use crate::log::{Protocol, TransportHeader};
@@ -119,7 +119,6 @@ impl Headers {
     fn own_header(&self, prefix: Prefix) -> Header {
         let position = u64::from(prefix.sequence) * self.mss;
         let echoes = echo_flags(prefix.is_ecn_echo, prefix.is_sce_echo, prefix.marked_packets);
-        let reduced = if prefix.is_window_reduced { Header::CWR } else { 0 };
         let ecn = ecn_mode(prefix.detail).unwrap_or_default();
         let ack = Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() };
         match prefix.kind {
@@ -127,7 +126,7 @@ impl Headers {
             Kind::SynAck => Header { flags: Header::SYN | Header::ACK | answer_flags(ecn), sequence: None, ..ack },
             Kind::HandshakeAck => ack,
             Kind::Data => Header {
-                flags: ack.flags | reduced,
+                flags: ack.flags | data_flags(prefix.is_window_reduced, prefix.is_pushed),
                 sequence: Some(position),
                 payload: Bytes::new(prefix.detail),
                 ..ack

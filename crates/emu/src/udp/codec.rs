@@ -88,6 +88,7 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
         kind: Kind::Syn,
         is_retransmission: packet.is_retransmission,
         is_window_reduced: false,
+        is_pushed: false,
         is_ecn_echo: false,
         is_sce_echo: false,
         marked_packets: 0,
@@ -107,9 +108,10 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             Prefix { kind: Kind::SynAck, time: timestamp_echo.as_nanos(), detail: mode_number(ecn), ..bare }
         }
         Segment::HandshakeAck => Prefix { kind: Kind::HandshakeAck, ..bare },
-        Segment::Data { sequence, length, is_window_reduced } => Prefix {
+        Segment::Data { sequence, length, is_window_reduced, is_pushed } => Prefix {
             kind: Kind::Data,
             is_window_reduced,
+            is_pushed,
             sequence: sequence as u32,
             detail: length.count().min(MAX_DETAIL),
             ..bare
@@ -176,8 +178,8 @@ impl Decoder {
                 if prefix.detail > length.saturating_sub(PREFIX_BYTES) as u64 {
                     return Err(DecodeError::Payload { length, payload: prefix.detail });
                 }
-                let is_window_reduced = prefix.is_window_reduced;
-                Segment::Data { sequence, length: Bytes::new(prefix.detail), is_window_reduced }
+                let Prefix { is_window_reduced, is_pushed, .. } = prefix;
+                Segment::Data { sequence, length: Bytes::new(prefix.detail), is_window_reduced, is_pushed }
             }
             Kind::Ack => Segment::Ack(read_ack(&prefix, bytes, sequence, time)?),
         };

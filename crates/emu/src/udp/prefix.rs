@@ -33,6 +33,7 @@ const WINDOW_REDUCED: u8 = 1 << 1;
 const ECN_ECHO: u8 = 1 << 2;
 const DUPLICATE: u8 = 1 << 3;
 const MARKED_BYTES: u8 = 1 << 6;
+const PUSHED: u8 = 1 << 7;
 const BLOCKS_SHIFT: u32 = 4;
 const BLOCKS_MASK: u8 = 3;
 const MARKED_PACKETS: u8 = 7;
@@ -112,6 +113,8 @@ pub struct Prefix {
     pub is_retransmission: bool,
     /// True if the sender has reduced its window after an ECN echo.
     pub is_window_reduced: bool,
+    /// True for the end of all that the application writes.
+    pub is_pushed: bool,
     /// True if an ack echoes a CE mark.
     pub is_ecn_echo: bool,
     /// True if an ack echoes that some congestion was experienced.
@@ -148,6 +151,7 @@ impl Prefix {
             kind: kind(bytes[0])?,
             is_retransmission: flags & RETRANSMISSION != 0,
             is_window_reduced: flags & WINDOW_REDUCED != 0,
+            is_pushed: flags & PUSHED != 0,
             is_ecn_echo: flags & ECN_ECHO != 0,
             is_sce_echo: bytes[23] & SCE_ECHO != 0,
             marked_packets: bytes[23] & MARKED_PACKETS,
@@ -170,6 +174,7 @@ impl Prefix {
         bytes[0] = VERSION << 4 | self.kind as u8;
         bytes[1] = flag(self.is_retransmission, RETRANSMISSION)
             | flag(self.is_window_reduced, WINDOW_REDUCED)
+            | flag(self.is_pushed, PUSHED)
             | flag(self.is_ecn_echo, ECN_ECHO)
             | flag(self.has_duplicate, DUPLICATE)
             | flag(self.has_marked_bytes, MARKED_BYTES)

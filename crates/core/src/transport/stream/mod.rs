@@ -31,7 +31,7 @@ mod undo;
 mod wheel;
 
 pub use ecn::{EcnMode, Ect};
-pub use positions::{Positions, answer_flags, echo_flags, request_flags};
+pub use positions::{Positions, answer_flags, data_flags, echo_flags, request_flags};
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};

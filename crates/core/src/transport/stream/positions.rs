@@ -42,6 +42,12 @@ impl Default for Positions {
     }
 }
 
+/// The flags of data beside that it acknowledges.
+pub const fn data_flags(is_window_reduced: bool, is_pushed: bool) -> u16 {
+    let cwr = if is_window_reduced { Header::CWR } else { 0 };
+    if is_pushed { cwr | Header::PSH } else { cwr }
+}
+
 impl Positions {
     /// The header of a packet that leaves its endpoint; call for every one, in order.
     pub fn header(&mut self, segment: &Segment) -> Header {
@@ -55,16 +61,13 @@ impl Positions {
                 let next = self.at(u64::MAX);
                 Header { flags: Header::ACK, sequence: Some(next), acknowledged: Some(0), ..Header::default() }
             }
-            Segment::Data { sequence, length, is_window_reduced } => {
-                let cwr = if is_window_reduced { Header::CWR } else { 0 };
-                Header {
-                    flags: Header::ACK | cwr,
-                    sequence: Some(self.start_of(sequence, length)),
-                    payload: length,
-                    acknowledged: Some(0),
-                    ..Header::default()
-                }
-            }
+            Segment::Data { sequence, length, is_window_reduced, is_pushed } => Header {
+                flags: Header::ACK | data_flags(is_window_reduced, is_pushed),
+                sequence: Some(self.start_of(sequence, length)),
+                payload: length,
+                acknowledged: Some(0),
+                ..Header::default()
+            },
             Segment::Ack(ref ack) => self.of_ack(ack),
         }
     }
@@ -106,7 +109,7 @@ mod tests {
     use crate::units::{Duration, Instant};
 
     fn data(sequence: u64, length: u64) -> Segment {
-        Segment::Data { sequence, length: Bytes::new(length), is_window_reduced: false }
+        Segment::Data { sequence, length: Bytes::new(length), is_window_reduced: false, is_pushed: false }
     }
 
     #[test]

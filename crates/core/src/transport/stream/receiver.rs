@@ -164,6 +164,14 @@ impl Receiver {
         }
     }
 
+    /// The application takes the last of a transfer at once, which lets the ack go (`tcp_cleanup_rbuf`).
+    fn on_pushed(&mut self, sequence: u64) {
+        let is_all = self.next == sequence + 1 && self.out_of_order.is_empty();
+        if is_all && self.config.feedback == Feedback::Tcp {
+            self.policy.acknowledge_now();
+        }
+    }
+
     /// True for what was overtaken by a retransmission that closed a hole: protection against wrapped sequence numbers does
     /// not take it (RFC 7323, section 5; `tcp_validate_incoming`).
     fn is_outdated(&self, sent: Instant) -> bool {
@@ -280,13 +288,16 @@ impl Endpoint<Segment> for Receiver {
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match *segment {
             Segment::Syn { ecn } => self.on_syn(ecn, envelope.sent),
-            Segment::Data { sequence, length, is_window_reduced } => {
+            Segment::Data { sequence, length, is_window_reduced, is_pushed } => {
                 if is_window_reduced {
                     // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
                     self.echo.on_window_reduced();
                     self.policy.acknowledge_now();
                 }
                 self.on_data(sequence, length, envelope, now);
+                if is_pushed {
+                    self.on_pushed(sequence);
+                }
             }
             Segment::HandshakeAck => self.measure_round_trip(now),
             Segment::SynAck { .. } | Segment::Ack(_) => {}
@@ -338,7 +349,8 @@ mod tests {
         let now = Instant::ZERO + Duration::from_micros(micros);
         let length = receiver.config.mss;
         let envelope = Envelope { number: sequence, ecn: Ecn::NotEct, sent: now };
-        receiver.accept(&Segment::Data { sequence, length, is_window_reduced: false }, envelope, now);
+        let data = Segment::Data { sequence, length, is_window_reduced: false, is_pushed: false };
+        receiver.accept(&data, envelope, now);
         let (mut acks, mut pool) = (Vec::new(), PacketPool::default());
         while let Some(packet) = receiver.poll(now, &mut pool) {
             let Segment::Ack(ack) = packet.payload else { continue };
@@ -395,7 +407,8 @@ mod tests {
 
         fn arrive(&mut self, ecn: Ecn, is_window_reduced: bool) -> Option<bool> {
             let now = Instant::ZERO + Duration::from_millis(self.next);
-            let data = Segment::Data { sequence: self.next, length: StreamConfig::DEFAULT.mss, is_window_reduced };
+            let (sequence, length) = (self.next, StreamConfig::DEFAULT.mss);
+            let data = Segment::Data { sequence, length, is_window_reduced, is_pushed: false };
             self.receiver.accept(&data, Envelope { number: self.next, ecn, sent: now }, now);
             self.next += 1;
             self.receiver.poll(now, &mut PacketPool::default()).map(|ack| match ack.payload {

@@ -83,6 +83,8 @@ pub enum Segment {
         length: Bytes,
         /// True if the sender has reduced its window after an ECN echo (CWR).
         is_window_reduced: bool,
+        /// True for the end of all that the application writes (PSH).
+        is_pushed: bool,
     },
     /// An acknowledgement.
     Ack(AckSegment),

@@ -423,7 +423,7 @@ impl Sender {
             length + self.config.header,
             ecn,
             false,
-            Segment::Data { sequence, length, is_window_reduced },
+            Segment::Data { sequence, length, is_window_reduced, is_pushed: self.ends_transfer(sequence) },
             pool,
         ))
     }
@@ -491,8 +491,14 @@ impl Sender {
         self.scoreboard.mark_sent_again(sequence, now, snapshot, scheme_state);
         self.after_sending(now, length);
         let ecn = self.config.ecn.control(self.config.ect);
-        let segment = Segment::Data { sequence, length, is_window_reduced: false };
+        let is_pushed = self.ends_transfer(sequence);
+        let segment = Segment::Data { sequence, length, is_window_reduced: false, is_pushed };
         Some(self.packet(now, length + self.config.header, ecn, true, segment, pool))
+    }
+
+    /// Whether a segment that was sent is the last of a transfer (`tcp_mark_push`).
+    fn ends_transfer(&self, sequence: u64) -> bool {
+        self.source.is_finished() && sequence + 1 == self.scoreboard.next()
     }
 
     fn after_sending(&mut self, now: Instant, length: Bytes) {

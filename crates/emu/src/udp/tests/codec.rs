@@ -39,7 +39,8 @@ fn ack(cumulative: u64, blocks: u64, has_duplicate: bool) -> Packet<Segment> {
 }
 
 fn data(sequence: u64, length: u64, sent: Instant) -> Packet<Segment> {
-    let segment = Segment::Data { sequence, length: Bytes::new(length), is_window_reduced: sequence % 2 == 1 };
+    let (is_window_reduced, is_pushed) = (sequence % 2 == 1, sequence % 3 == 1);
+    let segment = Segment::Data { sequence, length: Bytes::new(length), is_window_reduced, is_pushed };
     let packet = Packet::new(FLOW, true, sequence + 1, HEADER + Bytes::new(length), sent, segment);
     Packet { is_retransmission: sequence.is_multiple_of(3), ..packet }
 }
