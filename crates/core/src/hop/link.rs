@@ -79,9 +79,7 @@ impl LinkConfig {
                 (!(is_ordered && starts_at_zero && fits))
                     .then_some("schedule must begin at 0, go up in time and end before its period")
             }
-            Self::Trace { opportunities_ms, mean_rate_bps: Some(0) } if !opportunities_ms.is_empty() => {
-                Some("mean rate of a trace must be more than zero")
-            }
+            Self::Trace { mean_rate_bps: Some(0), .. } => Some("mean rate of a trace must be more than zero"),
             Self::Trace { opportunities_ms, .. } => {
                 let is_ordered = opportunities_ms.windows(2).all(|pair| pair[0] <= pair[1]);
                 let ends_late = opportunities_ms.last().is_some_and(|last| *last > 0);

@@ -13,6 +13,7 @@
 //! **Deviations.**
 //! - Volumes are packets of one MSS. The window is whole packets, rounded down.
 //! - Whether a lost packet was sent by a limited application is not known here; the newest delivery sample stands for it.
+//! - The application limits what leaves after it writes again, as in Linux; the draft also looks at each ack and timer.
 //! - `BBRStartupFullLossCnt` counts runs of transmissions, by the order in which they left.
 //! - A cycle of probing without any sample does not advance the bandwidth filter.
 //! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of the same

@@ -53,8 +53,8 @@ impl RateSampler {
         self.delivered
     }
 
-    /// True until more is delivered than the sender had in flight when it had nothing more to send; a connection begins so
-    /// (`tp->app_limited`).
+    /// True until more is delivered than the sender had in flight when its application wrote again after a pause; a connection
+    /// begins so (`tp->app_limited`).
     pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0 || self.delivered == 0
     }
@@ -73,7 +73,7 @@ impl RateSampler {
         }
     }
 
-    /// The sender has less to send than it could: what is in flight cannot show the path's rate
+    /// The application writes after it had left room in the window: what is in flight cannot show the path's rate
     /// (`tcp_rate_check_app_limited`).
     pub(super) fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
