@@ -216,3 +216,15 @@ proptest! {
         prop_assert_eq!(hop.accepted.bytes, offered.iter().map(|(_, size)| size).sum::<u64>());
     }
 }
+
+#[test]
+fn a_copy_is_known_as_one_until_it_enters_the_next_hop() {
+    let mut hop =
+        hop(&format!(r#"{{"link": {{"kind": "unlimited"}}, {UNLIMITED_QUEUE}, "delay_ns": 0, "duplicate": 1.0}}"#));
+    let mut drops = Drops::default();
+    hop.accept(packet(0, 1_500, Instant::ZERO), Instant::ZERO, &mut drops);
+    let mut out: Vec<_> = std::iter::from_fn(|| hop.poll(Instant::ZERO, &mut drops)).collect();
+    assert_eq!(out.iter().map(|packet| packet.is_copy).collect::<Vec<_>>(), [true, false]);
+    out[0].enter_hop(Instant::ZERO);
+    assert!(!out[0].is_copy);
+}
