@@ -249,6 +249,8 @@ pub struct Timeout {
     pub prior_in_flight: u32,
     /// Packets in flight that are not taken for lost.
     pub in_flight: u32,
+    /// The next segment that has never been sent.
+    pub next_sequence: u64,
     /// True if this is the first timeout of this window, so that ssthresh is to be reduced (RFC 5681, section 3.1).
     pub is_first: bool,
 }

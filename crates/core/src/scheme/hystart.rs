@@ -4,7 +4,7 @@
 //! delay, and a rise of the round-trip time. Either sets the slow-start threshold to the window.
 //!
 //! **Source.** Ha and Rhee, "Taming the elephants: new TCP slow start", 2011; Linux `net/ipv4/tcp_cubic.c` since 5.5
-//! (`hystart_update`, `hystart_ack_delay`).
+//! (`bictcp_hystart_reset`, `hystart_update`, `hystart_ack_delay`).
 //!
 //! **How it is validated.** Unit tests in [`super::cubic`]; slow-start exits in the simulator's behaviour tests.
 
@@ -51,9 +51,10 @@ impl HyStart {
         }
     }
 
-    /// Starts again after a timeout.
-    pub fn reset(&mut self) {
-        *self = Self::new(self.is_paced);
+    /// Starts again after a timeout, with a round that lasts until all that had been sent is repaired.
+    pub fn restart(&mut self, now: Instant, next_sequence: u64) {
+        self.has_found = false;
+        self.begin_round(now, next_sequence);
     }
 
     /// True once slow start was left.
@@ -68,7 +69,7 @@ impl HyStart {
             return;
         }
         if acked.first_unacked > self.round_end {
-            self.begin_round(acked);
+            self.begin_round(acked.now, acked.next_sequence);
         }
         if window.cwnd < LOW_WINDOW {
             return;
@@ -79,10 +80,10 @@ impl HyStart {
         }
     }
 
-    fn begin_round(&mut self, acked: &Acked) {
-        self.round_start = acked.now;
-        self.last_ack = acked.now;
-        self.round_end = acked.next_sequence;
+    fn begin_round(&mut self, now: Instant, next_sequence: u64) {
+        self.round_start = now;
+        self.last_ack = now;
+        self.round_end = next_sequence;
         self.round_rtt = Duration::MAX;
         self.samples = 0;
     }

@@ -15,7 +15,7 @@
 //! recovery in the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Acked, Scheme, Setup};
+use super::{Ack, Acked, Scheme, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -195,10 +195,10 @@ impl WindowAlgorithm for Illinois {
     }
 
     /// `tcp_illinois_state`.
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, timeout: &Timeout) {
         (self.alpha, self.beta) = (ALPHA_SCALE, BETA_MAX);
         (self.low_rounds, self.has_been_above) = (0, false);
-        (self.round, self.round_end) = (Round::default(), None);
+        (self.round, self.round_end) = (Round::default(), Some(timeout.next_sequence));
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
@@ -213,7 +213,7 @@ impl WindowAlgorithm for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::window::{ack, acked};
+    use crate::scheme::window::{ack, acked, timeout};
 
     /// Queueing delays of up to 100 ms above 50 ms have been seen.
     fn informed() -> Illinois {
@@ -305,11 +305,10 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_brings_reno_back_and_begins_a_round_with_the_next_ack() {
-        let (mut illinois, mut window) = (informed(), window(100, 50));
-        illinois.on_timeout();
+    fn a_timeout_brings_reno_back_and_begins_a_round() {
+        let mut illinois = informed();
+        illinois.on_timeout(&Timeout { next_sequence: 70, ..timeout(true) });
         assert_eq!((illinois.alpha, illinois.beta), (ALPHA_SCALE, BETA_MAX));
-        illinois.on_acked(&mut window, &acked(&Ack { first_unacked: 5, next_sequence: 70, ..ack(1) }));
         assert_eq!(illinois.round_end, Some(70));
     }
 

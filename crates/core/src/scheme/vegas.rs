@@ -14,7 +14,7 @@
 //! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Acked, Scheme, Setup, State, TxStart};
+use super::{Ack, Acked, Scheme, Setup, State, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -158,7 +158,7 @@ impl WindowAlgorithm for Vegas {
         }
     }
 
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, _timeout: &Timeout) {
         self.state = State::Loss;
         self.is_on = false;
     }
@@ -182,7 +182,7 @@ impl WindowAlgorithm for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::window::{ack, acked};
+    use crate::scheme::window::{ack, acked, timeout};
 
     const BASE_MS: u64 = 100;
     const START: TxStart = TxStart { now: Instant::ZERO, delivered: 900, next_sequence: 1_100, is_app_limited: false };
@@ -302,12 +302,12 @@ mod tests {
     fn after_a_timeout_with_nothing_in_flight_it_rules_at_once() {
         let (mut vegas, mut window) = (informed(), window(100, 50));
         let lossy = Ack { state: State::Loss, first_unacked: 950, next_sequence: 1_100, rtt: None, ..ack(200) };
-        vegas.on_timeout();
+        vegas.on_timeout(&timeout(true));
         hear(&mut vegas, &mut window, &lossy);
         vegas.grow(&mut window, &lossy);
         let by_reno = window.cwnd;
         assert!(by_reno > 100, "with some in flight Reno rules");
-        vegas.on_timeout();
+        vegas.on_timeout(&timeout(true));
         vegas.on_tx_start(&START);
         hear(&mut vegas, &mut window, &lossy);
         vegas.grow(&mut window, &lossy);

@@ -14,7 +14,7 @@
 //! over Reno under random loss in the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Acked, Scheme, Setup};
+use super::{Ack, Acked, Scheme, Setup, Timeout};
 use crate::info::{Info, Quantity};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -160,8 +160,9 @@ impl WindowAlgorithm for Westwood {
         self.interval_start.get_or_insert(now.as_millis());
     }
 
-    fn on_timeout(&mut self) {
-        self.must_renew_min_rtt = true;
+    /// `CA_EVENT_LOSS`, of which the timeouts that follow without progress are none.
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.must_renew_min_rtt |= timeout.is_first;
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
@@ -173,8 +174,8 @@ impl WindowAlgorithm for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::window::{ack, acked};
-    use crate::scheme::{Cause, Congestion, State, Timeout};
+    use crate::scheme::window::{ack, acked, timeout};
+    use crate::scheme::{Cause, Congestion, State};
 
     const MSS: u64 = 1_000;
     const RTT_MS: u64 = 100;
@@ -255,7 +256,7 @@ mod tests {
     fn a_timeout_starts_again_below_what_the_path_holds_and_measures_the_round_trip_anew() {
         let mut scheme = WindowBased::new(informed(1));
         let holds = scheme.algorithm().path_holds();
-        scheme.on_timeout(&Timeout { now: at(2_000), prior_in_flight: 10, in_flight: 0, is_first: true });
+        scheme.on_timeout(&timeout(true));
         assert_eq!((scheme.cwnd(), scheme.ssthresh()), (1, Some(holds)));
         let slow = Acked { rtt: Some(Duration::from_micros(299_001)), ..acked_at(2_100, 1_001) };
         scheme.on_acked(&slow);
@@ -265,6 +266,9 @@ mod tests {
         scheme.on_acked(&acked_at(2_101, 1_001));
         scheme.on_acked(&slow);
         assert_eq!(scheme.algorithm().min_rtt, RTT_MS, "once");
+        scheme.on_timeout(&timeout(false));
+        scheme.on_acked(&slow);
+        assert_eq!(scheme.algorithm().min_rtt, RTT_MS, "a timeout that follows another tells nothing new");
     }
 
     #[test]

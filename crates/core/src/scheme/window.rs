@@ -7,7 +7,7 @@
 mod tests;
 
 #[cfg(test)]
-pub(super) use self::tests::{ack, acked, window_of};
+pub(super) use self::tests::{ack, acked, timeout, window_of};
 use super::prr::Prr;
 use super::{
     Ack, Acked, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, PacingRatios, Restart, Scheme, Sent, State,
@@ -140,7 +140,7 @@ pub trait WindowAlgorithm: Send {
     fn on_reduced(&mut self, _window: &mut Window) {}
 
     /// A timeout: everything learnt is void.
-    fn on_timeout(&mut self) {}
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
 
     /// Data goes out again after an idle period.
     fn on_restart(&mut self, _now: Instant, _idle: Duration) {}
@@ -256,7 +256,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         self.reduction = None;
         self.window.cwnd = timeout.in_flight + 1;
         self.window.credit = 0;
-        self.algorithm.on_timeout();
+        self.algorithm.on_timeout(timeout);
     }
 
     /// `tcp_end_cwnd_reduction`.

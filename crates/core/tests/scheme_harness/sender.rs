@@ -485,7 +485,8 @@ impl Sender {
         self.may_undo |= is_first;
         self.state = State::Loss;
         self.high = self.next();
-        self.scheme.on_timeout(&Timeout { now: self.now, prior_in_flight, in_flight: self.in_flight, is_first });
+        let (now, in_flight, next_sequence) = (self.now, self.in_flight, self.next());
+        self.scheme.on_timeout(&Timeout { now, prior_in_flight, in_flight, next_sequence, is_first });
         // The first segment leaves whatever the window says.
         let first = &self.outstanding[0];
         if first.is_lost && !first.is_retransmitted {

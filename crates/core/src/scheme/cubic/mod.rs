@@ -25,7 +25,7 @@ use super::hystart::HyStart;
 use super::hystart_plus_plus::HyStartPlusPlus;
 use super::reno::ABE;
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Acked, Scheme, Setup};
+use super::{Ack, Acked, Scheme, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -185,14 +185,14 @@ impl WindowAlgorithm for Cubic {
         }
     }
 
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, timeout: &Timeout) {
         self.min_rtt = None;
         match &mut self.law {
             Law::Linux(law) => law.reset(),
             Law::Rfc9438(law) => law.reset(),
         }
         if let SlowStart::HyStart(hystart) = &mut self.slow_start {
-            hystart.reset();
+            hystart.restart(timeout.now, timeout.next_sequence);
         }
     }
 

@@ -24,7 +24,7 @@ use crate::info::Info;
 use crate::scheme::hystart::HyStart;
 use crate::scheme::sce::{self, Echoes};
 use crate::scheme::window::{Window, WindowAlgorithm, WindowBased};
-use crate::scheme::{Ack, Acked, EcnFeedback, PacingRatios, Scheme, Setup};
+use crate::scheme::{Ack, Acked, EcnFeedback, PacingRatios, Scheme, Setup, Timeout};
 use crate::units::{Duration, Instant};
 
 /// Name, parameters and source.
@@ -94,8 +94,8 @@ impl WindowAlgorithm for CubicSce {
         self.cubic.grow(window, &Ack { is_cwnd_limited, ..*ack });
     }
 
-    fn on_timeout(&mut self) {
-        self.cubic.on_timeout();
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.cubic.on_timeout(timeout);
     }
 
     fn on_restart(&mut self, now: Instant, idle: Duration) {

@@ -5,8 +5,8 @@ use super::rfc9438::Rfc9438;
 use super::{Cubic, Law, SlowStart};
 use crate::scheme::hystart::HyStart;
 use crate::scheme::hystart_plus_plus::HyStartPlusPlus;
-use crate::scheme::window::{Window, WindowBased, ack, acked};
-use crate::scheme::{Ack, Acked, Cause, Congestion, Scheme};
+use crate::scheme::window::{Window, WindowAlgorithm, WindowBased, ack, acked, timeout};
+use crate::scheme::{Ack, Acked, Cause, Congestion, Scheme, Timeout};
 use crate::units::{Duration, Instant};
 
 /// The curve W(t) = 0.4 (t - K)^3 + plateau after a reduction to 0.7 of the plateau.
@@ -220,6 +220,24 @@ fn slow_start_stays_ended_if_the_loss_that_the_same_ack_shows_is_undone() {
     assert_eq!(scheme.ssthresh(), Some(70));
     scheme.on_undo(now);
     assert_eq!((scheme.cwnd(), scheme.ssthresh()), (100, Some(100)));
+}
+
+#[test]
+fn after_a_timeout_the_first_round_lasts_until_the_losses_are_repaired() {
+    let slow_start = SlowStart::HyStart(HyStart::new(false));
+    let law = Law::Linux(Linux::new(true, true));
+    let mut cubic = Cubic { law, slow_start, min_rtt: None, has_abe: false };
+    let mut window = Window::initial();
+    cubic.on_timeout(&Timeout { next_sequence: 1_500, ..timeout(true) });
+    window.cwnd = 100;
+    // A train of 400 ms, and then another: only what is acknowledged beyond 1500 begins a round in which it counts.
+    for (first_unacked, may_end) in [(1_500, false), (1_501, true)] {
+        for n in 0..400 {
+            let now = Instant::ZERO + ms(1_000 + first_unacked + n);
+            cubic.on_acked(&mut window, &one_acked(now, ms(100), first_unacked, 3_000));
+        }
+        assert_eq!(!window.is_in_slow_start(), may_end);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::scheme::sce::tests::feedback;
-use crate::scheme::window::ack;
+use crate::scheme::window::{ack, timeout};
 use crate::scheme::{Parameters, Value};
 
 const PACKET: Bytes = Bytes::new(1_500);
@@ -165,7 +165,7 @@ fn moves_by_whole_packets(profile: &str) {
 #[test]
 fn in_version_0_5_a_timeout_ends_at_the_least_window() {
     let mut prague = steady(&[("profile", "2020")]);
-    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+    prague.on_timeout(&timeout(true));
     assert_eq!((prague.cwnd, prague.ssthresh), (1, 50));
     prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
     assert_eq!((prague.cwnd, prague.ssthresh, prague.window), (2, 2, 2.0));
@@ -175,7 +175,7 @@ fn in_version_0_5_a_timeout_ends_at_the_least_window() {
 fn about_november_2019_a_timeout_halves_once_slow_start_is_back_or_every_packet_is_marked() {
     let timed_out = || {
         let mut prague = steady(&[("profile", "2019b")]);
-        prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+        prague.on_timeout(&timeout(true));
         prague
     };
     let mut prague = timed_out();
@@ -250,9 +250,8 @@ fn a_timeout_leaves_the_threshold_to_the_profile() {
     let after = |profile, threshold| {
         let mut prague = steady(&[("profile", profile)]);
         prague.ssthresh = threshold;
-        let timeout = Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true };
-        prague.on_timeout(&timeout);
-        prague.on_timeout(&Timeout { is_first: false, ..timeout });
+        prague.on_timeout(&timeout(true));
+        prague.on_timeout(&timeout(false));
         // Beside the least window, about November 2019, half of the old one is still to go.
         let window = if profile == "2019b" { 1.0 - 50.0 } else { 50.0 };
         assert_eq!((prague.cwnd, prague.window), (1, if profile == "2019a" { 1.0 } else { window }), "{profile}");
@@ -269,7 +268,7 @@ fn a_timeout_leaves_the_threshold_to_the_profile() {
 fn after_a_timeout_slow_start_goes_on_to_the_old_threshold() {
     let mut prague = steady(&[]);
     prague.ssthresh = 90;
-    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+    prague.on_timeout(&timeout(true));
     prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
     assert_eq!((prague.cwnd, prague.window), (2, 50.0), "one packet an ack, to half of the window");
     prague.on_recovered(Instant::ZERO);
@@ -282,7 +281,7 @@ fn after_a_timeout_slow_start_goes_on_to_the_old_threshold() {
 #[test]
 fn a_timeout_while_the_window_falls_for_a_mark_only_starts_anew() {
     let mut prague = steady(&[]);
-    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: false });
+    prague.on_timeout(&timeout(false));
     assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (1, 100.0, 50));
     prague.on_ack(&Ack { state: State::Loss, ..ack(1) });
     assert_eq!((prague.cwnd, prague.window), (2, 2.0), "slow start");
@@ -302,7 +301,7 @@ fn an_undone_loss_gives_window_and_threshold_back() {
         assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (100, 100.0, restored.max(95)));
     }
     let mut prague = steady(&[]);
-    prague.on_timeout(&Timeout { now: Instant::ZERO, prior_in_flight: 100, in_flight: 0, is_first: true });
+    prague.on_timeout(&timeout(true));
     prague.on_undo(Instant::ZERO);
     assert_eq!((prague.cwnd, prague.window, prague.ssthresh), (100, 100.0, 75));
 }

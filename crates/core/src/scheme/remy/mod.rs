@@ -524,6 +524,7 @@ mod tests {
             now: Instant::ZERO + Duration::from_millis(millis),
             prior_in_flight: 50,
             in_flight: 0,
+            next_sequence: 0,
             is_first: true,
         };
         remy.on_timeout(&timeout(2_100));

@@ -43,6 +43,11 @@ pub(in crate::scheme) fn acked(ack: &Ack<'_>) -> Acked {
     Acked { now, newly_delivered, newly_delivered_bytes, is_unforeseen, rtt, srtt, first_unacked, next_sequence }
 }
 
+/// A timeout with a hundred packets in flight, the first or one that follows without progress.
+pub(in crate::scheme) fn timeout(is_first: bool) -> Timeout {
+    Timeout { now: NOW, prior_in_flight: 100, in_flight: 0, next_sequence: 0, is_first }
+}
+
 /// A window of a flow that is under way.
 pub(in crate::scheme) fn window_of(cwnd: u32, ssthresh: u32) -> Window {
     Window { cwnd, ssthresh, ..Window::initial() }
@@ -181,10 +186,9 @@ fn a_spurious_reduction_is_undone_once() {
 #[test]
 fn timeouts_in_a_row_halve_the_threshold_once() {
     let mut scheme = scheme(100, 50);
-    let timeout = Timeout { now: NOW, prior_in_flight: 100, in_flight: 0, is_first: true };
-    scheme.on_timeout(&timeout);
+    scheme.on_timeout(&timeout(true));
     assert_eq!(state(&scheme), (1, Some(50)));
-    scheme.on_timeout(&Timeout { is_first: false, ..timeout });
+    scheme.on_timeout(&timeout(false));
     assert_eq!(state(&scheme), (1, Some(50)));
     scheme.on_ack(&Ack { state: State::Loss, max_in_flight: 1, ..ack(1) });
     assert_eq!(scheme.cwnd(), 2, "slow start while the losses are repaired");
@@ -196,7 +200,7 @@ fn timeouts_in_a_row_halve_the_threshold_once() {
 fn a_timeout_ends_a_reduction() {
     let mut scheme = scheme(100, 50);
     scheme.on_congestion(&congestion(Cause::Loss, 90));
-    scheme.on_timeout(&Timeout { now: NOW, prior_in_flight: 90, in_flight: 0, is_first: false });
+    scheme.on_timeout(&timeout(false));
     scheme.on_reduced(NOW);
     assert_eq!(state(&scheme), (1, Some(50)));
 }

@@ -362,7 +362,8 @@ impl Sender {
         self.recovery.probe_high = None;
         self.recovery.timeouts += 1;
         self.must_announce_reduction = true;
-        self.scheme.on_timeout(&Timeout { now, prior_in_flight, in_flight: self.scoreboard.in_flight(), is_first });
+        let (in_flight, next_sequence) = (self.scoreboard.in_flight(), self.scoreboard.next());
+        self.scheme.on_timeout(&Timeout { now, prior_in_flight, in_flight, next_sequence, is_first });
         self.rtt.back_off();
         self.forced = Some(Forced::FirstSegment);
         self.restart_retransmission_timer(now);
