@@ -145,14 +145,32 @@ fn what_is_dropped_on_its_way_out_of_the_queue_has_waited_there() {
 }
 
 #[test]
-fn what_waits_for_tokens_is_inside_and_out_of_the_queue() {
-    let mut bench = Bench::new(&format!(r#"{TOKENS}, "queue": {{"kind": "fifo", "limit_packets": 1}}"#));
-    (0..6).for_each(|_| bench.offer(0, 1_500));
-    // Three passed, one waits for tokens, one in the queue.
-    assert_eq!(bench.hop.inside().packets, 2);
-    assert_eq!(bench.dropped, [(5, Reason::Overlimit)]);
+fn what_waits_for_tokens_takes_room_in_a_queue_whose_head_is_known() {
+    let queues = [
+        (r#""kind": "fifo", "limit_packets": 1"#, 1),
+        (r#""kind": "pfifo_fast", "limit_packets": 1"#, 1),
+        (r#""kind": "red", "limit_bytes": 1500, "min_bytes": 10000, "max_bytes": 30000, "probability": 0.1"#, 1),
+        (r#""kind": "codel", "limit_packets": 1"#, 2),
+    ];
+    for (queue, waiting) in queues {
+        let mut bench = Bench::new(&format!(r#"{TOKENS}, "queue": {{{queue}}}"#));
+        (0..6).for_each(|_| bench.offer(0, 1_500));
+        assert_eq!((bench.hop.inside().packets, bench.dropped.len()), (waiting, 3 - waiting as usize), "{queue}");
+        bench.finish();
+        assert_eq!(bench.hop.inside().packets, 0);
+    }
+}
+
+#[test]
+fn tokens_are_counted_for_the_packet_that_is_next_now() {
+    let mut bench =
+        Bench::new(&format!(r#"{TOKENS}, "queue": {{"kind": "fifo", "limit_packets": 1, "drop": "head"}}"#));
+    (0..4).for_each(|_| bench.offer(0, 1_500));
+    // The fourth would leave after a millisecond; the small one in its place has its tokens after a tenth of that.
+    bench.offer(50, 150);
     bench.finish();
-    assert_eq!(bench.hop.inside().packets, 0);
+    assert_eq!(bench.dropped, [(3, Reason::Overlimit)]);
+    assert_eq!(bench.times().last(), Some(&(100, 4)));
 }
 
 #[test]

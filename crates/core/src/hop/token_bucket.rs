@@ -1,15 +1,17 @@
 //! A link that is limited by a token bucket: it sends at once what the bucket has tokens for.
 //!
-//! **What it is.** The packet that is next waits, outside the queue, until the bucket holds its tokens, and then leaves in no
-//! time; after a pause, a burst leaves back to back. With a peak rate, packets of a burst are that far apart.
+//! **What it is.** The packet that is next waits until the bucket holds its tokens, and then leaves in no time; after a pause, a
+//! burst leaves back to back. With a peak rate, packets of a burst are that far apart. In a queue whose head is known, such as
+//! a FIFO, it waits there and takes its room; from others it is taken as soon as the one before has left.
 //!
-//! **Source.** Linux 7.3 `net/sched/sch_tbf.c` (`tbf_dequeue`), which also asks its queue for the next packet as soon as the last
-//! one has left, so that the queue's own law decides then. The second bucket, for the peak rate, holds one largest packet.
+//! **Source.** Linux 7.3 `net/sched/sch_tbf.c` (`tbf_dequeue`), which looks at the next packet of its queue (`peek`). Where that means to
+//! take it out (`qdisc_peek_dequeued`), the queue's own law decides then. The second bucket, for the peak rate, holds one largest packet.
 //!
 //! **Parameters.** `token_bucket`, the rate; `burst`, in bytes, at least the largest packet; `peak`, a rate, without which bursts
 //! take no time. Rate and burst have no default, as in `tc`; its `mtu`, the size of the second bucket, is the largest packet.
 //!
-//! **Deviations.** Sizes are those of IP packets.
+//! **Deviations.** Sizes are those of IP packets. A packet that was taken out to be looked at no longer counts in its queue, as it does in the
+//! kernel.
 //!
 //! **How it is validated.** `tests/elements.rs`: the long-term rate and the burst are exact; next to the kernel's `tbf` in
 //! `tests/worlds/test_elements_against_kernel.py`.
@@ -26,63 +28,75 @@ pub struct TokenBucket<P> {
     rate: Rate,
     bucket: Bucket,
     peak: Option<Bucket>,
-    /// The packet that has left the queue, and when it may go.
-    next: Option<(Box<Packet<P>>, Instant)>,
+    /// When the packet that is next may go.
+    ready: Option<Instant>,
+    /// That packet, if it has left its queue to be looked at.
+    taken: Option<Box<Packet<P>>>,
 }
 
 impl<P> TokenBucket<P> {
     pub(super) fn new(rate: Rate, burst: Bytes, peak: Option<Rate>, largest: Bytes) -> Self {
         let peak = peak.map(|rate| Bucket::new(rate, largest));
-        Self { rate, bucket: Bucket::new(rate, burst), peak, next: None }
+        Self { rate, bucket: Bucket::new(rate, burst), peak, ready: None, taken: None }
     }
 
     pub(super) fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Takes the next packet from the queue at `now`.
-    fn fetch(&mut self, now: Instant, queue: &mut dyn Queue<P>, drops: &mut Drops<P>) {
-        if queue.packets() == 0 {
-            return;
-        }
-        let known = drops.len();
-        let taken = queue.dequeue(now, drops);
-        drops.leave_queue(known, now);
-        self.next = taken.map(|packet| {
-            let peak = self.peak.map_or(now, |peak| peak.ready(packet.size, now));
-            let ready = self.bucket.ready(packet.size, now).max(peak);
-            (packet, ready)
+    /// Looks at `now` which packet is next.
+    fn look(&mut self, now: Instant, queue: &mut dyn Queue<P>, drops: &mut Drops<P>) {
+        let size = queue.peek().or_else(|| {
+            self.taken = dequeue(queue, now, drops);
+            self.taken.as_ref().map(|packet| packet.size)
+        });
+        self.ready = size.map(|size| {
+            let peak = self.peak.map_or(now, |peak| peak.ready(size, now));
+            self.bucket.ready(size, now).max(peak)
         });
     }
 
     /// When the packet that is next may go.
     #[inline(never)]
     pub(super) fn next_service(&self) -> Option<Instant> {
-        self.next.as_ref().map(|(_, ready)| *ready)
+        self.ready
     }
 
     /// Size of the packet that has left the queue but is not yet on the wire.
     pub(super) fn in_service(&self) -> Option<Bytes> {
-        self.next.as_ref().map(|(packet, _)| packet.size)
+        self.taken.as_ref().map(|packet| packet.size)
     }
+}
+
+/// A packet from a queue that may be empty.
+fn dequeue<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    if queue.packets() == 0 {
+        return None;
+    }
+    let known = drops.len();
+    let taken = queue.dequeue(now, drops);
+    drops.leave_queue(known, now);
+    taken
 }
 
 impl<P: Clone> TokenBucket<P> {
     /// Sends what may go by `now`.
     #[inline(never)]
     pub(super) fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
-        while let Some((mut packet, ready)) = self.next.take_if(|(_, ready)| *ready <= now) {
-            self.bucket.take(packet.size, ready);
-            if let Some(peak) = &mut self.peak {
-                peak.take(packet.size, ready);
+        while let Some(ready) = self.ready.take_if(|ready| *ready <= now) {
+            if let Some(mut packet) = self.taken.take().or_else(|| dequeue(queue, ready, drops)) {
+                self.bucket.take(packet.size, ready);
+                if let Some(peak) = &mut self.peak {
+                    peak.take(packet.size, ready);
+                }
+                packet.leave_queue(ready);
+                wire.push(packet, ready, drops);
             }
-            packet.leave_queue(ready);
-            wire.push(packet, ready, drops);
-            self.fetch(ready, queue, drops);
+            self.look(ready, queue, drops);
         }
     }
 
-    /// Takes a packet that has just found the link without one.
+    /// Takes notice of a packet that has just entered the queue: it may be next.
     #[inline(never)]
     pub(super) fn start_if_idle(
         &mut self,
@@ -91,8 +105,8 @@ impl<P: Clone> TokenBucket<P> {
         wire: &mut Wire<P>,
         drops: &mut Drops<P>,
     ) {
-        if self.next.is_none() {
-            self.fetch(now, queue, drops);
+        if self.taken.is_none() {
+            self.look(now, queue, drops);
             self.serve(now, queue, wire, drops);
         }
     }

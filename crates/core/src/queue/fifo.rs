@@ -170,6 +170,10 @@ impl<P: Send> Queue<P> for Fifo<P> {
         self.pop()
     }
 
+    fn peek(&self) -> Option<Bytes> {
+        self.waiting.front().map(|packet| packet.size)
+    }
+
     fn packets(&self) -> usize {
         self.waiting.len()
     }

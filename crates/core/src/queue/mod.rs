@@ -56,6 +56,11 @@ pub trait Queue<P>: Send {
     /// The packet to send next, if there is one; may drop others on the way.
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>>;
 
+    /// Size of the packet that is next, where that is known before it leaves; `None` if the queue's law first decides then.
+    fn peek(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Packets waiting.
     fn packets(&self) -> usize;
 

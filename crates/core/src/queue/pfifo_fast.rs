@@ -77,6 +77,10 @@ impl<P: Send> Queue<P> for PfifoFast<P> {
         self.bands.iter_mut().find_map(Line::pop)
     }
 
+    fn peek(&self) -> Option<Bytes> {
+        self.bands.iter().find_map(Line::head).map(|packet| packet.size)
+    }
+
     fn packets(&self) -> usize {
         self.bands.iter().map(Line::packets).sum()
     }

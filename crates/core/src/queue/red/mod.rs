@@ -274,6 +274,10 @@ impl<P: Send> Queue<P> for Red<P> {
         self.line.pop()
     }
 
+    fn peek(&self) -> Option<Bytes> {
+        self.line.head().map(|packet| packet.size)
+    }
+
     fn packets(&self) -> usize {
         self.line.packets()
     }
