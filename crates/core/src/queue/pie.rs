@@ -9,8 +9,9 @@
 //!
 //! **Parameters.** The defaults are the kernel's.
 //!
-//! **Deviations.** None known. As in Linux the period is rounded up to whole milliseconds, and one more passes until the
-//! timer fires.
+//! **Deviations.** Two of the largest frames are 3028 bytes, and packets count 1500, as in the linux world: with three of them waiting
+//! early drops begin, as in the RFC (more than two packets), where the kernel begins with two on an Ethernet that counts frames. As
+//! in Linux the period is rounded up to whole milliseconds, and one more passes until the timer fires.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
 
