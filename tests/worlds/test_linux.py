@@ -190,6 +190,13 @@ def test_a_receive_window_bounds_a_flow(segments: int) -> None:
     assert received_bps(found, SECOND, 3 * SECOND) == pytest.approx(segments * 1500 * 8 / 0.0402, rel=0.02)
 
 
+def test_a_receive_window_holds_from_the_first_segment_on() -> None:
+    # 60 ms per packet, so that the receiver's application has read little when the window could be full.
+    slow = {"rate": "200kbit/s", "delay": "25ms", "queue": {"limit": "60pkt"}}
+    found = run({"receive_window": f"{14 * 1448}B"}, forward=[slow])
+    assert found["packets"]["queue_ns"].max() <= 13 * 60 * MS  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("ecn", ["classic", "accurate"])
 @pytest.mark.parametrize("scheme", ["kernel:dctcp", "kernel:westwood", "vegas", "own:bbr", "ledbat"])
 def test_any_scheme_runs_with_ecn(scheme: str, ecn: str) -> None:

@@ -51,15 +51,17 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
         clamp.set(listener.as_fd()).context(opening)?;
     }
     TcpOption::Abandoned.set(listener.as_fd()).context(opening)?;
-    if matches!(flow.traffic, TrafficConfig::Bulk { .. }) {
-        let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
-        TcpOption::ReceiveLowAt(bytes).set(listener.as_fd()).context(opening)?;
+    let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
+    let low_at = matches!(flow.traffic, TrafficConfig::Bulk { .. }).then_some(TcpOption::ReceiveLowAt(bytes));
+    // The first segment is read at once: the kernel forgets its bound whenever it learns how large segments are.
+    if let Some(low_at) = low_at.filter(|_| clamp.is_none()) {
+        low_at.set(listener.as_fd()).context(opening)?;
     }
     thread::spawn(move || {
         let Ok((stream, _)) = listener.accept() else { return };
         while sys::discard(stream.as_fd(), READ_BYTES).is_ok_and(|length| length > 0) {
-            // The kernel forgets its bound whenever it learns how large segments are.
-            if clamp.is_some_and(|clamp| clamp.set(stream.as_fd()).is_err()) {
+            let Some(clamp) = clamp else { continue };
+            if [Some(clamp), low_at].into_iter().flatten().any(|option| option.set(stream.as_fd()).is_err()) {
                 return;
             }
         }
