@@ -13,8 +13,10 @@ const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(200);
 /// The shortest retransmission timeout (`TCP_RTO_MIN`); a gap between segments that is longer brings quick acks back.
 const RTO_MIN: Duration = Duration::from_millis(200);
-/// Segments acknowledged one by one at the start and after a duplicate (`TCP_MAX_QUICKACKS`).
-const QUICK_ACKS: u32 = 16;
+/// Segments acknowledged one by one at the start and after a duplicate (`TCP_MAX_QUICKACKS`), if so many are half of the
+/// window; two in any case (`tcp_incr_quickack`).
+const QUICK_ACKS: u64 = 16;
+const LEAST_QUICK_ACKS: u64 = 2;
 /// Duplicate acks that leave at once before compression begins (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 /// The most acks that one stands for (`tcp_comp_sack_nr`).
@@ -49,6 +51,8 @@ pub(super) enum Arrival {
 #[derive(Clone, Debug)]
 pub(super) struct AckPolicy {
     mode: AckMode,
+    /// Segments that are acknowledged one by one where that is called for.
+    most_quick: u32,
     /// Segments still to be acknowledged one by one.
     quick: u32,
     /// How long an ack may wait for company; zero before the first segment.
@@ -67,10 +71,15 @@ pub(super) struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// The policy of a receiver that has nothing yet.
-    pub(super) fn new(mode: AckMode) -> Self {
+    /// The policy of a receiver that has nothing yet, and grants a window of so many segments.
+    pub(super) fn new(mode: AckMode, window: u64) -> Self {
+        let most_quick = match window / 2 {
+            0 => LEAST_QUICK_ACKS,
+            half => half.min(QUICK_ACKS),
+        };
         Self {
             mode,
+            most_quick: most_quick as u32,
             quick: 0,
             delay: Duration::ZERO,
             last_arrival: Instant::ZERO,
@@ -106,7 +115,7 @@ impl AckPolicy {
             self.adapt_delay(now);
         }
         if quick > 0 {
-            self.quick = self.quick.max(quick);
+            self.quick = self.quick.max(quick.min(self.most_quick));
             self.delay = DELAY_MIN;
         }
         if is_wider {
@@ -128,7 +137,7 @@ impl AckPolicy {
             }
             Arrival::OutOfOrder | Arrival::Scattered | Arrival::Repeated => self.compress(now),
             Arrival::Duplicate => {
-                self.quick = self.quick.max(QUICK_ACKS);
+                self.quick = self.quick.max(self.most_quick);
                 self.delay = DELAY_MIN;
                 self.is_due = true;
             }
@@ -153,7 +162,7 @@ impl AckPolicy {
     /// `tcp_event_data_recv`: the delay follows the spacing of segments.
     fn adapt_delay(&mut self, now: Instant) {
         if self.delay.is_zero() {
-            self.quick = self.quick.max(QUICK_ACKS);
+            self.quick = self.quick.max(self.most_quick);
             self.delay = DELAY_MIN;
         } else {
             // In ticks, as all here.
@@ -164,7 +173,7 @@ impl AckPolicy {
             } else if spacing < self.delay {
                 self.delay = (half + spacing).min(DELAY_MAX);
             } else if self.rtt.is_some_and(|rtt| spacing > rtt + (rtt * 2).max(RTO_MIN)) {
-                self.quick = self.quick.max(QUICK_ACKS);
+                self.quick = self.quick.max(self.most_quick);
             }
         }
         self.last_arrival = now;
@@ -250,7 +259,7 @@ mod tests {
 
     /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
     fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
-        let mut policy = AckPolicy::new(AckMode::Delayed);
+        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         (0..count)
             .map(|n| {
                 policy.on_arrival(arrival, false, 0, at(n * spacing));
@@ -271,8 +280,17 @@ mod tests {
     }
 
     #[test]
+    fn a_small_window_has_fewer_quick_acks() {
+        for (window, quick) in [(0, 2), (1, 2), (2, 1), (13, 6), (33, 16), (1_000, 16)] {
+            let mut policy = AckPolicy::new(AckMode::Delayed, window);
+            policy.on_arrival(Arrival::InOrder, false, 0, at(0));
+            assert_eq!(policy.quick, quick, "{window}");
+        }
+    }
+
+    #[test]
     fn every_segment_is_acknowledged_while_the_window_grows() {
-        let mut policy = AckPolicy::new(AckMode::Delayed);
+        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         for n in 0..130 {
             policy.on_arrival(Arrival::InOrder, n < 100, 0, at(n));
             let is_due = policy.is_ack_due(at(n));
@@ -285,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_protocol_may_acknowledge_every_segment_whatever_it_means() {
-        let mut policy = AckPolicy::new(AckMode::Each);
+        let mut policy = AckPolicy::new(AckMode::Each, 1_000);
         for arrival in [Arrival::InOrder, Arrival::OutOfOrder, Arrival::Duplicate, Arrival::BeforeHole].repeat(20) {
             policy.on_arrival(arrival, false, 0, at(0));
             assert!(policy.is_ack_due(at(0)), "{arrival:?}");
@@ -295,7 +313,7 @@ mod tests {
 
     /// A receiver that has had seventeen segments, a millisecond apart, of which the last waits for company.
     fn with_one_that_waits() -> AckPolicy {
-        let mut policy = AckPolicy::new(AckMode::Delayed);
+        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         for n in 0..17 {
             policy.on_arrival(Arrival::InOrder, false, 0, at(n));
             if policy.is_ack_due(at(n)) {
@@ -324,7 +342,7 @@ mod tests {
     /// A receiver whose first delayed ack has left, at the second segment, before its timer goes off at 42 ms, and which
     /// has then sent the three acks that are not compressed.
     fn with_a_timer_of_no_use() -> AckPolicy {
-        let mut policy = AckPolicy::new(AckMode::Delayed);
+        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         let in_order = [Arrival::InOrder; 18];
         for (number, arrival) in (0..).zip(in_order.into_iter().chain([Arrival::OutOfOrder; 3])) {
             let now = if number < 16 { at(0) } else { at(1) + Duration::from_micros(number) };

@@ -5,6 +5,8 @@
 //! the first segment how much of the buffer payload can fill. The application reads several segments at a time, so that
 //! those it has not read yet take room too. `tcp_select_window` grants what is free, in whole steps of the window scale,
 //! and never takes back what it has granted: only after many segments have become readable at once is the window smaller.
+//! A limit is no smaller buffer, but a bound of what is granted (`TCP_WINDOW_CLAMP`), from the beginning on. The kernel forgets it when
+//! the first segment tells how large segments are (`tcp_update_scaling_ratio`), and the application sets it anew.
 
 use crate::units::Bytes;
 
@@ -25,6 +27,8 @@ const WINDOW_BITS: u32 = 15;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveWindow {
     granted: u64,
+    limit: u64,
+    has_measured: bool,
     buffer: u64,
     ratio: u64,
     mss: u64,
@@ -42,12 +46,15 @@ impl ReceiveWindow {
     pub(super) fn new(limit: Option<Bytes>, mss: Bytes) -> Self {
         let mss = mss.count();
         let ratio = (mss * RATIO_UNIT / (mss + OVERHEAD)).max(1);
-        let buffer = limit.map_or(DEFAULT_WINDOW, |limit| limit.count().min(DEFAULT_WINDOW)) * RATIO_UNIT / ratio;
+        let buffer = DEFAULT_WINDOW * RATIO_UNIT / ratio;
         let half = buffer / 2;
-        let granted = (half - half % mss).min(half.saturating_sub(mss));
-        let scale = limit.map_or(MAX_MEMORY, |limit| limit.count().clamp(1, MAX_MEMORY)).ilog2();
+        let limit = limit.map_or(u64::MAX, Bytes::count);
+        let granted = (half - half % mss).min(half.saturating_sub(mss)).min(limit);
+        let scale = limit.clamp(1, MAX_MEMORY).ilog2();
         Self {
             granted,
+            limit,
+            has_measured: false,
             buffer,
             ratio,
             mss,
@@ -83,14 +90,20 @@ impl ReceiveWindow {
     }
 
     fn widen(&mut self, held: u64) -> bool {
-        let room = self.space(held).saturating_sub(self.granted);
-        self.granted += room.min(2 * self.mss);
+        let limit = if std::mem::replace(&mut self.has_measured, true) { self.limit } else { u64::MAX };
+        let room = self.space(held).min(limit).saturating_sub(self.granted);
+        self.granted = (self.granted + room.min(2 * self.mss)).min(self.limit);
         room > 0
     }
 
     /// Payload that fits into what so many segments leave of the buffer (`tcp_space`).
     fn space(&self, held: u64) -> u64 {
         self.buffer.saturating_sub(held * (self.mss + OVERHEAD)) * self.ratio / RATIO_UNIT
+    }
+
+    /// Segments of what is granted.
+    pub(super) fn segments(&self) -> u64 {
+        self.granted / self.mss
     }
 
     /// The window in the header of an ack of everything before segment `next`, scaled (`tcp_select_window`).
@@ -158,9 +171,9 @@ mod tests {
 
     #[test]
     fn segments_behind_a_hole_take_room() {
-        let mut window = ReceiveWindow::new(Some(Bytes::new(100_000)), Bytes::new(1_448));
+        let mut window = ReceiveWindow::new(None, Bytes::new(1_448));
         assert!(window.on_next(0));
-        assert!(!window.on_next(20));
+        assert!(!window.on_next(8_000));
         assert!(window.on_later(0));
         // Long after the edge of what was granted first.
         let room = |waiting| {
@@ -168,13 +181,19 @@ mod tests {
             window.right_edge = 0;
             window.advertise(1_000) << window.scale
         };
-        let rooms = [0, 10, 20, 100].map(room);
+        let rooms = [0, 8_000, 10_000, 20_000].map(room);
         assert!(rooms.is_sorted_by(|more, less| more > less) && rooms[3] == 0, "{rooms:?}");
     }
 
     #[test]
-    fn a_tiny_window_never_widens_for_long() {
-        let window = ReceiveWindow::new(Some(Bytes::new(1_448)), Bytes::new(1_448));
-        assert!(widening(window, 100).len() < 2);
+    fn a_limit_is_granted_from_the_beginning_and_whatever_waits() {
+        for limit in [1_448, 20_000, 1_000_000] {
+            let mut window = ReceiveWindow::new(Some(Bytes::new(limit)), Bytes::new(1_448));
+            assert_eq!(widening(window, 100), [1], "while the bound is forgotten");
+            let granted = |window: &mut ReceiveWindow| (window.advertise(1_000) << window.scale).abs_diff(limit);
+            assert!(granted(&mut window) < 1 << window.scale);
+            window.on_released(1, 100);
+            assert!(granted(&mut window) < 1 << window.scale);
+        }
     }
 }
