@@ -275,6 +275,22 @@ def broken(callback: str, body: str) -> str:
         (broken("on_ack", "1 / 0"), r"own\.py:3: X\.on_ack: ZeroDivisionError: division by zero$"),
         (broken("on_ack", "raise SystemExit"), r"own\.py:3: X\.on_ack: SystemExit$"),
         (broken("on_ack", "self.no_such"), r"own\.py:3: X\.on_ack: AttributeError: 'X' object has no attribute"),
+        (
+            broken("on_ack", "pass").replace("on_ack(self, event)", "on_ack(self)"),
+            r"own\.py:2: X\.on_ack: TypeError: X\.on_ack\(\) takes 1 positional argument but 2 were given$",
+        ),
+        (
+            broken("on_ack", "del self.cwnd"),
+            r"own\.py:2: X\.on_ack: AttributeError: 'X' object has no attribute 'cwnd'",
+        ),
+        (
+            f"from bakeoff.scheme import Scheme\n{broken('on_ack', 'pass')}".replace(
+                "X:", "X(Scheme):\n    ssthresh = -1"
+            ),
+            r"own\.py:2: X\.__init__: ssthresh is -1 afterwards",
+        ),
+        (broken("on_ack", "raise ValueError('x' * 9999)"), r"own\.py:3: X\.on_ack: ValueError: x{999}…$"),
+        (broken("on_ack", "self.cwnd = 'x' * 99"), r"cwnd is 'x{58}… afterwards"),
         (broken("on_ack", "import os; os._exit(5)"), r"the process of its schemes in Python ended early \(status 5\)"),
         (broken("on_ack", "import os; os._exit(0)"), r"the process of its schemes in Python ended early \(status 0\)"),
         (broken("on_ack", "while True: pass"), r"own\.py:3: X\.on_ack: Overdue: it takes longer than 0\.5 s; look for"),

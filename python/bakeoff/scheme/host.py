@@ -73,13 +73,13 @@ class Host:
         except SchemeProblem as problem:
             return _FAILED + str(problem).encode()
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it ends this run, and only this one
-            return _FAILED + loading.explain(error, self._place, self._callback).encode()
+            return _FAILED + loading.explain(error, self._place, self._callback, self._kind).encode()
         finally:
             self._patience.end()
 
     def _start(self, message: bytes) -> None:
         mss, packet, seed = _HELLO.unpack(message)
-        kind = self._kind or loading.load(self._place)
+        kind = self._kind = self._kind or loading.load(self._place)
         setup = Setup(mss, packet, random.Random(seed))  # noqa: S311 - a simulation, not a secret
         given = loading.arguments(kind, self._place, setup)
         self._scheme = scheme = kind(*given, **self._place.parameters)
@@ -189,8 +189,7 @@ class Host:
         raise self._wrong(name, value, f"and must be {right}")
 
     def _wrong(self, name: str, value: Any, sentence: str) -> SchemeProblem:
-        method = getattr(type(self._scheme), self._callback, None)
-        line = getattr(getattr(method, "__code__", None), "co_firstlineno", None)
+        line = loading.line_of(type(self._scheme), self._callback, self._place)
         where = f"{self._place.title}:{line}" if line else self._place.title
-        shown = repr(value)[:60]
+        shown = loading.shortened(repr(value), 60)
         return SchemeProblem(f"{where}: {self._place.name}.{self._callback}: {name} is {shown} afterwards, {sentence}")

@@ -12,6 +12,9 @@ from typing import Any
 
 from bakeoff.scheme import base
 
+# Characters of what an exception says; a sentence is no place for an array.
+_MOST_WORDS = 1000
+
 
 class SchemeProblem(Exception):  # noqa: N818 - what it is
     """One sentence that names the file, what is wrong, and where it can be said the line."""
@@ -113,8 +116,15 @@ def arguments(kind: type, place: Place, setup: Any) -> tuple[Any, ...]:
     )
 
 
-def explain(error: BaseException, place: Place, callback: str) -> str:
-    """One sentence about an exception: the last line of the user's own file, and what it was."""
+def explain(error: BaseException, place: Place, callback: str, kind: type | None = None) -> str:
+    """One sentence about an exception: the last line of the user's own file, and what it was.
+
+    Args:
+        error: the exception.
+        place: the class, and how it is made.
+        callback: the callback that raised it; empty while the file is loaded.
+        kind: the class, whose lines tell of an exception that no line of the file raised, as of wrong arguments.
+    """
     line = None
     file = str(Path(place.file).resolve())
     trace = error.__traceback__
@@ -122,10 +132,28 @@ def explain(error: BaseException, place: Place, callback: str) -> str:
         if trace.tb_frame.f_code.co_filename == file:
             line = trace.tb_lineno
         trace = trace.tb_next
+    if line is None and kind is not None:
+        line = line_of(kind, callback, place)
     where = f"{place.title}:{line}" if line else place.title
     what = f"{place.name}.{callback}: " if callback else ""
-    text = " ".join(str(error).split())
+    text = shortened(" ".join(str(error).split()), _MOST_WORDS)
     return f"{where}: {what}{type(error).__name__}{': ' if text else ''}{text}"
+
+
+def line_of(kind: type, callback: str, place: Place) -> int | None:
+    """The line of a callback if it is written in the file of the class, otherwise that of the class."""
+    code = getattr(getattr(kind, callback, None), "__code__", None)
+    if code is not None and code.co_filename == str(Path(place.file).resolve()):
+        return int(code.co_firstlineno)
+    try:
+        return inspect.getsourcelines(kind)[1]
+    except (OSError, TypeError):
+        return None
+
+
+def shortened(text: str, most: int) -> str:
+    """A text, or its beginning and an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _a(noun: str) -> str:
