@@ -310,6 +310,8 @@ def broken(callback: str, body: str) -> str:
             r"pacing_rate is 0 afterwards, and must be a rate above zero in bit/s",
         ),
         (broken("on_ack", "self.pacing_rate = -1.0"), r"pacing_rate is -1\.0 afterwards"),
+        (broken("on_ack", "self.pacing_rate = True"), r"pacing_rate is True afterwards, and must be a rate"),
+        (broken("on_ack", "self.next_timer_s = False"), r"next_timer_s is False afterwards, and must be a time"),
         (broken("on_ack", "self.pacing_rate = 1e400"), r"pacing_rate is inf afterwards"),
         (broken("on_ack", "self.ssthresh = 3"), r"ssthresh is 3 afterwards, and must be a number of bytes"),
         (broken("on_ack", "self.next_timer_s = -1"), r"next_timer_s is -1 afterwards, and must be a time in seconds"),

@@ -157,10 +157,11 @@ class Host:
         cwnd, rate, ssthresh, timer = scheme.cwnd, scheme.pacing_rate, scheme.ssthresh, scheme.next_timer_s
         try:
             packets = int(cwnd // mss) if mss <= cwnd <= _MOST_PACKETS * mss else 0
-            bps = 0 if rate is None else int(rate) if 1 <= rate <= _MOST_BPS else -1
+            bps = 0 if rate is None else int(rate) if 1 <= rate <= _MOST_BPS and rate is not True else -1
             high = 0 if ssthresh is None else min(ssthresh, _MOST_PACKETS * mss)
             threshold = 0 if ssthresh is None else int(high // mss) if high >= mss else -1
-            due = 0 if timer is None else max(round(timer * 1e9), 1) if 0 <= timer <= _LATEST_S else -1
+            is_time = timer is not None and timer.__class__ is not bool and 0 <= timer <= _LATEST_S
+            due = max(round(timer * 1e9), 1) if is_time else 0 if timer is None else -1
         except (TypeError, ValueError, OverflowError):
             packets = bps = threshold = due = -2
         if packets <= 0:
@@ -182,7 +183,7 @@ class Host:
         if value is None and name != "cwnd":
             return
         try:
-            if float(value) == value and least <= value <= most:
+            if float(value) == value and least <= value <= most and not isinstance(value, bool):
                 return
         except (TypeError, ValueError, OverflowError):
             pass
