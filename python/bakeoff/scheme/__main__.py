@@ -72,13 +72,22 @@ def _run(job: dict[str, Any]) -> None:
 def _serve(job: dict[str, Any]) -> None:
     place = _place(job)
     patience = Patience(job["patience_s"])
-    with socket.socket(fileno=sys.stdin.fileno()) as line:
+    with socket.socket(fileno=_take_input()) as line:
         try:
             host = Host(place, load(place), patience)
         except SchemeProblem as problem:
             host, sentence = None, str(problem)
         while message := line.recv(_MESSAGE_BYTES):
             line.send(host(message) if host else b"\1" + sentence.encode())
+
+
+def _take_input() -> int:
+    """The socket at the standard input, from where a class that reads gets nothing."""
+    number = sys.stdin.fileno()
+    own = os.dup(number)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), number)
+    return own
 
 
 if __name__ == "__main__":
