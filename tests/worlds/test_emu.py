@@ -594,10 +594,23 @@ def test_a_scheme_in_python_sends_as_an_ordinary_user(tmp_path: Path, monkeypatc
 
 
 @real_time
-def test_a_scheme_in_python_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ('raise ValueError("enough")', r"watched\.py:13: Watched\.on_ack: ValueError: enough$"),
+        ("input()", r"watched\.py:13: Watched\.on_ack: EOFError: EOF when reading a line$"),
+        ("os._exit(3)", r"watched\.py: its process ended early$"),
+        ("os.abort()", r"watched\.py:13: its process ended early$"),
+    ],
+)
+def test_a_scheme_in_python_that_fails_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, sentence: str
+) -> None:
     flows = watched(tmp_path, monkeypatch) + "parameters = { failing = true }\n"
+    file = tmp_path / "watched.py"
+    file.write_text(file.read_text().replace('raise ValueError("enough")', body))
     planned = experiment(tmp_path, flows=flows)
-    with pytest.raises(RunStopped, match=r"^flow 1: .*watched\.py:13: Watched\.on_ack: ValueError: enough$"):
+    with pytest.raises(RunStopped, match=rf"^flow 1: .*{sentence}"):
         emu.execute(planned)
 
 

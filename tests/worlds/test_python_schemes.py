@@ -245,7 +245,8 @@ def test_what_is_no_class_is_refused_with_the_key(
         (f"1 / 0\n{GOOD}X = Good", r"own\.py:1: ZeroDivisionError: division by zero$"),
         (f"import no_such_module\n{GOOD}X = Good", r"own\.py:1: ModuleNotFoundError: No module named 'no_such_module'"),
         (f"raise SystemExit(3)\n{GOOD}X = Good", r"own\.py:1: SystemExit: 3$"),
-        (f"import os\nos._exit(7)\n{GOOD}X = Good", r"own\.py: loading it ended with status 7: nothing said"),
+        (f"import os\nos._exit(7)\n{GOOD}X = Good", r"own\.py: loading it ended early with status 7$"),
+        (f"import os\nos.abort()\n{GOOD}X = Good", r"own\.py:2: loading it was ended by SIGABRT$"),
         (f"while True: pass\n{GOOD}X = Good", r"own\.py:1: Overdue: it takes longer than 0\.5 s"),
         (
             f"{GOOD}class X(Good):\n    def __init__(self, a, b): pass",
@@ -291,8 +292,12 @@ def broken(callback: str, body: str) -> str:
         ),
         (broken("on_ack", "raise ValueError('x' * 9999)"), r"own\.py:3: X\.on_ack: ValueError: x{999}…$"),
         (broken("on_ack", "self.cwnd = 'x' * 99"), r"cwnd is 'x{58}… afterwards"),
-        (broken("on_ack", "import os; os._exit(5)"), r"the process of its schemes in Python ended early \(status 5\)"),
-        (broken("on_ack", "import os; os._exit(0)"), r"the process of its schemes in Python ended early \(status 0\)"),
+        (broken("on_ack", "import os; os._exit(5)"), r"own\.py: its process ended early with status 5$"),
+        (
+            broken("on_ack", "import os; print('bye', flush=True); os._exit(0)"),
+            r"own\.py: its process ended early with status 0; its last lines: bye$",
+        ),
+        (broken("on_ack", "import ctypes; ctypes.string_at(0)"), r"own\.py:3: its process was ended by SIGSEGV$"),
         (broken("on_ack", "while True: pass"), r"own\.py:3: X\.on_ack: Overdue: it takes longer than 0\.5 s; look for"),
         (
             broken("on_ack", "self.cwnd = float('nan')"),

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,7 @@ _EMULATOR = Path(__file__).resolve().parents[1] / "_emulator"
 _JOB = "job.json"
 _REPORT = "report.json"
 _OWN_WORDS = "bakeoff-emulator: "
+_SCHEME_ENDED = re.compile(r"flow (?P<flow>\d+): the process of its scheme has ended")
 _QUOTED_LINES = 3
 # Beside the run itself: namespaces, devices, the last packets, and tables from the log.
 _OVERHEAD_S = 0.6
@@ -70,7 +72,7 @@ def execute(run: PlannedRun) -> Outcome:
             watched = processes.watch(process, run.scenario["duration_ns"] / 1e9 + _PATIENCE_S)
         outcome = Outcome(cpu_s=watched.cpu_s, provenance=provenance(), console=watched.console)
         if watched.status != 0:
-            raise RunStopped(_problem(watched), outcome)
+            raise RunStopped(_problem(watched, run.scenario), outcome)
         report = json.loads((place / _REPORT).read_text(encoding="utf-8"))
         outcome = replace(outcome, measurements=report)
         if (problem := trust.problem(run.scenario, report)) is not None:
@@ -154,9 +156,13 @@ def _merges(scenario: Mapping[str, Any]) -> bool:
     return bool(scenario.get("emulation", {}).get("merge", False))
 
 
-def _problem(watched: processes.Watched) -> str:
+def _problem(watched: processes.Watched, scenario: Mapping[str, Any]) -> str:
     """One sentence about an emulator that did not do its job; the first thing it said is the cause."""
     own = [line.removeprefix(_OWN_WORDS) for line in watched.console if line.startswith(_OWN_WORDS)]
+    if own and (ended := _SCHEME_ENDED.fullmatch(own[0])):
+        place = python_schemes.places(scenario)[int(ended["flow"]) - 1]
+        said = [line for line in watched.console if not line.startswith(_OWN_WORDS)]
+        return f"flow {ended['flow']}: {python_schemes.end([place], 'its process', 'ended early', said)}"
     if own:
         return own[0]
     last = " / ".join(watched.console[-_QUOTED_LINES:]) or "it printed nothing"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,7 +21,7 @@ from bakeoff.worlds import processes
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bakeoff.experiment.estimate import Cost
 
@@ -29,9 +31,11 @@ PATIENCE_S = 5.0
 TABLE = "python"
 """Where a scenario keeps the files of its classes, by name of the class."""
 
-_MODULE = ["-m", "bakeoff.scheme"]
+_MODULE = ["-X", "faulthandler", "-m", "bakeoff.scheme"]
 _PROBLEM = "problem.json"
 _MARK = "bakeoff-scheme: "
+# As Python tells where it was when a signal ended it, the innermost frame first.
+_FRAME = re.compile(r'\s*File "(?P<file>.+)", line (?P<line>\d+)')
 # Measured: Python's start with what reads tables; a callback that does little, and one to three of them a packet.
 _CPU_S_PER_RUN = 0.5
 _CPU_S_PER_PACKET = 5e-6
@@ -123,11 +127,29 @@ def _problem(job: str) -> str | None:
     if told:
         return told[-1]
     if done.returncode:
-        last = (done.stdout + done.stderr).strip().splitlines()[-1:]
-        return (
-            f"{asked['shown']}: loading it ended with status {done.returncode}: {last[0] if last else 'nothing said'}"
-        )
+        return end([asked], "loading it", _how(done.returncode), (done.stdout + done.stderr).splitlines())
     return None
+
+
+def end(places: Sequence[Mapping[str, Any]], what: str, how: str, console: Sequence[str]) -> str:
+    """One sentence about a process that ended before its time: the files that it ran, and the line if Python told it.
+
+    Args:
+        places: the classes in it.
+        what: what has ended.
+        how: in what way.
+        console: the last lines that it printed.
+    """
+    shown = {place["file"]: place["shown"] for place in places}
+    for told in filter(None, map(_FRAME.match, console)):
+        if told["file"] in shown:
+            return f"{shown[told['file']]}:{told['line']}: {what} {how}"
+    last = " / ".join(line.strip() for line in console[-3:])
+    return f"{' and '.join(shown.values())}: {what} {how}{'; its last lines: ' if last else ''}{last}"
+
+
+def _how(status: int) -> str:
+    return f"ended early with status {status}" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
 
 
 def cost(scenario: Mapping[str, Any]) -> Cost:
@@ -151,7 +173,7 @@ def execute(scenario: Mapping[str, Any], for_core: Mapping[str, Any]) -> Outcome
         RunStopped: a class failed; the message names flow, file and line.
         RunInvalid: the packets of the run do not add up.
     """
-    job = {"scenario": for_core, "schemes": places(scenario), "patience_s": PATIENCE_S}
+    job: dict[str, Any] = {"scenario": for_core, "schemes": places(scenario), "patience_s": PATIENCE_S}
     with processes.folder() as folder:
         with processes.started(command("run", job), folder, environment()) as process:
             watched = processes.watch(process, _FOREVER_S)
@@ -163,8 +185,7 @@ def execute(scenario: Mapping[str, Any], for_core: Mapping[str, Any]) -> Outcome
         tables = {file.stem: pl.read_ipc(file.read_bytes()) for file in sorted(folder.glob("*.arrow"))}
         # A class may end its process with any status, 0 too.
         if watched.status != 0 or not tables:
-            last = " / ".join(watched.console[-3:]) or "it printed nothing"
-            raise RunStopped(
-                f"the process of its schemes in Python ended early (status {watched.status}): {last}", outcome
-            )
+            called = "its process" if len(job["schemes"]) == 1 else "the process of its schemes in Python"
+            sentence = end(list(job["schemes"].values()), called, _how(watched.status), watched.console)
+            raise RunStopped(sentence, outcome)
     return Outcome(tables, cpu_s=watched.cpu_s)
