@@ -217,7 +217,8 @@ def test_a_class_without_more_than_two_callbacks_has_the_initial_window(tmp_path
         ("./gone.py:X", None, r"gone\.py: cannot be read \(no such file or directory\); write the path"),
         ("./own.py:X", "def broken(:\n", r"own\.py:1: not Python: invalid syntax"),
         ("./own.py:Goood", GOOD, r'own\.py: has no class Goood; did you mean "Good"\?'),
-        ("./own.py:X", "", r"own\.py: has no class X; none is known"),
+        ("./own.py:X", "", r"own\.py: has no class X, nor any other$"),
+        ("./own.py:X", "\0", r"own\.py: not Python: source code string cannot contain null bytes$"),
     ],
 )
 def test_what_is_no_class_is_refused_with_the_key(

@@ -79,7 +79,8 @@ def find(reference: Reference, folder: Path) -> Found:
         from bakeoff.experiment.base import nearest  # noqa: PLC0415 - only for the message
 
         classes = [name for name, is_class in names.items() if is_class]
-        raise UserError(f"{path}: has no class {reference.name}; {nearest(reference.name, classes)}")
+        hint = f"; {nearest(reference.name, classes)}" if classes else ", nor any other"
+        raise UserError(f"{path}: has no class {reference.name}{hint}")
     return Found(str(path.absolute()), hashlib.sha256(content).hexdigest())
 
 
@@ -89,7 +90,8 @@ def _names(content: bytes, path: str) -> dict[str, bool] | None:
     try:
         tree = ast.parse(content, path)
     except SyntaxError as error:
-        raise UserError(f"{path}:{error.lineno}: not Python: {error.msg}") from error
+        where = path if error.lineno is None else f"{path}:{error.lineno}"
+        raise UserError(f"{where}: not Python: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise UserError(f"{path}: not Python: {str(error) or 'nested too deeply'}") from error
     names: dict[str, bool] = {}
