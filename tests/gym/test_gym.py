@@ -263,6 +263,26 @@ def test_what_is_no_action_is_refused(experiment: str, action: Any) -> None:
         many.step(np.array([[0.0], [math.nan]]))
 
 
+@pytest.mark.parametrize("action", [[], [0.0, 0.0], np.zeros((2, 2)), np.zeros((3, 1))])
+def test_one_action_a_run_is_heard(experiment: str, action: Any) -> None:
+    one = gymnasium.make(lab.ID, paths=experiment).unwrapped
+    one.reset(seed=1)
+    with pytest.raises(UserError, match=rf"^{np.size(action)} actions for 1 runs; give one number for each$"):
+        one.step(action)
+    many = gymnasium.make_vec(lab.ID, num_envs=5, vectorization_mode="vector_entry_point", paths=experiment)
+    many.reset(seed=1)
+    with pytest.raises(UserError, match=rf"^{np.size(action)} actions for 5 runs"):
+        many.step(action)
+
+
+def test_a_step_needs_a_run(experiment: str) -> None:
+    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+        gymnasium.make(lab.ID, paths=experiment).unwrapped.step(np.zeros(1))
+    many = gymnasium.make_vec(lab.ID, num_envs=2, vectorization_mode="vector_entry_point", paths=experiment)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+        many.step(np.zeros((2, 1)))
+
+
 def test_paths_are_scenarios_of_the_same_seed() -> None:
     paths = [lab.aurora_paths(np.random.default_rng(seed)) for seed in (5, 5, 6)]
     assert json.dumps(paths[0]) == json.dumps(paths[1]) != json.dumps(paths[2])

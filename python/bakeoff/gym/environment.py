@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -89,7 +90,7 @@ class _Runs:
         self._history[place] = self._features(first)
 
     def step(
-        self, actions: Numbers, resting: NDArray[np.bool_]
+        self, decided: Observation, resting: NDArray[np.bool_]
     ) -> tuple[Intervals, Numbers, NDArray[np.bool_], dict[int, str]]:
         """Takes the runs that do not rest to the next decision.
 
@@ -97,8 +98,14 @@ class _Runs:
             What happened, its worth, which are over, and what to say of those in which a flow lost its connection.
 
         Raises:
-            UserError: an action is not a number.
+            ResetNeeded: no run has begun.
+            UserError: there is not one action for each run, or one is not a number.
         """
+        if not self._end.all():
+            raise ResetNeeded("there is no run yet; call reset() before step()")
+        actions = np.asarray(decided, np.float64).reshape(-1)
+        if actions.size != self._end.size:
+            raise UserError(f"{actions.size} actions for {self._end.size} runs; give one number for each")
         unheard = np.isnan(actions) & ~resting
         if unheard.any():
             raise UserError(f"action of run {np.flatnonzero(unheard)[0] + 1}: is not a number; it is from -1 to 1")
@@ -183,7 +190,7 @@ class CongestionControl(gymnasium.Env["Observation", "Observation"]):
     def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """One monitor interval."""
         awake = np.zeros(1, np.bool_)
-        intervals, reward, over, losses = self._runs.step(np.asarray(action, np.float64).reshape(1), awake)
+        intervals, reward, over, losses = self._runs.step(action, awake)
         told: dict[str, Any] = {name: float(values[0]) for name, values in _told(intervals).items()}
         if losses:
             told["connection_lost"] = losses[0]
@@ -241,8 +248,7 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
     ) -> tuple[Observation, Numbers, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """One monitor interval of every run."""
         resting = self._over
-        decided = np.asarray(actions, np.float64).reshape(self.num_envs)
-        intervals, reward, over, losses = self._runs.step(decided, resting)
+        intervals, reward, over, losses = self._runs.step(actions, resting)
         for place in np.flatnonzero(resting):
             self._runs.begin(int(place), self._randoms[place])
         self._over = over & ~resting
