@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bakeoff.reports import html, model
-from bakeoff.reports.html import axis_figures
+from bakeoff.reports.html import axis_figures, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,3 +94,23 @@ def test_a_single_run_has_no_interval_and_the_page_says_so(report: Callable[...,
     assert "<h3>By case</h3>" in text
     assert "one run each; hollow markers are published" in text
     assert 'class="interval"' not in text
+
+
+def test_differences_are_those_of_cells_over_one_path(report: Callable[..., Report]) -> None:
+    matrix = report(("CUBIC", "other"), CASES)
+    found = tables.differences(matrix)
+    assert found is not None
+    assert (found.baseline, found.has_others) == ("CUBIC", True)
+    assert [row.name for row in found.rows] == ["case 1, other", "case 2, other", "case 3, other"]
+    # Both senders have the same runs here.
+    assert {row.cells[0] for row in found.rows} == {("+0.00", "± 0.00")}
+    text = html.render(matrix, datetime(2026, 3, 4, tzinfo=UTC))
+    assert " minus CUBIC, all else equal, over pairs of runs with equal seeds" in text
+
+
+def test_a_cell_without_one_to_compare_it_with_has_no_difference(report: Callable[..., Report]) -> None:
+    matrix = report(("CUBIC", "other"), CASES)
+    lonely = replace(matrix, rows=tuple(row for row in matrix.rows if getattr(row, "label", "") != "case 2, CUBIC"))
+    found = tables.differences(lonely)
+    assert found is not None
+    assert [row.name for row in found.rows] == ["case 1, other", "case 3, other"]

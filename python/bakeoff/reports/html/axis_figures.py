@@ -95,9 +95,8 @@ class Figure:
 
 def figure(report: Report) -> Figure | None:
     """The figure of a report; None unless its cells differ in two axes, with few enough values for a figure."""
-    cells = [group.cell for group in report.groups]
-    values = {axis: list(dict.fromkeys(cell[axis] for cell in cells)) for axis in (cells[0] if cells else ())}
-    varying = sorted((axis for axis in values if len(values[axis]) > 1), key=lambda axis: _rank(axis, values))
+    values = _values(report)
+    varying = compared_first(report)
     if len(varying) != 2:
         return None
     series, rows = (values[axis] for axis in varying)
@@ -115,6 +114,18 @@ def figure(report: Report) -> Figure | None:
         panels=panels,
         has_published=any(mark.hollow for panel in panels for mark in panel.marks),
     )
+
+
+def compared_first(report: Report) -> list[str]:
+    """Axes in which cells differ: first the one whose values are compared, schemes or the one with the fewest."""
+    values = _values(report)
+    return sorted((axis for axis in values if len(values[axis]) > 1), key=lambda axis: _rank(axis, values))
+
+
+def _values(report: Report) -> dict[str, list[str]]:
+    """The values of each axis, as far as there are cells."""
+    cells = [group.cell for group in report.groups]
+    return {axis: list(dict.fromkeys(cell[axis] for cell in cells)) for axis in (cells[0] if cells else ())}
 
 
 def _rank(axis: str, values: Mapping[str, Sequence[str]]) -> tuple[bool, int]:

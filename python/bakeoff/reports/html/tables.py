@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bakeoff.metrics.statistics import estimate, paired
 from bakeoff.reports import looks, model, terminal, words
+from bakeoff.reports.html import axis_figures
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
@@ -237,15 +238,17 @@ CORRECTED: tuple[Column, ...] = (
 
 @dataclass(frozen=True)
 class Differences:
-    """Every scheme minus one of them, over pairs of runs with equal seeds.
+    """Every cell minus the one of another scheme over the same path, over pairs of runs with equal seeds.
 
     Attributes:
-        baseline: the one.
+        baseline: that scheme, or value of another axis.
+        has_others: whether cells differ in other axes too, which are the same in both of a pair.
         columns: headings.
         rows: name, look, and per column the interval of the mean difference.
     """
 
     baseline: str
+    has_others: bool
     columns: list[str]
     rows: list[CorrectedRow]
 
@@ -257,16 +260,25 @@ _BASELINE = "cubic"
 def differences(report: Report) -> Differences | None:
     """Paired differences to Cubic, or to the first scheme; None without repeats or without a second scheme."""
     groups = [group for group in report.groups if len(group.summaries) > 1]
-    if len(groups) < 2:
+    axes = axis_figures.compared_first(report)
+    if len(groups) < 2 or not axes:
         return None
-    baseline = next((group for group in groups if group.key == _BASELINE), groups[0])
+    first = next((group for group in groups if group.key == _BASELINE), groups[0])
+    chosen = first.cell[axes[0]]
+    baselines = {_beside(group, axes[0]): group for group in groups if group.cell[axes[0]] == chosen}
     columns = _existing(_DIFFERENCES, groups)
     rows = [
         CorrectedRow(group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in columns])
         for group in groups
-        if group is not baseline
+        if (baseline := baselines.get(_beside(group, axes[0]))) is not None and group is not baseline
     ]
-    return Differences(baseline.label, [title for title, _, _ in columns], rows)
+    name = first.label if len(axes) == 1 else model.axis_value(axes[0], chosen)
+    return Differences(name, len(axes) > 1, [title for title, _, _ in columns], rows)
+
+
+def _beside(group: Group, axis: str) -> tuple[tuple[str, str], ...]:
+    """The cell of a group but for one axis."""
+    return tuple((other, value) for other, value in group.cell.items() if other != axis)
 
 
 def _difference(
