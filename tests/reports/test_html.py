@@ -299,6 +299,17 @@ def test_shares_are_of_the_bytes_that_all_receive(
     assert [part.percent for part in parts] == pytest.approx([100 * part / received[0] for part in received[1:]])
 
 
+def test_a_scheme_has_one_colour_wherever_it_meets_others(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("one", "two"), 1, flows=2)
+    for run, pair in zip(plan.runs, (("prague", "cubic"), ("cubic", "prague")), strict=True):
+        for flow, scheme in zip(run.scenario["flows"], pair, strict=True):
+            flow["scheme"] = scheme
+    (_, first), (_, second) = tables.shares(model.load(filled(plan)))
+    assert {part.name: part.look for part in first} == {part.name: part.look for part in second}
+
+
 def test_one_flow_is_neither_fair_nor_unfair(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], text: str
 ) -> None:

@@ -11,7 +11,7 @@ from bakeoff.reports.html import axis_figures
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bakeoff.metrics import RunSummary
     from bakeoff.metrics.statistics import Estimate
@@ -158,10 +158,13 @@ class Share:
 def shares(report: Report) -> list[tuple[str, list[Share]]]:
     """Each cell whose flows have different schemes, and who gets what."""
     mixed = [group for group in report.groups if not group.key and group.summaries]
-    return [(group.label, _shares(group.summaries)) for group in mixed]
+    met = dict.fromkeys(flow.scheme for group in mixed for run in group.summaries for flow in run.flows)
+    # A scheme has one colour in all cells.
+    looks_of = {key: looks.of_scheme(key, place) for place, key in enumerate(met)}
+    return [(group.label, _shares(group.summaries, looks_of)) for group in mixed]
 
 
-def _shares(runs: list[RunSummary]) -> list[Share]:
+def _shares(runs: list[RunSummary], looks_of: Mapping[str, Look]) -> list[Share]:
     keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
     received = {key: sum(_received(run, key) for run in runs) for key in keys}
     whole = sum(received.values())
@@ -176,7 +179,7 @@ def _shares(runs: list[RunSummary]) -> list[Share]:
         found.append(
             Share(
                 name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
-                look=looks.of_scheme(key, len(found)),
+                look=looks_of[key],
                 percent=100 * received[key] / whole if whole else 0.0,
                 throughput=interval(estimate([_throughput(run, key) for run in runs]), words.number),
                 delay=interval(estimate(delays), lambda value: words.number(value, 0)),
