@@ -89,8 +89,11 @@ build_programs() {
         cargo build --quiet --locked --profile guest -p bakeoff-emu -p bakeoff-emulator --bins --target "$target" \
             --target-dir "$root/target") ||
         die "the programs of the linux and the emu world did not compile: see the message above."
+    # A file that runs cannot be written, but another may take its name.
+    built=$root/target/$target/guest
     for program in guest emulator; do
-        cp "$root/target/$target/guest/bakeoff-$program" "$root/python/bakeoff/_$program"
+        cp "$built/bakeoff-$program" "$built/$program.new"
+        mv -f "$built/$program.new" "$root/python/bakeoff/_$program"
     done
 }
 

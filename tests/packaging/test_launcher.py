@@ -182,6 +182,31 @@ esac
 """
 
 
+def test_programs_are_replaced_while_a_run_uses_them(checkout: Path, tmp_path: Path) -> None:
+    path = path_with(tmp_path / "bin", (*TOOLS, "chmod", "cp", "mkdir", "mv", "rm", "sleep", "touch", "uname"))
+    (tmp_path / "bin/uv").write_text(FAKE_UV)
+    (tmp_path / "bin/uv").chmod(0o755)
+    built = checkout / "target/guest"
+    built.mkdir(parents=True)
+    for name in ("guest", "emulator"):
+        (built / f"bakeoff-{name}").write_text("new")
+    emulator = checkout / "python/bakeoff/_emulator"
+    shutil.copy("/bin/sleep", emulator)
+    (checkout / "crates/core/src/lib.rs").touch()
+    with subprocess.Popen([emulator, "60"]) as running:
+        done = subprocess.run(
+            [checkout / "bakeoff", "list"],
+            env={"PATH": path, "UV_LOG": str(tmp_path / "uv.log")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        running.kill()
+    assert done.returncode == 0, done.stderr
+    assert emulator.read_text() == "new"
+    assert {path.name for path in emulator.parent.iterdir()} == {"_core.abi3.so", "_emulator", "_guest"}
+
+
 def test_two_first_starts_at_once_prepare_once(checkout: Path, tmp_path: Path) -> None:
     shutil.rmtree(checkout / ".venv")
     (checkout / "python/bakeoff/_core.abi3.so").unlink()
