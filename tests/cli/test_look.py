@@ -41,6 +41,10 @@ def test_lists_are_tables_and_json(bakeoff: Command, kind: str) -> None:
     assert "\x1b" not in table.out
 
 
+def test_a_scheme_is_shown_by_the_name_that_says_it_is_bakeoffs(bakeoff: Command) -> None:
+    assert bakeoff("show", "own:cubic").out == bakeoff("show", "cubic").out
+
+
 def test_the_list_of_schemes_says_where_they_run_and_what_they_need(bakeoff: Command) -> None:
     rows = {row["scheme"]: row for row in json.loads(bakeoff("list", "schemes", "--json").out)}
     assert rows["cubic"]["worlds"] == "sim, emu, linux"

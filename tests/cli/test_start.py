@@ -59,6 +59,8 @@ def test_the_help_names_every_command(bakeoff: Command) -> None:
         (["run", "x", "--world", "mars"], "invalid value for '--world': 'mars' is not one of"),
         (["list", "cakes"], "'cakes' is not one of 'suites', 'schemes', 'queues', 'paths', 'metrics'"),
         (["show", "cubik"], '"cubik" is no suite, path, scheme, queue or metric; did you mean "cubic"?'),
+        (["show", "kernel:cubic"], '"kernel:cubic" is code of the kernel; `bakeoff show cubic` describes bakeoff\'s'),
+        (["show", "kernel:cubik"], '"kernel:cubik" is no suite, path, scheme, queue or metric'),
         (["check", "nothing.toml"], '"nothing.toml": neither a suite nor a file'),
         (["report", "nowhere"], "nowhere"),
     ],

@@ -40,15 +40,17 @@ def command(name: str) -> None:
     """
     from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.experiment.base import nearest  # noqa: PLC0415
-    from bakeoff.experiment.catalogue import of_core  # noqa: PLC0415
+    from bakeoff.experiment.catalogue import KERNEL, OWN, of_core  # noqa: PLC0415
     from bakeoff.metrics import DEFINITIONS  # noqa: PLC0415
 
     if name in suites.names():
         _show_suite(name)
     elif name in suites.path_names():
         click.echo(suites.path_file(name).read_text(encoding="utf-8"), nl=False)
-    elif name in of_core().schemes:
-        _show_entry(of_core().schemes[name])
+    elif (scheme := name.removeprefix(OWN)) in of_core().schemes:
+        _show_entry(of_core().schemes[scheme])
+    elif (scheme := name.removeprefix(KERNEL)) in of_core().schemes:
+        raise UserError(f'"{name}" is code of the kernel; `bakeoff show {scheme}` describes bakeoff\'s')
     elif name in of_core().queues:
         _show_entry(of_core().queues[name])
     elif name == SCHEMA:
