@@ -205,6 +205,8 @@ class Catalogue:
             raise UserError(f'{shown(name)} is not bakeoff\'s own; write "{stack}"')
         elif name.endswith(".py"):
             raise UserError(f"{shown(name)} is a file without a class; write both, as in ./my_scheme.py:MyScheme")
+        elif ".py:" in name:
+            raise UserError(f"{shown(name)} is no file with a class; write them as in ./my_scheme.py:MyScheme")
         elif name.removeprefix(OWN) not in self.schemes:
             known = (*self.schemes, *self.variants)
             raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), known)}")
