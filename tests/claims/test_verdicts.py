@@ -69,6 +69,13 @@ def test_where_chooses_cells() -> None:
     assert (result.verdict, result.reason) == ("undecided", "no run matches")
 
 
+def test_a_claim_about_cells_that_were_not_run_says_why() -> None:
+    unmet = [{"cell": {"scheme": "indigo", "queue": "x"}, "reason": "needs a weights file"}]
+    wanted = [claim("<= 0.5", where={"scheme": scheme}) for scheme in ("indigo", "vegas", "cubic")]
+    found = evaluate(wanted, [run(0.1)], unmet=unmet)
+    assert [one.reason for one in found] == ["needs a weights file", "no run matches", None]
+
+
 def test_cells_are_compared_repeat_by_repeat() -> None:
     runs = [run(loss, scheme, repeat=repeat) for scheme, losses in (("cubic", (0.1, 0.4)), ("bbr", (0.2, 0.8)))
             for repeat, loss in enumerate(losses, 1)]  # fmt: skip

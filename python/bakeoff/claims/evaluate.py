@@ -9,7 +9,7 @@ single run has no interval: then its value alone decides.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bakeoff.claims.expect import Expectation, parse_expectation
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bakeoff.metrics.statistics import Estimate
 
 Verdict = Literal["holds", "fails", "undecided"]
+
+_NO_RUN = "no run matches"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,7 @@ def evaluate(
     claims: Sequence[Mapping[str, Any]],
     runs: Sequence[Mapping[str, Any]],
     telemetry_of: Callable[[str], Telemetry | None] = lambda _: None,
+    unmet: Sequence[Mapping[str, Any]] = (),
 ) -> list[ClaimResult]:
     """The verdict on each claim.
 
@@ -93,12 +96,23 @@ def evaluate(
             `note`.
         runs: the runs of the experiment, as in the JSON contract; `published` may hold published numbers beside one.
         telemetry_of: the telemetry of a run by its id; None where it recorded none.
+        unmet: cells that were not run, each with its `cell` and the `reason`.
 
     Raises:
         UserError: a claim cannot be understood.
     """
     telemetry_of = functools.lru_cache(maxsize=64)(telemetry_of)
-    return [_evaluate(claim, runs, telemetry_of) for claim in claims]
+    found = [_evaluate(claim, runs, telemetry_of) for claim in claims]
+    return [replace(one, reason=_waits(one, unmet)) if one.reason == _NO_RUN else one for one in found]
+
+
+def _waits(claim: ClaimResult, unmet: Sequence[Mapping[str, Any]]) -> str:
+    """What a claim without runs waits for, if its cells are among those that were not run."""
+    return next((waiting["reason"] for waiting in unmet if _lies_in(waiting["cell"], claim.where)), _NO_RUN)
+
+
+def _lies_in(cell: Mapping[str, str], where: Mapping[str, str]) -> bool:
+    return all(cell.get(axis) == value for axis, value in where.items())
 
 
 def _evaluate(
@@ -111,7 +125,7 @@ def _evaluate(
     except ClaimSyntaxError as error:
         raise UserError(f"claim {claim['id']}: {error}.") from error
     where, against = dict(claim.get("where") or {}), dict(claim.get("against") or {})
-    matching = [run for run in runs if all(run["cell"].get(axis) == value for axis, value in where.items())]
+    matching = [run for run in runs if _lies_in(run["cell"], where)]
     complete = [run for run in matching if run["status"] == "complete"]
     value_of = functools.partial(_value, measure, telemetry_of)
     absent = 0
@@ -184,7 +198,7 @@ def _judge(expected: Expectation, found: Estimate | None, missing: int) -> tuple
     if missing or found is None:
         return (
             "undecided",
-            f"runs that failed, are still to come or lack the value: {missing}" if missing else "no run matches",
+            f"runs that failed, are still to come or lack the value: {missing}" if missing else _NO_RUN,
         )
     if found.count == 1:
         return ("holds" if expected.contains(found.mean) else "fails"), None

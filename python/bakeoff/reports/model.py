@@ -205,14 +205,15 @@ def load(folder: ResultFolder) -> Report:
     reference = find(experiment.get("reference"))
     contract = to_json(experiment["name"], experiment["world"], [run.summary for run in runs])
     # Folders of earlier versions have neither.
-    table = _Table(reference, experiment.get("variants", {}), experiment.get("unmet", []))
+    variants, unmet = experiment.get("variants", {}), experiment.get("unmet", [])
+    table = _Table(reference, variants, unmet)
     cells = _grouped(runs)
     groups = table.groups(cells)
     recordings = {run.summary.id: run.recording for run in runs}
     # A run that has yet to be executed leaves a claim about it as open as one that failed.
     planned = [{**entry, "status": "absent"} for entry in folder.plan if entry["id"] not in recordings]
     beside = _beside_published([*contract["runs"], *planned], groups)
-    claims = tuple(evaluate(experiment["claims"], beside, lambda run: _telemetry(recordings[run])))
+    claims = tuple(evaluate(experiment["claims"], beside, lambda run: _telemetry(recordings[run]), unmet))
     contract["claims"] = [asdict(claim) for claim in claims]
     return Report(
         experiment=experiment,
