@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import itertools
 import json
@@ -273,6 +274,14 @@ def test_one_action_a_run_is_heard(experiment: str, action: Any) -> None:
     many.reset(seed=1)
     with pytest.raises(UserError, match=rf"^{np.size(action)} actions for 5 runs"):
         many.step(action)
+
+
+def test_a_suite_with_files_of_others_says_how_to_leave_them_out() -> None:
+    with pytest.raises(UserError, match="taova needs a tree file; give it, or leave it out, as in") as refused:
+        gymnasium.make(lab.ID, paths="pantheon/india-ppp0")
+    call = str(refused.value).partition("paths=bakeoff.gym.of_experiment")[2]
+    paths = lab.of_experiment(*ast.literal_eval(call))
+    assert gymnasium.make(lab.ID, paths=paths).reset(seed=1)[0].shape == (30,)
 
 
 def test_a_step_needs_a_run(experiment: str) -> None:

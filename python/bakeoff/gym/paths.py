@@ -65,7 +65,10 @@ def of_experiment(name_or_path: str, changes: Sequence[str] = ()) -> Paths:
     scenarios = []
     for cell in load(name_or_path, changes).cells():
         if isinstance(cell, Unmet):
-            raise UserError(f"{name_or_path}: {', '.join(cell.labels.values())} {cell.reason}: {cell.remedy}")
+            raise UserError(
+                f"{name_or_path}: {', '.join(cell.labels.values())} {cell.reason}; give it, or leave it out, as in "
+                f'paths=bakeoff.gym.of_experiment("{name_or_path}", ["matrix.scheme=cubic,bbr"])'
+            )
         if python_schemes.has_any(cell.scenario):
             raise UserError(f"{name_or_path}: schemes in Python cannot run beside an agent; leave them out")
         try:
