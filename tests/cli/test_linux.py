@@ -131,10 +131,11 @@ def test_the_doctor_looks_at_the_linux_world(
 
     monkeypatch.setattr("bakeoff.cli.doctor._emu_world", lambda: Finding("emu world", True, ""))  # noqa: FBT003
     missing = finding()
-    assert missing["fine"]
+    assert (missing["fine"], missing["is_there"]) == (True, False)
     assert missing["text"].startswith("no kernel is built yet")
     built("exit 1")
-    assert finding() == {"subject": "linux world", "fine": True, "text": "kernel 1-abc; " + ", ".join(guest.TOOLS)}
+    text = "kernel 1-abc; " + ", ".join(guest.TOOLS)
+    assert finding() == {"subject": "linux world", "fine": True, "text": text, "is_there": True}
     monkeypatch.setattr(guest, "_PATH", str(here))
     assert not finding()["fine"]
     assert finding()["text"].endswith("apt install util-linux")

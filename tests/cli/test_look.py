@@ -202,8 +202,16 @@ def test_the_doctor_finds_this_machine_sound(bakeoff: Command) -> None:
     findings = {entry["subject"]: entry for entry in json.loads(bakeoff("doctor", "--json").out)}
     assert findings["core"]["fine"]
     assert findings["polars"]["fine"]
-    assert findings["emu world"] == {"subject": "emu world", "fine": True, "text": "the emu world needs something"}
+    needs = "the emu world needs something"
+    assert findings["emu world"] == {"subject": "emu world", "fine": True, "text": needs, "is_there": False}
     assert findings["disk"]["text"].endswith("free here") or not findings["disk"]["fine"]
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_the_doctor_does_not_call_a_world_ok_that_is_not_there(bakeoff: Command) -> None:
+    rows = bakeoff("doctor").out.splitlines()
+    assert any(re.match(r"-- +emu world +the emu world needs something", row) for row in rows)
+    assert any(re.match("ok +core ", row) for row in rows)
 
 
 @pytest.mark.usefixtures("unmeasured")

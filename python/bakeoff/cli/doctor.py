@@ -26,11 +26,13 @@ class Finding:
         subject: what.
         fine: whether it is as it should be.
         text: what was found, and what to do if it is not fine.
+        is_there: whether it can be used; a world may be missing where nobody wants it, and all is fine.
     """
 
     subject: str
     fine: bool
     text: str
+    is_there: bool = True
 
 
 def examine() -> list[Finding]:
@@ -90,7 +92,7 @@ def _linux_world() -> Finding:
         kernel = cache.default()
     except RunFailed as error:
         # Only this world needs a kernel, and only whoever wants it.
-        return Finding("linux world", True, str(error))  # noqa: FBT003
+        return Finding("linux world", True, str(error), is_there=False)  # noqa: FBT003
     try:
         guest.check_tools()
     except RunFailed as error:
@@ -108,7 +110,7 @@ def _emu_world() -> Finding:
         carried = capacity.measure(emu.execute)
     except RunFailed as error:
         # Only this world needs it, and only whoever wants it.
-        return Finding("emu world", True, str(error))  # noqa: FBT003
+        return Finding("emu world", True, str(error), is_there=False)  # noqa: FBT003
     if carried is None:
         return Finding("emu world", False, "packets are too late for real time; end other programs and try again")  # noqa: FBT003
     text = (
@@ -117,6 +119,12 @@ def _emu_world() -> Finding:
         f"{carried.late_ns / 1e6:.2f} ms"
     )
     return Finding("emu world", True, text)  # noqa: FBT003
+
+
+def _mark(finding: Finding) -> str:
+    if not finding.fine:
+        return "!!"
+    return "ok" if finding.is_there else "--"
 
 
 def _clean() -> int:
@@ -143,6 +151,6 @@ def command(*, clean: bool, as_json: bool) -> int:
     else:
         print_table(
             ["", "what", "found"],
-            [["ok" if finding.fine else "!!", finding.subject, finding.text] for finding in findings],
+            [[_mark(finding), finding.subject, finding.text] for finding in findings],
         )
     return 0 if all(finding.fine for finding in findings) else 1
