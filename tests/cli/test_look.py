@@ -187,6 +187,14 @@ def test_a_dry_run_as_json_has_every_scenario(bakeoff: Command) -> None:
     assert found["cpu_s"] > 0
 
 
+def test_a_dry_run_in_real_time_says_how_long_it_takes(bakeoff: Command) -> None:
+    words = ("run", "dumbbell/one-cubic", "--dry-run", "--repeats", "2")
+    assert " 2 runs, about 500,000 packets, 0.3 s of CPU and " in bakeoff(*words).err
+    shown = bakeoff(*words, "--world", "emu")
+    assert shown.out.splitlines()[0].split() == ["run", "repeat", "packets", "time", "disk"]
+    assert " of time and " in shown.err
+
+
 @pytest.fixture
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that may not emulate, so that the doctor need not measure."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from bakeoff.experiment import Plan, PlannedRun
     from bakeoff.experiment.estimate import Cost
 
-_RIGHT = ("repeat", "packets", "CPU", "disk")
-
 
 def show(plans: Sequence[Plan], *, as_json: bool) -> None:
     """Prints the runs of one experiment or of several."""
@@ -63,10 +61,17 @@ def _table(plan: Plan) -> None:
     for run, cost in costs:
         spent = (f"{cost.packets}", amount_of_time(cost.cpu_s), amount_of_bytes(cost.disk_bytes))
         rows.append([run.id, *run.cell.values(), str(run.repeat), *spent])
-    print_table(["run", *axes, "repeat", "packets", "CPU", "disk"], rows, right=_RIGHT)
+    spends = "time" if plan.world == "emu" else "CPU"
+    numbers = ("repeat", "packets", spends, "disk")
+    print_table(["run", *axes, *numbers], rows, right=numbers)
     for unmet in plan.unmet:
         say(f"{', '.join(unmet.labels.values())} {unmet.reason}: {unmet.remedy}")
     say(
-        f"{amount(len(plan.runs), 'run')}, about {whole.packets:.2g} packets, {amount_of_time(whole.cpu_s)} of CPU "
-        f"and {amount_of_bytes(whole.disk_bytes)}; nothing was run"
+        f"{amount(len(plan.runs), 'run')}, about {_rounded(whole.packets)} packets, "
+        f"{amount_of_time(whole.cpu_s)} of {spends} and {amount_of_bytes(whole.disk_bytes)}; nothing was run"
     )
+
+
+def _rounded(number: float) -> str:
+    """A number to two digits, written out."""
+    return f"{float(f'{number:.2g}'):,.0f}"
