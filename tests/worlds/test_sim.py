@@ -138,6 +138,11 @@ def test_what_the_schema_accepts_the_core_runs(raw: dict[str, Any]) -> None:
     assert flows["flow"].to_list() == list(range(len(plan.runs[0].scenario["flows"]) + 1))
     sent, received, dropped, inside = (flows[f"{name}_packets"] for name in ("sent", "received", "dropped", "inside"))
     assert (sent == received + dropped + inside).all()
+    if "series" in tables:
+        columns = ["sent_bytes", "received_bytes", "goodput_bytes"]
+        for flow, *totals in flows[1:].select("flow", *columns).iter_rows():
+            parts = tables["series"].filter(pl.col("flow") == flow).select(columns).sum().row(0)
+            assert list(parts) == totals
 
 
 def test_tables_are_those_that_the_core_declares() -> None:

@@ -51,7 +51,7 @@ DEFINITIONS = (
         "owd_p50_ms, owd_p95_ms, owd_p99_ms",
         _BOTH,
         "ms",
-        "One-way delay of the packets that arrived: median, 95th and 99th percentile, nearest rank.",
+        "One-way delay of what arrived: median, 95th and 99th percentile, nearest rank, as numpy's method `nearest`.",
     ),
     Definition(
         "queue_p50_ms, queue_p95_ms",
@@ -108,7 +108,8 @@ DEFINITIONS = (
         ("total",),
         "",
         "Bytes that the bottleneck carried over those it could have carried, over the whole run. "
-        "The bottleneck is the hop of the data direction with the least capacity.",
+        "The bottleneck is the hop of the data direction with the least capacity. What a token bucket holds at the "
+        "beginning comes on top of its rate, so that a short run may have more than 1.",
     ),
     Definition("capacity_mbps", ("total",), "Mbit/s", "What the bottleneck could have carried, over the whole run."),
     Definition("sent_packets", ("flow", "probe"), "", "Packets sent, retransmissions included; requests of a probe."),

@@ -173,6 +173,16 @@ impl FlowRecord {
         }
     }
 
+    /// The run has ended, some time after the last sample, and the application has this much.
+    pub(super) fn close(&mut self, goodput: Bytes, last_sample: Instant) {
+        if let Some(bins) = &mut self.bins
+            && goodput > bins.goodput_before
+        {
+            let rest = goodput - bins.goodput_before;
+            bins.at(last_sample).goodput += rest;
+        }
+    }
+
     /// Data packets on the path.
     pub(super) fn inside(&self) -> Count {
         Count {

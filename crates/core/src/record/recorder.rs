@@ -85,6 +85,7 @@ pub struct Recorder {
     passages: Option<Passages>,
     telemetry: Telemetry,
     hop_series: HopSeries,
+    last_sample: Instant,
 }
 
 impl Recorder {
@@ -101,6 +102,7 @@ impl Recorder {
             passages: (config.level >= Level::Packets).then(|| Passages::new(flows + probes, hops)),
             telemetry: Telemetry::default(),
             hop_series: HopSeries::default(),
+            last_sample: Instant::ZERO,
         }
     }
 
@@ -174,6 +176,7 @@ impl Recorder {
 
     /// An interval ends at `now` for a flow whose application has received this much.
     pub fn sample_goodput(&mut self, flow: usize, goodput: Bytes, now: Instant) {
+        self.last_sample = now;
         self.flows[flow].sample(goodput, now);
     }
 
@@ -218,7 +221,8 @@ impl Recorder {
         let mut tables = vec![self.flow_table(flows).into(), hop_table.into(), verdicts.into()];
         if self.level >= Level::Series {
             let mut series = Series::default();
-            for (flow, record) in (1..).zip(&self.flows) {
+            for ((flow, record), account) in (1..).zip(&mut self.flows).zip(flows) {
+                record.close(account.goodput, self.last_sample);
                 record.write_series(flow, &mut series);
             }
             tables.extend([series.into(), self.telemetry.into(), self.hop_series.into()]);
