@@ -220,12 +220,17 @@ impl<P: Clone> Link<P> {
 
 /// The packet that leaves a queue at `now` to be sent.
 pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    let mut packet = dequeue(queue, now, drops)?;
+    packet.leave_queue(now);
+    Some(packet)
+}
+
+/// The packet that a queue gives at `now`, whose wait may go on.
+pub(super) fn dequeue<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
     let known = drops.len();
     let taken = queue.dequeue(now, drops);
     drops.leave_queue(known, now);
-    let mut packet = taken?;
-    packet.leave_queue(now);
-    Some(packet)
+    taken
 }
 
 /// A link whose rate is constant between the steps of a schedule.

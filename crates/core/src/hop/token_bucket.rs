@@ -18,6 +18,7 @@
 
 use super::Wire;
 use super::bucket::Bucket;
+use super::link::dequeue;
 use crate::packet::Packet;
 use crate::queue::{Drops, Queue};
 use crate::units::{Bytes, Instant, Rate};
@@ -47,7 +48,7 @@ impl<P> TokenBucket<P> {
     /// Looks at `now` which packet is next.
     fn look(&mut self, now: Instant, queue: &mut dyn Queue<P>, drops: &mut Drops<P>) {
         let size = queue.peek().or_else(|| {
-            self.taken = dequeue(queue, now, drops);
+            self.taken = if queue.packets() > 0 { dequeue(queue, now, drops) } else { None };
             self.taken.as_ref().map(|packet| packet.size)
         });
         self.ready = size.map(|size| {
@@ -66,17 +67,6 @@ impl<P> TokenBucket<P> {
     pub(super) fn in_service(&self) -> Option<Bytes> {
         self.taken.as_ref().map(|packet| packet.size)
     }
-}
-
-/// A packet from a queue that may be empty.
-fn dequeue<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
-    if queue.packets() == 0 {
-        return None;
-    }
-    let known = drops.len();
-    let taken = queue.dequeue(now, drops);
-    drops.leave_queue(known, now);
-    taken
 }
 
 impl<P: Clone> TokenBucket<P> {

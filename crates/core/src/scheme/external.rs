@@ -257,6 +257,7 @@ mod tests {
     use super::*;
     use crate::random::RandomStream;
     use crate::scheme::Parameters;
+    use crate::scheme::window::timeout;
 
     type Messages = Arc<Mutex<Vec<Vec<u8>>>>;
 
@@ -317,7 +318,7 @@ mod tests {
     #[test]
     fn messages_count_bytes_and_seconds() {
         let (mut scheme, messages) = scheme(10, 0);
-        scheme.on_timeout(&Timeout { now: NOW, prior_in_flight: 9, in_flight: 2, next_sequence: 0, is_first: true });
+        scheme.on_timeout(&Timeout { now: NOW, prior_in_flight: 9, in_flight: 2, ..timeout(true) });
         let message = messages.lock().unwrap()[0].clone();
         let mut expected = vec![4];
         expected.extend(1.5_f64.to_le_bytes());

@@ -2,7 +2,7 @@
 #![allow(clippy::float_cmp, reason = "gains and bounds are set, not computed")]
 
 use super::*;
-use crate::scheme::window::ack as one_ack;
+use crate::scheme::window::{ack as one_ack, timeout};
 use crate::scheme::{RateSample, State as Transport};
 
 struct Path {
@@ -182,13 +182,7 @@ fn a_spurious_timeout_that_ended_a_probe_brings_it_back() {
         path.bbr.on_lost(&Lost { now: path.now, size: Bytes::new(1_448), packet });
     }
     assert_eq!(path.bbr.state, State::Down);
-    path.bbr.on_timeout(&Timeout {
-        now: path.now,
-        prior_in_flight: 40,
-        in_flight: 0,
-        next_sequence: 0,
-        is_first: true,
-    });
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 40, ..timeout(true) });
     assert!(path.bbr.inflight_longterm < 80.0);
     path.bbr.on_undo(path.now);
     assert_eq!((path.bbr.state, path.bbr.inflight_longterm), (State::Refill, 80.0));
@@ -435,7 +429,7 @@ fn a_spurious_loss_gives_back_bounds_and_state() {
 fn after_a_timeout_the_window_comes_back() {
     let mut path = Path::probing();
     let cwnd = path.bbr.cwnd();
-    let timeout = Timeout { now: path.now, prior_in_flight: 40, in_flight: 0, next_sequence: 0, is_first: true };
+    let timeout = Timeout { now: path.now, prior_in_flight: 40, ..timeout(true) };
     path.bbr.on_timeout(&timeout);
     assert_eq!(path.bbr.cwnd(), 1);
     path.bbr.on_recovered(path.now);

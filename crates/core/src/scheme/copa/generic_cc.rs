@@ -409,6 +409,7 @@ impl Scheme for GenericCc {
 mod tests {
     use super::super::testing::{ack, at};
     use super::*;
+    use crate::scheme::window::timeout;
 
     const PACKET: Bytes = Bytes::new(1_500);
 
@@ -556,8 +557,7 @@ mod tests {
     #[test]
     fn silence_of_two_seconds_begins_again() {
         let mut sender = steady(GenericCc::january_2018(PACKET, 1.0));
-        let timeout =
-            |millis| Timeout { now: at(millis), prior_in_flight: 40, in_flight: 0, next_sequence: 0, is_first: true };
+        let timeout = |millis| Timeout { now: at(millis), prior_in_flight: 40, ..timeout(true) };
         sender.on_timeout(&timeout(2_019));
         assert_eq!(sender.window, 40.0);
         sender.on_timeout(&timeout(2_020));

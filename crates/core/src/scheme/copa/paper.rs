@@ -180,6 +180,7 @@ impl Scheme for Paper {
 mod tests {
     use super::super::testing::{ack, at};
     use super::*;
+    use crate::scheme::window::timeout;
 
     const LOST: Lost = Lost { now: Instant::ZERO, size: Bytes::new(1_448), packet: 0 };
 
@@ -260,13 +261,7 @@ mod tests {
     fn after_a_timeout_the_window_has_no_direction_yet() {
         let mut paper = sender();
         (paper.same_rounds, paper.velocity, paper.round_window) = (5, 8.0, 40.0);
-        paper.on_timeout(&Timeout {
-            now: at(500),
-            prior_in_flight: 40,
-            in_flight: 0,
-            next_sequence: 0,
-            is_first: true,
-        });
+        paper.on_timeout(&Timeout { now: at(500), prior_in_flight: 40, ..timeout(true) });
         assert_eq!((paper.cwnd(), paper.velocity, paper.same_rounds), (2, 1.0, 0));
         // The window has grown since then, though it is below that of before.
         paper.on_ack(&ack(700, 100, paper.round_end));

@@ -79,6 +79,7 @@ impl Scheme for Rfc6817 {
 mod tests {
     use super::super::testing::{MSS, ack};
     use super::*;
+    use crate::scheme::window::timeout;
     use crate::units::Duration;
 
     const BASE: Duration = Duration::from_millis(20);
@@ -136,13 +137,7 @@ mod tests {
             windows.push(sender.cwnd());
         }
         assert_eq!(windows, [5, 2, 2, 2]);
-        sender.on_timeout(&Timeout {
-            now: Instant::ZERO,
-            prior_in_flight: 2,
-            in_flight: 0,
-            next_sequence: 0,
-            is_first: true,
-        });
+        sender.on_timeout(&Timeout { prior_in_flight: 2, ..timeout(true) });
         assert_eq!(sender.cwnd(), 1);
         sender.on_congestion(&Congestion { now: Instant::ZERO, cause: Cause::Loss, in_flight: 1, is_timer: false });
         assert_eq!(sender.cwnd(), 1, "a loss never enlarges the window");

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::*;
 use crate::scheme::RateSample;
 use crate::scheme::bbr::model::CYCLE;
-use crate::scheme::window::ack as one_ack;
+use crate::scheme::window::{ack as one_ack, timeout};
 use crate::units::Bytes;
 
 const UNIT: u32 = GAIN_UNIT;
@@ -198,13 +198,7 @@ fn after_a_timeout_nothing_leaves_until_an_ack_whose_losses_do_not_count() {
     let mut path = Path::probing(false, 6);
     let before = path.bbr.cwnd();
     assert!(path.bbr.has_room(0));
-    path.bbr.on_timeout(&Timeout {
-        now: path.now,
-        prior_in_flight: 60,
-        in_flight: 0,
-        next_sequence: 0,
-        is_first: true,
-    });
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 60, ..timeout(true) });
     assert!(!path.bbr.has_room(0));
     path.ack(5);
     assert!(path.bbr.has_room(0));

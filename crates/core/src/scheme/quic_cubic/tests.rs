@@ -1,7 +1,7 @@
 //! The curve, the end of slow start, and one reduction per window.
 
 use super::*;
-use crate::scheme::window::ack as one_ack;
+use crate::scheme::window::{ack as one_ack, timeout};
 use crate::units::{Bytes, Instant};
 
 const PACKET: u64 = 1_011;
@@ -235,7 +235,7 @@ fn a_reduction_sends_in_proportion_and_then_in_slow_start() {
 
 #[test]
 fn a_timeout_starts_over_from_two_once_an_ack_shows_that_it_was_needed() {
-    let timeout = Timeout { now: at(1_000), prior_in_flight: 144, in_flight: 0, next_sequence: 0, is_first: true };
+    let timeout = Timeout { now: at(1_000), prior_in_flight: 144, ..timeout(true) };
     let sent = Sent { now: at(1_000), size: Bytes::new(PACKET), is_retransmission: true, in_flight: 1, delivered: 0 };
     for (is_answer_to_retransmission, is_spurious, window) in
         [(true, false, 2 * MSS), (false, false, 100 * MSS), (true, true, 100 * MSS)]

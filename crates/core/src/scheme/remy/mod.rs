@@ -375,7 +375,7 @@ impl Scheme for RemyCc {
 #[allow(clippy::float_cmp, reason = "eighths are exact")]
 mod tests {
     use super::*;
-    use crate::scheme::window::ack;
+    use crate::scheme::window::{ack, timeout};
 
     const PACKET: Bytes = Bytes::new(1_500);
 
@@ -523,9 +523,7 @@ mod tests {
         let timeout = |millis| Timeout {
             now: Instant::ZERO + Duration::from_millis(millis),
             prior_in_flight: 50,
-            in_flight: 0,
-            next_sequence: 0,
-            is_first: true,
+            ..timeout(true)
         };
         remy.on_timeout(&timeout(2_100));
         assert_eq!(remy.cwnd(), 50);

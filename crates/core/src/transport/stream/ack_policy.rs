@@ -13,10 +13,10 @@ const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(200);
 /// The shortest retransmission timeout (`TCP_RTO_MIN`); a gap between segments that is longer brings quick acks back.
 const RTO_MIN: Duration = Duration::from_millis(200);
-/// Segments acknowledged one by one at the start and after a duplicate (`TCP_MAX_QUICKACKS`), if so many are half of the
-/// window; two in any case (`tcp_incr_quickack`).
-const QUICK_ACKS: u64 = 16;
-const LEAST_QUICK_ACKS: u64 = 2;
+/// Segments acknowledged one by one at the start and after a duplicate are half of those that the window holds, no more than
+/// this (`TCP_MAX_QUICKACKS`), and so many if half of it holds none (`tcp_incr_quickack`).
+const MOST_QUICK_ACKS: u64 = 16;
+const QUICK_ACKS_OF_A_TINY_WINDOW: u64 = 2;
 /// Duplicate acks that leave at once before compression begins (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 /// The most acks that one stands for (`tcp_comp_sack_nr`).
@@ -74,8 +74,8 @@ impl AckPolicy {
     /// The policy of a receiver that has nothing yet, and grants a window of so many segments.
     pub(super) fn new(mode: AckMode, window: u64) -> Self {
         let most_quick = match window / 2 {
-            0 => LEAST_QUICK_ACKS,
-            half => half.min(QUICK_ACKS),
+            0 => QUICK_ACKS_OF_A_TINY_WINDOW,
+            half => half.min(MOST_QUICK_ACKS),
         };
         Self {
             mode,

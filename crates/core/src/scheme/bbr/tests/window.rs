@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scheme::Cause;
+use crate::scheme::window::timeout;
 
 #[test]
 fn the_initial_window_is_paced_over_a_round_trip_of_start_up() {
@@ -106,13 +107,7 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
 fn a_timeout_starts_from_one_packet_and_the_window_comes_back() {
     let mut path = Path::probing(CURRENT, 1);
     let window = path.bbr.cwnd();
-    path.bbr.on_timeout(&Timeout {
-        now: path.now,
-        prior_in_flight: 40,
-        in_flight: 0,
-        next_sequence: 0,
-        is_first: true,
-    });
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 40, ..timeout(true) });
     assert_eq!((path.bbr.cwnd(), path.bbr.full_pipe.bandwidth.0), (1, 0));
     path.state = State::Loss;
     path.in_flight = 1;
@@ -127,13 +122,7 @@ fn a_timeout_starts_from_one_packet_and_the_window_comes_back() {
 fn a_spurious_timeout_gives_the_window_back_at_once() {
     let mut path = Path::probing(CURRENT, 1);
     let window = path.bbr.cwnd();
-    path.bbr.on_timeout(&Timeout {
-        now: path.now,
-        prior_in_flight: 40,
-        in_flight: 39,
-        next_sequence: 0,
-        is_first: true,
-    });
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 40, in_flight: 39, ..timeout(true) });
     assert_eq!(path.bbr.cwnd(), 40);
     path.bbr.on_undo(path.now);
     path.ack();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scheme::ledbat::testing::{MSS, ack};
+use crate::scheme::window::timeout;
 
 const BASE: Duration = Duration::from_millis(20);
 
@@ -107,19 +108,13 @@ fn a_timeout_starts_from_one_packet_and_idleness_takes_a_third() {
     // Timeouts after 1 s and 2 s more.
     sender.on_restart(&restart(ms(3_000)));
     assert_eq!(sender.cwnd(), 40);
-    sender.on_timeout(&Timeout {
-        now: Instant::ZERO,
-        prior_in_flight: 40,
-        in_flight: 0,
-        next_sequence: 0,
-        is_first: true,
-    });
+    sender.on_timeout(&Timeout { prior_in_flight: 40, ..timeout(true) });
     assert_eq!((sender.cwnd(), sender.is_slow_start), (1, true));
 }
 
 #[test]
 fn only_a_timeout_that_is_still_open_can_be_undone() {
-    let timeout = Timeout { now: Instant::ZERO, prior_in_flight: 90, in_flight: 0, next_sequence: 0, is_first: true };
+    let timeout = Timeout { prior_in_flight: 90, ..timeout(true) };
     let mut sender = sender(90);
     sender.on_timeout(&timeout);
     sender.on_timeout(&timeout);
