@@ -138,8 +138,9 @@ impl Monitors {
         (current.number << TIME_BITS) | (now.as_micros() & TIME_MASK)
     }
 
+    #[inline]
     fn find(&mut self, packet: u64) -> Option<&mut Interval> {
-        let first = self.waiting.front()?.number;
+        let first = self.next - self.waiting.len() as u64;
         // The state holds the low bits of a number.
         let bits = u64::BITS - TIME_BITS;
         let behind = (packet >> TIME_BITS).wrapping_sub(first) & ((1 << bits) - 1);
@@ -147,12 +148,13 @@ impl Monitors {
     }
 
     /// Measures the round trip of a packet that arrived; returns the number of its interval, unless that is done with.
+    #[inline]
     pub(super) fn measure(&mut self, packet: u64, now: Instant) -> Option<u64> {
         let sent_micros = packet & TIME_MASK;
         let (micros, keeps_rtts) = (age_micros(packet, now), self.keeps_rtts);
         let interval = self.find(packet)?;
-        let rtt = micros as f64 / 1e6;
-        let time = sent_micros as f64 / 1e6 - interval.start_s;
+        let [rtt, sent_s] = [micros, sent_micros].map(|micros| micros as f64 / 1e6);
+        let time = sent_s - interval.start_s;
         if keeps_rtts {
             interval.rtts.push(rtt);
         }
@@ -165,6 +167,7 @@ impl Monitors {
     }
 
     /// A packet arrived; returns the number of its interval, unless that is done with.
+    #[inline]
     pub(super) fn on_acked(&mut self, packet: u64) -> Option<u64> {
         let interval = self.find(packet)?;
         interval.acked += 1;

@@ -1,6 +1,8 @@
 //! The sender that all three schemes are: one monitor interval after the other, each at the rate that a controller
 //! names, and the result of each back to it, once and in their order.
 
+use std::slice;
+
 use super::monitor::{Interval, Monitors};
 use super::{WINDOW, pacing};
 use crate::scheme::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Timeout};
@@ -98,14 +100,24 @@ impl<C: Controller> Sender<C> {
     }
 
     /// The receiver tells of packets.
-    fn on_message(&mut self, now: Instant) {
-        let mut packets = std::mem::take(&mut self.untold);
+    #[inline]
+    fn on_message(&mut self, packets: &[u64], now: Instant) {
         let measured = packets.last().and_then(|last| self.monitors.measure(*last, now));
-        for packet in packets.drain(..) {
-            let newest = self.monitors.on_acked(packet);
+        for packet in packets {
+            let newest = self.monitors.on_acked(*packet);
             self.take_results(now, newest, measured);
         }
-        self.untold = packets;
+    }
+
+    /// A packet arrived, of which the receiver tells with others.
+    fn gather(&mut self, packet: u64, now: Instant) {
+        self.untold.push(packet);
+        if self.untold.len() >= C::PACKETS_PER_MESSAGE {
+            let mut packets = std::mem::take(&mut self.untold);
+            self.on_message(&packets, now);
+            packets.clear();
+            self.untold = packets;
+        }
     }
 
     fn take_results(&mut self, now: Instant, newest: Option<u64>, measured: Option<u64>) {
@@ -156,9 +168,10 @@ impl<C: Controller> Scheme for Sender<C> {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.controller.on_ack(ack);
         for packet in ack.packets {
-            self.untold.push(*packet);
-            if self.untold.len() >= C::PACKETS_PER_MESSAGE {
-                self.on_message(ack.now);
+            if C::PACKETS_PER_MESSAGE == 1 {
+                self.on_message(slice::from_ref(packet), ack.now);
+            } else {
+                self.gather(*packet, ack.now);
             }
         }
         let order = self.controller.after_ack(self.monitors.next_number());

@@ -1,12 +1,13 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
+use std::array;
 use std::hint::cold_path;
 
 use super::EcnMode;
 use super::ecn::Delivered;
 use super::recovery::Retransmit;
 use super::scoreboard::Transmission;
-use super::segment::{AckSegment, Range, stamped};
+use super::segment::{AckSegment, MAX_SACK_BLOCKS, Range, stamped};
 use super::sender::Sender;
 use crate::scheme::{Ack, Acked, EcnFeedback, Feedback, State};
 use crate::units::{Bytes, Duration, Instant};
@@ -200,10 +201,11 @@ impl Sender {
             self.take_duplicate(duplicate, report);
         }
         let blocks = ack.all_blocks();
-        let mut ascending = blocks;
-        // The round trip that RACK goes by is that of the highest segment.
-        ascending.sort_unstable_by_key(|block| block.start);
-        for block in ascending {
+        // The round trip that RACK goes by is that of the highest segment. Their places are sorted, and they stay: what was just
+        // written by halves cannot be moved whole before the processor has stored it.
+        let mut ascending: [usize; MAX_SACK_BLOCKS] = array::from_fn(|place| place);
+        ascending.sort_unstable_by_key(|place| blocks[*place].start);
+        for block in ascending.map(|place| blocks[place]) {
             let is_empty = block.start == block.end;
             if is_empty || self.known_blocks.contains(&block) || block.end <= first || block.end > next {
                 continue;
