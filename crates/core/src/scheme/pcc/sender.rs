@@ -169,6 +169,7 @@ impl<C: Controller> Scheme for Sender<C> {
         self.controller.on_ack(ack);
         for packet in ack.packets {
             if C::PACKETS_PER_MESSAGE == 1 {
+                // Nothing is gathered: the list would take a third of the time that an ack takes here.
                 self.on_message(slice::from_ref(packet), ack.now);
             } else {
                 self.gather(*packet, ack.now);
