@@ -46,6 +46,7 @@ impl<const IS_MAX: bool> WindowedFilter<IS_MAX> {
     }
 
     /// Takes a sample and returns the best value of the window that ends now.
+    #[inline(always)]
     pub fn update(&mut self, time: u64, value: u64) -> u64 {
         let sample = Sample { time, value };
         let is_no_worse = |than: Sample| if IS_MAX { value >= than.value } else { value <= than.value };

@@ -28,7 +28,6 @@ impl<P: Default> Default for PacketPool<P> {
 impl<P: Default> PacketPool<P> {
     /// Boxes a packet.
     // Field by field and in place: a packet that has just been made is then never written anywhere but into its box.
-    #[expect(clippy::inline_always, reason = "only where a packet was made are its fields still in registers")]
     #[inline(always)]
     pub fn put(&mut self, packet: Packet<P>) -> Box<Packet<P>> {
         let mut free = self.next_free();
@@ -55,7 +54,7 @@ impl<P: Default> PacketPool<P> {
     }
 
     /// Takes back the box of a packet that nobody needs any more.
-    #[inline]
+    #[inline(always)]
     pub fn take_back(&mut self, mut packet: Box<Packet<P>>) {
         packet.payload = P::default();
         let place = packet.place as usize;

@@ -46,7 +46,7 @@ enum Ends {
 }
 
 /// Sends what an end has to send now, and plans when there may be more.
-#[inline]
+#[inline(always)]
 fn send_all<P>(
     end: &mut impl Endpoint<P>,
     mut positions: Option<&mut Positions>,
@@ -123,6 +123,7 @@ impl Flow {
     }
 
     /// Sends what can be sent now, and plans when there may be more.
+    #[inline(always)]
     pub(crate) fn wake_sender(&mut self, why: Why, network: &mut Network) {
         let place = self.sender_place;
         let plan = |network: &mut Network, next| network.plan(place, why, next);
@@ -136,6 +137,7 @@ impl Flow {
     }
 
     /// Sends the acks that are due now, and plans when there may be more.
+    #[inline(always)]
     pub(crate) fn wake_receiver(&mut self, why: Why, network: &mut Network) {
         let place = self.receiver_place;
         let plan = |network: &mut Network, next| network.plan(place, why, next);

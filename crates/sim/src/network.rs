@@ -21,6 +21,7 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
+    #[inline(always)]
     fn take_back(&mut self, packet: Box<Packet<Payload>>) {
         if packet.is_data_direction { self.data.take_back(packet) } else { self.acks.take_back(packet) }
     }
@@ -106,11 +107,13 @@ impl Network {
         self.start(packet);
     }
 
+    #[inline(always)]
     fn start(&mut self, mut packet: Box<Packet<Payload>>) {
         let hop = self.path.first_hop(&mut packet);
         self.enter(hop, packet);
     }
 
+    #[inline(always)]
     fn enter(&mut self, hop: usize, packet: Box<Packet<Payload>>) {
         self.recorder.enters_hop(hop, &packet, self.now);
         let entered = &mut self.path.hops[hop].hop;

@@ -87,6 +87,7 @@ impl World {
         }
     }
 
+    #[inline(always)]
     fn take_turn_of_hop(&mut self, side: Side, hop: usize) {
         loop {
             let polled = self.network.poll(hop);
@@ -106,6 +107,7 @@ impl World {
         }
     }
 
+    #[inline(always)]
     fn take_turn_of_other(&mut self, place: Place) {
         let network = &mut self.network;
         match self.roster.participant(place) {

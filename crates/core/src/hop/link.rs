@@ -193,7 +193,7 @@ impl<P> Link<P> {
 
 impl<P: Clone> Link<P> {
     /// Sends what can be sent by `now`.
-    #[inline]
+    #[inline(always)]
     pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         match self {
             Self::Unlimited => {}
@@ -204,7 +204,7 @@ impl<P: Clone> Link<P> {
     }
 
     /// Begins to send a packet that has just found the link idle.
-    #[inline]
+    #[inline(always)]
     pub fn start_if_idle(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         match self {
             Self::Fluid(fluid) if fluid.free_at <= now => {
@@ -249,6 +249,7 @@ impl Fluid {
         Self { steps, period: period_ns.map(Duration::from_nanos), free_at: Instant::ZERO, carry: 0 }
     }
 
+    #[inline(always)]
     fn serve<P: Clone>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
         while self.free_at <= now && queue.packets() > 0 {
             let start = self.free_at;

@@ -198,6 +198,7 @@ impl<P: Clone + Send + 'static> Hop<P> {
     }
 
     /// Takes a packet that arrives at `now`.
+    #[inline(always)]
     pub fn accept(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         self.accepted.add(packet.size);
         packet.enter_hop(now);
@@ -236,6 +237,7 @@ impl<P: Clone + Send + 'static> Hop<P> {
     }
 
     /// When [`Hop::poll`] may next have something to say.
+    #[inline(always)]
     pub fn next_wakeup(&self) -> Option<Instant> {
         // Unless the wire reorders, a packet still to be sent comes out after everything on it, so that the wire alone decides
         // while it is not empty.

@@ -120,6 +120,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    #[inline(always)]
     fn take_results(&mut self, now: Instant, newest: Option<u64>, measured: Option<u64>) {
         loop {
             let controller = &self.controller;

@@ -1,6 +1,5 @@
 //! What an acknowledgement says (Linux `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
-use std::array;
 use std::hint::cold_path;
 
 use super::EcnMode;
@@ -201,16 +200,21 @@ impl Sender {
             self.take_duplicate(duplicate, report);
         }
         let blocks = ack.all_blocks();
-        // The round trip that RACK goes by is that of the highest segment. Their places are sorted, and they stay: what was just
-        // written by halves cannot be moved whole before the processor has stored it.
-        let mut ascending: [usize; MAX_SACK_BLOCKS] = array::from_fn(|place| place);
-        ascending.sort_unstable_by_key(|place| blocks[*place].start);
-        for block in ascending.map(|place| blocks[place]) {
-            let is_empty = block.start == block.end;
-            if is_empty || self.known_blocks.contains(&block) || block.end <= first || block.end > next {
-                continue;
-            }
-            let block = Range { start: block.start.max(first), end: block.end };
+        // Mostly one is new. The round trip that RACK goes by is that of the highest segment, so that several are taken in order.
+        let mut new = [0; MAX_SACK_BLOCKS];
+        let mut count = 0;
+        for (place, block) in blocks.iter().enumerate() {
+            let is_known = self.known_blocks.contains(block);
+            new[count] = place;
+            count += usize::from(!is_known && block.start < block.end && block.end > first && block.end <= next);
+        }
+        let new = &mut new[..count];
+        if count > 1 {
+            cold_path();
+            new.sort_unstable_by_key(|place| blocks[*place].start);
+        }
+        for place in new {
+            let block = Range { start: blocks[*place].start.max(first), end: blocks[*place].end };
             match self.sacked.extend_last(block) {
                 Some(new) => self.take_sacked(new, highest, report, now),
                 None => self.take_scattered(block, highest, report, now),
@@ -269,6 +273,7 @@ impl Sender {
         self.new_ranges = parts;
     }
 
+    #[inline(always)]
     fn take_sacked(&mut self, range: Range, highest: u64, report: &mut Report, now: Instant) {
         for sequence in range.start..range.end {
             self.take_sacked_segment(sequence, highest, report, now);
@@ -320,6 +325,7 @@ impl Sender {
     }
 
     /// What a delivery means, whichever way it was reported.
+    #[inline(always)]
     fn take_delivered(&mut self, sequence: u64, segment: &Transmission, highest: u64, report: &mut Report) {
         if !segment.was_retransmitted {
             if sequence < highest {

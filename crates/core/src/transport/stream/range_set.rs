@@ -26,6 +26,7 @@ impl RangeSet {
     }
 
     /// Index of the first range that ends at `end` or later, looked for first where holes close and open.
+    #[inline(always)]
     fn first_reaching(&self, end: u64) -> usize {
         let count = self.ranges.len();
         if let Some(last) = self.ranges.back().filter(|last| last.start <= end) {

@@ -267,6 +267,7 @@ impl Receiver {
         self.short.retain(|(sequence, _)| *sequence >= next);
     }
 
+    #[inline(always)]
     fn ack(&mut self) -> AckSegment {
         let mut ack = AckSegment::new(self.next, self.timestamp_echo, self.one_way_delay);
         if let Some(duplicate) = self.duplicate.take() {
@@ -286,6 +287,7 @@ impl Receiver {
 }
 
 impl Endpoint<Segment> for Receiver {
+    #[inline(never)]
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match *segment {
             Segment::Syn { ecn } => self.on_syn(ecn, envelope.sent),
@@ -305,6 +307,7 @@ impl Endpoint<Segment> for Receiver {
         }
     }
 
+    #[inline(always)]
     fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if std::mem::take(&mut self.answer_syn) {
             self.answered_syn.get_or_insert(now);

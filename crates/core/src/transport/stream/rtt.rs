@@ -54,6 +54,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample; `first_unacked` and `next_sequence` tell when a round trip has passed.
+    #[inline(always)]
     pub(super) fn on_sample(&mut self, rtt: Duration, first_unacked: u64, next_sequence: u64) {
         self.backoff = 0;
         self.smooth(rtt.as_micros() as i64, first_unacked, next_sequence);
@@ -94,6 +95,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample for the minimum only.
+    #[inline(always)]
     pub(super) fn on_min_sample(&mut self, rtt: Duration, now: Instant) {
         self.min_rtt.update(now.as_millis(), rtt.as_micros().max(1));
     }

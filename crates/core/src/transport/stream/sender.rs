@@ -205,6 +205,7 @@ impl Sender {
     }
 
     /// The rate of what the scheme counts of every packet; what a flow may have at most is one of whole packets.
+    #[inline(always)]
     fn pacing_rate(&self) -> Option<Rate> {
         let internal = |ratios| {
             let outstanding = self.scoreboard.outstanding();
@@ -222,7 +223,7 @@ impl Sender {
         self.config.packet_size().saturating_sub(self.unpaced_header).count().max(1)
     }
 
-    #[expect(clippy::inline_always, reason = "built where it stays, see PacketPool::put")]
+    // Built where it stays, see [`PacketPool::put`].
     #[inline(always)]
     fn packet<Q: From<Segment> + Default>(
         &mut self,
@@ -317,6 +318,7 @@ impl Sender {
     }
 
     /// What the window allows: first what is lost, then what is new.
+    #[inline(always)]
     fn poll_window<Q: From<Segment> + Default>(
         &mut self,
         now: Instant,
@@ -376,6 +378,7 @@ impl Sender {
         self.scoreboard.first().saturating_add(self.receive_window)
     }
 
+    #[inline(always)]
     fn send_new<Q: From<Segment> + Default>(
         &mut self,
         now: Instant,
@@ -501,6 +504,7 @@ impl Sender {
         self.source.is_finished() && sequence + 1 == self.scoreboard.next()
     }
 
+    #[inline(always)]
     fn after_sending(&mut self, now: Instant, length: Bytes) {
         self.last_sent = now;
         let rate = if self.scheme_paces { self.config.max_pacing_rate } else { self.pacing_rate() };
@@ -536,6 +540,7 @@ impl Sender {
 }
 
 impl Endpoint<Segment> for Sender {
+    #[inline(never)]
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match segment {
             Segment::SynAck { ecn, timestamp_echo } => self.on_connected(*ecn, *timestamp_echo, now),
@@ -549,6 +554,7 @@ impl Endpoint<Segment> for Sender {
         }
     }
 
+    #[inline(always)]
     fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
         if matches!(self.phase, Phase::Connecting { .. }) {
             return self.poll_handshake(now, pool);
@@ -570,6 +576,7 @@ impl Endpoint<Segment> for Sender {
         self.poll_window(now, pool)
     }
 
+    #[inline(always)]
     fn next_wakeup(&self) -> Option<Instant> {
         if let Phase::Connecting { next_syn, .. } = self.phase {
             return Some(next_syn);
