@@ -243,6 +243,11 @@ impl AckPolicy {
         self.delay_timer.filter(|_| self.is_delaying || self.compressed > 0)
     }
 
+    /// True if no ack is due before `time`, unless more arrives.
+    pub(super) fn is_silent_before(&self, time: Instant) -> bool {
+        !self.is_due && self.next_wakeup().is_none_or(|next| next >= time)
+    }
+
     /// When an ack is due that waits.
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
         earlier(self.delay_timer(), self.compressed_until)

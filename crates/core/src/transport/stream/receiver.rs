@@ -333,6 +333,10 @@ impl Endpoint<Segment> for Receiver {
     fn next_wakeup(&self) -> Option<Instant> {
         self.policy.next_wakeup()
     }
+
+    fn is_silent_before(&self, time: Instant) -> bool {
+        self.policy.is_silent_before(time) && self.early.is_none() && !self.answer_syn
+    }
 }
 
 #[cfg(test)]
@@ -356,11 +360,14 @@ mod tests {
         let data = Segment::Data { sequence, length, is_window_reduced: false, is_pushed: false };
         receiver.accept(&data, envelope, now);
         let (mut acks, mut pool) = (Vec::new(), PacketPool::default());
-        while let Some(packet) = receiver.poll(now, &mut pool) {
+        loop {
+            let is_silent = receiver.is_silent_before(now + Duration::from_nanos(1));
+            let polled = receiver.poll(now, &mut pool);
+            assert_eq!(is_silent, polled.is_none(), "{sequence}");
+            let Some(packet) = polled else { return acks };
             let Segment::Ack(ack) = packet.payload else { continue };
             acks.push((ack.cumulative, ack.blocks().next().map_or(0, |block| block.end)));
         }
-        acks
     }
 
     #[test]
