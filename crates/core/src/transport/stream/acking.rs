@@ -201,19 +201,19 @@ impl Sender {
         }
         let blocks = ack.all_blocks();
         // Mostly one is new. The round trip that RACK goes by is that of the highest segment, so that several are taken in order.
-        let mut new = [0; MAX_SACK_BLOCKS];
+        let mut places = [0; MAX_SACK_BLOCKS];
         let mut count = 0;
         for (place, block) in blocks.iter().enumerate() {
             let is_known = self.known_blocks.contains(block);
-            new[count] = place;
+            places[count] = place;
             count += usize::from(!is_known && block.start < block.end && block.end > first && block.end <= next);
         }
-        let new = &mut new[..count];
+        let places = &mut places[..count];
         if count > 1 {
             cold_path();
-            new.sort_unstable_by_key(|place| blocks[*place].start);
+            places.sort_unstable_by_key(|place| blocks[*place].start);
         }
-        for place in new {
+        for place in places {
             let block = Range { start: blocks[*place].start.max(first), end: blocks[*place].end };
             match self.sacked.extend_last(block) {
                 Some(new) => self.take_sacked(new, highest, report, now),

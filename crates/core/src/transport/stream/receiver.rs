@@ -287,6 +287,7 @@ impl Receiver {
 }
 
 impl Endpoint<Segment> for Receiver {
+    // Has registers of its own: inlined into the event loop, it takes from what sends.
     #[inline(never)]
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match *segment {

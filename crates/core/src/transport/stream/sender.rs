@@ -540,6 +540,7 @@ impl Sender {
 }
 
 impl Endpoint<Segment> for Sender {
+    // Has registers of its own: inlined into the event loop, it takes from what sends.
     #[inline(never)]
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match segment {
