@@ -105,7 +105,7 @@ class _Runs:
             raise ResetNeeded("there is no run yet; call reset() before step()")
         actions = np.asarray(decided, np.float64).reshape(-1)
         if actions.size != self._end.size:
-            raise UserError(f"{actions.size} actions for {self._end.size} runs; give one number for each")
+            raise UserError(f"actions: {actions.size}; give one number for each run: {self._end.size}")
         unheard = np.isnan(actions) & ~resting
         if unheard.any():
             raise UserError(f"action of run {np.flatnonzero(unheard)[0] + 1}: is not a number; it is from -1 to 1")
@@ -233,7 +233,7 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
         else:
             seeds = [seed + place for place in range(self.num_envs)] if isinstance(seed, int) else seed
         if len(seeds) != self.num_envs:
-            raise UserError(f"{len(seeds)} seeds for {self.num_envs} runs; give one for each, or one number")
+            raise UserError(f"seeds: {len(seeds)}; give one for each run: {self.num_envs}, or one number")
         if not self._randoms:
             self._randoms = [seeding.np_random(own)[0] for own in seeds]
         for place, own in enumerate(seeds):

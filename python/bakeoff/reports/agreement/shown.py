@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _TITLES = {
     "throughput_mbps": "throughput",
-    "queue_p95_ms": "95th %ile queueing delay",
+    "queue_p95_ms": "95th-%ile queueing delay",
     "owd_p50_ms": "median one-way delay",
-    "owd_p95_ms": "95th %ile one-way delay",
+    "owd_p95_ms": "95th-%ile one-way delay",
     "rtt_p50_ms": "median round trip",
-    "rtt_p95_ms": "95th %ile round trip",
+    "rtt_p95_ms": "95th-%ile round trip",
     "loss": "loss",
     "retransmits": "retransmissions",
     "ce_marks": "marks",

@@ -230,7 +230,7 @@ CORRECTED: tuple[Column, ...] = (
     ("Utilisation (%)", lambda run: run.total.utilisation if run.total else None, lambda x: words.percent(x, 1)),
     ("Loss without tail (%)", lambda run: run.total.loss if run.total else None, words.percent),
     (
-        "Queueing delay, 95th %ile (ms)",
+        "Queueing delay, 95th-%ile (ms)",
         lambda run: run.total.queue_p95_ms if run.total else None,
         lambda x: words.number(x, 1),
     ),
