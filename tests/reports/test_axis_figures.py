@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bakeoff.reports import html, model
-from bakeoff.reports.html import axis_figures, tables
+from bakeoff.reports.html import axis_figures, summary_figures, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,6 +70,44 @@ def test_published_numbers_stand_on_the_same_scale(report: Callable[..., Report]
         [0.77, 0.99, 1.06]
     )
     assert "0.77, loss (%), published" in [mark.name.partition(": ")[2] for mark in loss.marks]
+
+
+def test_a_colour_a_sender_and_a_marker_a_case_in_all_figures(report: Callable[..., Report]) -> None:
+    senders, cases = ("CUBIC", "other"), tuple("123456789")
+    matrix = report(senders, cases, 1)
+    found = axis_figures.figure(matrix)
+    assert found is not None
+    colours = {name: look.light for name, look in found.series}
+    assert len(set(colours.values())) == 2
+    of_groups = {(group.cell["sender"], group.cell["case"]): group.look for group in matrix.groups}
+    assert {(sender, look.light) for (sender, _), look in of_groups.items()} == set(colours.items())
+    assert len({(case, look.marker) for (_, case), look in of_groups.items()}) == 9
+    assert len({(look.light, look.marker) for look in of_groups.values()}) == 18
+
+
+def test_the_legend_of_a_matrix_has_its_colours_and_its_markers(report: Callable[..., Report]) -> None:
+    means = summary_figures.means(report(("CUBIC", "other"), tuple("123456789"), 1))
+    names = [[entry["name"] for entry in entries] for entries in means["legend"]]
+    assert names == [["CUBIC", "other"], [f"case {case}" for case in "123456789"]]
+    (compared, rest) = ({entry["part"]: entry for entry in entries} for entries in means["legend"])
+    for series in means["series"]:
+        colour, marker = series["parts"]
+        assert series["light"] == compared[colour]["light"]
+        assert series["marker"] == rest[marker]["marker"]
+        assert series["name"] == f"{rest[marker]['name']}, {compared[colour]['name']}"
+    assert means["has_names"]
+
+
+def test_so_many_points_have_no_names(report: Callable[..., Report]) -> None:
+    means = summary_figures.means(report(tuple("abc"), tuple("123456789"), 1))
+    assert (len(means["series"]), means["has_names"], means["has_pairs"]) == (27, False, True)
+
+
+def test_what_the_looks_cannot_tell_apart_is_named_one_by_one(report: Callable[..., Report]) -> None:
+    matrix = report(tuple("abcdefg"), tuple("1234567"), 1)
+    assert matrix.cell_looks is None
+    (names,) = summary_figures.means(matrix)["legend"]
+    assert len(names) == 49
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,10 @@ def test_published_points_are_hollow(india: ResultFolder) -> None:
     assert {("TCP Cubic", False), ("TCP Cubic", True), ("Sprout", True)} <= kinds
     assert ("Sprout", False) not in kinds
     assert not any(name == "QUIC Cubic" for name, _ in kinds)
+    (entries,) = means["legend"]
+    hollow = {entry["name"]: entry["hollow"] for entry in entries}
+    assert (hollow["TCP Cubic"], hollow["Sprout"]) == (False, True)
+    assert [series["parts"] for series in means["series"] if series["name"] == "Sprout"] == [["2 Sprout"]]
 
 
 def section(text: str, identity: str) -> str:

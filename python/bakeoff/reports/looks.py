@@ -112,7 +112,14 @@ def marker_path(marker: str) -> str:
     return f"M{points}Z"
 
 
-_SPARE_MARKERS = ("circle", "square", "triangle-up", "diamond", "pentagon", "triangle-down", "plus", "star")
+CYCLE = (
+    "circle", "square", "triangle-up", "diamond", "pentagon", "triangle-down",
+    "plus", "star", "triangle-left", "triangle-right", "tripod", "diamond-thin",
+)  # fmt: skip
+"""Markers of those that have none of their own, in order."""
+
+NEUTRAL = Look("#5f6872", "#b4bcc5")
+"""The look of a marker that stands for no colour."""
 
 
 def of_scheme(key: str, index: int) -> Look:
@@ -125,12 +132,12 @@ def of_scheme(key: str, index: int) -> Look:
     if key in SCHEMES:
         return SCHEMES[key]
     colour = FLOWS[index % len(FLOWS)]
-    return Look(colour.light, colour.dark, _SPARE_MARKERS[index % len(_SPARE_MARKERS)])
+    return Look(colour.light, colour.dark, CYCLE[index % len(CYCLE)])
 
 
 def with_marker(look: Look, index: int) -> Look:
     """The same colours with a marker of the cycle."""
-    return Look(look.light, look.dark, _SPARE_MARKERS[index % len(_SPARE_MARKERS)])
+    return Look(look.light, look.dark, CYCLE[index % len(CYCLE)])
 
 
 def of_flow(flow: int) -> Look:

@@ -13,13 +13,14 @@ from bakeoff.experiment.published_row import SCHEME_AXIS, published_row, scheme_
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
 from bakeoff.references import Published, PublishedScheme, Reference, find
-from bakeoff.reports import looks
+from bakeoff.reports import cell_looks, looks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.recording import ResultFolder, RunRecording
+    from bakeoff.reports.cell_looks import CellLooks
 
 PUBLISHED_BAND = 0.25
 """How far from the published throughput and delay a faithful model may be, as in the claims of the suites."""
@@ -129,6 +130,7 @@ class Report:
         flow_count: the largest number of flows in a run.
         command: what repeats the experiment.
         path: the result folder as it was named.
+        cell_looks: how the cells of a matrix of several axes look; None if each has a look of its own.
     """
 
     experiment: dict[str, Any]
@@ -139,6 +141,7 @@ class Report:
     flow_count: int
     command: str
     path: str
+    cell_looks: CellLooks | None
     _json: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @property
@@ -208,7 +211,8 @@ def load(folder: ResultFolder) -> Report:
     variants, unmet = experiment.get("variants", {}), experiment.get("unmet", [])
     table = _Table(reference, variants, unmet)
     cells = _grouped(runs)
-    groups = table.groups(cells)
+    known_looks = cell_looks.of_cells([runs[0].summary.cell for runs in cells])
+    groups = table.groups(cells, known_looks)
     recordings = {run.summary.id: run.recording for run in runs}
     # A run that has yet to be executed leaves a claim about it as open as one that failed.
     planned = [{**entry, "status": "absent"} for entry in folder.plan if entry["id"] not in recordings]
@@ -224,6 +228,7 @@ def load(folder: ResultFolder) -> Report:
         flow_count=max((len(run.recording.scenario["flows"]) for run in runs), default=0),
         command=_command(experiment),
         path=str(folder.path),
+        cell_looks=known_looks,
         _json=contract,
     )
 
@@ -265,9 +270,10 @@ class _Table:
     variants: Mapping[str, str]
     unmet: Sequence[Mapping[str, Any]]
 
-    def groups(self, cells: Sequence[Sequence[Run]]) -> list[Group]:
+    def groups(self, cells: Sequence[Sequence[Run]], known: CellLooks | None) -> list[Group]:
         """A group of each cell."""
-        return [self._group(runs, look) for runs, look in zip(cells, self._looks(cells), strict=True)]
+        found = [known.of(runs[0].summary.cell) for runs in cells] if known else self._looks(cells)
+        return [self._group(runs, look) for runs, look in zip(cells, found, strict=True)]
 
     def rows(self, groups: Sequence[Group]) -> list[Group | Absent]:
         """Groups in the order of the reference, absent rows where they stand there, and the rest behind."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import looks, model, terminal, ticks
+from bakeoff.reports import cell_looks, model, terminal, ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from bakeoff.reports.looks import Look
     from bakeoff.reports.model import Group, Report
@@ -95,46 +94,26 @@ class Figure:
 
 def figure(report: Report) -> Figure | None:
     """The figure of a report; None unless its cells differ in two axes, with few enough values for a figure."""
-    values = _values(report)
-    varying = compared_first(report)
+    cells = [group.cell for group in report.groups]
+    values, varying = cell_looks.values(cells), cell_looks.compared_first(cells)
     if len(varying) != 2:
         return None
     series, rows = (values[axis] for axis in varying)
     names = [model.axis_value(varying[1], value) for value in rows]
     if len(rows) not in _ROWS or len(series) not in _SERIES or max(map(len, names)) > _LONGEST:
         return None
+    colours = report.cell_looks.colours if report.cell_looks else cell_looks.of_values(varying[0], series)
     layout = _Layout(varying[0], varying[1], series, rows, _LETTER * max(map(len, names)) + _GAP)
     panels = [panel for metric in terminal.METRICS if (panel := layout.panel(report, metric)) is not None]
     return Figure(
         axis=varying[1].removesuffix(".use").rpartition(".")[2],
-        series=[(model.axis_value(varying[0], value), _look(varying[0], value, n)) for n, value in enumerate(series)],
+        series=[(model.axis_value(varying[0], value), colours[value]) for value in series],
         rows=[(layout.middle(row), name) for row, name in enumerate(names)],
         left=layout.left - _GAP,
         height=layout.bottom + BOTTOM,
         panels=panels,
         has_published=any(mark.hollow for panel in panels for mark in panel.marks),
     )
-
-
-def compared_first(report: Report) -> list[str]:
-    """Axes in which cells differ: first the one whose values are compared, schemes or the one with the fewest."""
-    values = _values(report)
-    return sorted((axis for axis in values if len(values[axis]) > 1), key=lambda axis: _rank(axis, values))
-
-
-def _values(report: Report) -> dict[str, list[str]]:
-    """The values of each axis, as far as there are cells."""
-    cells = [group.cell for group in report.groups]
-    return {axis: list(dict.fromkeys(cell[axis] for cell in cells)) for axis in (cells[0] if cells else ())}
-
-
-def _rank(axis: str, values: Mapping[str, Sequence[str]]) -> tuple[bool, int]:
-    """Markers are schemes if one axis has them, else what there is less of."""
-    return axis != SCHEME_AXIS, len(values[axis])
-
-
-def _look(axis: str, value: str, place: int) -> Look:
-    return looks.of_scheme(value if axis == SCHEME_AXIS else "", place)
 
 
 @dataclass(frozen=True)

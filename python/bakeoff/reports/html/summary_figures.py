@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.reports import looks, model
 from bakeoff.reports.model import Absent, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.references import Published
+    from bakeoff.reports.cell_looks import CellLooks
+    from bakeoff.reports.looks import Look
     from bakeoff.reports.model import Report
 
 Point = tuple[float, float, str]
 """Delay in ms, throughput in Mbit/s, and a name for the pointer."""
+
+# With more points than that, names beside them are in each other's way; the legend has them all.
+_MOST_NAMES = 24
 
 
 def _point(numbers: Published | PantheonMetrics | None, name: str) -> list[Point]:
@@ -24,27 +31,19 @@ def _point(numbers: Published | PantheonMetrics | None, name: str) -> list[Point
     return [(numbers.owd_p95_ms, numbers.throughput_mbps, name)]
 
 
-def _series(row: Group | Absent, ours: Sequence[Point], theirs: Sequence[Point]) -> Iterable[dict[str, Any]]:
-    name = row.label if isinstance(row, Group) else row.name
-    style = {"light": row.look.light, "dark": row.look.dark, "marker": row.look.marker}
-    for points, hollow in ((ours, False), (theirs, True)):
-        if points:
-            yield {"name": name, "hollow": hollow, "points": points, **style}
-
-
 def means(report: Report) -> dict[str, Any]:
-    """One point a scheme: the mean over runs of all flows together, and the published one."""
-    series: list[dict[str, Any]] = []
+    """One point a row: the mean over runs of all flows together, and the published one."""
+    figure = _Figure(report.cell_looks)
     for row in report.rows:
         ours = _point(row.pantheon(None), f"{row.label}, mean") if isinstance(row, Group) else []
         theirs = _point(row.published.total, f"{row.published.name}, published mean") if row.published else []
-        series += _series(row, ours, theirs)
-    return _figure(series, labels=True)
+        figure.add(row, ours, theirs)
+    return figure.data(of_means=True)
 
 
 def all_runs(report: Report) -> dict[str, Any]:
     """One point a run, and the published runs."""
-    series: list[dict[str, Any]] = []
+    figure = _Figure(report.cell_looks)
     for row in report.rows:
         ours: list[Point] = []
         if isinstance(row, Group):
@@ -55,13 +54,71 @@ def all_runs(report: Report) -> dict[str, Any]:
         for run in row.published.runs if row.published else ():
             name = row.published.name if row.published else ""
             theirs += _point(run.total, f"{name}, published run {run.run}")
-        series += _series(row, ours, theirs)
-    return _figure(series, labels=False)
+        figure.add(row, ours, theirs)
+    return figure.data(of_means=False)
 
 
-def _figure(series: list[dict[str, Any]], *, labels: bool) -> dict[str, Any]:
-    delays = [point[0] for entry in series for point in entry["points"]]
-    return {"kind": "summary", "series": series, "labels": labels, "log": log_limits(delays)}
+@dataclass
+class _Figure:
+    """A figure while its points are added.
+
+    Attributes:
+        looks: those of a matrix of several axes; None if every row stands for itself.
+        series: the points so far, a look each.
+        legend: lists of entries by name; a series belongs to one of each of some lists, and is hidden with any of them.
+    """
+
+    looks: CellLooks | None
+    series: list[dict[str, Any]] = field(default_factory=list)
+    legend: tuple[dict[str, dict[str, Any]], ...] = field(default_factory=lambda: ({}, {}, {}))
+
+    def add(self, row: Group | Absent, ours: Sequence[Point], theirs: Sequence[Point]) -> None:
+        """Adds the points of a row."""
+        if not ours and not theirs:
+            return
+        entries = self._entries(row)
+        for place, name, look in entries:
+            entry = self.legend[place].setdefault(name, {"part": f"{place} {name}", "name": name, **_style(look)})
+            entry["hollow"] = entry.get("hollow", True) and not ours
+        parts = [self.legend[place][name]["part"] for place, name, _ in entries]
+        style = {"name": _name(row), "parts": parts, **_style(row.look)}
+        self.series += [
+            {"hollow": hollow, "points": points, **style}
+            for points, hollow in ((ours, False), (theirs, True))
+            if points
+        ]
+
+    def _entries(self, row: Group | Absent) -> list[tuple[int, str, Look]]:
+        """Where the row is found in the legend: by colour and marker, or by itself."""
+        if self.looks is None or isinstance(row, Absent):
+            return [(2, _name(row), row.look)]
+        value, rest = row.cell[self.looks.axis], self.looks.rest(row.cell)
+        marker = looks.Look(looks.NEUTRAL.light, looks.NEUTRAL.dark, row.look.marker)
+        return [
+            (0, model.axis_value(self.looks.axis, value), looks.with_marker(row.look, 0)),
+            (1, ", ".join(model.axis_value(axis, label) for axis, label in rest), marker),
+        ]
+
+    def data(self, *, of_means: bool) -> dict[str, Any]:
+        """What the page draws."""
+        delays = [point[0] for entry in self.series for point in entry["points"]]
+        legend = [list(entries.values()) for entries in self.legend if entries]
+        return {
+            "kind": "summary",
+            "series": self.series,
+            "legend": legend,
+            "has_pairs": of_means,
+            "has_names": of_means and len(self.series) <= _MOST_NAMES,
+            "log": log_limits(delays),
+        }
+
+
+def _name(row: Group | Absent) -> str:
+    return row.label if isinstance(row, Group) else row.name
+
+
+def _style(look: Look) -> dict[str, str]:
+    return {"light": look.light, "dark": look.dark, "marker": look.marker}
 
 
 def log_limits(delays: Sequence[float]) -> list[float] | None:

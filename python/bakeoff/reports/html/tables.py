@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from bakeoff.metrics.statistics import estimate, paired
-from bakeoff.reports import looks, model, terminal, words
-from bakeoff.reports.html import axis_figures
+from bakeoff.reports import cell_looks, looks, model, terminal, words
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
@@ -263,7 +262,7 @@ _BASELINE = "cubic"
 def differences(report: Report) -> Differences | None:
     """Paired differences to Cubic, or to the first scheme; None without repeats or without a second scheme."""
     groups = [group for group in report.groups if len(group.summaries) > 1]
-    axes = axis_figures.compared_first(report)
+    axes = cell_looks.compared_first([group.cell for group in report.groups])
     if len(groups) < 2 or not axes:
         return None
     first = next((group for group in groups if group.key == _BASELINE), groups[0])

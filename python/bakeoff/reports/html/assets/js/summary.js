@@ -1,4 +1,4 @@
-// The summary figures: throughput over 95th-percentile delay, axis inverted, a marker a scheme.
+// The summary figures: throughput over 95th-percentile delay, axis inverted.
 
 const markerPaths = Object.fromEntries(
   Object.entries(readJson(document.getElementById("markers"))).map(([name, path]) => [name, new Path2D(path)]),
@@ -57,14 +57,16 @@ function drawNames(u, entries, taken) {
   ctx.restore();
 }
 
+const isHidden = (entry, hidden) => entry.parts.some((part) => hidden.has(part));
+
 /** A thin line from each published mean to ours. */
 function joinPairs(u, figure, hidden) {
-  if (!figure.labels) return;
+  if (!figure.has_pairs) return;
   const { ctx } = u;
   ctx.save();
   ctx.lineWidth = devicePixelRatio;
   ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-  for (const theirs of figure.series.filter((entry) => entry.hollow && !hidden.has(entry.name))) {
+  for (const theirs of figure.series.filter((entry) => entry.hollow && !isHidden(entry, hidden))) {
     const ours = figure.series.find((entry) => !entry.hollow && entry.name === theirs.name);
     if (!ours) continue;
     ctx.strokeStyle = colourOf(ours);
@@ -89,7 +91,7 @@ function drawPoints(u, figure, hidden) {
   joinPairs(u, figure, hidden);
   // Ours come last, so that they lie on top.
   for (const entry of [...figure.series].sort((a, b) => b.hollow - a.hollow)) {
-    if (hidden.has(entry.name)) continue;
+    if (isHidden(entry, hidden)) continue;
     for (const [delay, throughput] of entry.points) {
       const x = u.valToPos(delay, "x", true);
       const y = u.valToPos(throughput, "y", true);
@@ -97,7 +99,7 @@ function drawPoints(u, figure, hidden) {
       placed.push({ entry, x, y });
     }
   }
-  if (figure.labels) {
+  if (figure.has_names) {
     const taken = placed.map(({ x, y }) => ({ x: x - size, y: y - size, w: 2 * size, h: 2 * size }));
     // A scheme with both points is named once, at ours.
     const filled = new Set(placed.filter(({ entry }) => !entry.hollow).map(({ entry }) => entry.name));
@@ -141,7 +143,7 @@ function tipPlugin(figure, hidden) {
         let best = null;
         let nearest = 18;
         for (const entry of figure.series) {
-          if (hidden.has(entry.name)) continue;
+          if (isHidden(entry, hidden)) continue;
           for (const point of entry.points) {
             const distance = Math.hypot(u.valToPos(point[0], "x") - left, u.valToPos(point[1], "y") - top);
             if (distance < nearest) [nearest, best] = [distance, point];
@@ -158,32 +160,35 @@ function tipPlugin(figure, hidden) {
   };
 }
 
-/** A legend that hides and shows schemes; filled and hollow markers of a scheme go together. */
+/** A legend that hides and shows; what has a colour and a marker is hidden with either, and filled and hollow markers go together. */
 function summaryLegend(u, figure, hidden) {
-  const list = document.createElement("ul");
-  list.className = "legend";
-  const names = new Map();
-  for (const entry of figure.series) if (!names.has(entry.name) || !entry.hollow) names.set(entry.name, entry);
-  for (const [name, entry] of names) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.setAttribute("aria-pressed", String(!hidden.has(name)));
-    const swatch = document.createElement("canvas");
-    const scale = devicePixelRatio;
-    [swatch.width, swatch.height] = [16 * scale, 16 * scale];
-    swatch.style.cssText = "width:16px;height:16px;vertical-align:-3px;margin-right:4px";
-    drawMarker(swatch.getContext("2d"), entry, 8 * scale, 8 * scale, scale * 0.85);
-    button.append(swatch, name);
-    button.addEventListener("click", () => {
-      if (!hidden.delete(name)) hidden.add(name);
-      button.setAttribute("aria-pressed", String(!hidden.has(name)));
-      u.redraw(false);
-    });
-    const item = document.createElement("li");
-    item.append(button);
-    list.append(item);
+  const legend = document.createElement("div");
+  legend.className = "legends";
+  for (const entries of figure.legend) {
+    const list = document.createElement("ul");
+    list.className = "legend";
+    for (const entry of entries) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.setAttribute("aria-pressed", String(!hidden.has(entry.part)));
+      const swatch = document.createElement("canvas");
+      const scale = devicePixelRatio;
+      [swatch.width, swatch.height] = [16 * scale, 16 * scale];
+      swatch.style.cssText = "width:16px;height:16px;vertical-align:-3px;margin-right:4px";
+      drawMarker(swatch.getContext("2d"), entry, 8 * scale, 8 * scale, scale * 0.85);
+      button.append(swatch, entry.name);
+      button.addEventListener("click", () => {
+        if (!hidden.delete(entry.part)) hidden.add(entry.part);
+        button.setAttribute("aria-pressed", String(!hidden.has(entry.part)));
+        u.redraw(false);
+      });
+      const item = document.createElement("li");
+      item.append(button);
+      list.append(item);
+    }
+    legend.append(list);
   }
-  return list;
+  return legend;
 }
 
 /** @returns {uPlot} */
