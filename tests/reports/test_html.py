@@ -195,6 +195,7 @@ def test_published_points_are_hollow(india: ResultFolder) -> None:
     assert {("TCP Cubic", False), ("TCP Cubic", True), ("Sprout", True)} <= kinds
     assert ("Sprout", False) not in kinds
     assert not any(name == "QUIC Cubic" for name, _ in kinds)
+    assert (means["has_names"], means["has_pairs"]) == (True, True)
     (entries,) = means["legend"]
     hollow = {entry["name"]: entry["hollow"] for entry in entries}
     assert (hollow["TCP Cubic"], hollow["Sprout"]) == (False, True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Point = tuple[float, float, str]
 """Delay in ms, throughput in Mbit/s, and a name for the pointer."""
 
-# With more points than that, names beside them are in each other's way; the legend has them all.
+# With more of them, names beside the points are in each other's way; the legend has them all.
 _MOST_NAMES = 24
 
 
@@ -102,13 +102,14 @@ class _Figure:
     def data(self, *, of_means: bool) -> dict[str, Any]:
         """What the page draws."""
         delays = [point[0] for entry in self.series for point in entry["points"]]
+        names = {entry["name"] for entry in self.series}
         legend = [list(entries.values()) for entries in self.legend if entries]
         return {
             "kind": "summary",
             "series": self.series,
             "legend": legend,
             "has_pairs": of_means,
-            "has_names": of_means and len(self.series) <= _MOST_NAMES,
+            "has_names": of_means and self.looks is None and len(names) <= _MOST_NAMES,
             "log": log_limits(delays),
         }
 

@@ -21,40 +21,60 @@ function drawMarker(ctx, entry, x, y, scale) {
   ctx.restore();
 }
 
-/** Positions tried for a name beside its marker: right, left, above, below, and the corners. */
+/** Positions tried for a name around its marker: right, left, above, below, and the corners. */
 const PLACES = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
+/** How far from it, in steps; a line leads to a name that is not right beside its marker. */
+const DISTANCES = [1, 3, 5];
 
 function overlaps(a, b) {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+/** Where a name of this width may stand, the nearest first: at any of its points, then farther away from the first. */
+function boxesOf(points, w, scale) {
+  const h = 14 * scale;
+  const step = (MARKER_RADIUS + 4) * scale;
+  const around = ({ x, y }, distance) =>
+    PLACES.map(([dx, dy]) => {
+      const gap = step * distance;
+      const left = x + dx * gap + (dx > 0 ? 0 : dx < 0 ? -w : -w / 2);
+      const top = y + dy * (dx ? gap * 0.9 : gap + h / 3) - h / 2;
+      return { x: left, y: top, w, h, from: distance > 1 ? { x, y } : null };
+    });
+  const [first] = points;
+  return [...points.flatMap((point) => around(point, 1)), ...DISTANCES.slice(1).flatMap((distance) => around(first, distance))];
 }
 
 /** Puts names where they cover no marker and no other name, as far as there is room. */
 function drawNames(u, entries, taken) {
   const { ctx, bbox } = u;
   const scale = devicePixelRatio;
+  const inside = (box) => box.x >= bbox.left && box.x + box.w <= bbox.left + bbox.width && box.y >= bbox.top && box.y + box.h <= bbox.top + bbox.height;
   ctx.save();
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  for (const { entry, x, y } of entries) {
+  for (const { entry, points } of entries) {
     ctx.font = `${entry.hollow ? "" : "600 "}${Math.round(11.5 * scale)}px system-ui, sans-serif`;
-    const w = ctx.measureText(entry.name).width;
-    const h = 14 * scale;
-    const gap = (MARKER_RADIUS + 4) * scale;
-    const boxes = PLACES.map(([dx, dy]) => ({
-      x: x + dx * gap + (dx > 0 ? 0 : dx < 0 ? -w : -w / 2),
-      y: y + dy * (dx ? gap * 0.9 : gap + h / 3) - h / 2,
-      w,
-      h,
-    }));
-    const inside = (box) => box.x >= bbox.left && box.x + box.w <= bbox.left + bbox.width && box.y >= bbox.top && box.y + box.h <= bbox.top + bbox.height;
+    const boxes = boxesOf(points, ctx.measureText(entry.name).width, scale);
     const box = boxes.find((candidate) => inside(candidate) && !taken.some((other) => overlaps(candidate, other)));
     if (!box) continue;
     taken.push(box);
-    ctx.fillStyle = colourOf(entry);
+    ctx.fillStyle = ctx.strokeStyle = colourOf(entry);
     ctx.globalAlpha = entry.hollow ? 0.85 : 1;
-    ctx.fillText(entry.name, box.x, box.y + h / 2);
+    ctx.fillText(entry.name, box.x, box.y + box.h / 2);
+    if (box.from) drawLeader(ctx, box, scale);
   }
   ctx.restore();
+}
+
+/** A thin line from a marker to the edge of its name. */
+function drawLeader(ctx, box, scale) {
+  const nearest = (value, low, size) => Math.min(Math.max(value, low), low + size);
+  ctx.lineWidth = 0.75 * scale;
+  ctx.beginPath();
+  ctx.moveTo(box.from.x, box.from.y);
+  ctx.lineTo(nearest(box.from.x, box.x, box.w), nearest(box.from.y, box.y, box.h));
+  ctx.stroke();
 }
 
 const isHidden = (entry, hidden) => entry.parts.some((part) => hidden.has(part));
@@ -101,10 +121,13 @@ function drawPoints(u, figure, hidden) {
   }
   if (figure.has_names) {
     const taken = placed.map(({ x, y }) => ({ x: x - size, y: y - size, w: 2 * size, h: 2 * size }));
-    // A scheme with both points is named once, at ours.
-    const filled = new Set(placed.filter(({ entry }) => !entry.hollow).map(({ entry }) => entry.name));
-    const named = placed.filter(({ entry }) => !entry.hollow || !filled.has(entry.name));
-    drawNames(u, named.sort((a, b) => a.entry.hollow - b.entry.hollow), taken);
+    // A scheme with both points is named once: at ours, or at the published one if there is no room.
+    const named = new Map();
+    for (const { entry, x, y } of placed.sort((a, b) => a.entry.hollow - b.entry.hollow)) {
+      if (named.has(entry.name)) named.get(entry.name).points.push({ x, y });
+      else named.set(entry.name, { entry, points: [{ x, y }] });
+    }
+    drawNames(u, named.values(), taken);
   }
   ctx.restore();
 }
