@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bakeoff.reports import html, model
+from bakeoff.reports import cell_looks, html, model
 from bakeoff.reports.html import axis_figures, summary_figures, tables
 
 if TYPE_CHECKING:
@@ -96,6 +96,30 @@ def test_the_legend_of_a_matrix_has_its_colours_and_its_markers(report: Callable
         assert series["marker"] == rest[marker]["marker"]
         assert series["name"] == f"{rest[marker]['name']}, {compared[colour]['name']}"
     assert not means["has_names"], "colour and marker say it"
+
+
+def test_a_third_axis_is_in_the_legend_and_not_in_the_looks() -> None:
+    cells = [{"sender": s, "case": c, "rate": r} for s in "ab" for c in "123" for r in ("2M", "4M", "6M", "8M")]
+    found = cell_looks.of_cells(cells)
+    assert found is not None
+    assert found.axes == ("sender", "case", "rate")
+    assert len({found.of(cell) for cell in cells}) == 6
+
+
+def test_a_third_axis_can_be_hidden_by_its_values(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", seconds=3, reference=None)
+    cells = [{"sender": s, "case": c, "rate": r} for s in "ab" for c in "123" for r in ("2M", "4M", "6M", "8M")]
+    runs = tuple(replace(plan.runs[0], id=f"run{place}", cell=cell) for place, cell in enumerate(cells))
+    means = summary_figures.means(model.load(filled(replace(plan, runs=runs))))
+    assert [[entry["name"] for entry in entries] for entries in means["legend"]] == [
+        ["a", "b"],
+        ["case 1", "case 2", "case 3"],
+        ["rate 2M", "rate 4M", "rate 6M", "rate 8M"],
+    ]
+    assert [["marker" in entry for entry in entries] for entries in means["legend"]][2] == [False] * 4
+    assert means["series"][-1]["parts"] == ["sender b", "case case 3", "rate rate 8M"]
 
 
 def test_what_the_looks_cannot_tell_apart_is_named_one_by_one(report: Callable[..., Report]) -> None:

@@ -199,7 +199,7 @@ def test_published_points_are_hollow(india: ResultFolder) -> None:
     (entries,) = means["legend"]
     hollow = {entry["name"]: entry["hollow"] for entry in entries}
     assert (hollow["TCP Cubic"], hollow["Sprout"]) == (False, True)
-    assert [series["parts"] for series in means["series"] if series["name"] == "Sprout"] == [["2 Sprout"]]
+    assert [series["parts"] for series in means["series"] if series["name"] == "Sprout"] == [["row Sprout"]]
 
 
 def section(text: str, identity: str) -> str:

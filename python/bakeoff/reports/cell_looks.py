@@ -1,4 +1,4 @@
-"""How the cells of a matrix of several axes look: what is compared gives the colour, the rest of it the marker."""
+"""How the cells of a matrix look: the first of its axes gives the colour, the second the marker."""
 
 from __future__ import annotations
 
@@ -13,33 +13,25 @@ if TYPE_CHECKING:
 
     from bakeoff.reports.looks import Look
 
-Rest = tuple[tuple[str, str], ...]
-"""Axes and values of a cell beside those that are compared and those that all cells share."""
-
 
 @dataclass(frozen=True)
 class CellLooks:
     """The looks of the cells of a matrix that differ in two axes or more.
 
     Attributes:
-        axis: whose values are compared.
-        colours: the look of each of them.
-        markers: the marker of each rest of a cell.
+        axes: in which they differ; the values of the first are compared, and those behind the second do not show.
+        colours: the look of each value of the first.
+        markers: the marker of each value of the second.
     """
 
-    axis: str
+    axes: tuple[str, ...]
     colours: dict[str, Look]
-    markers: dict[Rest, str]
-
-    def rest(self, cell: Mapping[str, str]) -> Rest:
-        """What a cell is beside the value that is compared."""
-        axes = {axis for rest in self.markers for axis, _ in rest}
-        return tuple(item for item in cell.items() if item[0] in axes)
+    markers: dict[str, str]
 
     def of(self, cell: Mapping[str, str]) -> Look:
         """The look of a cell."""
-        colour = self.colours[cell[self.axis]]
-        return looks.Look(colour.light, colour.dark, self.markers[self.rest(cell)])
+        colour = self.colours[cell[self.axes[0]]]
+        return looks.Look(colour.light, colour.dark, self.markers[cell[self.axes[1]]])
 
 
 def values(cells: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
@@ -65,10 +57,9 @@ def of_cells(cells: Sequence[Mapping[str, str]]) -> CellLooks | None:
     axes = compared_first(cells)
     if len(axes) < 2:
         return None
-    compared, *others = axes
-    colours = of_values(compared, values(cells)[compared])
-    rests = dict.fromkeys(tuple(item for item in cell.items() if item[0] in others) for cell in cells)
+    compared, marked = (values(cells)[axis] for axis in axes[:2])
+    colours = of_values(axes[0], compared)
     is_clear = len({look.light for look in colours.values()}) == len(colours)
-    if not is_clear or len(rests) > len(looks.CYCLE):
+    if not is_clear or len(marked) > len(looks.CYCLE):
         return None
-    return CellLooks(compared, colours, dict(zip(rests, looks.CYCLE, strict=False)))
+    return CellLooks(tuple(axes), colours, dict(zip(marked, looks.CYCLE, strict=False)))

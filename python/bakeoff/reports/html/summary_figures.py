@@ -23,6 +23,8 @@ Point = tuple[float, float, str]
 
 # With more of them, names beside the points are in each other's way; the legend has them all.
 _MOST_NAMES = 24
+# The list of the legend with what no axis tells of.
+_ROWS = "row"
 
 
 def _point(numbers: Published | PantheonMetrics | None, name: str) -> list[Point]:
@@ -65,22 +67,26 @@ class _Figure:
     Attributes:
         looks: those of a matrix of several axes; None if every row stands for itself.
         series: the points so far, a look each.
-        legend: lists of entries by name; a series belongs to one of each of some lists, and is hidden with any of them.
+        legend: by axis the entries of its values, and behind them those of rows that stand for themselves; a series is
+            hidden with any entry that it belongs to.
     """
 
     looks: CellLooks | None
     series: list[dict[str, Any]] = field(default_factory=list)
-    legend: tuple[dict[str, dict[str, Any]], ...] = field(default_factory=lambda: ({}, {}, {}))
+    legend: dict[str, dict[str, dict[str, Any]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.legend = {axis: {} for axis in (*(self.looks.axes if self.looks else ()), _ROWS)}
 
     def add(self, row: Group | Absent, ours: Sequence[Point], theirs: Sequence[Point]) -> None:
         """Adds the points of a row."""
         if not ours and not theirs:
             return
-        entries = self._entries(row)
-        for place, name, look in entries:
-            entry = self.legend[place].setdefault(name, {"part": f"{place} {name}", "name": name, **_style(look)})
+        parts = []
+        for axis, name, look in self._entries(row):
+            entry = self.legend[axis].setdefault(name, {"part": f"{axis} {name}", "name": name, **look})
             entry["hollow"] = entry.get("hollow", True) and not ours
-        parts = [self.legend[place][name]["part"] for place, name, _ in entries]
+            parts.append(entry["part"])
         style = {"name": _name(row), "parts": parts, **_style(row.look)}
         self.series += [
             {"hollow": hollow, "points": points, **style}
@@ -88,26 +94,25 @@ class _Figure:
             if points
         ]
 
-    def _entries(self, row: Group | Absent) -> list[tuple[int, str, Look]]:
-        """Where the row is found in the legend: by colour and marker, or by itself."""
+    def _entries(self, row: Group | Absent) -> list[tuple[str, str, dict[str, str]]]:
+        """Where the row is found in the legend: by its value of each axis, or by itself."""
         if self.looks is None or isinstance(row, Absent):
-            return [(2, _name(row), row.look)]
-        value, rest = row.cell[self.looks.axis], self.looks.rest(row.cell)
+            return [(_ROWS, _name(row), _style(row.look))]
         marker = looks.Look(looks.NEUTRAL.light, looks.NEUTRAL.dark, row.look.marker)
+        styles = [_style(looks.with_marker(row.look, 0)), _style(marker)]
         return [
-            (0, model.axis_value(self.looks.axis, value), looks.with_marker(row.look, 0)),
-            (1, ", ".join(model.axis_value(axis, label) for axis, label in rest), marker),
+            (axis, model.axis_value(axis, row.cell[axis]), styles[place] if place < len(styles) else {})
+            for place, axis in enumerate(self.looks.axes)
         ]
 
     def data(self, *, of_means: bool) -> dict[str, Any]:
         """What the page draws."""
         delays = [point[0] for entry in self.series for point in entry["points"]]
         names = {entry["name"] for entry in self.series}
-        legend = [list(entries.values()) for entries in self.legend if entries]
         return {
             "kind": "summary",
             "series": self.series,
-            "legend": legend,
+            "legend": [list(entries.values()) for entries in self.legend.values() if entries],
             "has_pairs": of_means,
             "has_names": of_means and self.looks is None and len(names) <= _MOST_NAMES,
             "log": log_limits(delays),

@@ -183,7 +183,16 @@ function tipPlugin(figure, hidden) {
   };
 }
 
-/** A legend that hides and shows; what has a colour and a marker is hidden with either, and filled and hollow markers go together. */
+function legendSwatch(entry) {
+  const swatch = document.createElement("canvas");
+  const scale = devicePixelRatio;
+  [swatch.width, swatch.height] = [16 * scale, 16 * scale];
+  swatch.style.cssText = "width:16px;height:16px;vertical-align:-3px;margin-right:4px";
+  drawMarker(swatch.getContext("2d"), entry, 8 * scale, 8 * scale, scale * 0.85);
+  return swatch;
+}
+
+/** A legend that hides and shows: a point goes with its value of any axis, and filled and hollow markers go together. */
 function summaryLegend(u, figure, hidden) {
   const legend = document.createElement("div");
   legend.className = "legends";
@@ -194,12 +203,8 @@ function summaryLegend(u, figure, hidden) {
       const button = document.createElement("button");
       button.type = "button";
       button.setAttribute("aria-pressed", String(!hidden.has(entry.part)));
-      const swatch = document.createElement("canvas");
-      const scale = devicePixelRatio;
-      [swatch.width, swatch.height] = [16 * scale, 16 * scale];
-      swatch.style.cssText = "width:16px;height:16px;vertical-align:-3px;margin-right:4px";
-      drawMarker(swatch.getContext("2d"), entry, 8 * scale, 8 * scale, scale * 0.85);
-      button.append(swatch, entry.name);
+      if (entry.marker) button.append(legendSwatch(entry));
+      button.append(entry.name);
       button.addEventListener("click", () => {
         if (!hidden.delete(entry.part)) hidden.add(entry.part);
         button.setAttribute("aria-pressed", String(!hidden.has(entry.part)));
