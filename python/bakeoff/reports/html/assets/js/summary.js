@@ -195,7 +195,6 @@ function legendSwatch(entry) {
 /** A legend that hides and shows: a point goes with its value of any axis, and filled and hollow markers go together. */
 function summaryLegend(u, figure, hidden) {
   const legend = document.createElement("div");
-  legend.className = "legends";
   for (const entries of figure.legend) {
     const list = document.createElement("ul");
     list.className = "legend";
