@@ -60,6 +60,6 @@ def of_cells(cells: Sequence[Mapping[str, str]]) -> CellLooks | None:
     compared, marked = (values(cells)[axis] for axis in axes[:2])
     colours = of_values(axes[0], compared)
     is_clear = len({look.light for look in colours.values()}) == len(colours)
-    if not is_clear or len(marked) > len(looks.CYCLE):
+    if not is_clear or len(marked) > len(looks.MARKER_CYCLE):
         return None
-    return CellLooks(tuple(axes), colours, dict(zip(marked, looks.CYCLE, strict=False)))
+    return CellLooks(tuple(axes), colours, dict(zip(marked, looks.MARKER_CYCLE, strict=False)))

@@ -112,7 +112,7 @@ def marker_path(marker: str) -> str:
     return f"M{points}Z"
 
 
-CYCLE = (
+MARKER_CYCLE = (
     "circle", "square", "triangle-up", "diamond", "pentagon", "triangle-down",
     "plus", "star", "triangle-left", "triangle-right", "tripod", "diamond-thin",
 )  # fmt: skip
@@ -132,12 +132,12 @@ def of_scheme(key: str, index: int) -> Look:
     if key in SCHEMES:
         return SCHEMES[key]
     colour = FLOWS[index % len(FLOWS)]
-    return Look(colour.light, colour.dark, CYCLE[index % len(CYCLE)])
+    return Look(colour.light, colour.dark, MARKER_CYCLE[index % len(MARKER_CYCLE)])
 
 
 def with_marker(look: Look, index: int) -> Look:
     """The same colours with a marker of the cycle."""
-    return Look(look.light, look.dark, CYCLE[index % len(CYCLE)])
+    return Look(look.light, look.dark, MARKER_CYCLE[index % len(MARKER_CYCLE)])
 
 
 def of_flow(flow: int) -> Look:

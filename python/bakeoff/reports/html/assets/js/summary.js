@@ -23,8 +23,8 @@ function drawMarker(ctx, entry, x, y, scale) {
 
 /** Positions tried for a name around its marker: right, left, above, below, and the corners. */
 const PLACES = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
-/** How far from it, in steps; a line leads to a name that is not right beside its marker. */
-const DISTANCES = [1, 3, 5];
+/** In steps, how far from it where there is no room beside it; a line then leads to the name. */
+const FARTHER = [3, 5];
 
 function overlaps(a, b) {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
@@ -42,7 +42,7 @@ function boxesOf(points, w, scale) {
       return { x: left, y: top, w, h, from: distance > 1 ? { x, y } : null };
     });
   const [first] = points;
-  return [...points.flatMap((point) => around(point, 1)), ...DISTANCES.slice(1).flatMap((distance) => around(first, distance))];
+  return [...points.flatMap((point) => around(point, 1)), ...FARTHER.flatMap((distance) => around(first, distance))];
 }
 
 /** Puts names where they cover no marker and no other name, as far as there is room. */
