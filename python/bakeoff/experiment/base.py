@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -80,6 +82,17 @@ class Model(BaseModel):
                     sentence = f"unknown key; {nearest(str(key), cls.keys_of(data, info.context))}"
                     raise PydanticCustomError(UNKNOWN_KEY, "{sentence}", {"sentence": sentence, "key": [str(key)]})
         return data
+
+
+def name_like(pattern: str, words: str) -> tuple[Any, ...]:
+    """What makes text a name: a pattern, which the JSON Schema shows, and the same in words, for people."""
+
+    def fitting(name: str) -> str:
+        if re.fullmatch(pattern, name) is None:
+            raise problem(f"{units.shown(name)} does not fit; use {words}")
+        return name
+
+    return AfterValidator(fitting), WithJsonSchema({"type": "string", "pattern": pattern})
 
 
 def _quantity(parse: Callable[[object], Any], pattern: str, example: str, what: str) -> tuple[Any, ...]:

@@ -30,7 +30,6 @@ _SENTENCES = {
     "string_too_short": "must not be empty",
     "too_short": "must not be empty",
     "too_long": "has {actual_length} entries; the most is {max_length}",
-    "string_pattern_mismatch": "{input} does not fit; use small letters, digits, '.', '_' and '-'",
 }
 _WRITE: dict[tuple[str, str | int], str] = {
     ("model_type", "queue"): '; write { limit = "34pkt" }, with a kind where it is no fifo',
@@ -49,8 +48,8 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
 
 
 def _is_tag(part: str | int) -> bool:
-    # The schema names the forms of a value "<poisson>" and so on; nobody writes those.
-    return isinstance(part, str) and part.startswith("<")
+    # The schema names the forms of a value "<poisson>" and so on, and the name of a table "[key]"; nobody writes those.
+    return isinstance(part, str) and (part.startswith("<") or part == "[key]")
 
 
 def key_path(location: Sequence[str | int]) -> str:

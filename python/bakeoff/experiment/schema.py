@@ -5,17 +5,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bakeoff.experiment.base import Model, Time, Word, default
+from bakeoff.experiment.base import Model, Time, Word, default, name_like
 from bakeoff.experiment.flow import Flows, Variant
 from bakeoff.experiment.limits import MAX_REPEATS
 from bakeoff.experiment.path import Hops, Path
 from bakeoff.experiment.probe import Probes
 from bakeoff.experiment.program import Controller, Emulation, Program
 
-NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}(/[a-z0-9][a-z0-9._-]{0,63})?$"
-
-ShortName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,14}$")]
-VariantName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+_FIRST = "the first a letter"
+ExperimentName = Annotated[
+    str,
+    *name_like(
+        r"^[a-z0-9][a-z0-9._-]{0,63}(/[a-z0-9][a-z0-9._-]{0,63})?$",
+        'up to 64 small letters, digits, ".", "_" and "-", the first a letter or digit; "FAMILY/NAME" is two such',
+    ),
+]
+ClaimId = Annotated[
+    str,
+    *name_like(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", 'letters, digits, ".", "_" and "-", the first a letter or digit'),
+]
+VariantName = Annotated[str, *name_like(r"^[a-z][a-z0-9_]{0,31}$", f'up to 32 small letters, digits and "_", {_FIRST}')]
+ProgramName = Annotated[
+    str, *name_like(r"^[a-z][a-z0-9_-]{0,31}$", f'up to 32 small letters, digits, "_" and "-", {_FIRST}')
+]
+# As many as the kernel takes (`TCP_CA_NAME_MAX`).
+ControllerName = Annotated[
+    str, *name_like(r"^[a-z][a-z0-9_-]{0,14}$", f'up to 15 small letters, digits, "_" and "-", {_FIRST}')
+]
 
 
 class Record(Model):
@@ -44,7 +60,7 @@ Label = Annotated[str, BeforeValidator(_label)]
 class Claim(Model):
     """A sentence that the results are expected to bear out."""
 
-    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="short name, unique in the file")
+    id: ClaimId = Field(description="short name, unique in the file")
     says: str = Field(min_length=1, description="the claim in words")
     source: str | None = Field(None, description="who says so")
     where: dict[str, Label] = Field({}, description="the cells it is about: one value for some axes of the matrix")
@@ -79,7 +95,7 @@ class ExperimentFile(Model):
     This is one cell of the matrix: the values of the axes stand where they belong, and `matrix` itself is gone.
     """
 
-    name: str = Field(pattern=NAME_PATTERN, description="names the folder of the results")
+    name: ExperimentName = Field(description="names the folder of the results")
     title: str = Field("", description="heading of the report")
     description: str = Field("", description="a paragraph for the report")
     duration: Time = Field(gt=0, description="simulated time of one run")
@@ -101,8 +117,8 @@ class ExperimentFile(Model):
     flow: Flows = Field(description="the flows")
     probe: Probes = Field([], description="requests beside the flows that measure the round trip")
     variant: dict[VariantName, Variant] = Field({}, description="schemes with parameters, by names of their own")
-    program: dict[ShortName, Program] = Field({}, description="programs of others, as `program:NAME`; only in emu")
-    controller: dict[ShortName, Controller] = Field(
+    program: dict[ProgramName, Program] = Field({}, description="programs of others, as `program:NAME`; only in emu")
+    controller: dict[ControllerName, Controller] = Field(
         {}, description="controllers for the kernel, as `kernel:NAME`; only in emu"
     )
     emulation: Emulation = Field(default_factory=Emulation, description="what only the emu world asks")

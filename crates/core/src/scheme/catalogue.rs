@@ -16,11 +16,13 @@ pub enum Validation {
     Specification,
     /// Measurements that others have published of it.
     Published,
+    /// The program that it was written after, over the same path: docs/originals.md.
+    Program,
     /// An implementation by others, over the same path.
     Implementation,
     /// No more than that.
     Vectors,
-    /// Not even that: its code is not public.
+    /// Its program, from which it differs: docs/originals.md.
     Approximation,
 }
 
@@ -31,9 +33,10 @@ impl Validation {
             Self::Kernel => "Linux' own in virtual time",
             Self::Specification => "its specification's test cases",
             Self::Published => "published measurements",
+            Self::Program => "the original program over the same path",
             Self::Implementation => "an implementation by others over the same path",
             Self::Vectors => "values of its source",
-            Self::Approximation => "nothing: its code is not public",
+            Self::Approximation => "its program, whose code is not public: an approximation",
         }
     }
 }
@@ -53,8 +56,8 @@ pub struct SchemeEntry {
 pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, validation: Validation::Kernel, new: bbr::new },
     SchemeEntry { info: bbr3::INFO, validation: Validation::Specification, new: bbr3::new },
-    SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Vectors, new: koho::new_calibrated_koho },
-    SchemeEntry { info: copa::INFO, validation: Validation::Published, new: copa::new },
+    SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Program, new: koho::new_calibrated_koho },
+    SchemeEntry { info: copa::INFO, validation: Validation::Program, new: copa::new },
     SchemeEntry { info: cubic::INFO, validation: Validation::Kernel, new: cubic::new },
     SchemeEntry { info: cubic::sce::INFO, validation: Validation::Vectors, new: cubic::sce::new },
     SchemeEntry { info: dctcp::INFO, validation: Validation::Kernel, new: dctcp::new },
@@ -63,23 +66,23 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: fillp::FILLP_SHEEP, validation: Validation::Approximation, new: fillp::new_fillp_sheep },
     SchemeEntry { info: illinois::INFO, validation: Validation::Kernel, new: illinois::new },
     SchemeEntry { info: indigo::INFO, validation: Validation::Published, new: indigo::new },
-    SchemeEntry { info: koho::KOHO_CC, validation: Validation::Vectors, new: koho::new_koho_cc },
-    SchemeEntry { info: ledbat::INFO, validation: Validation::Published, new: ledbat::new },
+    SchemeEntry { info: koho::KOHO_CC, validation: Validation::Program, new: koho::new_koho_cc },
+    SchemeEntry { info: ledbat::INFO, validation: Validation::Program, new: ledbat::new },
     SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Implementation, new: ledbat::plus_plus::new },
-    SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Published, new: pcc::allegro::new },
-    SchemeEntry { info: pcc::experimental::INFO, validation: Validation::Vectors, new: pcc::experimental::new },
+    SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Program, new: pcc::allegro::new },
+    SchemeEntry { info: pcc::experimental::INFO, validation: Validation::Program, new: pcc::experimental::new },
     SchemeEntry { info: prague::INFO, validation: Validation::Published, new: prague::new },
     SchemeEntry { info: quic_bbr::INFO, validation: Validation::Published, new: quic_bbr::new },
     SchemeEntry { info: quic_cubic::INFO, validation: Validation::Published, new: quic_cubic::new },
     SchemeEntry { info: remy::REMYCC, validation: Validation::Vectors, new: remy::new_remycc },
     SchemeEntry { info: reno::INFO, validation: Validation::Kernel, new: reno::new },
     SchemeEntry { info: reno_sce::INFO, validation: Validation::Published, new: reno_sce::new },
-    SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Vectors, new: pcc::vivace::new },
-    SchemeEntry { info: sprout::SPROUT, validation: Validation::Published, new: sprout::new_sprout },
+    SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Program, new: pcc::vivace::new },
+    SchemeEntry { info: sprout::SPROUT, validation: Validation::Program, new: sprout::new_sprout },
     SchemeEntry { info: sprout::SPROUT_EWMA, validation: Validation::Vectors, new: sprout::new_sprout_ewma },
-    SchemeEntry { info: remy::TAOVA, validation: Validation::Published, new: remy::new_taova },
+    SchemeEntry { info: remy::TAOVA, validation: Validation::Program, new: remy::new_taova },
     SchemeEntry { info: vegas::INFO, validation: Validation::Kernel, new: vegas::new },
-    SchemeEntry { info: verus::INFO, validation: Validation::Published, new: verus::new },
+    SchemeEntry { info: verus::INFO, validation: Validation::Program, new: verus::new },
     SchemeEntry { info: westwood::INFO, validation: Validation::Kernel, new: westwood::new },
 ];
 

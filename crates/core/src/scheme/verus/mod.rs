@@ -12,9 +12,6 @@
 //! speaks of 2, 4 and 6).
 //!
 //! **Deviations.**
-//! - The smoothing spline is one of our own: cubic B-splines, one for 15 windows and at least five (with fewer windows there are
-//!   more splines, also later, as in the program), with a penalty on second differences that is not ALGLIB's; beyond its last point it goes on straight. A window is found at the first
-//!   crossing, as there.
 //! - The program sends datagrams once; here lost packets are sent again and take room in what an epoch may send. A
 //!   packet counts as lost 150 ms after our transport declares it so, instead of 150 ms after the gap was seen.
 //! - A lost ack is a gap in the program, and so a loss; here the next ack tells what it told.
@@ -22,8 +19,9 @@
 //! - The program may find its socket full; that cannot happen here.
 //! - Packets of 1450 bytes (Pantheon: 1414); here those of the flow.
 //!
-//! **How it is validated.** Epochs, slow start, losses and timeouts here, profile and spline beside them; throughput,
-//! delay and the heavy losses in shallow buffers in the simulator's behaviour tests.
+//! **How it is validated.** Epochs, slow start, losses and timeouts here, profile and spline beside them, the latter against curves
+//! of ALGLIB; throughput, delay and the heavy losses in shallow buffers in the simulator's behaviour tests; beside the program
+//! over four links (`docs/originals.md`).
 
 mod profile;
 mod spline;

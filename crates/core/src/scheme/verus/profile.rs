@@ -6,9 +6,9 @@ use super::spline::Spline;
 pub(super) const MOST_WINDOWS: usize = 40_000;
 /// Weight of the old delay of a window.
 const KEPT: f64 = 0.875;
-/// Windows per basis function at first, and the fewest functions (`N`).
-const WINDOWS_PER_FUNCTION: usize = 15;
-const FEWEST_FUNCTIONS: usize = 5;
+/// Windows per node of the curve at first (`N`), and the fewest nodes.
+const WINDOWS_PER_NODE: usize = 15;
+const FEWEST_NODES: usize = 5;
 
 /// Delays in milliseconds by window, and the curve through them.
 #[derive(Debug)]
@@ -16,13 +16,13 @@ pub(super) struct DelayProfile {
     /// Negative where no packet was seen.
     delays: Vec<f64>,
     /// Fewer once there were too few windows, for good.
-    windows_per_function: usize,
+    windows_per_node: usize,
     curve: Option<Curve>,
 }
 
 impl Default for DelayProfile {
     fn default() -> Self {
-        Self { delays: Vec::new(), windows_per_function: WINDOWS_PER_FUNCTION, curve: None }
+        Self { delays: Vec::new(), windows_per_node: WINDOWS_PER_NODE, curve: None }
     }
 }
 
@@ -34,10 +34,10 @@ struct Curve {
 }
 
 impl Curve {
-    fn fit(points: &[(f64, f64)], windows_per_function: &mut usize) -> Option<Self> {
+    fn fit(points: &[(f64, f64)], windows_per_node: &mut usize) -> Option<Self> {
         let last = points.last()?.0 as usize;
-        *windows_per_function = (1..=*windows_per_function).rev().find(|n| last / n >= FEWEST_FUNCTIONS)?;
-        let spline = Spline::fit(points, last / *windows_per_function)?;
+        *windows_per_node = (1..=*windows_per_node).rev().find(|n| last / n >= FEWEST_NODES)?;
+        let spline = Spline::fit(points, last / *windows_per_node)?;
         let rise = |highest: &mut f64, window: usize| {
             *highest = highest.max(spline.at(window as f64));
             Some(*highest)
@@ -81,7 +81,7 @@ impl DelayProfile {
             .filter(|(_, delay)| **delay >= 0.0)
             .map(|(window, delay)| (window as f64, *delay))
             .collect();
-        self.curve = Curve::fit(&points, &mut self.windows_per_function);
+        self.curve = Curve::fit(&points, &mut self.windows_per_node);
         self.curve.is_some()
     }
 
@@ -103,10 +103,10 @@ impl DelayProfile {
 mod tests {
     use super::*;
 
-    /// 50 ms, and a millisecond for each packet above 50.
+    /// 20 ms, and a millisecond for each packet.
     fn profile() -> DelayProfile {
         let mut profile = DelayProfile::default();
-        (1..=150).for_each(|window| profile.add(window, 50.0 + (window as f64 - 50.0).max(0.0)));
+        (1..=150).for_each(|window| profile.add(window, 20.0 + window as f64));
         assert!(profile.refresh(MOST_WINDOWS));
         profile
     }
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn a_delay_is_turned_into_the_window_that_causes_it() {
         let profile = profile();
-        for (delay, window) in [(70.0, 70.0), (100.0, 100.0), (140.0, 140.0), (170.0, 170.0)] {
+        for (delay, window) in [(70.5, 50.0), (100.5, 80.0), (140.5, 120.0), (190.5, 170.0)] {
             let found = profile.window_at(delay).expect("the curve rises");
-            assert!((found - window).abs() <= 2.0, "{delay} ms: {found}");
-            assert!((profile.delay_at(window) - delay).abs() < 2.0);
+            assert!((found - window).abs() < 1e-9, "{delay} ms: {found}");
+            assert!((profile.delay_at(window + 0.5) - delay).abs() < 1e-6);
         }
         assert_eq!(profile.window_at(1.0), Some(1.0), "less than any: the smallest");
         assert_eq!(profile.window_at(1e6), None, "more than forty thousand packets");
@@ -137,26 +137,26 @@ mod tests {
         let mut profile = DelayProfile::default();
         (1..=40).for_each(|window| profile.add(window, 50.0));
         assert!(profile.refresh(MOST_WINDOWS));
-        assert_eq!(profile.windows_per_function, 8);
+        assert_eq!(profile.windows_per_node, 8);
         (1..=150).for_each(|window| profile.add(window, 50.0));
         assert!(profile.refresh(MOST_WINDOWS));
-        assert_eq!(profile.windows_per_function, 8);
+        assert_eq!(profile.windows_per_node, 8);
     }
 
     #[test]
     fn the_first_crossing_counts() {
         let mut profile = DelayProfile::default();
-        (1..=150).for_each(|window| profile.add(window, if (60..90).contains(&window) { 200.0 } else { 50.0 }));
+        (1..=300).for_each(|window| profile.add(window, if (100..200).contains(&window) { 200.0 } else { 50.0 }));
         assert!(profile.refresh(MOST_WINDOWS));
         let window = profile.window_at(120.0).expect("crossed");
-        assert!((50.0..65.0).contains(&window), "{window}");
+        assert!((70.0..130.0).contains(&window), "{window}");
     }
 
     #[test]
     fn a_flat_curve_and_too_few_windows_map_nothing() {
         let mut profile = DelayProfile::default();
         (1..=4).for_each(|window| profile.add(window, 50.0));
-        assert!(!profile.refresh(MOST_WINDOWS), "four windows are less than five functions");
+        assert!(!profile.refresh(MOST_WINDOWS), "four windows are less than five nodes");
         (1..=150).for_each(|window| profile.add(window, 250.0 - window as f64));
         assert!(profile.refresh(MOST_WINDOWS));
         assert_eq!(profile.window_at(1_000.0), None);

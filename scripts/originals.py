@@ -1,0 +1,91 @@
+"""Writes the table of docs/originals.md from runs of examples/originals/programs.toml and ours.toml.
+
+python scripts/originals.py PROGRAMS OURS
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "originals.md"
+BEGIN, END = "<!-- numbers: written by scripts/originals.py -->", "<!-- end of numbers -->"
+HEAD = [
+    "| scheme | link | Mbit/s: program | ours | 95 % delay, ms: program | ours | dropped, %: program | ours |",
+    "|---|---|---|---|---|---|---|---|",
+]
+LINKS = ("deep", "lossy", "slow", "fast")
+Cells = dict[tuple[str, str], list[dict[str, Any]]]
+
+
+def main() -> None:
+    """Reads both folders and rewrites the page."""
+    programs, ours = (cells(Path(folder)) for folder in sys.argv[1:3])
+    schemes = sorted({scheme for scheme, _ in programs})
+    lines = [
+        row(scheme, link, programs[scheme, link], ours[scheme, link])
+        for scheme in schemes
+        for link in LINKS
+        if (scheme, link) in programs and (scheme, link) in ours
+    ]
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    table = "\n".join([*HEAD, *lines])
+    PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+def cells(folder: Path) -> Cells:
+    """The sound runs of a folder, by scheme and link."""
+    command = [str(ROOT / "bakeoff"), "report", str(folder), "--json"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    found: Cells = defaultdict(list)
+    for run in json.loads(done.stdout)["runs"]:
+        if run["error"] is None and run["status"] == "complete":
+            cell = run["cell"]
+            scheme = cell.get("sender") or cell["scheme"].removeprefix("program:")
+            found[scheme, cell["link"]].append(run)
+    return dict(found)
+
+
+def row(scheme: str, link: str, program: list[dict[str, Any]], ours: list[dict[str, Any]]) -> str:
+    """A line of the table."""
+    pairs = [f"{extent(program, value)} | {extent(ours, value)}" for value in (throughput, delay, dropped)]
+    return f"| `{scheme}` | {link} | {' | '.join(pairs)} |"
+
+
+def extent(runs: list[dict[str, Any]], value: Callable[[dict[str, Any]], float]) -> str:
+    """The mean, and where the runs differ by more than a twentieth of it, the least and the most."""
+    values = [value(run) for run in runs]
+    mean, least, most = statistics.fmean(values), min(values), max(values)
+    digits = 1 if mean >= 10 else 2
+    shown = f"{mean:.{digits}f}"
+    return shown if most - least <= mean / 20 else f"{shown} ({least:.{digits}f} to {most:.{digits}f})"
+
+
+def throughput(run: dict[str, Any]) -> float:
+    """Mbit/s, by Pantheon's definition."""
+    return float(run["total"]["pantheon"]["throughput_mbps"])
+
+
+def delay(run: dict[str, Any]) -> float:
+    """The 95th percentile of the one-way delay, ms, likewise."""
+    return float(run["total"]["pantheon"]["owd_p95_ms"])
+
+
+def dropped(run: dict[str, Any]) -> float:
+    """What queue and link dropped of what came in, percent."""
+    hop = run["hops"][0]
+    return float(100 * sum(hop["dropped"].values()) / hop["in_packets"])
+
+
+if __name__ == "__main__":
+    main()
