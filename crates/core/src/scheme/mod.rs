@@ -96,6 +96,11 @@ pub trait Scheme: Send {
         None
     }
 
+    /// The payload of the next packet at most, for a scheme whose packets have any size; `None` if they are whole, which is asked once.
+    fn next_size(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Bytes of every packet's headers that [`Scheme::pacing_rate`] does not count; it is asked once.
     fn unpaced_header(&self) -> Bytes {
         Bytes::ZERO

@@ -180,6 +180,45 @@ fn a_scheme_that_counts_gaps_itself_may_shorten_the_one_that_has_begun() {
     }
 }
 
+/// Alternates between small packets and ones that are too large.
+struct OwnSizes(u64);
+
+impl Scheme for OwnSizes {
+    fn cwnd(&self) -> u32 {
+        4
+    }
+
+    fn next_size(&self) -> Option<Bytes> {
+        Some(Bytes::new(if self.0.is_multiple_of(2) { 300 } else { 1 << 20 }))
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        self.0 += u64::from(!sent.is_retransmission);
+        0
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn a_scheme_that_says_how_large_its_packets_are_has_them_so_and_again_where_they_are_lost() {
+    let StreamConfig { mss, header, .. } = StreamConfig::DEFAULT;
+    let mut sizes = Vec::new();
+    let fate = |packet: &Packet<Segment>| {
+        sizes.extend(sequence(packet).map(|sequence| (sequence, packet.size)));
+        if sequence(packet) == Some(5) && !packet.is_retransmission { Fate::Drop } else { Fate::Pass }
+    };
+    let (sender, receiver, _) = exchange_of(Box::new(OwnSizes(0)), StreamConfig::DEFAULT, 300, fate, 1);
+    assert_eq!(sender.stats.retransmissions, 1);
+    let expected = |sequence: u64| header + if sequence.is_multiple_of(2) { Bytes::new(300) } else { mss };
+    assert!(sizes.len() > 10 && sizes.iter().all(|(sequence, size)| *size == expected(*sequence)), "{sizes:?}");
+    assert!(receiver.stats.goodput > Bytes::ZERO);
+}
+
 #[test]
 fn a_paced_sender_is_silent_until_its_next_packet() {
     let gap = Duration::from_millis(400);

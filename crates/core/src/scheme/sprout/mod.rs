@@ -15,11 +15,11 @@
 //! - The receiver's part runs at the sender, which knows from every ack when its packet arrived; a forecast is made when
 //!   the first packet of a new tick is acknowledged. The program's receiver also sends forecasts while nothing arrives;
 //!   here a silent link leaves the last one, which lets nothing out from 140 ms on.
-//! - The program sends packets of any size, and an empty one after every 50 ms of silence. Here packets are whole, and
-//!   after 50 ms a whole one leaves, unless two are in the queue or nothing was acknowledged for 100 ms. So a flow has a rate below
-//!   which it does not fall, a quarter of a Mbit/s; and Sprout-EWMA starts by them: the program's average counts an empty
-//!   packet as a fiftieth, and what it forecasts from nothing is nothing.
-//! - Nothing in flight lets our transport send one packet, whatever the forecast says: a packet per round trip, which is more than
+//! - The program sends an empty packet after every 50 ms of silence; here one with a fiftieth of a packet leaves, which is what the
+//!   program's receiver takes an empty one for. The program of Sprout-EWMA forecasts nothing from those and never begins: there a whole
+//!   one leaves, unless two are in the queue or nothing was acknowledged for 100 ms. So Sprout-EWMA has a rate below
+//!   which it does not fall, a quarter of a Mbit/s.
+//! - Nothing in flight lets our transport send one packet of that size, whatever the forecast says: one per round trip, which is more than
 //!   the heartbeats where that is shorter than 50 ms.
 //! - The program sends datagrams once; here what is lost is sent again, as part of the window.
 //! - The program's receiver counts in 1400 bytes, its sender takes the forecast for packets of 1440 (Pantheon's patch: 1400); here both
@@ -53,7 +53,9 @@ const TARGET_TICKS: usize = 5;
 const OVERHEAD: f64 = 50.0;
 /// The longest pause between two packets (`fallback_interval`).
 const PAUSE: Duration = Duration::from_millis(50);
-/// Without an ack for so long, a whole packet is too much to send into silence.
+/// What an empty packet, which ends such a pause, is to the receiver, in packets: its headers.
+const EMPTY: f64 = 0.02;
+/// Without an ack for so long, a whole packet in place of an empty one is too much to send into silence.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// And so it is while these are in the queue: on a slow link they alone would fill it.
 const HEARTBEATS: f64 = 2.0;
@@ -84,34 +86,51 @@ pub(super) const SPROUT_EWMA: Info = Info {
 /// Makes a Sprout for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new_sprout(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Sprout::new(setup.mss, Model::bayes()))
+    Box::new(Sprout::new(setup.mss, Model::bayes(), EMPTY))
 }
 
 /// Makes a Sprout-EWMA for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new_sprout_ewma(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Sprout::new(setup.mss, Model::Average(0.0)))
+    Box::new(Sprout::new(setup.mss, Model::Average(0.0), 1.0))
 }
 
-/// What a packet remembers: when it left, its number, and whether it was the last of its flight.
+/// What a packet remembers: when it left, how much had then with it, its size, and whether it was the last of its flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tag {
     sent: Instant,
+    /// Parts of a packet, modulo [`Tag::NUMBERS`].
     number: u32,
+    parts: u8,
     ends_flight: bool,
 }
 
 impl Tag {
-    /// Ten microseconds, so that a day leaves 29 bits for the number.
+    /// Ten microseconds, so that a day takes 34 bits; 21 are for the number, 8 for the size.
     const UNIT: u64 = 10;
+    const NUMBERS: u32 = 1 << 21;
+    /// Parts that a whole packet has.
+    const WHOLE: f64 = 128.0;
 
     fn encode(self) -> u64 {
-        (self.sent.as_micros() / Self::UNIT) << 30 | u64::from(self.number) << 1 | u64::from(self.ends_flight)
+        let low = u64::from(self.number) << 9 | u64::from(self.parts) << 1 | u64::from(self.ends_flight);
+        (self.sent.as_micros() / Self::UNIT) << 30 | low
     }
 
     fn decode(bits: u64) -> Self {
         let sent = Instant::ZERO + Duration::from_micros((bits >> 30) * Self::UNIT);
-        Self { sent, number: (bits >> 1) as u32 & 0x1fff_ffff, ends_flight: bits & 1 == 1 }
+        let number = (bits >> 9) as u32 % Self::NUMBERS;
+        Self { sent, number, parts: (bits >> 1) as u8, ends_flight: bits & 1 == 1 }
+    }
+
+    /// How much left between two numbers, in packets.
+    fn between(first: u32, last: u32) -> f64 {
+        f64::from(last.wrapping_sub(first) % Self::NUMBERS) / Self::WHOLE
+    }
+
+    /// In packets.
+    fn size(self) -> f64 {
+        f64::from(self.parts) / Self::WHOLE
     }
 }
 
@@ -120,28 +139,33 @@ struct Sprout {
     receiver: Receiver,
     outlook: Outlook,
     allowance: Allowance,
-    /// What a packet counts for in the queue, in packets.
-    weight: f64,
+    mss: f64,
+    /// What stands for an empty packet, in packets.
+    empty: f64,
+    /// What may leave, in packets.
+    window: f64,
     /// Packets in the queue by the forecast (`current_queue_bytes_estimate`).
     queue: f64,
+    /// What has left, and what of it is received or lost, with [`OVERHEAD`], in parts modulo [`Tag::NUMBERS`].
     sent: u32,
-    /// The first packet after all that are received or lost.
-    first_pending: u32,
+    arrived: u32,
     /// When a packet leaves whatever the window says.
     next_heartbeat: Option<Instant>,
     last_ack: Instant,
 }
 
 impl Sprout {
-    fn new(mss: Bytes, model: Model) -> Self {
+    fn new(mss: Bytes, model: Model, empty: f64) -> Self {
         Self {
             receiver: Receiver::new(model),
             outlook: Outlook::default(),
             allowance: Allowance::default(),
-            weight: 1.0 + OVERHEAD / mss.count() as f64,
+            mss: mss.count() as f64,
+            empty,
+            window: 0.0,
             queue: 0.0,
             sent: 0,
-            first_pending: 0,
+            arrived: 0,
             next_heartbeat: None,
             last_ack: Instant::ZERO,
         }
@@ -151,18 +175,19 @@ impl Sprout {
     fn update(&mut self, now: Instant) {
         let delivered = f64::from(self.outlook.advance(now));
         self.queue = (self.queue - delivered).max(0.0);
-        let window = f64::from(self.outlook.within(TARGET_TICKS)) - self.queue;
+        self.window = (f64::from(self.outlook.within(TARGET_TICKS)) - self.queue).max(0.0);
         let is_due = self.heartbeat().is_some_and(|due| due <= now);
         if is_due {
             self.next_heartbeat = Some(now + PAUSE);
         }
-        self.allowance.set((window.max(0.0).ceil() as u32).max(u32::from(is_due)));
+        self.allowance.set((self.window.ceil() as u32).max(u32::from(is_due)));
     }
 
-    /// The next one, unless the link has been silent for too long.
+    /// The next one, unless it stands for an empty packet and is none, and the link has been silent for too long.
     fn heartbeat(&self) -> Option<Instant> {
-        let may_send = self.queue < HEARTBEATS;
-        self.next_heartbeat.filter(|due| may_send && *due < self.last_ack + PATIENCE)
+        let is_empty = self.empty < 1.0;
+        let may_send = is_empty || self.queue < HEARTBEATS;
+        self.next_heartbeat.filter(|due| may_send && (is_empty || *due < self.last_ack + PATIENCE))
     }
 }
 
@@ -171,29 +196,41 @@ impl Scheme for Sprout {
         self.allowance.cwnd()
     }
 
+    fn next_size(&self) -> Option<Bytes> {
+        let packets = if self.window > 0.0 { self.window.min(1.0) } else { self.empty };
+        Some(Bytes::new((packets * self.mss).ceil() as u64))
+    }
+
     fn feedback(&self) -> Feedback {
         Feedback::EveryPacket
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         self.allowance.on_sent(sent);
-        self.queue += 1.0;
+        let size = sent.size.count() as f64 / self.mss;
+        self.queue += size;
+        self.window = (self.window - size).max(0.0);
         self.next_heartbeat = Some(sent.now + PAUSE);
-        let number = self.sent;
-        self.sent = (self.sent + 1) & 0x1fff_ffff;
-        Tag { sent: sent.now, number, ends_flight: self.allowance.left() == 0 }.encode()
+        let parts = |packets: f64| (packets * Tag::WHOLE).round() as u32;
+        self.sent = (self.sent + parts(size + OVERHEAD / self.mss)) % Tag::NUMBERS;
+        let ends_flight = self.allowance.left() == 0;
+        Tag { sent: sent.now, number: self.sent, parts: parts(size).min(u8::MAX.into()) as u8, ends_flight }.encode()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.allowance.on_ack(ack);
-        let newest = ack.packets.iter().map(|packet| Tag::decode(*packet)).max_by_key(|tag| tag.sent);
+        let tags = ack.packets.iter().map(|packet| Tag::decode(*packet));
+        let newest = tags.clone().max_by_key(|tag| tag.sent);
         if let (Some(tag), Some(delay)) = (newest, ack.one_way_delay) {
             self.last_ack = ack.now;
-            self.first_pending = self.first_pending.max(tag.number + 1);
+            let unarrived = |number| Tag::between(number, self.sent);
+            if unarrived(tag.number) < unarrived(self.arrived) {
+                self.arrived = tag.number;
+            }
             let pause = if tag.ends_flight { PAUSE } else { Duration::ZERO };
-            if let Some(forecast) = self.receiver.accept(tag.sent + delay, ack.packets.len() as f64, pause) {
+            if let Some(forecast) = self.receiver.accept(tag.sent + delay, tags.map(Tag::size).sum(), pause) {
                 self.outlook = Outlook::new(forecast, ack.now);
-                self.queue = f64::from(self.sent.saturating_sub(self.first_pending)) * self.weight;
+                self.queue = Tag::between(self.arrived, self.sent);
             }
         }
         self.update(ack.now);
@@ -225,5 +262,71 @@ impl Scheme for Sprout {
         report("expected_rate", self.receiver.model().mean() / TICK.as_secs_f64());
         report("queue_estimate", self.queue);
         report("deliverable", f64::from(self.outlook.within(TARGET_TICKS)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::window::ack;
+
+    const MSS: Bytes = Bytes::new(1_400);
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// Sends all that may leave, and says how large it was.
+    fn send(sprout: &mut Sprout, now: Instant) -> Vec<(u64, u64)> {
+        let mut sent = Vec::new();
+        for in_flight in 1..=sprout.allowance.left() {
+            let size = sprout.next_size().expect("any size");
+            let packet = Sent { now, size, is_retransmission: false, in_flight, delivered: 0 };
+            sent.push((size.count(), sprout.on_sent(&packet)));
+        }
+        sent
+    }
+
+    #[test]
+    fn a_packet_remembers_what_had_left_and_its_size() {
+        let tag = Tag { sent: at(86_399_999), number: Tag::NUMBERS - 1, parts: 128, ends_flight: true };
+        assert_eq!(Tag::decode(tag.encode()), tag);
+        assert!((Tag::between(Tag::NUMBERS - 64, 64) - 1.0).abs() < 1e-9, "across the last number");
+    }
+
+    #[test]
+    fn the_last_packet_of_a_window_has_what_is_left_of_it() {
+        let mut sprout = Sprout::new(MSS, Model::bayes(), EMPTY);
+        sprout.outlook = Outlook::new([0, 1, 2, 2, 3, 3, 3, 3], at(0));
+        sprout.queue = 0.5;
+        sprout.update(at(1));
+        let sizes: Vec<_> = send(&mut sprout, at(1)).into_iter().map(|(size, _)| size).collect();
+        assert_eq!(sizes, [1_400, 1_400, 700]);
+        assert!((sprout.queue - 3.0).abs() < 1e-9 && sprout.window.abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_pause_ends_with_next_to_nothing_or_with_a_whole_packet_of_the_moving_average() {
+        for (model, empty, size) in [(Model::bayes(), EMPTY, 28), (Model::Average(0.0), 1.0, 1_400)] {
+            let mut sprout = Sprout::new(MSS, model, empty);
+            sprout.next_heartbeat = Some(at(50));
+            sprout.update(at(49));
+            assert_eq!(send(&mut sprout, at(49)), []);
+            sprout.update(at(50));
+            assert_eq!(send(&mut sprout, at(50)).into_iter().map(|(size, _)| size).collect::<Vec<_>>(), [size]);
+            assert_eq!(sprout.next_heartbeat, Some(at(100)));
+        }
+    }
+
+    #[test]
+    fn the_queue_is_what_has_not_arrived_with_its_overhead() {
+        let mut sprout = Sprout::new(MSS, Model::bayes(), EMPTY);
+        sprout.window = 2.5;
+        sprout.allowance.set(3);
+        let sent = send(&mut sprout, at(0));
+        let one_way_delay = Some(Duration::from_millis(30));
+        sprout.on_ack(&Ack { now: at(60), one_way_delay, packets: &[sent[0].1], ..ack(1) });
+        // A whole packet and half of one, each with 50 bytes more.
+        assert!((sprout.queue - 1.5 - 100.0 / 1_400.0).abs() < 0.01, "{}", sprout.queue);
     }
 }

@@ -96,6 +96,8 @@ pub struct Sender {
     /// Says itself when its next packet may leave.
     scheme_paces: bool,
     scheme_has_timer: bool,
+    /// Says itself how large its next packet is.
+    scheme_sizes: bool,
     /// Pacing of a scheme that has no rate of its own.
     ratios: Option<PacingRatios>,
     next_packet: u64,
@@ -157,6 +159,7 @@ impl Sender {
             unpaced_header: scheme.unpaced_header().min(config.header),
             scheme_paces: scheme.next_departure().is_some(),
             scheme_has_timer: scheme.has_timer(),
+            scheme_sizes: scheme.next_size().is_some(),
             ratios: scheme.pacing_ratios().or(internal),
             next_packet: 0,
             last_sent: start,
@@ -384,7 +387,7 @@ impl Sender {
         now: Instant,
         pool: &mut PacketPool<Q>,
     ) -> Option<Box<Packet<Q>>> {
-        let length = self.source.available(now).min(self.config.mss);
+        let length = self.source.available(now).min(self.largest_payload());
         self.is_source_silent = length == Bytes::ZERO;
         if length == Bytes::ZERO || self.scoreboard.next() >= self.window_end() {
             return None;
@@ -429,6 +432,12 @@ impl Sender {
             Segment::Data { sequence, length, is_window_reduced, is_pushed: self.ends_transfer(sequence) },
             pool,
         ))
+    }
+
+    #[inline(always)]
+    fn largest_payload(&self) -> Bytes {
+        let own = if self.scheme_sizes { self.scheme.next_size() } else { None };
+        own.map_or(self.config.mss, |size| size.clamp(Bytes::new(1), self.config.mss))
     }
 
     /// Data is about to leave (`tcp_event_data_sent`).
