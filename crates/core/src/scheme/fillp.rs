@@ -3,7 +3,7 @@
 //! **What it is.** The two programs of Huawei are binaries. Their descriptions say that FillP-Sheep is BBR over a protocol
 //! with few acks, and FillP the same without a limit on what is in flight, so that only the pacing rate holds it back.
 //! **These are approximations**: numbers of theirs say how such a design behaves, not how the programs do. Beside the programs, over four
-//! links (`docs/originals.md`), one flow has the same throughput within 5 %. FillP leaves start-up half a second later than its
+//! links (`docs/originals.md`), one flow has the same throughput within 6 %. FillP leaves start-up half a second later than its
 //! program, and drops more for it; FillP-Sheep keeps twice as much in the queue.
 //!
 //! **Source.** The descriptions in `fillthepipe/fill-the-pipe` and `fillthepipe/fillp-sheep`; Li et al., "TACK: Improving
