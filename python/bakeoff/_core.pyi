@@ -78,7 +78,7 @@ class Episodes:
 
         Args:
             place: from 0, below the count.
-            scenario_json: as for `run`; the scheme of the steered flow means nothing.
+            scenario_json: as for `run`; of the scheme of the steered flow only its ECN counts.
             flow: index of the flow that is steered, from 0.
 
         Returns:

@@ -276,6 +276,34 @@ def test_one_action_a_run_is_heard(experiment: str, action: Any) -> None:
         many.step(action)
 
 
+@pytest.mark.parametrize("decided", [np.array([math.nan]), np.zeros(2), 1e6])
+def test_what_a_task_decides_is_a_rate_for_each_run(experiment: str, decided: Any) -> None:
+    environment = gymnasium.make(
+        lab.ID, paths=experiment, task=lab.Task(decide=lambda _rate, _action: decided)
+    ).unwrapped
+    environment.reset(seed=1)
+    with pytest.raises(UserError, match=r"^task.decide: gave .*; it has to give a rate in bit/s for each run$"):
+        environment.step(np.zeros(1, np.float32))
+    with pytest.raises(UserError, match="longer than 0 s"):
+        lab.Task(interval_s=math.nan)
+
+
+def test_the_first_interval_begins_with_the_first_packet(tmp_path: Path) -> None:
+    late = file_of(tmp_path, others='scheme = "reno"\nstart = "2s"')
+    task = lab.Task(features=(lab.Feature("length", 0, 1e3, lambda interval: interval.length_s),), history=1)
+    environment = gymnasium.make(lab.ID, paths=late, task=task)
+    (length,), _ = environment.reset(seed=1)
+    # One round trip, as the core looks at its run now and then.
+    assert 0.04 <= length < 0.1
+
+
+def test_a_number_of_numpy_is_a_seed(experiment: str) -> None:
+    many = lab.CongestionControlVector(2, experiment)
+    plain, _ = many.reset(seed=7)
+    again, _ = many.reset(seed=np.int64(7))  # type: ignore[arg-type] # what draws of numpy are
+    assert (plain == again).all()
+
+
 def test_a_suite_with_files_of_others_says_how_to_leave_them_out() -> None:
     with pytest.raises(UserError, match="taova needs a tree file; give it, or leave it out, as in") as refused:
         gymnasium.make(lab.ID, paths="pantheon/india-ppp0")

@@ -103,6 +103,105 @@ def test_a_law_in_python_does_what_it_does_in_rust(tmp_path: Path) -> None:
     assert abs(received_mbps(ours, 10) / received_mbps(core, 10) - 1) < 0.05
 
 
+def test_a_scenario_of_any_length_runs(tmp_path: Path) -> None:
+    plan(tmp_path, "./good.py:Good", good=GOOD)
+    steps = ", ".join(f'{{ at = "{at}ms", rate = "{1 + at % 9}Mbit/s" }}' for at in range(4000))
+    file = tmp_path / "own.toml"
+    file.write_text(file.read_text().replace('rate = "10Mbit/s"', f"rate = {{ schedule = [{steps}] }}"))
+    planned = expand(load(str(file)))
+    assert len(json.dumps(planned.runs[0].scenario)) > 1 << 17, "longer than a word of a command line may be"
+    assert received_mbps(sim.execute(planned.runs[0]), 3) > 0.1
+
+
+FLOOD = """
+from bakeoff.scheme import Scheme
+
+class Flood(Scheme):
+    def on_ack(self, ack):
+        self.cwnd = 1e12
+
+    def on_loss(self, loss):
+        pass
+"""
+
+
+def test_a_window_that_floods_the_network_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(RunStopped, match=r"flood\.py:5: Flood\.on_ack: cwnd is 1000000000000\.0 .* 4194305 packets"):
+        run(tmp_path, "./flood.py:Flood", flood=FLOOD)
+
+
+LEFT_BEHIND = """
+import atexit, pathlib, queue, threading
+from bakeoff.scheme import Scheme
+
+class Trainer(Scheme):
+    def __init__(self, setup, mark=""):
+        super().__init__(setup)
+        threading.Thread(target=queue.Queue().get).start()
+        atexit.register(pathlib.Path(mark).touch)
+
+    def on_ack(self, ack):
+        pass
+
+    def on_loss(self, loss):
+        pass
+"""
+
+
+def test_a_thread_that_is_left_behind_keeps_nobody_waiting(tmp_path: Path) -> None:
+    mark = tmp_path / "saved"
+    flow = f"parameters = {{ mark = {json.dumps(str(mark))} }}"
+    assert received_mbps(run(tmp_path, "./trainer.py:Trainer", trainer=LEFT_BEHIND, flow=flow), 3) > 1
+    assert mark.exists(), "what is to be done at the end is done"
+
+
+SWAPPING = """
+from bakeoff.scheme import Scheme
+
+class Swapping(Scheme):
+    def on_ack(self, ack):
+        self.on_ack, self.on_sent = self.second, self.leaves
+
+    def second(self, ack):
+        self.seen = True
+
+    def leaves(self, sent):
+        raise RuntimeError("never: which callbacks there are is asked at the beginning")
+
+    def on_loss(self, loss):
+        raise RuntimeError("second" if self.seen else "first")
+
+
+class Late(Swapping):
+    def __init__(self, setup):
+        super().__init__(setup)
+        self.on_sent = self.leaves
+"""
+
+
+@pytest.mark.parametrize(("name", "said"), [("Swapping", "second"), ("Late", "never")])
+def test_an_instance_may_have_callbacks_of_its_own(tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(RunStopped, match=f"RuntimeError: {said}"):
+        run(tmp_path, f"./swapping.py:{name}", swapping=SWAPPING, loss=0.1)
+
+
+def test_a_method_that_nothing_calls_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RunStopped, match=r"nothing calls Good\.on_timout; write on_timeout, or _on_timout if"):
+        python_schemes.check(
+            plan(tmp_path, "./good.py:Good", good=f"{GOOD}\n    def on_timout(self, timeout):\n        pass\n")
+            .runs[0]
+            .scenario
+        )
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_parameter_is_finite(tmp_path: Path, value: str) -> None:
+    with pytest.raises(
+        UserError, match=r"flow\.1\.parameters\.gain: -?(nan|inf) is not possible; write a finite number"
+    ):
+        plan(tmp_path, "./good.py:Good", good=GOOD, flow=f"parameters = {{ gain = {value} }}")
+
+
 def test_a_class_runs_beside_a_stack(tmp_path: Path) -> None:
     outcome = run(tmp_path, "./reno.py:Reno", reno=RENO, duration="5s", flow='[[flow]]\nscheme = "quinn:cubic"')
     whole, *received = outcome.tables["flows"]["received_bytes"].to_list()

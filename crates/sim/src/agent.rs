@@ -33,8 +33,8 @@ struct State {
     cwnd: u32,
     pacing_rate: Option<Rate>,
     mss: u64,
-    /// What has happened since `start`.
-    start: Instant,
+    /// What has happened since `start`; none before the first packet.
+    start: Option<Instant>,
     sent: u64,
     acked: u64,
     lost: u64,
@@ -51,7 +51,7 @@ impl Default for State {
             cwnd: INITIAL_WINDOW,
             pacing_rate: None,
             mss: 0,
-            start: Instant::ZERO,
+            start: None,
             sent: 0,
             acked: 0,
             lost: 0,
@@ -132,9 +132,10 @@ impl Agent {
     pub fn take(&self, now: Instant) -> [f64; FIELDS.len()] {
         let mut state = self.state();
         let or_nan = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
+        let start = state.start.unwrap_or(now);
         let taken = [
-            state.start.since(Instant::ZERO).as_secs_f64(),
-            now.since(state.start).as_secs_f64(),
+            start.since(Instant::ZERO).as_secs_f64(),
+            now.since(start).as_secs_f64(),
             state.sent as f64,
             state.acked as f64,
             state.lost as f64,
@@ -145,7 +146,7 @@ impl Agent {
             (u64::from(state.in_flight) * state.mss) as f64,
             increase(&state.rtts),
         ];
-        state.start = now;
+        state.start = Some(now);
         state.rtts.clear();
         (state.sent, state.acked, state.lost, state.line) = (0, 0, 0, Line::default());
         taken
@@ -165,6 +166,7 @@ impl Scheme for Driven {
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         let mut state = self.0.state();
+        state.start.get_or_insert(sent.now);
         state.sent += sent.size.count();
         state.in_flight = sent.in_flight;
         0
@@ -177,7 +179,7 @@ impl Scheme for Driven {
         state.min_rtt = Some(ack.min_rtt);
         state.srtt = Some(ack.srtt);
         if let Some(rtt) = ack.rtt {
-            let time = ack.now.since(state.start).as_secs_f64();
+            let time = state.start.map_or(0.0, |start| ack.now.since(start).as_secs_f64());
             state.line.add(time, rtt.as_secs_f64());
             state.rtts.push(rtt.as_secs_f64());
         }

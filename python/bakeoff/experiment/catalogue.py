@@ -218,7 +218,9 @@ class Catalogue:
             UserError: the scheme has no such parameter, or not with this value; the message lacks the place.
         """
         if reference.parse(scheme) is not None:
-            # Only the class knows, and its file is not run here.
+            # Only the class knows more, and its file is not run here.
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UserError(f"{value} is not possible; write a finite number")
             return
         if scheme.startswith((KERNEL, PROGRAM)):
             raise UserError(f"{scheme} takes no parameters; remove it")

@@ -110,7 +110,10 @@ class _Runs:
         if unheard.any():
             raise UserError(f"action of run {np.flatnonzero(unheard)[0] + 1}: is not a number; it is from -1 to 1")
         task = self.task
-        rate = np.clip(task.decide(self._rate, np.clip(actions, -1, 1)), task.slowest_bps, task.fastest_bps)
+        decided_bps = np.asarray(task.decide(self._rate, np.clip(actions, -1, 1)), np.float64)
+        if decided_bps.shape != actions.shape or np.isnan(decided_bps[~resting]).any():
+            raise UserError(f"task.decide: gave {decided_bps}; it has to give a rate in bit/s for each run")
+        rate = np.clip(decided_bps, task.slowest_bps, task.fastest_bps)
         until = np.where(resting, 0.0, np.minimum(self._now + self._wait, self._end))
         rows = self._episodes.step(self._window, rate, until)
         unknown = np.isnan(rows[:, _RTT])
@@ -166,7 +169,8 @@ class CongestionControl(gymnasium.Env["Observation", "Observation"]):
     Args:
         paths: where it takes place: a suite or experiment file, or a function from random numbers to a scenario; by
             default random links as Aurora's.
-        flow: number of the flow that is steered, from 1. Its scheme in the file means nothing; the others run theirs.
+        flow: number of the flow that is steered, from 1. Of its scheme in the file only what it asks for in ECN is
+            heeded, and marks are not observed; the others run theirs.
         task: what is observed, decided and rewarded; by default as in Aurora.
 
     Raises:
@@ -230,8 +234,10 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
         seeds: Sequence[int | None]
         if seed is None:
             seeds = [None] * self.num_envs
+        elif isinstance(seed, (int, np.integer)):
+            seeds = [int(seed) + place for place in range(self.num_envs)]
         else:
-            seeds = [seed + place for place in range(self.num_envs)] if isinstance(seed, int) else seed
+            seeds = seed
         if len(seeds) != self.num_envs:
             raise UserError(f"seeds: {len(seeds)}; give one for each run: {self.num_envs}, or one number")
         if not self._randoms:

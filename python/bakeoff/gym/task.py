@@ -123,5 +123,5 @@ class Task:
             raise UserError(
                 f"rates from {self.slowest_bps:g} to {self.fastest_bps:g} bit/s: give 0 < slowest <= fastest"
             )
-        if self.shortest_s <= 0 or (self.interval_s is not None and self.interval_s <= 0):
+        if not self.shortest_s > 0 or (self.interval_s is not None and not self.interval_s > 0):
             raise UserError("intervals must be longer than 0 s")

@@ -1,11 +1,13 @@
 """What runs the files of users, each time as a process of its own: `python -m bakeoff.scheme check|run|serve JOB`.
 
-A job is JSON. `check` prints what is wrong with a class; `run` runs a scenario in virtual time with the classes in it,
-and leaves its tables in a folder; `serve` answers the messages that come over the socket at its standard input.
+A job is JSON, for `run` in a file. `check` prints what is wrong with a class; `run` runs a scenario in virtual time
+with the classes in it, and leaves its tables in a folder; `serve` answers the messages that come over the socket at its
+standard input.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import socket
@@ -24,7 +26,8 @@ _MESSAGE_BYTES = 256
 
 def main() -> None:
     """Does one job."""
-    what, job = sys.argv[1], json.loads(sys.argv[2])
+    what, words = sys.argv[1:]
+    job = json.loads(Path(words).read_bytes() if what == "run" else words)
     become(job.get("user"), job.get("group"))
     {"check": _check, "run": _run, "serve": _serve}[what](job)
 
@@ -90,5 +93,14 @@ def _take_input() -> int:
     return own
 
 
+def _end() -> None:
+    """Ends this process as Python does, but for waiting for threads that a class has left behind."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to what a class has registered
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 if __name__ == "__main__":
     main()
+    _end()

@@ -60,7 +60,7 @@ class Scheme:
         """The last loss or timeout was none: what was reduced may be restored."""
 
     def on_restart(self, restart: Restart) -> None:
-        """Data goes out again after everything had been acknowledged."""
+        """Data goes out while nothing is outstanding: at the beginning, and after everything had been acknowledged."""
 
     def on_timer(self, now_s: float) -> None:
         """The time of `next_timer_s` has come. A new one must lie ahead."""
@@ -68,6 +68,15 @@ class Scheme:
 
 REQUIRED = ("on_ack", "on_loss")
 OPTIONAL = ("on_timeout", "on_packet_lost", "on_sent", "on_recovered", "on_undo", "on_restart", "on_timer")
+
+
+def unknown(kind: type) -> list[str]:
+    """Methods of a class that are named as callbacks are and are none, so that nothing would call them."""
+    return [
+        name
+        for name in dir(kind)
+        if name.startswith("on_") and callable(getattr(kind, name)) and name not in {*REQUIRED, *OPTIONAL}
+    ]
 
 
 def has(kind: type, callback: str) -> bool:

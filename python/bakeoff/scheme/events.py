@@ -1,4 +1,8 @@
-"""What a scheme is told. Times are in seconds of the run, sizes in bytes of payload, rates in bit/s."""
+"""What a scheme is told. Times are in seconds of the run, sizes in bytes of payload, rates in bit/s.
+
+What is in flight, what an ack finds lost, what has been delivered so far and the delivery rate are counted in packets
+and told as if each were a full one; where the application writes smaller ones they are less.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,9 @@ class Ack(NamedTuple):
     Attributes:
         now_s: the time.
         acked_bytes: what this ack newly reports as delivered, cumulatively or selectively.
-        lost_bytes: what is declared lost because of it.
+        lost_bytes: what is declared lost because of it. What timers find lost is only in `on_packet_lost`.
         in_flight_bytes: in flight now.
-        rtt_s: round-trip time of the most recently sent packet that is newly acknowledged; None if it was sent twice.
+        rtt_s: round-trip time of the most recently sent packet that is newly acknowledged; None if none can be told.
         srtt_s: smoothed round-trip time (RFC 6298).
         min_rtt_s: shortest round-trip time of the connection.
         one_way_delay_s: of the packet that caused this ack; clocks may differ by a constant. None if not known.
@@ -39,7 +43,8 @@ class Ack(NamedTuple):
         prior_delivered_bytes: delivered when the sampled packet was sent: a round trip has passed when this reaches a
             remembered `delivered_bytes`.
         is_app_limited: the application, not the network, limited the sender when the sampled packet was sent.
-        is_cwnd_limited: the window, not the application, limits the sender now.
+        is_cwnd_limited: the window, not the application, limited the sender in this window of data (Linux
+            `is_cwnd_limited`).
         is_ecn_echo: the receiver echoes an ECN mark.
         state: congestion state: "open", "disorder", "cwr", "recovery" or "loss" (Linux `enum tcp_ca_state`).
     """
@@ -95,7 +100,7 @@ class Timeout(NamedTuple):
         now_s: the time.
         prior_in_flight_bytes: in flight before.
         in_flight_bytes: in flight that is not taken for lost.
-        is_first: the first timeout of this window (RFC 5681, section 3.1).
+        is_first: the first timeout of this window (RFC 5681, section 3.1), which no loss had reduced before.
     """
 
     now_s: float
@@ -121,7 +126,7 @@ class Sent(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """Data goes out again after everything had been acknowledged.
+    """Data goes out while nothing is outstanding: at the beginning, and after everything had been acknowledged.
 
     Attributes:
         now_s: the time.

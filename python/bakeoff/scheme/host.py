@@ -26,6 +26,7 @@ _TIMEOUT = struct.Struct("<xdQQ?")
 _SENT = struct.Struct("<xdQQ?")
 _TIME = struct.Struct("<xd")
 _RESTART = struct.Struct("<xddd")
+_FLOOD = struct.Struct("<xQ")
 _ANSWER = struct.Struct("<xIIQQH")
 _FAILED = b"\1"
 
@@ -62,7 +63,9 @@ class Host:
     def __call__(self, message: bytes) -> bytes:
         """The answer to a message."""
         number = message[0]
-        self._callback = _KINDS[number]
+        # A flood follows from what the callback before it has decided.
+        if number < len(_KINDS):
+            self._callback = _KINDS[number]
         self._patience.begin()
         try:
             if number:
@@ -89,16 +92,20 @@ class Host:
         for name in ("pacing_rate", "ssthresh", "next_timer_s"):
             if not hasattr(scheme, name):
                 setattr(scheme, name, None)
-        own = [index for index, name in enumerate(_KINDS) if index and base.has(kind, name)]
+        own = [index for index, name in enumerate(_KINDS) if index and self._has(name)]
         self._wanted = sum(1 << index for index in own)
-        self._handlers = self._handlers_of(scheme, kind)
+        self._handlers = self._handlers_of(scheme)
 
-    def _handlers_of(self, scheme: Any, kind: type) -> tuple[Callable[[bytes], Any], ...]:
+    def _has(self, callback: str) -> bool:
+        """Whether the class has this callback, or the instance has been given one."""
+        return base.has(type(self._scheme), callback) or callable(getattr(self._scheme, "__dict__", {}).get(callback))
+
+    def _handlers_of(self, scheme: Any) -> tuple[Callable[[bytes], Any], ...]:
         def on_ack(message: bytes) -> None:
             now, acked, lost, flight, rtt, srtt, least, one_way, rate, delivered, prior, app, limited, ecn, state = (
                 _ACK.unpack(message)
             )
-            ack(
+            scheme.on_ack(
                 # A number that is not equal to itself stands for none.
                 Ack(
                     now,
@@ -131,8 +138,7 @@ class Host:
                 self._callback = "on_loss"
                 scheme.on_loss(Loss(timeout.now_s, timeout.prior_in_flight_bytes, "timeout"))
 
-        ack = scheme.on_ack
-        has_timeout = base.has(kind, "on_timeout")
+        has_timeout = self._has("on_timeout")
         return (
             self._start,
             on_ack,
@@ -144,11 +150,17 @@ class Host:
             lambda message: scheme.on_undo(*_TIME.unpack(message)),
             lambda message: scheme.on_restart(Restart(*_RESTART.unpack(message))),
             self._on_timer,
+            self._on_flood,
         )
+
+    def _on_flood(self, message: bytes) -> None:
+        (packets,) = _FLOOD.unpack(message)
+        wrong = f"and has let {packets} packets into the network; bound it, or set a pacing_rate"
+        raise self._wrong("cwnd", self._scheme.cwnd, wrong)
 
     def _on_timer(self, message: bytes) -> None:
         due = self._scheme.next_timer_s
-        if not base.has(type(self._scheme), "on_timer"):
+        if not self._has("on_timer"):
             raise self._wrong("next_timer_s", due, "and the class has no on_timer; write one, or leave it None")
         self._scheme.on_timer(*_TIME.unpack(message))
 

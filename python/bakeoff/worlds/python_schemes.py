@@ -32,6 +32,7 @@ TABLE = "python"
 """Where a scenario keeps the files of its classes, by name of the class."""
 
 _MODULE = ["-X", "faulthandler", "-m", "bakeoff.scheme"]
+_JOB = "job.json"
 _PROBLEM = "problem.json"
 _MARK = "bakeoff-scheme: "
 # As Python tells where it was when a signal ended it, the innermost frame first.
@@ -67,10 +68,10 @@ def places(scenario: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     return found
 
 
-def command(what: str, job: Mapping[str, Any]) -> list[str]:
-    """The words that start a process for a job."""
-    isolated = ["-I"] if "user" in job else ["-P"]
-    return [sys.executable, *isolated, *_MODULE, what, json.dumps(job)]
+def command(what: str, place: Mapping[str, Any]) -> list[str]:
+    """The words that start a process for one class."""
+    isolated = "-I" if "user" in place else "-P"
+    return [sys.executable, isolated, *_MODULE, what, json.dumps(place)]
 
 
 def environment() -> dict[str, str]:
@@ -175,7 +176,10 @@ def execute(scenario: Mapping[str, Any], for_core: Mapping[str, Any]) -> Outcome
     """
     job: dict[str, Any] = {"scenario": for_core, "schemes": places(scenario), "patience_s": PATIENCE_S}
     with processes.folder() as folder:
-        with processes.started(command("run", job), folder, environment()) as process:
+        # A scenario may be longer than a word of a command line.
+        (folder / _JOB).write_text(json.dumps(job), encoding="utf-8")
+        words = [sys.executable, "-P", *_MODULE, "run", _JOB]
+        with processes.started(words, folder, environment()) as process:
             watched = processes.watch(process, _FOREVER_S)
         outcome = Outcome(cpu_s=watched.cpu_s, console=watched.console)
         if (folder / _PROBLEM).is_file():

@@ -16,6 +16,7 @@
 //! | sent | `u8` 5, `f64` now, `u64` size, in flight, `u8` retransmission |
 //! | recovered, undo, timer | `u8` 6, 7, 9, `f64` now |
 //! | restart | `u8` 8, `f64` now, idle time, retransmission timeout |
+//! | flood | `u8` 10, `u64` packets in flight: more than any path holds, to which there is no right answer |
 //!
 //! An answer is `u8` 0, `u32` window and slow-start threshold in packets, `u64` pacing rate in bit/s and time of the next
 //! timer in ns (0: none), `u16` events that it wants to hear of, a bit each; or `u8` 1 and a sentence in UTF-8.
@@ -31,6 +32,8 @@ use super::{Ack, Cause, Congestion, Lost, Restart, Scheme, Sent, Setup, Timeout}
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const ANSWER_BYTES: usize = 27;
+/// More packets in flight than this are an error of the scheme, which is not to take the machine's memory: half a second of 100 Gbit/s.
+const FLOOD_PACKETS: u32 = 1 << 22;
 
 /// The way to whoever computes the scheme.
 pub trait Channel: Send {
@@ -88,6 +91,7 @@ enum Kind {
     Undo,
     Restart,
     Timer,
+    Flood,
 }
 
 /// The first message.
@@ -146,15 +150,15 @@ impl<C: Channel> ExternalScheme<C> {
         self.answer.wanted >> kind as u16 & 1 == 1
     }
 
-    /// Takes the message there, and does what the answer says. Without one everything stays as it is, so that the flow
-    /// goes on until somebody ends the run.
+    /// Takes the message there, and does what the answer says. Without one the flow goes on with the least window until
+    /// somebody ends the run.
     fn exchange(&mut self) {
         if self.is_lost {
             return;
         }
         let Some(answer) = self.channel.exchange(&self.message) else {
             self.is_lost = true;
-            self.answer.timer = None;
+            (self.answer.timer, self.answer.cwnd) = (None, 1);
             return;
         };
         self.answer = answer;
@@ -179,7 +183,10 @@ impl<C: Channel> Scheme for ExternalScheme<C> {
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
-        if self.wants(Kind::Sent) {
+        if sent.in_flight > FLOOD_PACKETS {
+            self.message.clear();
+            self.small(Kind::Flood as u8).number(sent.in_flight.into()).exchange();
+        } else if self.wants(Kind::Sent) {
             self.begin(Kind::Sent, sent.now).number(sent.size.count()).packets(sent.in_flight.into());
             self.small(sent.is_retransmission.into()).exchange();
         }
