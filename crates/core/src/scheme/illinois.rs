@@ -76,8 +76,8 @@ struct Illinois {
     min_window: u32,
     patience: u32,
     round: Round,
-    /// A round ends when this segment is acknowledged; `None` after a timeout, until the next ack says what is new.
-    round_end: Option<u64>,
+    /// A round ends when this segment is acknowledged.
+    round_end: u64,
     /// Round trips, microseconds.
     shortest: u64,
     longest: u64,
@@ -98,7 +98,7 @@ impl Illinois {
             min_window,
             patience,
             round: Round::default(),
-            round_end: Some(0),
+            round_end: 0,
             shortest: u64::MAX,
             longest: 0,
             average_delay: 0,
@@ -133,7 +133,7 @@ impl Illinois {
     /// `update_params`, and a new round.
     fn end_round(&mut self, cwnd: u32, next_sequence: u64) {
         let round = std::mem::take(&mut self.round);
-        self.round_end = Some(next_sequence);
+        self.round_end = next_sequence;
         if cwnd < self.min_window {
             (self.alpha, self.beta) = (ALPHA_SCALE, BETA_MAX);
         } else if let Some(average) = round.sum.checked_div(round.samples) {
@@ -167,7 +167,7 @@ impl WindowAlgorithm for Illinois {
 
     /// `tcp_illinois_cong_avoid`.
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
-        if self.round_end.is_some_and(|end| ack.first_unacked > end) {
+        if ack.first_unacked > self.round_end {
             self.end_round(window.cwnd, ack.next_sequence);
         }
         if !window.is_limiting(ack) {
@@ -184,7 +184,6 @@ impl WindowAlgorithm for Illinois {
     fn on_acked(&mut self, _window: &mut Window, acked: &Acked) {
         self.acked = (acked.first_unacked - self.first_unacked) as u32;
         self.first_unacked = acked.first_unacked;
-        self.round_end.get_or_insert(acked.next_sequence);
         if let Some(rtt) = acked.rtt {
             let rtt = rtt.as_micros().min(MAX_RTT);
             self.shortest = self.shortest.min(rtt);
@@ -198,7 +197,7 @@ impl WindowAlgorithm for Illinois {
     fn on_timeout(&mut self, timeout: &Timeout) {
         (self.alpha, self.beta) = (ALPHA_SCALE, BETA_MAX);
         (self.low_rounds, self.has_been_above) = (0, false);
-        (self.round, self.round_end) = (Round::default(), Some(timeout.next_sequence));
+        (self.round, self.round_end) = (Round::default(), timeout.next_sequence);
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
@@ -230,7 +229,7 @@ mod tests {
 
     /// A round in which every packet of a window waited for so long.
     fn round(illinois: &mut Illinois, window: &mut Window, delay_ms: u64) {
-        let end = illinois.round_end.expect("a round is under way");
+        let end = illinois.round_end;
         let rtt = Some(Duration::from_millis(50 + delay_ms));
         let last = Ack { rtt, first_unacked: end + 1, next_sequence: end + 100, is_cwnd_limited: false, ..ack(1) };
         illinois.on_acked(window, &acked(&last));
@@ -294,7 +293,7 @@ mod tests {
     fn the_window_grows_by_alpha_per_window_acknowledged() {
         for (alpha, acks, cwnd) in [(ALPHA_MAX, 10, 101), (ALPHA_MAX, 9, 100), (ALPHA_MIN, 337, 101)] {
             let (mut illinois, mut window) = (informed(), window(100, 50));
-            (illinois.alpha, illinois.round_end) = (alpha, Some(10_000));
+            (illinois.alpha, illinois.round_end) = (alpha, 10_000);
             for n in 1..=acks {
                 let ack = Ack { first_unacked: n, ..ack(1) };
                 illinois.on_acked(&mut window, &acked(&ack));
@@ -309,7 +308,7 @@ mod tests {
         let mut illinois = informed();
         illinois.on_timeout(&Timeout { next_sequence: 70, ..timeout(true) });
         assert_eq!((illinois.alpha, illinois.beta), (ALPHA_SCALE, BETA_MAX));
-        assert_eq!(illinois.round_end, Some(70));
+        assert_eq!(illinois.round_end, 70);
     }
 
     #[test]

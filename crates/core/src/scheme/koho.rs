@@ -17,7 +17,7 @@
 //! milliseconds, nothing is paced, and neither timeouts nor ECN are looked at.
 //!
 //! **How it is validated.** Steps, bounds and the cost of overtaken packets here; the queue that each aims at and the
-//! ceiling of 100 packets in the simulator's behaviour tests.
+//! ceiling of 100 packets in the simulator's behaviour tests; beside the programs over four links (`docs/originals.md`).
 
 use std::collections::VecDeque;
 

@@ -17,7 +17,8 @@
 //! - `BBRStartupFullLossCnt` counts runs of transmissions, by the order in which they left.
 //! - A cycle of probing without any sample does not advance the bandwidth filter.
 //! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of the same
-//!   ack, and with a timeout that they come with, when the first has already changed it.
+//!   ack, with a timeout that they come with, and with the first loss of every further round, when the first has already changed it.
+//! - Drain is bounded as in the draft's `BoundCwndForModel`: not by `inflight_longterm`, which its summary of the states names.
 //! - The ten seconds of the minimum of the handshake begin with the first ack.
 //! - Without a handshake the initial pacing rate is set again with the first round trip, as in Linux.
 //! - A careful probe ends when the flight before an ack has reached the bound in whole packets, as in Linux's version 3
@@ -143,6 +144,8 @@ struct Bbr3 {
     inflight_longterm: f64,
     /// The round in which a recovery began that is not over.
     recovery_since: Option<u64>,
+    /// It is a fast recovery: neither a timeout nor the repair of a tail.
+    is_fast_recovery: bool,
     undo: Saved,
 
     ack_phase: AckPhase,
@@ -190,6 +193,7 @@ impl Bbr3 {
             inflight_shortterm: f64::INFINITY,
             inflight_longterm: f64::INFINITY,
             recovery_since: None,
+            is_fast_recovery: false,
             undo: Saved::default(),
             ack_phase: AckPhase::Init,
             is_bw_probe_sample: false,
@@ -268,6 +272,7 @@ impl Scheme for Bbr3 {
                 self.save_state_upon_loss();
             }
             self.recovery_since.get_or_insert(self.rounds.count);
+            self.is_fast_recovery |= congestion.cause == Cause::Loss;
         }
     }
 
@@ -284,17 +289,19 @@ impl Scheme for Bbr3 {
             self.save_state_upon_loss();
         }
         self.recovery_since.get_or_insert(self.rounds.count);
+        self.is_fast_recovery = false;
         self.cwnd = timeout.in_flight + 1;
     }
 
     fn on_recovered(&mut self, _now: Instant) {
+        self.is_fast_recovery = false;
         if self.recovery_since.take().is_some() {
             self.restore_cwnd();
         }
     }
 
     fn on_undo(&mut self, _now: Instant) {
-        self.recovery_since = None;
+        (self.recovery_since, self.is_fast_recovery) = (None, false);
         self.handle_spurious_loss();
     }
 

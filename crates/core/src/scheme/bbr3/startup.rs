@@ -24,10 +24,11 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckStartupHighLoss`, at the end of a round: heavy loss after a whole round of recovery.
+    /// `CheckStartupHighLoss`, at the end of a round: heavy loss after a whole round of fast recovery.
     pub(super) fn check_startup_high_loss(&mut self, sample: &Sample) {
         let has_recovered_for_a_round = self.recovery_since.is_some_and(|round| self.rounds.count > round);
         if self.state != State::Startup
+            || !self.is_fast_recovery
             || !has_recovered_for_a_round
             || self.losses.ranges < FULL_LOSS_COUNT
             || !is_too_high(sample.lost, sample.tx_in_flight)

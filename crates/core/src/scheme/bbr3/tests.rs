@@ -240,6 +240,19 @@ fn startup_ends_on_loss_even_when_the_application_limits() {
 }
 
 #[test]
+fn losses_after_a_timeout_do_not_end_startup() {
+    let mut path = Path::new();
+    path.is_app_limited = true;
+    (0..400).for_each(|_| path.ack());
+    path.bbr.on_timeout(&timeout(true));
+    path.is_recovering = true;
+    path.state = Transport::Loss;
+    path.in_flight = 60;
+    (0..200).for_each(|ack| path.ack_after(u32::from(ack % 5 == 0)));
+    assert_eq!(path.bbr.state, State::Startup);
+}
+
+#[test]
 fn drain_ends_when_one_bdp_is_in_flight_or_after_three_rounds() {
     let mut path = Path::new();
     path.in_flight = 60;

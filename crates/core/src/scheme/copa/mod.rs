@@ -45,7 +45,8 @@
 //!   first timeout, in mvfst after three probe timeouts' time of nothing but losses.
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
-//! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests.
+//! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests; `"pantheon"` beside its program over four
+//! links (`docs/originals.md`).
 
 mod extreme;
 mod generic_cc;

@@ -22,7 +22,8 @@
 //!   reacts to ECN.
 //!
 //! **How it is validated.** Gain, decrease, base history, decay and timeouts beside the parts; standing queue,
-//! utilisation, the latecomer's advantage and yielding to CUBIC in the simulator's behaviour tests.
+//! utilisation, the latecomer's advantage and yielding to CUBIC in the simulator's behaviour tests; beside libutp over four links
+//! (`docs/originals.md`).
 
 mod drift;
 mod history;

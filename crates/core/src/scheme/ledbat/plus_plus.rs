@@ -13,7 +13,9 @@
 //!
 //! **Deviations.** The window begins with ten packets, as in the module. As in the draft losses halve the window; they do so by the rules of TCP, with its undo. A base older
 //! than ten minutes is forgotten by the minute. The module decreases by ack, and so by half as much where every second packet is
-//! acknowledged; here a round trip decreases by what the draft says. It measures delays in whole milliseconds.
+//! acknowledged; here a round trip decreases by what the draft says. It measures delays in whole milliseconds,
+//! neither shrinks nor rests while the application limits the sender, and rests for twice the round trip of the moment where here it is that of the
+//! beginning.
 //!
 //! **How it is validated.** Gain, decrease, slow start and slowdowns here; standing queue, utilisation and the fairness
 //! that LEDBAT lacks in the simulator's behaviour tests. Beside that module in Linux 7.3, in the linux world: one flow for two minutes

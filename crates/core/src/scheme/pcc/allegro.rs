@@ -12,7 +12,7 @@
 //! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. More than one result of the same ack come oldest first, there newest first.
 //!
 //! **How it is validated.** Utility, doubling, votes and moves here; climbing, tolerance of random loss up to its cliff,
-//! and the loss on a slow drop-tail link in the simulator's behaviour tests.
+//! and the loss on a slow drop-tail link in the simulator's behaviour tests; beside the program over four links (`docs/originals.md`).
 
 use super::monitor::Interval;
 use super::sender::{Controller, Order, Sender, Span};

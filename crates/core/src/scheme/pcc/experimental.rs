@@ -15,7 +15,7 @@
 //! arrived has no trend here; in the original zero over zero becomes the least integer, and the utility a huge one.
 //!
 //! **How it is validated.** Utility, modes and changes here; what the utility leads to on a path in the simulator's
-//! behaviour tests.
+//! behaviour tests; beside the program over four links (`docs/originals.md`).
 
 use super::monitor::Interval;
 use super::sender::{Controller, Order, Sender, Span};

@@ -17,7 +17,7 @@
 //! the same ack come oldest first, there newest first.
 //!
 //! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
-//! what happens to slow links in the simulator's behaviour tests.
+//! what happens to slow links in the simulator's behaviour tests; beside the Pantheon's binary over four links (`docs/originals.md`).
 
 use super::monitor::Interval;
 use super::sender::{Controller, Order, Sender, Span};

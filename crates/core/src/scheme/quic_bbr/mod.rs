@@ -18,7 +18,8 @@
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport. As in QUIC a transmission has a number of its own, and
 //!   no reaction is ever undone. A timeout sends one packet where Chromium sends two, and what a needless one took for lost counts
-//!   for nothing when it arrives.
+//!   for nothing when it arrives. What a timer finds lost shows with the next ack; in Chromium it does at once, and begins no recovery.
+//!   A lost tail that a probe repairs costs nothing here, and a recovery in Chromium, which still finds its first transmission lost.
 //! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
 //!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.

@@ -18,7 +18,8 @@
 //! - Loss detection, retransmission and timers are those of our transport: three later packets, the time limit of RACK,
 //!   a timeout of at least 200 ms, which sends one packet where Chromium sends two. As in QUIC a transmission has a number of
 //!   its own, so a lost retransmission is a loss like any other; and no reduction is ever undone. What a needless timeout
-//!   took for lost counts for nothing when it arrives.
+//!   took for lost counts for nothing when it arrives. What a timer finds lost shows with the next ack, in Chromium at once. A lost tail that a
+//!   probe repairs costs nothing here, and a reduction in Chromium, which still finds its first transmission lost.
 //! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
 //!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - After a timeout that was needed the window begins anew, as until 2022; Chromium of today has no such timeout.
