@@ -29,7 +29,9 @@ Cells = dict[tuple[str, str], list[dict[str, Any]]]
 
 def main() -> None:
     """Reads both folders and rewrites the page."""
-    programs, ours = (cells(Path(folder)) for folder in sys.argv[1:3])
+    if len(sys.argv) != 3:
+        sys.exit("usage: python scripts/originals.py PROGRAMS OURS, two result folders")
+    programs, ours = (cells(Path(folder)) for folder in sys.argv[1:])
     schemes = sorted({scheme for scheme, _ in programs})
     lines = [
         row(scheme, link, programs[scheme, link], ours[scheme, link])

@@ -274,10 +274,15 @@ def test_progress_without_a_terminal_is_a_line(bakeoff: Command, world: Any) -> 
 
 
 def test_a_report_may_show_another_world_beside(bakeoff: Command, here: Path) -> None:
-    # The same world stands in for another one: what is compared is which folder a number comes from.
+    # The same world stands in for another one, under its name: what is compared is which folder a number comes from.
     line = ("run", "pantheon/india-ppp0", "--set", "duration=25s", "--repeats", "1", "--quiet")
     assert bakeoff(*line, "--scheme", "cubic,vegas", "--out", "one").code == 0
     assert bakeoff(*line, "--scheme", "cubic", "--out", "two").code == 0
+    refused = bakeoff("report", "one", "--beside", "two")
+    assert refused.code == 2
+    assert refused.err == "bakeoff: --beside two: is of sim too; `bakeoff compare` shows folders of one world\n"
+    file = here / "two" / "experiment.json"
+    file.write_text(file.read_text().replace('"world": "sim"', '"world": "emu"'))
     assert bakeoff("report", "one", "--beside", "two", "--out", "page.html").code == 0
     page = (here / "page.html").read_text()
     section = page[page.index('<section id="worlds">') :]
@@ -331,6 +336,51 @@ def test_a_family_is_one_json_object_and_may_fail_on_claims(bakeoff: Command, wo
     assert broken
     assert ended.code == 1
     assert f"failed: {broken[0]}" in ended.err
+
+
+def test_a_family_is_told_from_a_suite(bakeoff: Command, family: list[str]) -> None:
+    for command in (("check", "dumbbell"), ("show", "dumbbell")):
+        ended = bakeoff(*command)
+        assert ended.code == 2
+        assert ended.err.endswith('"dumbbell" is a family of suites; name one of them: ' + ", ".join(family) + "\n")
+
+
+def test_the_world_is_named_once(bakeoff: Command, world: Any) -> None:
+    ended = bakeoff(*TWO_SCHEMES, "--set", "world=emu", "--world", "sim")
+    assert ended.code == 2
+    assert ended.err == "bakeoff: --world sim: --set world=emu names a world already; keep one of them\n"
+
+
+def test_names_are_suggested_in_whatever_case(bakeoff: Command) -> None:
+    assert 'did you mean "cubic"?' in bakeoff("run", "pantheon/india-ppp0", "--scheme", "CUBIC").err
+
+
+def test_the_cores_that_are_told_are_there(bakeoff: Command, world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: {0, 1})
+    assert "4 runs in sim on 2 cores" in bakeoff(*TWO_SCHEMES, "--jobs", "3").err
+
+
+def test_an_export_says_what_it_leaves_out(bakeoff: Command, world: Any) -> None:
+    world["fail"] = {"bbr_run2": RunStopped("flow 1: no")}
+    assert bakeoff(*TWO_SCHEMES, "--out", "one", "--set", "record.level=series").code == 1
+    ended = bakeoff("export", "one", "--format", "flent")
+    assert "bakeoff: 3 files of 3 runs in one/flent\n" in ended.err
+    assert "1 run left out, which did not end well: `bakeoff report one` says why" in ended.err
+
+
+def test_runs_that_pantheon_would_not_count_have_other_numbers(bakeoff: Command, here: Path) -> None:
+    short = FILE.replace('scheme = "cubic"', 'scheme = "cubic"\nstart = "2s"')
+    (here / "short.toml").write_text(short)
+    ended = bakeoff(
+        "run", "short.toml", "--quiet", "--set", "duration=20s", "--set", "flow.1.stop=6s", "--repeats", "3"
+    )
+    assert ended.code == 0
+    line = next(line for line in ended.out.splitlines() if "without Pantheon's rules" in line)
+    number = ended.out.splitlines()[ended.out.splitlines().index(line) + 1].split()
+    assert "Throughput (Mbit/s)" in line
+    assert 1.5 < float(number[2]) < 2.4, "all runs"
+    (told,) = (line for line in ended.out.splitlines() if "not counted" in line)
+    assert re.match(r"run1 and 2 runs more: not counted, as Pantheon would: arrivals span", told)
 
 
 def test_a_family_is_shown_before_it_runs(bakeoff: Command, world: Any, family: list[str]) -> None:

@@ -150,7 +150,7 @@ def _default_jobs(whole: Cost) -> int:
 def _announce(plan: Plan, missing: list[PlannedRun], whole: Cost, jobs: int) -> None:
     kept = len(plan.runs) - len(missing)
     rest = f" ({kept} complete already)" if kept else ""
-    cores = min(jobs, len(missing))
+    cores = min(jobs, len(missing), len(os.sched_getaffinity(0)))
     say(
         f"{amount(len(missing), 'run')}{rest} in {plan.world} on {amount(cores, 'core')}, "
         f"about {amount_of_time(whole.cpu_s / cores)} and {amount_of_bytes(whole.disk_bytes)}"

@@ -50,6 +50,8 @@ def command(folder: Path, format_: str, runs: tuple[str, ...], out: Path | None)
             click.echo(file)
             files.append(file)
     say(f"{amount(len(files), 'file')} of {amount(len(chosen), 'run')} in {target}")
+    if not runs and (left := len(list(results.recordings())) - len(chosen)):
+        say(f"{amount(left, 'run')} left out, which did not end well: `bakeoff report {folder}` says why")
 
 
 def _chosen(results: ResultFolder, names: Sequence[str]) -> list[RunRecording]:

@@ -47,7 +47,11 @@ def command(folder: Path, out: Path | None, beside: tuple[Path, ...], *, as_json
 
 
 def _check_same_experiment(report: Report, beside: Sequence[Path], others: Sequence[Report]) -> None:
-    name = report.experiment["name"]
+    name, worlds = report.experiment["name"], [report.experiment["world"]]
     for place, other in zip(beside, others, strict=True):
         if other.experiment["name"] != name:
             raise UserError(f"--beside {place}: holds {other.experiment['name']}; give a folder of {name}")
+        world = other.experiment["world"]
+        if world in worlds:
+            raise UserError(f"--beside {place}: is of {world} too; `bakeoff compare` shows folders of one world")
+        worlds.append(world)

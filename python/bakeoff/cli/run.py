@@ -11,6 +11,7 @@ import click
 from bakeoff.cli import arguments, preview
 from bakeoff.cli.execution import check_jobs, execute, place
 from bakeoff.cli.output import amount, print_json, say
+from bakeoff.errors import UserError
 from bakeoff.worlds import registry
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def command(  # noqa: PLR0913 - one argument per option
     from bakeoff.experiment import expand, load  # noqa: PLC0415
 
     settings = arguments.all_changes(changes, schemes, repeats)
+    if world and (also := next((change for change in changes if change.partition("=")[0].strip() == "world"), None)):
+        raise UserError(f"--world {world}: --set {also} names a world already; keep one of them")
     members = suites.families().get(experiment)
     plans = [expand(load(name, settings), world) for name in members or [experiment]]
     for plan in plans:

@@ -45,6 +45,8 @@ def command(name: str) -> None:
 
     if name in suites.names():
         _show_suite(name)
+    elif members := suites.families().get(name):
+        raise UserError(f'"{name}" is a family of suites; name one of them: {", ".join(members)}')
     elif name in suites.path_names():
         click.echo(suites.path_file(name).read_text(encoding="utf-8"), nl=False)
     elif (scheme := name.removeprefix(OWN)) in of_core().schemes:

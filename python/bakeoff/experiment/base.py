@@ -44,9 +44,10 @@ def problem(sentence: str, *key: str | int) -> PydanticCustomError:
 def nearest(word: object, known: Iterable[str]) -> str:
     """What to say about a word that is none of those known: the nearest one, or all of them, or the first of many."""
     names = list(known)
-    near = difflib.get_close_matches(word, names, 1, 0.55) if isinstance(word, str) else []
+    lower = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(word.lower(), lower, 1, 0.55) if isinstance(word, str) else []
     if near:
-        return f'did you mean "{near[0]}"?'
+        return f'did you mean "{lower[near[0]]}"?'
     if len(names) > _MOST_NAMES:
         return f"known are {', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
     return f"known are {', '.join(names)}" if names else "none is known"

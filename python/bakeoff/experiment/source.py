@@ -54,6 +54,8 @@ def find(name_or_path: str) -> Source:
         exists = file.exists()
     except OSError as error:
         raise UserError(f"{shown(name_or_path)}: cannot be read ({_reason(error)}); give a suite or a file") from error
+    if not exists and (members := suites.families().get(name_or_path)):
+        raise UserError(f"{shown(name_or_path)} is a family of suites; name one of them: {', '.join(members)}")
     if not exists:
         known = [*suites.families(), *suites.names()]
         near = difflib.get_close_matches(name_or_path, known, 1, 0.55)

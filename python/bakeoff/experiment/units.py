@@ -221,7 +221,9 @@ def _single_limit(value: object) -> Limit:
         return Limit()
     match = _QUANTITY.fullmatch(value)
     if match is None:
-        raise UnitError(f"{shown(value)}: not a queue limit; {examples}")
+        raise UnitError(
+            f"{shown(value)}: not a queue limit; {examples}, and another kind of queue as a table with kind"
+        )
     unit = _parts(match)[2]
     if unit == "bdp":
         return Limit(bdp=_bdp(value, match))
