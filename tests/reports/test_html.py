@@ -23,7 +23,7 @@ from bakeoff import suites
 from bakeoff.experiment import expand, load
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
-from bakeoff.reports import html, model, terminal
+from bakeoff.reports import html, looks, model, terminal
 from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.words import MISSING
 
@@ -257,6 +257,67 @@ def test_runs_of_several_lengths_are_said_to_be(
     assert "Each run lasts 3 to 5 s and has 3 flows" in section(html.render(report, GENERATED), "overview")
 
 
+def test_numbers_of_flows_and_their_starts_are_those_of_all_runs(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    two, one = (plan_of((scheme,), 1, flows=flows, seconds=4) for scheme, flows in (("cubic", 2), ("bbr", 1)))
+    gap = two.runs[0].scenario["flows"][1]["start_ns"] // 10**9
+    report = model.load(filled(replace(two, runs=two.runs + one.runs)))
+    assert f"has 1 to 2 flows that start {gap} s apart." in section(html.render(report, GENERATED), "overview")
+
+
+def test_flows_that_start_together_in_some_runs_are_not_said_to_start_apart(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic", "bbr"), 1, flows=2, seconds=4)
+    for flow in plan.runs[1].scenario["flows"]:
+        flow["start_ns"] = 0
+    assert "has 2 flows." in section(html.render(model.load(filled(plan)), GENERATED), "overview")
+
+
+def test_a_row_says_how_many_of_its_runs_count(text: str, india: ResultFolder) -> None:
+    report = model.load(india)
+    (first, *_) = report.groups
+    starved = replace(first.runs[0].summary, total=None)
+    runs = (replace(first.runs[0], summary=starved), *first.runs[1:])
+    (row,) = tables.summary(replace(report, rows=(replace(first, runs=runs),)))
+    assert row.runs == "2 of 3"
+    assert "2 of 3" not in section(text, "summary")
+
+
+def test_a_single_point_is_no_figure(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    alone = html.render(model.load(filled(plan_of(("cubic",), 1, level="summary", reference=None))), GENERATED)
+    assert 'id="figures"' not in alone
+    assert "#figures" not in alone
+
+
+def test_the_figures_of_a_run_show_the_same_time(page: Page) -> None:
+    figures = json.loads(page.scripts["run-cubic_run1-data"])
+    drawn = [choice for figure in figures.values() for choice in figure.get("choices", [figure])]
+    assert set(figures) >= {"throughput", "delay", "telemetry"}
+    assert len({tuple(figure["span"]) for figure in drawn}) == 1
+    assert drawn[0]["span"][0] == 0.0
+
+
+def test_curves_of_schemes_that_meet_have_their_colours(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], page: Page
+) -> None:
+    def colours(page: Page, run: str) -> list[str]:
+        series = json.loads(page.scripts[f"run-{run}-data"])["delay"]["series"]
+        return list(dict.fromkeys(curve["light"] for curve in series))
+
+    plan = plan_of(("cubic",), 1, flows=2, seconds=3)
+    plan.runs[0].scenario["flows"][1]["scheme"] = "bbr"
+    mixed = Page(html.render(model.load(filled(plan)), GENERATED))
+    assert colours(mixed, "cubic_run1") == [looks.SCHEMES[key].light for key in ("cubic", "bbr")]
+    assert colours(page, "cubic_run1") == [looks.of_flow(flow).light for flow in (1, 2, 3)]
+
+
+def test_many_cells_have_looks_of_their_own() -> None:
+    found = [looks.of_scheme("", place) for place in range(72)]
+    assert len({(look.light, look.marker) for look in found}) == 72
+
+
 def test_curves_of_schemes_that_meet_are_called_by_them(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], page: Page
 ) -> None:
@@ -293,15 +354,22 @@ def test_worlds_are_beside_each_other_cell_by_cell(tmp_path: Path, plan_of: Call
     assert all(MISSING not in cell for row in rows.rows for cell in row.cells)
 
 
-def test_shares_are_of_the_bytes_that_all_receive(
-    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+@pytest.mark.parametrize("level", ["series", "summary"])
+def test_shares_are_of_what_all_receive_while_all_send(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], level: str
 ) -> None:
-    plan = plan_of(("cubic",), 1, flows=2, seconds=4)
+    plan = plan_of(("cubic",), 1, flows=2, seconds=4, level=level)
     plan.runs[0].scenario["flows"][1]["scheme"] = "bbr"
     report = model.load(filled(plan))
-    received = report.runs[0].recording.table("flows").sort("flow")["received_bytes"].to_list()
-    (_, parts), = tables.shares(report)  # fmt: skip
-    assert [part.percent for part in parts] == pytest.approx([100 * part / received[0] for part in received[1:]])
+    found = tables.shares(report)
+    assert found.are_together == (level == "series")
+    (_, parts), = found.cells  # fmt: skip
+    received = report.runs[0].recording.table("flows").sort("flow")["received_bytes"].to_list()[1:]
+    together = [flow.together_mbps or 0.0 for flow in report.runs[0].summary.flows]
+    whole = together if found.are_together else received
+    assert [part.percent for part in parts] == pytest.approx([100 * part / sum(whole) for part in whole])
+    words = "while all of them send" if found.are_together else "in the whole run"
+    assert f"what all receive {words}" in section(html.render(report, GENERATED), "shares")
 
 
 def test_a_scheme_has_one_colour_wherever_it_meets_others(
@@ -311,7 +379,7 @@ def test_a_scheme_has_one_colour_wherever_it_meets_others(
     for run, pair in zip(plan.runs, (("prague", "cubic"), ("cubic", "prague")), strict=True):
         for flow, scheme in zip(run.scenario["flows"], pair, strict=True):
             flow["scheme"] = scheme
-    (_, first), (_, second) = tables.shares(model.load(filled(plan)))
+    (_, first), (_, second) = tables.shares(model.load(filled(plan))).cells
     assert {part.name: part.look for part in first} == {part.name: part.look for part in second}
 
 

@@ -51,8 +51,7 @@ def test_the_table_says_by_whose_definitions(india: ResultFolder) -> None:
     for width in (200, 72):
         assert line in printed(report, width).splitlines()
     (first, *_) = report.groups
-    assert first.published is not None
-    packets = replace(first, published=replace(first.published, counts_packets=True))
+    packets = replace(first, counts_packets=True)
     assert "By Pantheon's definitions, loss by that of the published table;" in printed(
         replace(report, rows=(packets,)), 200
     )
@@ -134,6 +133,23 @@ def test_a_comparison_is_by_the_definition_of_the_reference(
     lines = compare.compare(str(folder.path), "bbr-loss/clean").lines
     assert [line.left for line in lines if line.metric == "packet_loss"] == [total.packet_loss]
     assert not [line for line in lines if line.metric == "pantheon.loss"]
+
+
+def test_all_rows_of_a_report_count_losses_alike(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("quic_bbr",), 1, level="summary", reference="bbr-loss/clean")
+    cells = [{"sender": sender, "case": "1"} for sender in ("BBR(false)", "BBR(false), gain 2")]
+    runs = tuple(replace(plan.runs[0], id=f"run{place}", cell=cell) for place, cell in enumerate(cells))
+    report = model.load(filled(replace(plan, runs=runs)))
+    with_published, without = report.groups
+    assert with_published.published is not None
+    assert without.published is None
+    assert report.counts_packets
+    for group in report.groups:
+        total = group.runs[0].summary.total
+        assert total is not None
+        assert group.pantheon(None).loss == total.packet_loss
 
 
 def test_the_kernels_scheme_is_compared_with_the_published_one(

@@ -59,10 +59,10 @@ def test_claims_see_the_published_row(india: model.Report) -> None:
 
 
 def test_schemes_that_meet_have_shares(tmp_path: Path, india: model.Report) -> None:
-    assert tables.shares(india) == []
+    assert tables.shares(india).cells == []
     pair = 'matrix.pair={cubic-vs-vegas={"flow.1.scheme"="cubic","flow.2.scheme"="vegas"}}'
     report = _report(tmp_path / "r", "mixed/india-ppp0", pair)
-    shares = dict(tables.shares(report))
+    shares = dict(tables.shares(report).cells)
     cubic, vegas = shares["cubic-vs-vegas"]
     assert (cubic.name, vegas.name) == ("TCP Cubic", "TCP Vegas")
     assert cubic.percent + vegas.percent == pytest.approx(100)

@@ -90,6 +90,11 @@ class Reference:
     title: str
     schemes: tuple[PublishedScheme, ...]
 
+    @property
+    def counts_packets(self) -> bool:
+        """Whether rows of it count loss in packets, so that all that stands beside them has to."""
+        return any(row.counts_packets for row in self.schemes)
+
     def scheme(self, key: str, cell: Mapping[str, str] | None = None) -> PublishedScheme | None:
         """The row of a scheme, by our key, and of a cell of the matrix where rows are about cells."""
         rows = (row for row in self.schemes if row.key == key)

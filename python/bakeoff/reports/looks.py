@@ -132,7 +132,9 @@ def of_scheme(key: str, index: int) -> Look:
     if key in SCHEMES:
         return SCHEMES[key]
     colour = FLOWS[index % len(FLOWS)]
-    return Look(colour.light, colour.dark, MARKER_CYCLE[index % len(MARKER_CYCLE)])
+    # Every turn of the markers begins one further on, so that no pair comes again before all have been.
+    marker = MARKER_CYCLE[(index + index // len(MARKER_CYCLE)) % len(MARKER_CYCLE)]
+    return Look(colour.light, colour.dark, marker)
 
 
 def with_marker(look: Look, index: int) -> Look:

@@ -45,6 +45,8 @@ class Group:
         look: colour and marker.
         runs: its runs, in order; failed ones too.
         published: the published row of the same scheme, if there is one.
+        counts_packets: its loss is a share of packets, without those in flight at the end, as that of the published
+            report; else Pantheon's.
     """
 
     label: str
@@ -53,6 +55,7 @@ class Group:
     look: looks.Look
     runs: tuple[Run, ...]
     published: PublishedScheme | None
+    counts_packets: bool
 
     @property
     def summaries(self) -> list[RunSummary]:
@@ -74,11 +77,10 @@ class Group:
 
         Args:
             flow: its number; None for all flows together.
-            beside: the published row that they are to be compared with; by default that of the same scheme. If it does
-                not count packets in flight at the end as lost, neither do these.
+            beside: a published row that they are to be compared with. If it does not count packets in flight at the
+                end as lost, neither do these; without one they count as the whole report does.
         """
-        beside = beside or self.published
-        counts_packets = beside is not None and beside.counts_packets
+        counts_packets = (beside or self).counts_packets
         found = []
         for summary in self.valid:
             if (exact := _pantheon_of(summary, flow)) is not None:
@@ -153,6 +155,11 @@ class Report:
     def runs(self) -> list[Run]:
         """All runs, by row."""
         return [run for group in self.groups for run in group.runs]
+
+    @property
+    def counts_packets(self) -> bool:
+        """Whether loss is the published report's and not Pantheon's."""
+        return any(group.counts_packets for group in self.groups)
 
     @property
     def varies(self) -> list[str]:
@@ -324,6 +331,7 @@ class _Table:
             look=look,
             runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
             published=published_row(self.reference, key, first.summary.cell),
+            counts_packets=self.reference is not None and self.reference.counts_packets,
         )
 
 

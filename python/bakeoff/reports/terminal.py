@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bakeoff.reports import model, words
+from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def show(report: Report, console: Console) -> None:
     console.print()
     _tables(report, console)
     _definitions(report, console)
+    _corrected(report, console)
     _remedies(report, console)
     _probes(report, console)
     _queues(report, console)
@@ -178,9 +180,26 @@ def _lines(report: Report, console: Console) -> None:
 
 def _definitions(report: Report, console: Console) -> None:
     """Whose numbers these are."""
-    counts_packets = any(row.published is not None and row.published.counts_packets for row in report.groups)
-    but = ", loss by that of the published table" if counts_packets else ""
+    but = ", loss by that of the published table" if report.counts_packets else ""
     console.print(Text(f"By Pantheon's definitions{but}; `bakeoff list metrics` has these and others.", style="dim"))
+
+
+def _corrected(report: Report, console: Console) -> None:
+    """Other numbers of rows of which Pantheon would count no run: there would be none at all."""
+    groups = [group for group in report.groups if group.summaries and not group.valid]
+    if not groups:
+        return
+    found = existing(CORRECTED, groups)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("all flows, without Pantheon's rules", no_wrap=True)
+    for heading, _, _ in found:
+        table.add_column(heading, justify="right")
+    for group in groups:
+        means = (group.over_runs(value) for _, value, _ in found)
+        cells = (text(mean.mean if mean else None) for mean, (_, _, text) in zip(means, found, strict=True))
+        table.add_row(group.label, *cells)
+    console.print()
+    console.print(table)
 
 
 def _remedies(report: Report, console: Console) -> None:
@@ -270,10 +289,14 @@ def measured(claim: ClaimResult) -> str:
 
 
 def _failures(report: Report, console: Console) -> None:
+    """A line a run that failed, and a line a reason for which runs are not counted."""
+    discarded: dict[str, list[str]] = {}
     for run in report.runs:
         summary = run.summary
         if summary.status != "complete":
             console.print(Text(f"{summary.id}: {summary.status}: {summary.error}", style="red"))
         elif summary.total and summary.total.pantheon_discarded:
-            reason = summary.total.pantheon_discarded
-            console.print(Text(f"{summary.id}: not counted, as Pantheon would: {reason}", style="yellow"))
+            discarded.setdefault(summary.total.pantheon_discarded, []).append(summary.id)
+    for reason, (first, *others) in discarded.items():
+        more = f" and {words.count(len(others), 'run')} more" if others else ""
+        console.print(Text(f"{first}{more}: not counted, as Pantheon would: {reason}", style="yellow"))

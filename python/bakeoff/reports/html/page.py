@@ -84,16 +84,18 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     experiment = report.experiment
     first = report.runs[0].recording.scenario if report.runs else None
     means = summary_figures.means(report)
+    has_repeats = any(len(group.runs) > 1 for group in report.groups)
     return {
         "report": report,
         "experiment": experiment,
         "generated": generated,
         "sentences": _sentences(report),
-        "repeated": any(len(group.runs) > 1 for group in report.groups),
+        "repeated": has_repeats,
         "hops": path.describe(first) if first else None,
         "facts": _facts(report),
         "columns": terminal.columns(report),
         "metrics": terminal.METRICS,
+        "has_figures": has_repeats or len(report.rows) > 1,
         "summary": tables.summary(report),
         "totals": tables.totals(report),
         "published_band": 100 * model.PUBLISHED_BAND,
@@ -130,13 +132,18 @@ def _sentences(report: Report) -> list[str]:
     sentences = [f"{what}, each run {words.times(repeats)}{more}."]
     if report.runs:
         seconds = words.seconds({run.recording.scenario["duration_ns"] for run in report.runs})
-        starts = sorted({flow["start_ns"] for flow in report.runs[0].recording.scenario["flows"]})
-        gaps = {later - earlier for earlier, later in itertools.pairwise(starts)}
-        flows = words.count(report.flow_count, "flow")
-        if len(gaps) == 1:
-            flows += f" that start {words.time(gaps.pop())} apart"
-        sentences.append(f"Each run lasts {seconds} and has {flows}.")
+        sentences.append(f"Each run lasts {seconds} and has {_flows(report)}.")
     return sentences
+
+
+def _flows(report: Report) -> str:
+    """How many flows a run has, and how far apart they start where that is the same everywhere."""
+    starts = [sorted(flow["start_ns"] for flow in run.recording.scenario["flows"]) for run in report.runs]
+    least, most = min(map(len, starts)), max(map(len, starts))
+    flows = words.count(most, "flow") if least == most else f"{least} to {words.count(most, 'flow')}"
+    gaps = {later - earlier for times in starts for earlier, later in itertools.pairwise(times)}
+    gap = gaps.pop() if len(gaps) == 1 else 0
+    return f"{flows} that start {words.time(gap)} apart" if gap else flows
 
 
 def _facts(report: Report) -> list[tuple[str, str]]:
@@ -222,7 +229,8 @@ _CAPTIONS = {
         "Throughput over time",
         (
             "Bins of 500 ms. Ingress (dashed) is what was sent, at the start of its bin; egress "
-            "(solid) is what arrived, at the end of its bin. Shaded: capacity of the bottleneck."
+            "(solid) is what arrived, at the end of its bin. Means are from the first to the last packet of a flow. "
+            "Shaded: capacity of the bottleneck."
         ),
     ),
     "delay": ("One-way delay over time", "Each packet that arrived, at the time of its arrival."),
@@ -235,9 +243,9 @@ def _figure(identity: str, kind: str, data: dict[str, Any], group: Group, run: R
     title, caption = _CAPTIONS[kind]
     if kind == "throughput":
         caption += (
-            " They begin with the first packet."
+            " The bins begin with the first packet."
             if run.recording.has("packets")
-            else " They begin with the run; what an interval of the recording brought is spread over it."
+            else " The bins begin with the run, and the bytes of a recording interval are spread evenly over it."
         )
     if kind == "delay" and not run.recording.has("packets"):
         caption = "Mean and largest delay of the packets that arrived in each bin."

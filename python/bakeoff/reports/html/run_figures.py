@@ -56,16 +56,30 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
         found["probes"] = _probes(recording, run.summary, rates.origin_ns, pack)
     if recording.has("telemetry"):
         found["telemetry"] = _telemetry(recording, run.summary, rates.origin_ns, pack)
-    return {kind: figure for kind, figure in found.items() if figure is not None}
+    span = [0.0, float(rates.t_s[-1])]
+    return {kind: _spanning(figure, span) for kind, figure in found.items() if figure is not None}
+
+
+def _spanning(figure: dict[str, Any], span: list[float]) -> dict[str, Any]:
+    """The figure over a span of time, in s, whatever part of it has data."""
+    if "choices" in figure:
+        return {**figure, "choices": [choice | {"span": span} for choice in figure["choices"]]}
+    return {**figure, "span": span}
 
 
 def _shown(numbers: list[int]) -> list[int]:
     return sorted(number for number in numbers if 0 < number <= MAX_FLOWS)
 
 
-def _colours(flow: int) -> dict[str, str]:
-    look = looks.of_flow(flow)
+def _colours(look: looks.Look) -> dict[str, str]:
     return {"light": look.light, "dark": look.dark}
+
+
+def _flow_colours(flow: int, summary: RunSummary) -> dict[str, str]:
+    """The scheme's, where each flow has another scheme and all of them have colours of their own."""
+    keys = [each.scheme for each in summary.flows]
+    found = {looks.SCHEMES[key].light for key in keys if key in looks.SCHEMES}
+    return _colours(looks.SCHEMES[keys[flow - 1]] if 1 < len(keys) == len(found) else looks.of_flow(flow))
 
 
 def _capacity(run: Run, rates: Rates) -> NDArray[np.float64] | None:
@@ -82,6 +96,7 @@ def _throughput(run: Run, rates: Rates, capacity: NDArray[np.float64] | None, pa
         label = f"Capacity (mean {words.number(run.summary.total.capacity_mbps)} Mbit/s, shaded)"
         shown.append({"label": label, "style": "area", "y": pack.add(capacity)})
     for flow in _shown(list(rates.received_mbps)):
+        colours = _flow_colours(flow, run.summary)
         judged = run.summary.flows[flow - 1].pantheon
         received = judged.throughput_mbps if judged else rates.received_mean_mbps[flow]
         for word, style, curves, mean in (
@@ -89,7 +104,7 @@ def _throughput(run: Run, rates: Rates, capacity: NDArray[np.float64] | None, pa
             ("e", "solid", rates.received_mbps, received),
         ):
             label = f"{_name(flow, run.summary)} {word}gress (mean {words.number(mean)} Mbit/s)"
-            shown.append({"label": label, "style": style, "y": pack.add(curves[flow]), **_colours(flow)})
+            shown.append({"label": label, "style": style, "y": pack.add(curves[flow]), **colours})
     return {"kind": "time", "unit": "Throughput (Mbit/s)", "x": pack.add(rates.t_s), "series": shown}
 
 
@@ -127,7 +142,7 @@ def _delay_dots(
                 "label": _delay_label(flow, summary),
                 "style": "dots",
                 "y": pack.add(np.where(flows == flow, delay, np.nan)),
-                **_colours(flow),
+                **_flow_colours(flow, summary),
             }
             for flow in _shown([int(flow) for flow in np.unique(flows)])
         ],
@@ -173,7 +188,7 @@ def _delay_lines(series: pl.DataFrame, summary: RunSummary, pack: Pack) -> dict[
             curve = np.full(times.size, np.nan)
             curve[where] = own[column].cast(pl.Float64).fill_null(np.nan).to_numpy() / NS_PER_MS
             label = f"{_delay_label(flow, summary)}, {word}"
-            shown.append({"label": label, "style": style, "y": pack.add(curve), **_colours(flow)})
+            shown.append({"label": label, "style": style, "y": pack.add(curve), **_flow_colours(flow, summary)})
     x = pack.add(times / NS_PER_S)
     return {"kind": "time", "unit": "One-way delay (ms)", "x": x, "series": shown}
 
@@ -191,7 +206,7 @@ def _probes(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: 
             "label": f"Probe {probe.probe}{mark} (95th percentile {words.number(probe.rtt_p95_ms)} ms)",
             "style": "dots",
             "y": pack.add(np.where(probes == probe.probe, round_trips, np.nan)),
-            **_colours(probe.probe),
+            **_colours(looks.of_flow(probe.probe)),
         }
         for probe, mark in zip(summary.probes[:MAX_FLOWS], marks, strict=False)
     ]
@@ -217,7 +232,7 @@ def _telemetry(recording: RunRecording, summary: RunSummary, origin_ns: int, pac
                 "label": f"Flow {flow}, {looks.title(summary.flows[flow - 1].scheme)}",
                 "style": "solid",
                 "y": pack.add(_held(rows.filter(rows["flow"] == flow), times)),
-                **_colours(flow),
+                **_flow_colours(flow, summary),
             }
             for flow in _shown(rows["flow"].unique().to_list())
         ]

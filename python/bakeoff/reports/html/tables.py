@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from bakeoff.metrics.statistics import estimate, paired
 from bakeoff.reports import cell_looks, looks, model, terminal, words
+from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from bakeoff.metrics import RunSummary
+    from bakeoff.metrics import FlowSummary, RunSummary
     from bakeoff.metrics.statistics import Estimate
     from bakeoff.references import Published
     from bakeoff.reports.looks import Look
@@ -54,13 +55,18 @@ def summary(report: Report) -> list[SummaryRow]:
         SummaryRow(
             name=row.label if isinstance(row, Group) else row.name,
             look=row.look,
-            runs=str(len(row.valid)) if isinstance(row, Group) else "",
+            runs=_runs(row) if isinstance(row, Group) else "",
             note="" if isinstance(row, Group) else row.reason,
             remedy="" if isinstance(row, Group) else row.remedy,
             cells=[[_cell(metric, row, flow) for _, flow in terminal.columns(report)] for metric in terminal.METRICS],
         )
         for row in report.rows
     ]
+
+
+def _runs(group: Group) -> str:
+    valid, whole = len(group.valid), len(group.runs)
+    return str(whole) if valid == whole else f"{valid} of {whole}"
 
 
 def _cell(metric: terminal.Metric, row: Group | Absent, flow: int | None) -> Cell:
@@ -142,7 +148,7 @@ class Share:
     Attributes:
         name: the scheme, with the number of its flows if there are several.
         look: its colour.
-        percent: its part of the bytes that all flows receive.
+        percent: its part of what all flows together receive.
         throughput: of its flows together, Mbit/s: mean, and half the width of its interval.
         delay: 95th percentile of their one-way delay, ms; the worst flow's.
     """
@@ -154,19 +160,36 @@ class Share:
     delay: tuple[str, str]
 
 
-def shares(report: Report) -> list[tuple[str, list[Share]]]:
-    """Each cell whose flows have different schemes, and who gets what."""
+@dataclass(frozen=True)
+class Shares:
+    """Who gets what.
+
+    Attributes:
+        are_together: parts are of the goodput while all flows were meant to send, else of all bytes of the run.
+        cells: each cell whose flows have different schemes.
+    """
+
+    are_together: bool
+    cells: list[tuple[str, list[Share]]]
+
+
+def shares(report: Report) -> Shares:
+    """Who gets what in the cells whose flows have different schemes."""
     mixed = [group for group in report.groups if not group.key and group.summaries]
+    flows = [flow for group in mixed for run in group.summaries for flow in run.flows]
+    # One measure for all; a recording without a series does not have the better one.
+    are_together = all(flow.together_mbps is not None for flow in flows)
+    part = _together if are_together else _received
     met = dict.fromkeys(flow.scheme for group in mixed for run in group.summaries for flow in run.flows)
     # A scheme has one colour in all cells.
     looks_of = {key: looks.of_scheme(key, place) for place, key in enumerate(met)}
-    return [(group.label, _shares(group.summaries, looks_of)) for group in mixed]
+    return Shares(are_together, [(group.label, _shares(group.summaries, part, looks_of)) for group in mixed])
 
 
-def _shares(runs: list[RunSummary], looks_of: Mapping[str, Look]) -> list[Share]:
+def _shares(runs: list[RunSummary], part: Callable[[FlowSummary], float], looks_of: Mapping[str, Look]) -> list[Share]:
     keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
-    received = {key: sum(_received(run, key) for run in runs) for key in keys}
-    whole = sum(received.values())
+    parts = {key: sum(part(flow) for run in runs for flow in run.flows if flow.scheme == key) for key in keys}
+    whole = sum(parts.values())
     found: list[Share] = []
     for key in keys:
         flows = sum(flow.scheme == key for flow in runs[0].flows)
@@ -179,7 +202,7 @@ def _shares(runs: list[RunSummary], looks_of: Mapping[str, Look]) -> list[Share]
             Share(
                 name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
                 look=looks_of[key],
-                percent=100 * received[key] / whole if whole else 0.0,
+                percent=100 * parts[key] / whole if whole else 0.0,
                 throughput=interval(estimate([_throughput(run, key) for run in runs]), words.number),
                 delay=interval(estimate(delays), lambda value: words.number(value, 0)),
             )
@@ -191,9 +214,13 @@ def _throughput(run: RunSummary, key: str) -> float:
     return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.scheme == key)
 
 
-def _received(run: RunSummary, key: str) -> float:
-    """What flows of a scheme received, in Mbit."""
-    return sum((flow.throughput_mbps or 0.0) * (flow.stop_s - flow.start_s) for flow in run.flows if flow.scheme == key)
+def _together(flow: FlowSummary) -> float:
+    return flow.together_mbps or 0.0
+
+
+def _received(flow: FlowSummary) -> float:
+    """In Mbit."""
+    return (flow.throughput_mbps or 0.0) * (flow.stop_s - flow.start_s)
 
 
 def interval(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:
@@ -220,22 +247,6 @@ class Corrected:
 
     columns: list[str]
     rows: list[CorrectedRow]
-
-
-Column: TypeAlias = "tuple[str, Callable[[RunSummary], float | None], Callable[[float | None], str]]"
-CORRECTED: tuple[Column, ...] = (
-    ("Throughput (Mbit/s)", lambda run: run.total.throughput_mbps if run.total else None, words.number),
-    ("Goodput (Mbit/s)", lambda run: run.total.goodput_mbps if run.total else None, words.number),
-    ("Utilisation (%)", lambda run: run.total.utilisation if run.total else None, lambda x: words.percent(x, 1)),
-    ("Loss without tail (%)", lambda run: run.total.loss if run.total else None, words.percent),
-    (
-        "Queueing delay, 95th-%ile (ms)",
-        lambda run: run.total.queue_p95_ms if run.total else None,
-        lambda x: words.number(x, 1),
-    ),
-    ("Jain's index", lambda run: run.total.jain if run.total else None, lambda x: words.number(x, 3)),
-    ("Retransmissions", lambda run: sum(flow.retransmits for flow in run.flows), lambda x: words.number(x, 0)),
-)
 
 
 @dataclass(frozen=True)
@@ -268,7 +279,7 @@ def differences(report: Report) -> Differences | None:
     first = next((group for group in groups if group.key == _BASELINE), groups[0])
     chosen = first.cell[axes[0]]
     baselines = {_beside(group, axes[0]): group for group in groups if group.cell[axes[0]] == chosen}
-    columns = _existing(_DIFFERENCES, groups)
+    columns = existing(_DIFFERENCES, groups)
     rows = [
         CorrectedRow(group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in columns])
         for group in groups
@@ -298,15 +309,9 @@ def _difference(
 
 def corrected(report: Report) -> Corrected:
     """Means over runs with 95 % intervals."""
-    columns = _existing(CORRECTED, report.groups)
+    columns = existing(CORRECTED, report.groups)
     rows = [
         CorrectedRow(group.label, group.look, [interval(group.over_runs(value), text) for _, value, text in columns])
         for group in report.groups
     ]
     return Corrected([title for title, _, _ in columns], rows)
-
-
-def _existing(columns: Sequence[Column], groups: Sequence[Group]) -> list[Column]:
-    """The columns of what exists in any run; a single flow, for one, is neither fair nor unfair."""
-    runs = [run for group in groups for run in group.summaries]
-    return [column for column in columns if any(column[1](run) is not None for run in runs)]

@@ -9,7 +9,7 @@ const token = (name) => getComputedStyle(document.documentElement).getPropertyVa
 
 function inks() {
   return printing
-    ? { text: "#222", grid: "#e2e2e2", area: "#f3e9dc", paper: "#fff" }
+    ? { text: "#222", grid: "#e2e2e2", area: "rgba(214, 152, 76, 0.2)", paper: "#fff" }
     : { text: token("--muted"), grid: token("--line"), area: token("--area"), paper: token("--paper") };
 }
 
@@ -30,4 +30,4 @@ function axis(label, extra = {}) {
 }
 
 const plain = (value) => (value == null ? "" : String(Number(value.toPrecision(6))));
-const shown = (value) => (value == null ? "–" : value.toPrecision(4).replace(/\.?0+$/, ""));
+const shown = (value) => (value == null ? "" : value.toPrecision(4).replace(/\.?0+$/, ""));

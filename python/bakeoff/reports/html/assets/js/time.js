@@ -39,7 +39,7 @@ function timeSeries(entry) {
 function drawTime(host, figure, width) {
   const many = figure.series.length > 8;
   const values = (_, ticks) => ticks.map(plain);
-  const scales = { x: { time: false }, y: { range: (_, low, high) => within(figure.left, yRange(low, high)) } };
+  const scales = { x: { time: false, range: (u, low, high) => (isWhole(u, low, high) ? figure.span : [low, high]) }, y: { range: (_, low, high) => within(figure.left, yRange(low, high)) } };
   const axes = [axis("Time (s)", { values }), axis(figure.left?.unit ?? figure.unit, { size: 58, values })];
   if (figure.right) {
     scales.right = { range: (_, low, high) => within(figure.right, [low ?? 0, high ?? 1]) };
@@ -56,6 +56,9 @@ function drawTime(host, figure, width) {
   };
   return new uPlot(options, [figure.x, ...figure.series.map((entry) => entry.y)], host);
 }
+
+/** Whether nothing is zoomed in: the figures of a run then show the same time, whatever each knows of it. */
+const isWhole = (u, low, high) => low === u.data[0][0] && high === u.data[0].at(-1);
 
 /** The range of an axis that has one of its own, else what its data ask for. */
 function within(side, range) {
