@@ -347,12 +347,23 @@ mod tests {
     }
 
     #[test]
-    fn after_the_last_answer_nothing_moves_any_more() {
+    fn more_in_flight_than_any_path_holds_is_told_whether_wanted_or_not() {
+        let (mut scheme, messages) = scheme(10, 0);
+        for in_flight in [FLOOD_PACKETS, FLOOD_PACKETS + 1] {
+            let sent = Sent { now: NOW, size: Bytes::new(1_000), is_retransmission: false, in_flight, delivered: 0 };
+            scheme.on_sent(&sent);
+        }
+        let expected: Vec<u8> = [10].into_iter().chain(u64::from(FLOOD_PACKETS + 1).to_le_bytes()).collect();
+        assert_eq!(*messages.lock().unwrap(), [expected]);
+    }
+
+    #[test]
+    fn after_the_last_answer_a_flow_creeps() {
         let (mut scheme, messages) = scheme(0, 0);
         assert_eq!(scheme.next_timer(), Some(Instant::from_nanos(7)));
         scheme.on_timer(NOW);
         scheme.on_timer(NOW);
         assert_eq!(messages.lock().unwrap().len(), 1);
-        assert_eq!((scheme.cwnd(), scheme.next_timer()), (12, None));
+        assert_eq!((scheme.cwnd(), scheme.next_timer()), (1, None));
     }
 }
