@@ -186,6 +186,8 @@ def test_an_instance_may_have_callbacks_of_its_own(tmp_path: Path, name: str, sa
 
 
 def test_a_method_that_nothing_calls_is_told(tmp_path: Path) -> None:
+    own = f"{GOOD}\n    def on_ack_of_startup(self, ack):\n        pass\n"
+    python_schemes.check(plan(tmp_path, "./good.py:Good", good=own).runs[0].scenario)
     with pytest.raises(RunStopped, match=r"nothing calls Good\.on_timout; write on_timeout, or _on_timout if"):
         python_schemes.check(
             plan(tmp_path, "./good.py:Good", good=f"{GOOD}\n    def on_timout(self, timeout):\n        pass\n")

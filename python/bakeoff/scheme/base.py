@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,13 +71,15 @@ REQUIRED = ("on_ack", "on_loss")
 OPTIONAL = ("on_timeout", "on_packet_lost", "on_sent", "on_recovered", "on_undo", "on_restart", "on_timer")
 
 
-def unknown(kind: type) -> list[str]:
-    """Methods of a class that are named as callbacks are and are none, so that nothing would call them."""
-    return [
-        name
+def misspelt(kind: type) -> dict[str, str]:
+    """Methods of a class that nothing would call, and the callback for which the name of each is nearly right."""
+    known = (*REQUIRED, *OPTIONAL)
+    found = {
+        name: difflib.get_close_matches(name, known, 1, 0.8)
         for name in dir(kind)
-        if name.startswith("on_") and callable(getattr(kind, name)) and name not in {*REQUIRED, *OPTIONAL}
-    ]
+        if name.startswith("on_") and name not in known and callable(getattr(kind, name))
+    }
+    return {name: near[0] for name, near in found.items() if near}
 
 
 def has(kind: type, callback: str) -> bool:

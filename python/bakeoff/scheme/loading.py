@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib.util
 import inspect
@@ -69,9 +68,8 @@ def load(place: Place) -> type:
         raise SchemeProblem(
             f"{shown}: the class {place.name} has no {' and no '.join(missing)}; write def {missing[0]}(self, ...)"
         )
-    for name in base.unknown(kind):
-        known = difflib.get_close_matches(name, (*base.REQUIRED, *base.OPTIONAL), 1, 0.0)[0]
-        raise SchemeProblem(f"{shown}: nothing calls {place.name}.{name}; write {known}, or _{name} if it is your own")
+    for name, near in base.misspelt(kind).items():
+        raise SchemeProblem(f"{shown}: nothing calls {place.name}.{name}; write {near}, or _{name} if it is your own")
     for name in (*base.REQUIRED, *base.OPTIONAL):
         if inspect.iscoroutinefunction(getattr(kind, name, None)):
             raise SchemeProblem(f"{shown}: {place.name}.{name} is async, and nothing waits for it; write def {name}")

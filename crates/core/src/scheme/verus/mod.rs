@@ -16,6 +16,9 @@
 //!   packet counts as lost 150 ms after our transport declares it so, instead of 150 ms after the gap was seen.
 //! - A lost ack is a gap in the program, and so a loss; here the next ack tells what it told.
 //! - Nothing in flight lets our transport send one packet, whatever the epoch says.
+//! - An epoch is 5 ms; in the program it is what it computes longer (5.07 ms measured), though it reckons with 5.
+//! - In slow start the program adds to what may be sent whatever each ack leaves room for. If its sender stands still meanwhile, as on a
+//!   busy host, it counts that room several times, and sends it all at once; here it is counted once.
 //! - The program may find its socket full; that cannot happen here.
 //! - Packets of 1450 bytes (Pantheon: 1414); here those of the flow.
 //!
