@@ -10,11 +10,15 @@ function drawMarker(ctx, entry, x, y, scale) {
   ctx.translate(x, y);
   const radius = MARKER_RADIUS * scale;
   ctx.scale(radius, radius);
-  ctx.lineWidth = 0.24;
   ctx.lineJoin = "round";
+  // A rim of paper keeps markers apart that cover each other.
+  ctx.lineWidth = 0.6;
+  ctx.strokeStyle = inks().paper;
+  if (!entry.hollow) ctx.stroke(markerPaths[entry.marker]);
+  ctx.lineWidth = 0.24;
   ctx.strokeStyle = colourOf(entry);
   ctx.fillStyle = entry.hollow ? inks().paper : colourOf(entry);
-  ctx.globalAlpha = 0.95;
+  ctx.globalAlpha = 0.9;
   ctx.fill(markerPaths[entry.marker]);
   ctx.globalAlpha = 1;
   ctx.stroke(markerPaths[entry.marker]);
