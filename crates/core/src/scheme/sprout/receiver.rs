@@ -3,6 +3,7 @@
 use super::TICK;
 use super::forecast::{Forecast, TICKS, forecast};
 use super::rates::{Belief, RATES, evolve, observe};
+use super::select_loop::{SelectLoop, clock};
 use crate::units::{Duration, Instant};
 
 /// After so many ticks in one go nothing is left of what was known before them.
@@ -10,6 +11,8 @@ const LONGEST_GAP: u64 = 500;
 /// Ticks that pass before the first packet: the clock of the program begins at a second, its belief at zero, and a forecast is made
 /// when a connection is (`frozen_timestamp`, `Connection`).
 const TICKS_BEFORE: usize = 49;
+/// How often the receiver sends an empty packet with a forecast (`fallback_interval` of the server).
+const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 /// Weight of a tick's count in the moving average.
 const NEW_SHARE: f64 = 1.0 / 8.0;
 
@@ -64,7 +67,7 @@ impl Model {
     }
 }
 
-/// Counts what arrives, by the receiver's clock.
+/// Counts what arrives, and reports.
 #[derive(Debug)]
 pub(super) struct Receiver {
     model: Model,
@@ -73,31 +76,67 @@ pub(super) struct Receiver {
     /// From then on an empty tick says something: the sender would have sent more (`_score_time`).
     silence_counts_from: Instant,
     packets: f64,
+    /// Runs from the first packet on.
+    awake: Option<SelectLoop>,
+    /// The tick that the last report was of.
+    reported: Option<Instant>,
 }
 
 impl Receiver {
     pub(super) fn new(model: Model) -> Self {
-        Self { model, tick: None, silence_counts_from: Instant::ZERO, packets: 0.0 }
+        let silence_counts_from = Instant::ZERO;
+        Self { model, tick: None, silence_counts_from, packets: 0.0, awake: None, reported: None }
     }
 
     pub(super) fn model(&self) -> &Model {
         &self.model
     }
 
-    /// A packet arrived, after which the sender promised nothing for a time; a forecast if this is a new tick.
+    /// A packet arrived, after which the sender promised nothing for a time; a forecast if a report leaves now.
     pub(super) fn accept(&mut self, now: Instant, packets: f64, promised_pause: Duration) -> Option<Forecast> {
-        let is_first = self.tick.is_none();
-        let start = *self.tick.get_or_insert(now);
-        let tick = self.advance(start, now);
+        let tick = self.advance(now);
         self.packets += packets;
         self.silence_counts_from = self.silence_counts_from.max(tick + promised_pause);
-        (is_first || tick > start).then(|| self.model.forecast())
+        self.awake.get_or_insert(SelectLoop::new(now, REPORT_INTERVAL));
+        if self.report(now) { self.forecast() } else { None }
+    }
+
+    /// When it wakes if no packet comes; `None` before the first.
+    pub(super) fn next_waking(&self) -> Option<Instant> {
+        self.awake.map(|awake| awake.next())
+    }
+
+    /// Time passes without a packet; a forecast if a report has left.
+    pub(super) fn wake_until(&mut self, now: Instant) -> Option<Forecast> {
+        let mut has_reported = false;
+        while let Some(at) = self.awake.as_mut().and_then(|awake| awake.woken_by(now)) {
+            has_reported |= self.report(at);
+        }
+        if has_reported { self.forecast() } else { None }
+    }
+
+    /// Wakes; whether a report leaves.
+    fn report(&mut self, now: Instant) -> bool {
+        let Some(awake) = &mut self.awake else { return false };
+        let is_due = awake.wake(now);
+        if is_due {
+            awake.on_sent(now);
+            self.advance(now);
+        }
+        is_due
+    }
+
+    /// What the report forecasts, unless the one before was of the same tick.
+    fn forecast(&mut self) -> Option<Forecast> {
+        let last = std::mem::replace(&mut self.reported, self.tick);
+        (self.tick != last).then(|| self.model.forecast())
     }
 
     /// Lets ticks pass; returns the beginning of the one that `now` is in.
-    fn advance(&mut self, start: Instant, now: Instant) -> Instant {
-        let mut tick = start;
-        let gap = now.since(start).as_nanos() / TICK.as_nanos();
+    fn advance(&mut self, now: Instant) -> Instant {
+        let now = clock(now);
+        let mut tick = *self.tick.get_or_insert(now);
+        let gap = now.since(tick).as_nanos() / TICK.as_nanos();
         tick += TICK * gap.saturating_sub(LONGEST_GAP);
         while tick + TICK < now {
             self.model.evolve();
@@ -122,13 +161,13 @@ pub(super) struct Outlook {
 
 impl Outlook {
     pub(super) fn new(counts: Forecast, now: Instant) -> Self {
-        Self { counts, since: now, tick: 0 }
+        Self { counts, since: clock(now), tick: 0 }
     }
 
     /// Lets ticks pass; returns how many packets the link is taken to have delivered in them. Counts are cumulative,
     /// yet all of them are added up, as in the source.
     pub(super) fn advance(&mut self, now: Instant) -> u32 {
-        let passed = (now.since(self.since).as_nanos() / TICK.as_nanos()) as usize;
+        let passed = (clock(now).since(self.since).as_nanos() / TICK.as_nanos()) as usize;
         let tick = passed.min(TICKS - 1);
         let delivered = if tick > self.tick { self.counts[self.tick..tick].iter().sum() } else { 0 };
         self.tick = self.tick.max(tick);
@@ -138,11 +177,6 @@ impl Outlook {
     /// Packets that the link will deliver within `ticks`.
     pub(super) fn within(&self, ticks: usize) -> u32 {
         self.counts[(self.tick + ticks).min(TICKS - 1)].saturating_sub(self.counts[self.tick])
-    }
-
-    /// When the next tick begins; `None` if the forecast ends before.
-    pub(super) fn next_tick(&self) -> Option<Instant> {
-        (self.tick < TICKS - 1).then(|| self.since + TICK * (self.tick + 1) as u64)
     }
 }
 
@@ -162,12 +196,33 @@ mod tests {
     }
 
     #[test]
-    fn a_forecast_comes_with_every_new_tick() {
+    fn a_report_leaves_every_20_ms_and_forecasts_if_a_tick_has_passed() {
         let mut receiver = Receiver::new(Model::Average(0.0));
-        assert!(receiver.accept(at(100), 1.0, Duration::ZERO).is_some());
-        assert!(receiver.accept(at(110), 1.0, Duration::ZERO).is_none());
-        assert!(receiver.accept(at(120), 1.0, Duration::ZERO).is_none(), "a tick ends after 20 ms");
-        assert_eq!(receiver.accept(at(121), 1.0, Duration::ZERO), Some([0, 0, 1, 1, 1, 2, 2, 3]), "3/8 per tick");
+        assert_eq!((receiver.wake_until(at(99)), receiver.next_waking()), (None, None), "nothing has arrived");
+        assert!(receiver.accept(at(100), 1.0, Duration::ZERO).is_none());
+        assert!(receiver.wake_until(at(119)).is_none());
+        assert_eq!(receiver.accept(at(120), 1.0, Duration::ZERO), Some([0; TICKS]), "a tick ends after 20 ms");
+        assert!(receiver.accept(at(121), 1.0, Duration::ZERO).is_none(), "it is not time for a report");
+        assert_eq!(receiver.wake_until(at(141)), Some([0, 0, 0, 1, 1, 1, 1, 2]), "two packets in the first tick");
+    }
+
+    #[test]
+    fn a_report_of_the_same_tick_forecasts_nothing() {
+        let mut receiver = Receiver::new(Model::Average(8.0));
+        receiver.accept(at(0), 1.0, Duration::ZERO);
+        assert!(receiver.accept(at(20), 1.0, Duration::ZERO).is_some());
+        assert!(receiver.accept(at(40), 1.0, Duration::ZERO).is_some());
+        receiver.reported = receiver.tick;
+        assert!(receiver.accept(at(60), 1.0, Duration::ZERO).is_some());
+        receiver.reported = Some(at(60));
+        assert!(receiver.accept(at(80), 1.0, Duration::ZERO).is_none());
+    }
+
+    #[test]
+    fn silence_is_reported() {
+        let mut receiver = Receiver::new(Model::bayes());
+        receiver.accept(at(0), 8.0, Duration::ZERO);
+        assert_eq!(receiver.wake_until(at(1_000)), Some([0; TICKS]));
     }
 
     #[test]
@@ -187,7 +242,7 @@ mod tests {
     fn a_long_gap_costs_little_and_leaves_a_belief() {
         let mut receiver = Receiver::new(Model::bayes());
         receiver.accept(at(0), 1.0, PAUSE);
-        let forecast = receiver.accept(at(86_000_000), 1.0, PAUSE).expect("a new tick");
+        let forecast = receiver.wake_until(at(86_000_000)).expect("a new tick");
         assert_eq!(forecast, [0; TICKS], "a day of silence is an outage");
     }
 
@@ -196,8 +251,8 @@ mod tests {
         let mut outlook = Outlook::new([1, 2, 4, 6, 8, 10, 12, 15], at(0));
         assert_eq!((outlook.advance(at(19)), outlook.within(5)), (0, 9));
         assert_eq!((outlook.advance(at(40)), outlook.within(5)), (3, 11));
-        assert_eq!((outlook.advance(at(40)), outlook.next_tick()), (0, Some(at(60))));
+        assert_eq!(outlook.advance(at(40)), 0);
         assert_eq!(outlook.advance(at(10_000)), 4 + 6 + 8 + 10 + 12);
-        assert_eq!((outlook.within(5), outlook.next_tick()), (0, None));
+        assert_eq!(outlook.within(5), 0);
     }
 }

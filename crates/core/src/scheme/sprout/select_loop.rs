@@ -1,0 +1,95 @@
+//! When the program wakes and sends although nothing else makes it (`sproutbt2.cc`): its clock has whole milliseconds, it sleeps for
+//! 10 ms at most, and sends at the first waking at which it is due.
+
+use crate::units::{Duration, Instant};
+
+/// The longest sleep.
+const LONGEST_SLEEP: Duration = Duration::from_millis(10);
+/// What a process sleeps longer than it asked for (Linux `timerslack_ns`).
+const TIMER_SLACK: Duration = Duration::from_micros(50);
+/// What lies further back is not looked at.
+const LONGEST_GAP: Duration = Duration::from_secs(10);
+
+/// Either end's loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SelectLoop {
+    /// The longest pause between two packets (`fallback_interval`).
+    pause: Duration,
+    woke: Instant,
+    /// `time_of_next_transmission`
+    due: Instant,
+}
+
+/// The time as the program's clock has it.
+pub(super) fn clock(now: Instant) -> Instant {
+    Instant::ZERO + Duration::from_millis(now.as_millis())
+}
+
+impl SelectLoop {
+    pub(super) fn new(start: Instant, pause: Duration) -> Self {
+        Self { pause, woke: start, due: clock(start) + pause }
+    }
+
+    /// When it wakes if no packet comes.
+    pub(super) fn next(&self) -> Instant {
+        let left = self.due.since(clock(self.woke));
+        let sleep = if left.is_zero() { LONGEST_SLEEP } else { left.min(LONGEST_SLEEP) };
+        self.woke + sleep + TIMER_SLACK
+    }
+
+    /// Wakes, with a packet or without; whether it is due to send.
+    pub(super) fn wake(&mut self, now: Instant) -> bool {
+        self.woke = now;
+        self.due <= clock(now)
+    }
+
+    /// The next waking without a packet, if it is not after `now`.
+    pub(super) fn woken_by(&mut self, now: Instant) -> Option<Instant> {
+        let gap = now.since(self.woke);
+        self.woke += gap.saturating_sub(LONGEST_GAP);
+        Some(self.next()).filter(|at| *at <= now)
+    }
+
+    /// Something is sent.
+    pub(super) fn on_sent(&mut self, now: Instant) {
+        self.due = self.due.max(clock(now) + self.pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_millis(20);
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn it_sleeps_for_ten_milliseconds_and_the_slack_of_a_timer() {
+        let mut awake = SelectLoop::new(at(5_700), PAUSE);
+        assert_eq!(awake.next(), at(15_750));
+        assert!(!awake.wake(at(15_750)));
+        assert_eq!(awake.next(), at(25_800));
+        assert!(awake.wake(at(25_800)), "25 by its clock");
+    }
+
+    #[test]
+    fn a_packet_wakes_it_and_it_sleeps_for_what_is_left() {
+        let mut awake = SelectLoop::new(at(5_700), PAUSE);
+        assert!(!awake.wake(at(22_300)));
+        assert_eq!(awake.next(), at(25_350));
+        assert!(awake.wake(at(25_350)));
+        awake.on_sent(at(25_350));
+        assert!(!awake.wake(at(44_999)) && awake.wake(at(45_000)));
+    }
+
+    #[test]
+    fn of_a_long_gap_only_the_end_is_looked_at() {
+        let mut awake = SelectLoop::new(at(0), PAUSE);
+        assert_eq!(awake.woken_by(at(10_000)), None);
+        let woken = awake.woken_by(at(3_600_000_000)).expect("long since");
+        assert!(woken > at(3_590_000_000), "{woken:?}");
+    }
+}
