@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from bakeoff import _core
 from bakeoff.cli import main as cli
 from bakeoff.experiment import keys, matrix, units
 from bakeoff.experiment.schema import json_schema
 from bakeoff.metrics.definitions import DEFINITIONS
+from bakeoff.recording.tables import SENTINEL, for_keeping
+from bakeoff.worlds.frames import of_core
 from schema_page import quoted, sections
 
 if TYPE_CHECKING:
@@ -152,20 +155,48 @@ def qdiscs() -> str:
     return page("Queues in Linux", *parts)
 
 
+def kept_types(tables: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """The types of the columns as they stand in Parquet files, by table and column.
+
+    Args:
+        tables: as the core declares them; a column that may lack a value is -1 in it then.
+    """
+    values: dict[str, Any] = {
+        "u32": np.zeros(1, np.uint32),
+        "u64": np.zeros(1, np.uint64),
+        "i64": np.full(1, SENTINEL, np.int64),
+        "f64": np.zeros(1),
+        "bool": np.zeros(1, np.bool_),
+        "text": [""],
+    }
+    made = {table["name"]: {c["name"]: values[c["kind"]] for c in table["columns"]} for table in tables}
+    frames = {name: for_keeping(frame) for name, frame in of_core(made).items()}
+    return {
+        name: {
+            column.name: str(column.dtype).lower() + (" or null" if column.null_count() else "")
+            for column in frame.iter_columns()
+        }
+        for name, frame in frames.items()
+    }
+
+
 def recording() -> str:
     """The page of the tables in a recording."""
+    tables = json.loads(_core.tables())
+    types = kept_types(tables)
     parts = [
-        "A run is a folder with `manifest.json` and one Parquet file per table. Column names end in their unit; what",
-        "does not exist is null. Which tables there are depends on `record.level`: `summary` has `flows`, `hops` and",
-        "`verdicts`; `series` adds `series`, `telemetry` and `hop_series`; `packets` adds `packets` and `passages`.",
+        "A run is a folder with `manifest.json` and one Parquet file per table; [Exports](../exports.md) shows how to",
+        "read them. Column names end in their unit; what does not exist is null. Which tables there are depends on",
+        "`record.level`: `summary` has `flows`, `hops` and `verdicts`; `series` adds `series`, `telemetry` and",
+        "`hop_series`; `packets` adds `packets` and `passages`.",
         "Runs with probes have `probes` at every level.",
         "",
     ]
-    for entry in json.loads(_core.tables()):
-        parts += [f"## `{entry['name']}`", "", entry["doc"], ""]
-        parts += table(
-            ("column", "type", "meaning"), ((f"`{c['name']}`", c["kind"], c["doc"]) for c in entry["columns"])
-        )
+    for entry in tables:
+        name = entry["name"]
+        parts += [f"## `{name}`", "", entry["doc"], ""]
+        rows = ((f"`{c['name']}`", types[name][c["name"]], c["doc"]) for c in entry["columns"])
+        parts += table(("column", "type", "meaning"), rows)
     return page("Recordings", *parts)
 
 

@@ -37,6 +37,24 @@ interval = "100ms"
 kind = "ping"
 """
 
+SHORT = """
+name = "short"
+duration = "4s"
+repeats = 2
+[[path.forward]]
+rate = "5Mbit/s"
+delay = "20ms"
+queue = { kind = "fifo", limit = "0.5bdp" }
+[[flow]]
+[[flow]]
+start = "1s"
+[variant.gentle]
+scheme = "cubic"
+parameters = { slow_start = "standard" }
+[matrix]
+scheme = ["gentle", "vegas"]
+"""
+
 
 def run(folder: Path, experiment: str, *words: str) -> ResultFolder:
     """The results of an experiment."""
@@ -78,3 +96,11 @@ def of_kernel(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     tables = "".join(f'[[flow]]\nscheme = "{scheme}"\necn = "{ecn}"\n' for scheme, ecn in flows)
     head, probe = EXPERIMENT.replace("12s", "5s").partition("[[flow]]")[0], '[[probe]]\ninterval = "100ms"\n'
     return run(tmp_path_factory.mktemp("kernel"), head + tables + probe, "--world", "linux")
+
+
+@pytest.fixture(scope="session")
+def short(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
+    """Two schemes, one of them a variant, in two runs each; beside the folder is a link to it called `short`."""
+    found = run(tmp_path_factory.mktemp("short"), SHORT)
+    (found.path.parent / "short").symlink_to(found.path)
+    return found

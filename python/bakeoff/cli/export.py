@@ -12,11 +12,11 @@ from bakeoff.cli.output import amount, say
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from bakeoff.recording import ResultFolder, RunRecording
 
-FORMATS = ("congestion", "flent", "pcapng")
+FORMATS = ("congestion", "csv", "flent", "pcapng")
 
 
 @click.command("export", short_help="Write the runs of a result folder for other tools.")
@@ -32,6 +32,8 @@ def command(folder: Path, format_: str, runs: tuple[str, ...], out: Path | None)
     """Write the runs of a result folder for other tools, and print the names of the files.
 
     \b
+    csv         flows.csv, hops.csv, probes.csv: the numbers of all runs, as in
+                `bakeoff report --json`, for pandas, R and spreadsheets
     flent       RUN.flent.gz, which Flent draws; needs record.level series
     pcapng      RUN.HOP.pcapng, which Wireshark opens: every packet at a hop, with
                 what its queue did to it; needs record.level packets
@@ -43,15 +45,25 @@ def command(folder: Path, format_: str, runs: tuple[str, ...], out: Path | None)
     results = ResultFolder.open(folder)
     chosen = _chosen(results, runs)
     target = out or folder / format_
-    module = importlib.import_module(f"bakeoff.formats.{format_}")
     files: list[Path] = []
-    for recording in chosen:
-        for file in module.write(recording, results.experiment["name"], target):
-            click.echo(file)
-            files.append(file)
+    for file in _written(format_, chosen, results.experiment["name"], target):
+        click.echo(file)
+        files.append(file)
     say(f"{amount(len(files), 'file')} of {amount(len(chosen), 'run')} in {target}")
     if not runs and (left := len(list(results.recordings())) - len(chosen)):
         say(f"{amount(left, 'run')} left out, which did not end well: `bakeoff report {folder}` says why")
+
+
+def _written(format_: str, chosen: Sequence[RunRecording], experiment: str, target: Path) -> Iterator[Path]:
+    """Writes the files: one or more for each run, or tables of all runs."""
+    if format_ == "csv":
+        from bakeoff.formats import csv_tables  # noqa: PLC0415 - loaded when the command runs
+
+        yield from csv_tables.write(chosen, target)
+        return
+    module = importlib.import_module(f"bakeoff.formats.{format_}")
+    for recording in chosen:
+        yield from module.write(recording, experiment, target)
 
 
 def _chosen(results: ResultFolder, names: Sequence[str]) -> list[RunRecording]:

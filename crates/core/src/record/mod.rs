@@ -137,7 +137,7 @@ trait ColumnType {
 
 column_type!(u32, U32, "u32");
 column_type!(u64, U64, "u64");
-column_type!(i64, I64, "i64, null where it does not exist");
+column_type!(i64, I64, "i64");
 column_type!(f64, F64, "f64");
 column_type!(bool, Bool, "bool");
 column_type!(String, Text, "text");
@@ -162,7 +162,7 @@ pub struct TableInfo {
 pub struct ColumnInfo {
     /// Name, with the unit as suffix.
     pub name: &'static str,
-    /// Type in Parquet.
+    /// Type here; files have signed numbers only, and null for -1.
     pub kind: &'static str,
     /// What it means.
     pub doc: String,
