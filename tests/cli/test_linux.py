@@ -33,6 +33,7 @@ FILE = """
     [[path.forward]]
     rate = "2Mbit/s"
     delay = "20ms"
+    queue = { limit = "infinite" }
     [[flow]]
     [matrix]
     scheme = ["cubic", "bbr"]

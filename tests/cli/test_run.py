@@ -32,6 +32,7 @@ FILE = """
     [[path.forward]]
     rate = "2.1Mbit/s"
     delay = "20ms"
+    queue = { limit = "infinite" }
     [[flow]]
     scheme = "cubic"
     [[claim]]
@@ -358,6 +359,15 @@ def test_names_are_suggested_in_whatever_case(bakeoff: Command) -> None:
 def test_the_cores_that_are_told_are_there(bakeoff: Command, world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: {0, 1})
     assert "4 runs in sim on 2 cores" in bakeoff(*TWO_SCHEMES, "--jobs", "3").err
+
+
+def test_a_queue_without_limit_is_told_once(bakeoff: Command, here: Path, world: Any) -> None:
+    (here / "x.toml").write_text("repeats = 3\n" + FILE.replace('queue = { limit = "infinite" }', ""))
+    for line in (("check", "x.toml"), ("run", "x.toml", "--out", "one"), ("run", "x.toml", "--dry-run")):
+        ended = bakeoff(*line)
+        assert ended.err.count("bakeoff: x.toml: forward.0 has a queue without limit") == 1, line
+        assert "without limit" not in ended.out
+    assert "without limit" not in bakeoff("run", "x.toml", "--out", "two", "--quiet").err
 
 
 def test_an_export_says_what_it_leaves_out(bakeoff: Command, world: Any) -> None:

@@ -29,6 +29,31 @@ FIFO: dict[str, Any] = {
 }
 
 
+NO_LIMIT = """
+name = "x"
+duration = "1s"
+[[path.forward]]
+rate = "5Mbit/s"
+[[path.forward]]
+delay = "20ms"
+[[path.reverse]]
+rate = "1Mbit/s"
+[[flow]]
+scheme = "cubic"
+"""
+
+
+def test_a_queue_without_limit_that_nobody_asked_for_is_told(planned: Planned) -> None:
+    (told,) = planned(NO_LIMIT).notes
+    assert "x.toml: forward.0 has a queue without limit" in told
+    assert "--set path.forward.0.queue.limit=1bdp" in told
+    assert "reverse.0 has a queue" in planned(NO_LIMIT, "flow.1.direction=reverse").notes[0]
+    for stated in ("queue.limit=1MB", "queue.limit=infinite", "rate=unlimited"):
+        changes = (f"path.forward.0.{stated}", "flow.1.receive_window=64kB")
+        assert planned(NO_LIMIT, *changes).notes == (), stated
+    assert len(planned(NO_LIMIT, "matrix.path.forward.0.queue.kind=codel,fifo", "repeats=3").notes) == 1
+
+
 PROBES = """
 [[probe]]
 [[probe]]

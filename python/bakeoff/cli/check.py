@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.output import amount
+from bakeoff.cli.output import amount, say
 
 
 @click.command("check")
@@ -22,6 +22,8 @@ def command(experiment: str, changes: tuple[str, ...], schemes: tuple[str, ...],
     # An experiment for real senders is one for another world, which `run --world` names.
     if not any(scheme.startswith((KERNEL, PROGRAM)) for scheme in senders):
         registry.world(plan.world).check_plan(plan)
+    for note in plan.notes:
+        say(note)
     axes = ", ".join(f"{axis.name} ({len(axis.choices)})" for axis in plan.experiment.axes)
     parts = [
         amount(len(plan.runs), "run"),

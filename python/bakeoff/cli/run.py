@@ -76,6 +76,8 @@ def command(  # noqa: PLR0913 - one argument per option
     for plan in plans:
         check_jobs(plan.world, jobs)
         registry.world(plan.world).check_plan(plan)
+    for note in [] if quiet else [note for plan in plans for note in plan.notes]:
+        say(note)
     if dry_run:
         preview.show(plans, as_json=as_json)
         return 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import claimed, estimate, matrix, overrides
 from bakeoff.experiment.load import Unmet
+from bakeoff.experiment.notes import of_queues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,6 +49,7 @@ class Plan:
         runs: in the order in which they are started: all cells once, then again as often as each asks.
         stand_ins: schemes that run in place of others in this world, by the names of those that were asked for.
         unmet: cells that wait for a file of the user's.
+        notes: sentences on what the author of the file may not expect.
     """
 
     experiment: Experiment
@@ -55,6 +57,7 @@ class Plan:
     runs: tuple[PlannedRun, ...]
     stand_ins: dict[str, str] = field(default_factory=dict)
     unmet: tuple[Unmet, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def where(self, run: PlannedRun) -> str:
         """The file and the cell of a run, for messages."""
@@ -140,7 +143,8 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
         for name, cell, last in zip(names, cells, most, strict=True)
         if repeat <= last
     )
-    return Plan(experiment, world or experiment.world, runs, unmet=unmet)
+    notes = tuple(f"{experiment.source.name}: {sentence}" for sentence in of_queues(cells))
+    return Plan(experiment, world or experiment.world, runs, unmet=unmet, notes=notes)
 
 
 def derive_seed(seed: int, repeat: int) -> int:
