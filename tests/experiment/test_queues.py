@@ -15,9 +15,10 @@ from bakeoff.experiment.path import Queue
 from bakeoff.worlds import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from bakeoff.experiment import Plan
     from bakeoff.experiment.catalogue import Parameter
 
 FILE = """
@@ -144,3 +145,28 @@ def test_what_is_no_choice_is_answered_with_the_choices(
         queue_of(tmp_path, f'kind = "{kind}", {parameter.name} = {wrong}')
     assert f"path.forward.0.queue.{parameter.name}: " in str(caught.value)
     assert all(f'"{option}"' in str(caught.value) for option in parameter.options)
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        (["queue=codel"], {"kind": "codel"}),
+        (["path.forward.0.queue=codel"], {"kind": "codel"}),
+        (["queue=codel", "path.forward.0.queue.limit=9pkt"], {"kind": "codel", "limit_packets": 9}),
+        (["queue=9pkt"], {"kind": "codel", "target_ns": 10**6, "limit_packets": 9}),
+        (["matrix.queue=codel,9pkt"], {"kind": "codel"}),
+    ],
+)
+def test_a_kind_alone_is_a_queue_with_its_own_defaults(
+    planned: Callable[..., Plan], minimal: str, changes: list[str], found: dict[str, Any]
+) -> None:
+    text = minimal.replace("{ limit", '{ kind = "codel", target = "1ms", limit')
+    assert planned(text, *changes).runs[0].scenario["forward"][0]["queue"] == found
+
+
+def test_a_kind_alone_in_a_file_keeps_its_kind_with_another_limit(planned: Callable[..., Plan], minimal: str) -> None:
+    text = minimal.replace('{ limit = "50pkt" }', '"codel"')
+    for change in ("queue=9pkt", "path.forward.0.queue.limit=9pkt"):
+        assert planned(text, change).runs[0].scenario["forward"][0]["queue"] == {"kind": "codel", "limit_packets": 9}
+    with pytest.raises(UserError, match=r'queue\.kind: "codl" is not a queue; did you mean "codel"\?$'):
+        planned(text, "queue=codl")

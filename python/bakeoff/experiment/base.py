@@ -121,6 +121,7 @@ _LIMIT_SCHEMA: dict[str, Any] = {
     ],
 }
 
+QueueKind = Annotated[str, WithJsonSchema({"type": "string", "examples": ["fq_codel"]})]
 
 QueueLimit = Annotated[units.Limit, PlainValidator(units.parse_limit), WithJsonSchema(_LIMIT_SCHEMA)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment import keys
-from bakeoff.experiment.units import shown
+from bakeoff.experiment.units import is_queue_kind, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,6 +108,8 @@ def _covers(above: str, below: str) -> bool:
 def _holds(value: Any, key: str, below: str) -> bool:
     """Whether a value has something in the place of a key below its own."""
     for word in below.removeprefix(key).split(".")[1:]:
+        if key.endswith(".queue") and is_queue_kind(value):
+            value = {"kind": value}
         if isinstance(value, list):
             place = int(word) - (1 if key in {"flow", "probe"} else 0)
             if place >= len(value):

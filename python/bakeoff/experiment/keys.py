@@ -9,7 +9,7 @@ The short words are also allowed behind `path.` (`path.trace`), and mean the onl
 | `scheme` | the scheme of every flow that names none |
 | `rtt` | the base RTT: half of it in the first hop of each direction, none in the other hops |
 | `rate`, `loss` | that key |
-| `queue` | a limit ("50pkt"), or the whole queue |
+| `queue` | a limit ("50pkt"), a kind with its own defaults ("fq_codel"), or the whole queue |
 | `trace` | the rate, as a mahimahi trace |
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from bakeoff.errors import UserError
-from bakeoff.experiment.units import UnitError, format_time, parse_time, shown
+from bakeoff.experiment.units import UnitError, format_time, is_queue_kind, parse_time, shown
 
 SHORT_WORDS = ("scheme", "rtt", "rate", "queue", "loss", "trace")
 SETTABLE = ("path", "flow", "probe", "duration", "record", "start_jitter")
@@ -77,7 +77,7 @@ def apply(raw: dict[str, Any], setting: Setting) -> list[str]:
         value = setting.value
         if word == "trace":
             word, value = "rate", {"trace": value}
-        elif word == "queue" and not isinstance(value, dict):
+        elif word == "queue" and not isinstance(value, dict) and not is_queue_kind(value):
             word = "queue.limit"
         setting = Setting(f"path.forward.0.{word}", value, setting.origin)
     parts = setting.key.split(".")
@@ -112,6 +112,8 @@ def _put(node: Any, parts: list[str], setting: Setting, above: str) -> list[str]
         return [here]
     if here in {"flow", "probe", "path.forward", "path.reverse"} and not isinstance(node.get(head), list):
         raise setting.fail(f"the file has no [[{here}]] to set it in")
+    if head == "queue" and is_queue_kind(node.get(head)):
+        node[head] = {"kind": node[head]}
     if not isinstance(node.get(head), (dict, list)) or _other_form(node, head, rest[0]):
         node[head] = {}
     return _put(node[head], rest, setting, f"{here}.")

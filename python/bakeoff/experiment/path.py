@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from bakeoff.experiment.base import (
     Dscp,
     Model,
     Packets,
     Probability,
+    QueueKind,
     QueueLimit,
     Rate,
     RateOrZero,
@@ -21,6 +22,7 @@ from bakeoff.experiment.base import (
     default,
     problem,
 )
+from bakeoff.experiment.units import is_queue_kind
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
 
 if TYPE_CHECKING:
@@ -224,6 +226,13 @@ class Queue(Model):
         return ["kind", *(parameter.name for parameter in entry.parameters)] if entry else cls.model_fields
 
 
+def _by_its_kind(value: Any) -> Any:
+    return {"kind": value} if is_queue_kind(value) else value
+
+
+HopQueue = Annotated[Queue, BeforeValidator(_by_its_kind, json_schema_input_type=Queue | QueueKind)]
+
+
 class BurstLoss(Model):
     """Loss in bursts by the model of Gilbert and Elliott, as netem's `loss gemodel`: the wire is good or bad."""
 
@@ -294,7 +303,9 @@ class Hop(Model):
     """One link of the path: rules and policer, then queue, then rate, then the wire with delay, loss and the like."""
 
     rate: LinkRate = default("unlimited", "unlimited", "how fast the link sends")
-    queue: Queue = Field(default_factory=Queue, description="the queue in front of the link")
+    queue: HopQueue = Field(
+        default_factory=Queue, description="the queue in front of the link; a kind alone has its own defaults"
+    )
     delay: Time = default(0, "0s", "propagation delay, one way")
     loss: Loss = Field(0.0, description="behind the queue: each packet is lost with this probability, or in bursts")
     jitter: Time = default(0, "0s", "mean of an exponential extra delay that keeps the order of packets")

@@ -51,6 +51,7 @@ MAX_SIZE_BYTES = 2**50
 MAX_PACKETS = 10**9
 MAX_BDP = 10**4
 
+_INFINITE = "infinite"
 _QUANTITY = re.compile(r"([+-]?)([0-9]{1,30}(?:\.[0-9]{1,30})?) ?([^\s0-9][^\s]{0,15})?")
 
 
@@ -213,17 +214,20 @@ def parse_limit(value: object) -> Limit:
     return Limit(**found)  # type: ignore[arg-type] # keys and types come from Limit itself
 
 
+def is_queue_kind(value: object) -> bool:
+    """Whether this is the name of a kind of queue, known or not, and no limit, which has a number."""
+    return isinstance(value, str) and value != _INFINITE and re.fullmatch("[a-z][a-z0-9_]*", value) is not None
+
+
 def _single_limit(value: object) -> Limit:
     examples = 'write for example "50pkt", "64kB", "100ms", "1bdp" or "infinite"'
     if not isinstance(value, str):
         raise UnitError(f"{shown(value)}: a queue limit is a text with a unit; {examples}")
-    if value == "infinite":
+    if value == _INFINITE:
         return Limit()
     match = _QUANTITY.fullmatch(value)
     if match is None:
-        raise UnitError(
-            f"{shown(value)}: not a queue limit; {examples}, and another kind of queue as a table with kind"
-        )
+        raise UnitError(f"{shown(value)}: not a queue limit; {examples}")
     unit = _parts(match)[2]
     if unit == "bdp":
         return Limit(bdp=_bdp(value, match))
