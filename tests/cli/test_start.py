@@ -75,9 +75,38 @@ def test_a_wrong_command_line_is_one_sentence_and_2(bakeoff: Command, words: lis
 
 
 def test_other_worlds_are_refused(bakeoff: Command) -> None:
-    ended = bakeoff("run", "dumbbell/one-cubic", "--world", "live")
+    ended = bakeoff("run", "dumbbell/one-cubic", "--set", "world=live")
     assert ended.code == 2
     assert 'the world "live" is not part of this version' in ended.err
+    assert "[sim|emu|linux]" in bakeoff("run", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scheme", "cubik"], '--scheme cubik: "cubik" is not a scheme; did you mean "cubic"?'),
+        (
+            ["--scheme", "bbr", "--scheme", "bbr"],
+            '--scheme bbr,bbr: matrix.scheme: "bbr" is there twice; keep one of them',
+        ),
+        (
+            ["--scheme", "bbr", "--set", "matrix.scheme=vegas"],
+            '--scheme bbr: the axis "scheme" was set by --set matrix.scheme=vegas already; keep one of them',
+        ),
+        (
+            ["--repeats", "2", "--set", "repeats=3"],
+            "--repeats 2: repeats was set by --set repeats=3 already; keep one of them",
+        ),
+        (["--repeats", "20000"], "--repeats 20000: repeats: must be at most 10000, not 20000"),
+    ],
+)
+def test_a_sentence_names_the_option_that_was_given(bakeoff: Command, words: list[str], said: str) -> None:
+    assert bakeoff("check", "pantheon/india-ppp0", *words).err == f"bakeoff: {said}\n"
+
+
+def test_suites_that_end_in_a_name_are_all_suggested(bakeoff: Command) -> None:
+    said = 'did you mean "mixed/india-ppp0" or "pantheon/india-ppp0"?'
+    assert bakeoff("run", "india-ppp0").err == f'bakeoff: "india-ppp0": neither a suite nor a file; {said}\n'
 
 
 def test_a_fault_of_ours_is_one_sentence_with_its_place(bakeoff: Command, monkeypatch: pytest.MonkeyPatch) -> None:

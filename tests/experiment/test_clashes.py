@@ -255,3 +255,19 @@ def test_a_later_setting_may_change_a_part_of_what_an_earlier_one_set(planned: P
     (run,) = planned(text, "flow.*.dscp=1", "flow.2.dscp=2", 'queue={kind="codel"}', "path.queue=5pkt").runs
     assert [flow["dscp"] for flow in run.scenario["flows"]] == [1, 2]
     assert run.scenario["forward"][0]["queue"] == {"kind": "codel", "limit_packets": 5}
+
+
+def test_an_axis_of_schemes_that_no_flow_takes_is_told_what_to_remove(planned: Planned) -> None:
+    text = FREE + '[matrix]\nscheme = ["reno", "bbr"]'
+    with pytest.raises(UserError, match=r'matrix.scheme = "reno": every flow .*; remove scheme from \[matrix\]$'):
+        planned(text, "flow.*.scheme=vegas")
+    with pytest.raises(UserError, match=r'^--set matrix.scheme=reno: every flow .*; set "flow.1.scheme" and so on$'):
+        planned(FREE, "flow.*.scheme=vegas", "matrix.scheme=reno")
+
+
+def test_a_key_of_an_axis_may_have_the_quotes_of_a_file(planned: Planned) -> None:
+    plans = [
+        planned(FREE + '[matrix]\nscheme = ["reno"]', f"matrix.{key}=1kB,2kB") for key in ("flow.1.mss", '"flow.1.mss"')
+    ]
+    assert plans[0].runs == plans[1].runs
+    assert len(plans[0].runs) == 2

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from bakeoff.experiment.overrides import Shorthand
+
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
 
@@ -51,23 +53,25 @@ def change_options(function: _F) -> _F:
     return function
 
 
-def all_changes(changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int | None) -> list[str]:
-    """The options of `change_options` as `KEY=VALUE` settings.
+def all_changes(changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int | None) -> list[str | Shorthand]:
+    """The options of `change_options` as changes of the file.
 
     Raises:
         UserError: the name of a scheme is empty.
     """
     from bakeoff.errors import UserError  # noqa: PLC0415 - not for help
+    from bakeoff.experiment.overrides import Shorthand  # noqa: PLC0415
     from bakeoff.experiment.units import shown  # noqa: PLC0415 - not for help
 
-    settings = list(changes)
+    settings: list[str | Shorthand] = list(changes)
     for option in schemes:
         if not all(name.strip() for name in option.split(",")):
             raise UserError(f"--scheme {shown(option)}: a name is missing; write them as in --scheme cubic,bbr")
     if schemes:
-        settings.append(f"matrix.scheme={','.join(schemes)}")
+        names = ",".join(schemes)
+        settings.append(Shorthand(f"matrix.scheme={names}", f"--scheme {names}"))
     if repeats is not None:
-        settings.append(f"repeats={repeats}")
+        settings.append(Shorthand(f"repeats={repeats}", f"--repeats {repeats}"))
     return settings
 
 

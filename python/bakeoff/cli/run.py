@@ -38,7 +38,7 @@ class _Options:
 @click.command("run")
 @arguments.experiment_argument
 @arguments.change_options
-@click.option("--world", type=click.Choice(list(registry.MODULES)), help="What executes the runs; sim by default.")
+@click.option("--world", type=click.Choice(registry.available()), help="What executes the runs; sim by default.")
 @arguments.execution_options
 @click.option("--check", is_flag=True, help="Exit with 1 if a claim of the experiment fails.")
 @click.option("--dry-run", is_flag=True, help="Show the runs and what they will cost, and run nothing.")

@@ -157,7 +157,9 @@ def _fill_schemes(raw: dict[str, Any], setting: Setting) -> list[str]:
             flow["scheme"] = setting.value
             touched.append(f"flow.{number}.scheme")
     if not touched:
-        raise setting.fail('every flow names its own scheme, so this changes nothing; set "flow.1.scheme" and so on')
+        of_file = not setting.origin.startswith("--")
+        right = "remove scheme from [matrix]" if of_file else 'set "flow.1.scheme" and so on'
+        raise setting.fail(f"every flow names its own scheme, so this changes nothing; {right}")
     return touched
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bakeoff.experiment.catalogue import Catalogue
     from bakeoff.experiment.keys import Setting
     from bakeoff.experiment.matrix import Axis, Choice
+    from bakeoff.experiment.overrides import Shorthand
     from bakeoff.experiment.schema import Claim
     from bakeoff.experiment.source import Source
 
@@ -160,12 +161,12 @@ class Experiment:
             yield _cell(self.source, self.settings, self.axes, choices, self.catalogue)
 
 
-def load(name_or_path: str, changes: Sequence[str] = (), catalogue: Catalogue | None = None) -> Experiment:
+def load(name_or_path: str, changes: Sequence[str | Shorthand] = (), catalogue: Catalogue | None = None) -> Experiment:
     """Loads a suite or a file.
 
     Args:
         name_or_path: name of a suite, or path of an experiment file.
-        changes: `KEY=VALUE` settings that override the file.
+        changes: what overrides the file.
         catalogue: schemes and queues that exist; by default those of the core.
 
     Raises:
@@ -178,7 +179,7 @@ def load(name_or_path: str, changes: Sequence[str] = (), catalogue: Catalogue | 
     return check_source(source.find(name_or_path), changes, catalogue)
 
 
-def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) -> Experiment:
+def check_source(found: Source, changes: Sequence[str | Shorthand], catalogue: Catalogue) -> Experiment:
     """The experiment of a file that was read.
 
     Raises:
@@ -187,10 +188,11 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     raw = dict(found.raw)
     # A claim is checked against the matrix as written too: a narrower one does not make it wrong.
     written = matrix.parse(raw.get("matrix"), found.name)
-    settings = tuple(overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes]))
+    rest, of_axes = overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes])
+    settings = tuple(rest)
     if any(setting.key == "repeats" for setting in settings):
         raw.pop("claim_repeats", None)
-    axes = matrix.parse(raw.pop("matrix", None), found.name)
+    axes = matrix.parse(raw.pop("matrix", None), found.name, of_axes)
     programs, controllers, variants = (_names(raw.get(table)) for table in ("program", "controller", "variant"))
     # The command line may name more.
     variants += [setting.key.split(".")[1] for setting in settings if setting.key.startswith("variant.")]
@@ -201,7 +203,8 @@ def check_source(found: Source, changes: Sequence[str], catalogue: Catalogue) ->
     first = _first(stripped, settings, axes, catalogue)
     _check_claims(first.model, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
-    return Experiment(stripped, tuple(changes), settings, axes, first, catalogue)
+    plain = tuple(overrides.assignment(change) for change in changes)
+    return Experiment(stripped, plain, settings, axes, first, catalogue)
 
 
 def _first(found: Source, settings: Sequence[Setting], axes: Sequence[Axis], catalogue: Catalogue) -> Cell:
@@ -318,7 +321,7 @@ def _check_values(axes: Sequence[Axis], catalogue: Catalogue, found: Source) -> 
                     try:
                         catalogue.check_scheme(setting.value, found.folder)
                     except UserError as error:
-                        raise UserError(f"{found.name}: matrix.scheme: {error}") from error
+                        raise UserError(f"{axis.origin}: {error}") from error
 
 
 def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:

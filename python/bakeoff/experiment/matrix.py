@@ -30,7 +30,7 @@ from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _FORMS = 'write a list of values, as in scheme = ["bbr", "cubic"]'
 
@@ -56,19 +56,22 @@ class Axis:
         name: the key it sets, or the name of a table of variants.
         choices: its values, in the order of the file.
         is_list: whether each value is one for the key; else each is a variant that sets several.
+        origin: who says so, for messages.
     """
 
     name: str
     choices: tuple[Choice, ...]
     is_list: bool
+    origin: str
 
 
-def parse(matrix: Any, source: str) -> tuple[Axis, ...]:
+def parse(matrix: Any, source: str, changed: Mapping[str, Setting] | None = None) -> tuple[Axis, ...]:
     """The axes of a file's `matrix` table.
 
     Args:
         matrix: the table as TOML has it; None if there is none.
         source: name of the file, for messages.
+        changed: by axis, what the command line has put in its place.
 
     Raises:
         UserError: an axis is empty, malformed, lists a value twice, or sets no key.
@@ -79,14 +82,16 @@ def parse(matrix: Any, source: str) -> tuple[Axis, ...]:
         raise UserError(f"{source}: matrix: must be a table, not {shown(matrix)}; write [matrix]")
     if not matrix:
         raise UserError(f'{source}: matrix: has no axis; add one, as in scheme = ["bbr", "cubic"], or remove [matrix]')
-    return tuple(_axis(str(name), values, source) for name, values in matrix.items())
+    settings = changed or {}
+    return tuple(_axis(str(name), values, source, settings.get(name)) for name, values in matrix.items())
 
 
-def _axis(name: str, values: Any, source: str) -> Axis:
+def _axis(name: str, values: Any, source: str, changed: Setting | None) -> Axis:
     where = f"{source}: matrix.{name}"
     if isinstance(values, list):
         _check_key(name, where)
-        choices = [_value(name, value, f"{where} = {shown(value)}", where) for value in values]
+        origins = [changed.origin if changed else f"{where} = {shown(value)}" for value in values]
+        choices = [_value(name, value, origin, where) for value, origin in zip(values, origins, strict=True)]
     elif isinstance(values, dict):
         if name in keys.SETTABLE:
             # TOML reads path.forward.0.rate = [...] as tables within tables.
@@ -103,7 +108,7 @@ def _axis(name: str, values: Any, source: str) -> Axis:
             # Classes of the same name in two files are not the same.
             right = "keep one of them" if other == choice else "rename one of them"
             raise UserError(f"{where}: {shown(choice.label)} is there twice; {right}")
-    return Axis(name, tuple(choices), isinstance(values, list))
+    return Axis(name, tuple(choices), isinstance(values, list), changed.origin if changed else where)
 
 
 def _dotted(key: str, values: Any) -> str:

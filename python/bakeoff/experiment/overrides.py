@@ -1,4 +1,4 @@
-"""What the command line changes in a file: `--set KEY=VALUE` and `--scheme`.
+"""What the command line changes in a file: `--set KEY=VALUE`, `--scheme` and `--repeats`.
 
 A value is read as TOML if it is a number, a truth value, a list or a table, and is text otherwise, so that
 `--set path.forward.0.rate=2Mbit/s` needs no quotes. Below `matrix.` a comma separates values. A key that is an axis of
@@ -11,6 +11,7 @@ import json
 import os
 import re
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,22 +30,48 @@ _MATRIX = "matrix."
 _FORM = "write KEY=VALUE, as in --set path.forward.0.rate=2Mbit/s"
 
 
-def parse(assignment: str) -> Setting:
-    """One `KEY=VALUE`.
+@dataclass(frozen=True)
+class Shorthand:
+    """A change by an option that is shorter than `--set`.
+
+    Attributes:
+        assignment: the same as `KEY=VALUE`.
+        typed: the option as it was typed, for messages.
+    """
+
+    assignment: str
+    typed: str
+
+
+def assignment(change: str | Shorthand) -> str:
+    """A change as `KEY=VALUE`."""
+    return change if isinstance(change, str) else change.assignment
+
+
+def parse(change: str | Shorthand) -> Setting:
+    """One change of the command line.
 
     Raises:
         UserError: it has no key, no `=` or no value.
     """
-    key, equals, text = assignment.partition("=")
-    key, text = key.strip(), text.strip()
+    key, equals, text = assignment(change).partition("=")
+    key, text = _without_quotes(key.strip()), text.strip()
     if not equals or not key or not text:
-        raise UserError(f"--set {shown(assignment)}: {_FORM}")
+        raise UserError(f"--set {shown(change)}: {_FORM}")
     origin = f"--set {key}={text}" if len(text) <= 60 else f"--set {key}"
+    if isinstance(change, Shorthand):
+        origin = change.typed
     value: Any = _read(text)
     if key.startswith(_MATRIX) and not isinstance(value, (list, dict)):
         value = [_read(part.strip()) for part in text.split(",")]
     # What is typed in a shell is relative to where it is typed, not to the file.
     return Setting(key, placed(key, value, Path.cwd()), origin)
+
+
+def _without_quotes(key: str) -> str:
+    """The key of an axis as it is without the quotes that it has in a file."""
+    quoted = re.fullmatch(r'matrix\."([^"]+)"', key)
+    return _MATRIX + quoted[1] if quoted else key
 
 
 def written(value: Any) -> str:
@@ -103,8 +130,11 @@ def _read(text: str) -> Any:
     return value if isinstance(value, (bool, int, float, str, list, dict)) else text
 
 
-def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> list[Setting]:
-    """Changes the matrix in place, and returns the settings that are about something else.
+def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> tuple[list[Setting], dict[str, Setting]]:
+    """Changes the matrix in place.
+
+    Returns:
+        the settings that are about something else, and by axis those that changed it.
 
     Raises:
         UserError: a setting names a value that its axis does not have, sets an axis that another has set, or makes one
@@ -115,7 +145,7 @@ def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> list[Se
     for setting in settings:
         matrix = raw.get("matrix", {})
         if not isinstance(matrix, dict):
-            return list(settings)
+            return list(settings), {}
         name = setting.key.removeprefix(_MATRIX)
         axis = _same_axis(name, matrix)
         if not setting.key.startswith(_MATRIX) and (axis is None or _is_key(setting, matrix[axis])):
@@ -126,7 +156,7 @@ def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> list[Se
             raise setting.fail(f"the axis {shown(axis)} was set by {earlier.origin} already; keep one of them")
         raw["matrix"] = {**matrix, axis: _narrowed(setting, axis, matrix.get(axis))}
         axes.parse({axis: raw["matrix"][axis]}, setting.origin)
-    return rest
+    return rest, done
 
 
 def _is_key(setting: Setting, values: Any) -> bool:

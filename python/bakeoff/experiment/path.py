@@ -329,3 +329,8 @@ class Path(Model):
     reverse: Hops | None = Field(
         None, description="hops of the other direction; default: one unlimited hop with the summed forward delay"
     )
+
+    @classmethod
+    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:  # noqa: ARG003
+        """With the word that names another path, which is resolved before."""
+        return ["use", *cls.model_fields]

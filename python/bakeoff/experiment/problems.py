@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment.base import SENTENCE, UNKNOWN_KEY
-from bakeoff.experiment.units import UnitError, shown
+from bakeoff.experiment.units import UnitError, parse_limit, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,6 @@ _SENTENCES = {
     "string_too_short": "must not be empty",
     "too_short": "must not be empty",
     "too_long": "has {actual_length} entries; the most is {max_length}",
-}
-_WRITE: dict[tuple[str, str | int], str] = {
-    ("model_type", "queue"): '; write { limit = "34pkt" }, with a kind where it is no fifo',
 }
 _TABLE_LISTS = {("flow",): "[[flow]]", ("path", "forward"): "[[path.forward]]", ("path", "reverse"): "[[path.reverse]]"}
 
@@ -74,4 +71,15 @@ def _sentence(detail: ErrorDetails, location: list[str | int]) -> str:
     if template is None:
         return f"{shown(detail['input'])}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
     sentence = template.format(**{**context, "input": shown(detail["input"])}).replace("'", '"')
-    return sentence + _WRITE.get((kind, location[-1]), "")
+    if kind == "model_type" and location[-1] == "queue":
+        limit = detail["input"] if _is_limit(detail["input"]) else "34pkt"
+        sentence += f'; write {{ limit = "{limit}" }}, with a kind where it is no fifo'
+    return sentence
+
+
+def _is_limit(value: object) -> bool:
+    try:
+        parse_limit(value)
+    except UnitError:
+        return False
+    return isinstance(value, str)

@@ -58,8 +58,10 @@ def find(name_or_path: str) -> Source:
         raise UserError(f"{shown(name_or_path)} is a family of suites; name one of them: {', '.join(members)}")
     if not exists:
         known = [*suites.families(), *suites.names()]
-        near = difflib.get_close_matches(name_or_path, known, 1, 0.55)
-        advice = f"did you mean {shown(near[0])}?" if near else "`bakeoff list suites` names the suites"
+        near = [name for name in suites.names() if name.endswith(f"/{name_or_path}")]
+        near = near or difflib.get_close_matches(name_or_path, known, 1, 0.55)
+        named = " or ".join(f'"{name}"' for name in near)
+        advice = f"did you mean {named}?" if near else "`bakeoff list suites` names the suites"
         raise UserError(f"{shown(name_or_path)}: neither a suite nor a file; {advice}")
     return Source(name_or_path, file.parent, read_toml(file, name_or_path), "")
 
