@@ -54,6 +54,36 @@ def test_a_queue_without_limit_that_nobody_asked_for_is_told(planned: Planned) -
     assert len(planned(NO_LIMIT, "matrix.path.forward.0.queue.kind=codel,fifo", "repeats=3").notes) == 1
 
 
+OF_ITS_OWN = """
+name = "x"
+duration = "1s"
+[[path.forward]]
+rate = "5Mbit/s"
+delay = "28ms"
+queue = "codel"
+[[path.forward]]
+loss = 0.01
+[[flow]]
+scheme = "cubic"
+"""
+
+
+def test_what_a_file_keeps_on_a_path_that_the_command_line_names_is_told(planned: Planned) -> None:
+    (told,) = planned(OF_ITS_OWN, "path.use=nepal-aws-india").notes
+    kept = "path.forward.0.rate, path.forward.0.queue, path.forward.1.loss"
+    assert told.endswith(
+        f"x.toml: {kept} of the file stay in force on nepal-aws-india; remove them there to have that path as it is"
+    )
+    assert (
+        "path.forward.0.rate"
+        not in planned(OF_ITS_OWN, "path.use=nepal-aws-india", "path.forward.0.rate=3Mbit/s").notes[0]
+    )
+    of_file = OF_ITS_OWN.replace("[[path.forward]]", '[path]\nuse = "nepal-aws-india"\n[[path.forward]]', 1)
+    assert planned(of_file).notes == ()
+    alike = OF_ITS_OWN.partition("rate")[0] + 'delay = "28ms"\n[[flow]]\nscheme = "cubic"\n'
+    assert planned(alike, "path.use=nepal-aws-india", "rate=3Mbit/s").notes == ()
+
+
 PROBES = """
 [[probe]]
 [[probe]]

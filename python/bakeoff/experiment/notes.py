@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.experiment import keys, source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from bakeoff.experiment.load import Cell
+    from bakeoff.experiment.load import Cell, Experiment
+
+_OF_SHORT_WORDS = {"rtt": "delay", "trace": "rate"}
+
+
+def of_used_path(experiment: Experiment) -> list[str]:
+    """A sentence on the keys of the file that stay in force on a path that the command line names in its place."""
+    used = next((setting.value for setting in experiment.settings if setting.key == keys.USE), None)
+    if used is None:
+        return []
+    changed = {_full_key(setting.key) for setting in experiment.settings}
+    named, own = source.read_path(used), experiment.source.raw.get("path", {})
+    kept = [
+        full
+        for direction in ("forward", "reverse")
+        for index, hop in enumerate(own.get(direction, ()))
+        for key, value in hop.items()
+        if value != _at(named, direction, index).get(key) and (full := f"path.{direction}.{index}.{key}") not in changed
+    ]
+    sentence = f"{', '.join(kept)} of the file stay in force on {used}; remove them there to have that path as it is"
+    return [sentence] if kept else []
+
+
+def _full_key(key: str) -> str:
+    word = keys.short_word(key)
+    return f"path.forward.0.{_OF_SHORT_WORDS.get(word, word)}" if word else key
+
+
+def _at(path: Mapping[str, Any], direction: str, index: int) -> Mapping[str, Any]:
+    hops = path.get(direction, ())
+    return hops[index] if index < len(hops) else {}
 
 
 def of_queues(cells: Iterable[Cell]) -> list[str]:

@@ -8,9 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.experiment import claimed, estimate, matrix, overrides
+from bakeoff.experiment import claimed, estimate, matrix, notes, overrides
 from bakeoff.experiment.load import Unmet
-from bakeoff.experiment.notes import of_queues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,8 +142,9 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
         for name, cell, last in zip(names, cells, most, strict=True)
         if repeat <= last
     )
-    notes = tuple(f"{experiment.source.name}: {sentence}" for sentence in of_queues(cells))
-    return Plan(experiment, world or experiment.world, runs, unmet=unmet, notes=notes)
+    found = [*notes.of_used_path(experiment), *notes.of_queues(cells)]
+    told = tuple(f"{experiment.source.name}: {sentence}" for sentence in found)
+    return Plan(experiment, world or experiment.world, runs, unmet=unmet, notes=told)
 
 
 def derive_seed(seed: int, repeat: int) -> int:
