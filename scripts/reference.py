@@ -76,6 +76,9 @@ def entries(found: str) -> Iterator[str]:
         yield from (f"## `{entry['name']}`", "", f"{entry['title']}. Source: {entry['source']}.", "")
         if "validation" in entry:
             yield from (f"Held against: {entry['validation']}.", "")
+        if "deviations" in entry:
+            lists = entry["deviations"].startswith("- ")
+            yield from (f"Deviations:{chr(10) * 2 if lists else ' '}{entry['deviations']}", "")
         yield from table(
             ("parameter", "values", "default", "unit", "meaning"),
             ((f"`{p['name']}`", allowed(p), default(p), p["unit"], p["doc"]) for p in entry["parameters"]),

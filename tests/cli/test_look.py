@@ -56,6 +56,12 @@ def test_the_list_of_schemes_says_where_they_run_and_what_they_need(bakeoff: Com
     assert (rows["indigo"]["needs"], rows["cubic"]["needs"]) == ("a weights file", "")
 
 
+def test_a_scheme_shows_where_it_deviates(bakeoff: Command) -> None:
+    assert "\nDeviations: When a reduction is undone, the window returns" in bakeoff("show", "cubic").out
+    assert "\nDeviations:\n- The kernel corrects the packets in flight" in bakeoff("show", "bbr").out
+    assert "Deviations" not in bakeoff("show", "fifo").out
+
+
 @pytest.mark.parametrize("kind", ["schemes", "queues"])
 @pytest.mark.parametrize("width", [80, 120])
 def test_in_a_terminal_each_scheme_and_queue_has_one_line(bakeoff: Command, kind: str, width: int) -> None:

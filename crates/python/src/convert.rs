@@ -15,6 +15,16 @@ pub(crate) struct Listed {
     pub(crate) info: Info,
     /// What its results are held against.
     pub(crate) validation: &'static str,
+    /// Where it differs from its source; from the doc of its module.
+    pub(crate) deviations: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/deviations.rs"));
+
+/// Where a scheme differs from its source, in Markdown.
+pub(crate) fn deviations(name: &str) -> &'static str {
+    let key = name.split_once(':').map_or(name, |(stack, _)| stack);
+    DEVIATIONS.iter().find(|(known, _)| *known == key).map_or("", |(_, text)| text)
 }
 
 /// `{"tables": {table: {column: values}}}`.

@@ -27,7 +27,7 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
-    use crate::convert::{Listed, to_dict, to_json};
+    use crate::convert::{Listed, deviations, to_dict, to_json};
     use crate::episodes::{self, Decision};
     use crate::schemes::{self as callables, Callables, Failure};
 
@@ -177,8 +177,12 @@ mod _core {
     fn schemes() -> PyResult<String> {
         let schemes = scheme::SCHEMES.iter().map(|entry| (entry.info, entry.validation.text()));
         let stacks = STACKS.iter().map(|entry| (entry.info, "it is the original"));
-        let listed: Vec<_> = schemes.chain(stacks).map(|(info, validation)| Listed { info, validation }).collect();
-        to_json(&listed)
+        let listed = schemes.chain(stacks).map(|(info, validation)| Listed {
+            info,
+            validation,
+            deviations: deviations(info.name),
+        });
+        to_json(&listed.collect::<Vec<_>>())
     }
 
     /// The queueing disciplines, as a JSON array.

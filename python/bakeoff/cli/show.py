@@ -83,6 +83,9 @@ def _show_entry(entry: Entry) -> None:
     if entry.validation:
         click.echo(f"Held against: {entry.validation}")
         click.echo(f"Worlds: {', '.join(entry.worlds)}")
+    if entry.deviations:
+        several = "\n" in entry.deviations
+        click.echo(f"\nDeviations:\n{entry.deviations}" if several else f"Deviations: {entry.deviations}")
     if entry.parameters:
         click.echo()
         print_table(

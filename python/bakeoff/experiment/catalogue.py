@@ -134,6 +134,7 @@ class Entry:
         parameters: what can be set.
         telemetry: internal state that is recorded: name, unit and meaning.
         validation: what its results are held against beside its source; nothing is said of queues.
+        deviations: where it differs from its source, in Markdown; nothing is said of queues.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Entry:
     parameters: tuple[Parameter, ...] = ()
     telemetry: tuple[Mapping[str, str], ...] = ()
     validation: str = ""
+    deviations: str = ""
 
     @property
     def profiles(self) -> dict[str, str]:
@@ -290,7 +292,8 @@ def _entries(text: str) -> dict[str, Entry]:
         )
         telemetry = tuple(item["telemetry"])
         known = (item["name"], item["title"], item["source"])
-        entries[item["name"]] = Entry(*known, parameters, telemetry, item.get("validation", ""))
+        said = (item.get("validation", ""), item.get("deviations", ""))
+        entries[item["name"]] = Entry(*known, parameters, telemetry, *said)
     return entries
 
 
