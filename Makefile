@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PY := .venv/bin/python
 JOBS ?= 2
+READY := ready: $(PY) FILE runs a file that imports bakeoff, bakeoff.gym or gymnasium
 
 .PHONY: help env test test-full lint fmt bench bench-htsim bench-ratios bench-emu bench-linux bench-gym bench-schemes docs lock deny clean
 
@@ -13,6 +14,7 @@ help: ## this list
 
 env: ## prepare .venv with the tools of a developer
 	@scripts/prepare.sh dev
+	@$(if $(filter env,$(MAKECMDGOALS)),echo "$(READY)" >&2,:)
 
 test: env ## the tests that a change must pass, Rust and Python
 	cargo test --locked --workspace

@@ -8,7 +8,9 @@ import itertools
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+import textwrap
+from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -18,9 +20,6 @@ from gymnasium.utils.env_checker import check_env
 import bakeoff.gym as lab
 from bakeoff import _core
 from bakeoff.errors import UserError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXPERIMENT = """
 name = "lab"
@@ -53,6 +52,18 @@ def rollout(environment: Any, seed: int, steps: int = 40, action: float = 0.1) -
         observation, reward, _, _, _ = environment.step(np.array([action], np.float32))
         rows.append((observation.tolist(), reward))
     return rows
+
+
+def test_the_example_of_the_docs_prints_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "your-own-scheme.md").read_text(encoding="utf-8")
+    (example, printed), *others = re.findall(
+        r"In a file `agent.py`\n\n(.*?)\n\nprints\n\n    \$ \.venv/bin/python agent\.py\n    ([^\n]*)\n",
+        text,
+        re.DOTALL,
+    )
+    assert others == []
+    exec(textwrap.dedent(example), {})  # noqa: S102 - ours
+    assert capsys.readouterr().out == f"{printed}\n"
 
 
 @pytest.mark.filterwarnings("ignore:.*not within the optimal range.*")

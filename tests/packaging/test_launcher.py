@@ -230,3 +230,12 @@ def test_two_first_starts_at_once_prepare_once(checkout: Path, tmp_path: Path) -
     assert [line.split()[0] for line in log.read_text().splitlines()] == ["venv", "pip", "pip"]
     again = launch(checkout / "bakeoff", path, "list")
     assert (again.stdout, again.stderr) == ("-P|-m|bakeoff|list|", "")
+
+
+def test_make_env_ends_with_what_runs_a_file_of_ones_own() -> None:
+    def said(job: str) -> list[str]:
+        done = subprocess.run(["make", "-n", job], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)  # noqa: S607 - whichever make
+        return done.stdout.splitlines()
+
+    assert "ready: .venv/bin/python FILE" in said("env")[-1]
+    assert not any("ready:" in line for line in said("lint"))
