@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff import suites
 from bakeoff.claims import ClaimResult
-from bakeoff.reports import words
+from bakeoff.reports import terminal, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,15 +66,10 @@ def _row(claim: dict[str, Any]) -> str:
     cells = ", ".join(f"{axis} {value}" for axis, value in claim["where"].items())
     beside = ", ".join(claim["against"].values())
     about = f"{cells}, over that of {beside}" if beside else cells
-    never = words.absent(ClaimResult(**claim))
-    measured = words.significant(claim["mean"])
-    if claim["low"] is not None:
-        measured += f" ({words.significant(claim['low'])} to {words.significant(claim['high'])})"
-    if never:
-        measured = never if claim["absent"] == claim["runs"] else f"{measured}, {never}"
+    result = ClaimResult(**claim)
     first = f"**{claim['id']}** {claim['says']}<br>`{claim['measure']}` in {about}"
     verdict = claim["verdict"] if claim["verdict"] == "holds" else f"**{claim['verdict']}**"
-    row = [first, measured, claim["expect"], str(claim["runs"]), verdict, claim["note"] or ""]
+    row = [first, terminal.measured(result), words.expected(result), str(claim["runs"]), verdict, claim["note"] or ""]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 

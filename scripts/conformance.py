@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.reports import words
+from bakeoff import claims
+from bakeoff.claims import ClaimResult
+from bakeoff.claims.unit import unit_of
+from bakeoff.reports import terminal, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,15 +39,21 @@ def table(cases: list[dict[str, Any]]) -> Iterator[str]:
     for case in cases:
         yield f"| **{case['verdict']}** | **{case['source']}**: {case['path']} | | |"
         for check in case["checks"]:
-            yield f"| {check['verdict']} | {check['says']} | {measured(check)} | {check['expect']} |"
+            yield f"| {check['verdict']} | {check['says']} | {' | '.join(numbers(check))} |"
 
 
-def measured(check: dict[str, Any]) -> str:
-    """The mean, and the interval where seeds differ."""
-    mean = words.significant(check["measured"])
-    if check["low"] is None or check["low"] == check["high"]:
-        return mean
-    return f"{mean} ({words.significant(check['low'])} to {words.significant(check['high'])})"
+def numbers(check: dict[str, Any]) -> tuple[str, str]:
+    """What was measured, with the interval where seeds differ, and what was expected; both in their unit."""
+    differ = check["low"] != check["high"]
+    result = ClaimResult(
+        source=None,
+        mean=check["measured"],
+        unit=unit_of(claims.check(check["measure"], check["expect"])),
+        low=check["low"] if differ else None,
+        high=check["high"] if differ else None,
+        **{name: check[name] for name in ("id", "says", "measure", "expect", "verdict", "runs", "reason")},
+    )
+    return terminal.measured(result), words.expected(result)
 
 
 if __name__ == "__main__":
