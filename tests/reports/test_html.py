@@ -23,7 +23,7 @@ from bakeoff import suites
 from bakeoff.experiment import expand, load
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
-from bakeoff.reports import html, looks, model, terminal
+from bakeoff.reports import html, looks, model, shares, terminal
 from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.words import MISSING
 
@@ -361,9 +361,9 @@ def test_shares_are_of_what_all_receive_while_all_send(
     plan = plan_of(("cubic",), 1, flows=2, seconds=4, level=level)
     plan.runs[0].scenario["flows"][1]["scheme"] = "bbr"
     report = model.load(filled(plan))
-    found = tables.shares(report)
+    found = shares.of(report)
     assert found.are_together == (level == "series")
-    (_, parts), = found.cells  # fmt: skip
+    parts = found.cells[0].parts
     received = report.runs[0].recording.table("flows").sort("flow")["received_bytes"].to_list()[1:]
     together = [flow.together_mbps or 0.0 for flow in report.runs[0].summary.flows]
     whole = together if found.are_together else received
@@ -379,7 +379,7 @@ def test_a_scheme_has_one_colour_wherever_it_meets_others(
     for run, pair in zip(plan.runs, (("prague", "cubic"), ("cubic", "prague")), strict=True):
         for flow, scheme in zip(run.scenario["flows"], pair, strict=True):
             flow["scheme"] = scheme
-    (_, first), (_, second) = tables.shares(model.load(filled(plan))).cells
+    first, second = (cell.parts for cell in shares.of(model.load(filled(plan))).cells)
     assert {part.name: part.look for part in first} == {part.name: part.look for part in second}
 
 

@@ -12,7 +12,7 @@ from tests.conftest import simulate
 
 from bakeoff.recording import ResultFolder
 from bakeoff.references.model import Published
-from bakeoff.reports import compare, looks, model, terminal
+from bakeoff.reports import compare, looks, model, shares, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +69,44 @@ def test_many_flows_are_shown_together(filled: Callable[..., ResultFolder], plan
     text = printed(model.load(filled(plan_of(("cubic",), 1, flows=8, level="summary"))), 120)
     assert "all flows" in text
     assert "flow 1" not in text
+
+
+def _mixed(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], *schemes: str) -> model.Report:
+    plan = plan_of(("cubic",), 2, level="summary", flows=len(schemes))
+    for run in plan.runs:
+        for flow, scheme in zip(run.scenario["flows"], schemes, strict=True):
+            flow |= {"scheme": scheme, "start_ns": 0}
+    runs = tuple(replace(run, cell={}) for run in plan.runs)
+    return model.load(filled(replace(plan, runs=runs)))
+
+
+@pytest.mark.parametrize("width", [200, 80, 40])
+def test_who_gets_what_where_schemes_meet(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], width: int
+) -> None:
+    report = _mixed(filled, plan_of, "cubic", "bbr", "reno", "vegas", "vegas")
+    text = printed(report, width)
+    assert "…" not in text
+    (cell,) = shares.of(report).cells
+    found = text[text.index("Who gets what") :].replace(",", "").split()
+    for part, name in zip(cell.parts, ("Cubic", "BBR", "Reno", "Vegas"), strict=True):
+        after = found[found.index(name) :][:12]
+        assert {f"{part.percent:.0f}", part.throughput[0], part.delay[0]} <= set(after)
+    assert found[found.index("Vegas") - 2] == "2"
+    assert cell.jain[0] in text
+
+
+def test_no_shares_where_all_flows_have_one_scheme(india: ResultFolder) -> None:
+    assert "Who gets what" not in printed(model.load(india), 200)
+
+
+def test_columns_of_flows_that_meet_name_their_schemes(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], india: ResultFolder
+) -> None:
+    report = _mixed(filled, plan_of, "cubic", "bbr")
+    assert [heading for heading, _ in terminal.columns(report)] == ["flow 1\nTCP Cubic", "flow 2\nTCP BBR"]
+    assert "flow 2 TCP BBR:" in printed(report, 40)
+    assert [heading for heading, _ in terminal.columns(model.load(india))] == ["flow 1", "flow 2", "flow 3"]
 
 
 def test_claims_and_failures(tmp_path: Any, filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:

@@ -10,8 +10,7 @@ from rich.console import Console
 
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import model, terminal
-from bakeoff.reports.html import tables
+from bakeoff.reports import model, shares, terminal
 from bakeoff.reports.model import Absent
 from bakeoff.worlds import registry, runner
 
@@ -59,11 +58,11 @@ def test_claims_see_the_published_row(india: model.Report) -> None:
 
 
 def test_schemes_that_meet_have_shares(tmp_path: Path, india: model.Report) -> None:
-    assert tables.shares(india).cells == []
+    assert shares.of(india).cells == []
     pair = 'matrix.pair={cubic-vs-vegas={"flow.1.scheme"="cubic","flow.2.scheme"="vegas"}}'
     report = _report(tmp_path / "r", "mixed/india-ppp0", pair)
-    shares = dict(tables.shares(report).cells)
-    cubic, vegas = shares["cubic-vs-vegas"]
+    (pair_cell,) = [cell for cell in shares.of(report).cells if cell.label == "cubic-vs-vegas"]
+    cubic, vegas = pair_cell.parts
     assert (cubic.name, vegas.name) == ("TCP Cubic", "TCP Vegas")
     assert cubic.percent + vegas.percent == pytest.approx(100)
     assert cubic.percent > 60

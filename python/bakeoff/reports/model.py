@@ -157,6 +157,11 @@ class Report:
         return [run for group in self.groups for run in group.runs]
 
     @property
+    def complete(self) -> list[RunSummary]:
+        """The numbers of the complete runs, by row."""
+        return [summary for group in self.groups for summary in group.summaries]
+
+    @property
     def counts_packets(self) -> bool:
         """Whether loss is the published report's and not Pantheon's."""
         return any(group.counts_packets for group in self.groups)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bakeoff.reports import model, words
+from bakeoff.reports import looks, model, shares, words
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bakeoff.claims import ClaimResult
     from bakeoff.recording import ResultFolder
     from bakeoff.references import Published
+    from bakeoff.reports.shares import Shares
 
 MAX_FLOW_COLUMNS = 4
 PIPE_WIDTH = 10_000
@@ -59,13 +60,20 @@ METRICS = (
 def columns(report: Report) -> list[tuple[str, int | None]]:
     """Heading and flow number of the columns of a metric; too many flows are shown together only.
 
-    So are those beside a published table that has nothing else.
+    So are those beside a published table that has nothing else. Where schemes meet, and each flow has its scheme in all
+    cells, the heading says which, in a line of its own.
     """
     reference = report.reference
     has_totals_only = reference is not None and not any(row.flows for row in reference.schemes)
     if report.flow_count > MAX_FLOW_COLUMNS or has_totals_only:
         return [("all flows", None)]
-    return [(f"flow {number}", number) for number in range(1, report.flow_count + 1)]
+    has_mixed = any(not group.key for group in report.groups)
+    found: list[tuple[str, int | None]] = []
+    for number in range(1, report.flow_count + 1):
+        schemes = {run.flows[number - 1].scheme for run in report.complete if number <= len(run.flows)}
+        name = f"\n{looks.title(schemes.pop())}" if has_mixed and len(schemes) == 1 else ""
+        found.append((f"flow {number}{name}", number))
+    return found
 
 
 def published(row: Group | Absent, flow: int | None) -> Published | None:
@@ -109,6 +117,7 @@ def show(report: Report, console: Console) -> None:
     console.print()
     _tables(report, console)
     _definitions(report, console)
+    _shares(shares.of(report), report.noun, console)
     _corrected(report, console)
     _remedies(report, console)
     _probes(report, console)
@@ -175,13 +184,40 @@ def _lines(report: Report, console: Console) -> None:
             console.print(f"  {metric.title}")
             for heading, flow in columns(report):
                 lines = _cell(metric, row, flow).plain.split("\n")
-                console.print(f"    {heading}: {', published '.join(lines)}")
+                name = heading.replace("\n", " ")
+                console.print(f"    {name}: {', published '.join(lines)}")
 
 
 def _definitions(report: Report, console: Console) -> None:
     """Whose numbers these are."""
     but = ", loss by that of the published table" if report.counts_packets else ""
     console.print(Text(f"By Pantheon's definitions{but}; `bakeoff list metrics` has these and others.", style="dim"))
+
+
+def _shares(found: Shares, noun: str, console: Console) -> None:
+    """What each scheme gets where several meet: a row a scheme, or a line where the table would have to break cells."""
+    if not found.cells:
+        return
+    console.print()
+    console.print(Text("Who gets what", style="bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in (noun, "scheme"):
+        table.add_column(heading)
+    for heading in ("share (%)", "throughput\n(Mbit/s)", "95th-%ile\ndelay (ms)", "Jain's\nindex"):
+        table.add_column(heading, justify="right")
+    lines = []
+    for cell in found.cells:
+        lines.append(f"{cell.label}: Jain's index {' '.join(cell.jain)}")
+        for place, part in enumerate(cell.parts):
+            name, jain = ("", "") if place else (cell.label, " ".join(cell.jain))
+            share, rate, delay = words.number(part.percent, 0), " ".join(part.throughput), " ".join(part.delay)
+            table.add_row(Text(name), Text(part.name), share, rate, delay, jain)
+            lines.append(f"  {part.name} {share} %, {rate} Mbit/s, {delay} ms")
+    if console.measure(table, options=console.options.update(width=PIPE_WIDTH)).maximum <= console.width:
+        console.print(table)
+    else:
+        console.print(Text("\n".join(lines)))
+    console.print(Text(f"Share: of what all receive {found.span}; throughput: in a flow's own time.", style="dim"))
 
 
 def _corrected(report: Report, console: Console) -> None:

@@ -7,10 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from bakeoff.claims import ClaimResult
     from bakeoff.metrics.queueing import Queueing
+    from bakeoff.metrics.statistics import Estimate
 
 MISSING = "\N{EN DASH}"
 NUMBER_WORDS = ("zero", "once", "twice")
@@ -37,6 +38,15 @@ def significant(value: float | None, digits: int = 3) -> str:
         return "0"
     places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:.{places}f}"
+
+
+def plus_minus(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:
+    """A mean and half the width of its 95 % interval, as text; empty if there is none."""
+    if found is None:
+        return MISSING, ""
+    if found.high is None:
+        return text(found.mean), ""
+    return text(found.mean), f"\N{PLUS-MINUS SIGN} {text(found.high - found.mean)}"
 
 
 def measured(claim: ClaimResult) -> str:

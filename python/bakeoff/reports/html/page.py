@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
-from bakeoff.reports import looks, model, pantheon_text, path, terminal, words
+from bakeoff.reports import looks, model, pantheon_text, path, shares, terminal, words
 from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
 
@@ -99,7 +99,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "summary": tables.summary(report),
         "totals": tables.totals(report),
         "published_band": 100 * model.PUBLISHED_BAND,
-        "shares": tables.shares(report),
+        "shares": shares.of(report),
         "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),
         "corrected": tables.corrected(report),

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bakeoff.metrics.statistics import estimate, paired
-from bakeoff.reports import cell_looks, looks, model, terminal, words
+from bakeoff.metrics.statistics import paired
+from bakeoff.reports import cell_looks, model, terminal, words
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from bakeoff.metrics import FlowSummary, RunSummary
-    from bakeoff.metrics.statistics import Estimate
+    from bakeoff.metrics import RunSummary
     from bakeoff.references import Published
     from bakeoff.reports.looks import Look
 
@@ -142,97 +141,6 @@ def compare(metric: terminal.Metric, our_numbers: Published, their_numbers: Publ
 
 
 @dataclass(frozen=True)
-class Share:
-    """What one scheme gets beside others.
-
-    Attributes:
-        name: the scheme, with the number of its flows if there are several.
-        look: its colour.
-        percent: its part of what all flows together receive.
-        throughput: of its flows together, Mbit/s: mean, and half the width of its interval.
-        delay: 95th percentile of their one-way delay, ms; the worst flow's.
-    """
-
-    name: str
-    look: Look
-    percent: float
-    throughput: tuple[str, str]
-    delay: tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Who gets what.
-
-    Attributes:
-        are_together: parts are of the goodput while all flows were meant to send, else of all bytes of the run.
-        cells: each cell whose flows have different schemes.
-    """
-
-    are_together: bool
-    cells: list[tuple[str, list[Share]]]
-
-
-def shares(report: Report) -> Shares:
-    """Who gets what in the cells whose flows have different schemes."""
-    mixed = [group for group in report.groups if not group.key and group.summaries]
-    flows = [flow for group in mixed for run in group.summaries for flow in run.flows]
-    # One measure for all; a recording without a series does not have the better one.
-    are_together = all(flow.together_mbps is not None for flow in flows)
-    part = _together if are_together else _received
-    met = dict.fromkeys(flow.scheme for group in mixed for run in group.summaries for flow in run.flows)
-    # A scheme has one colour in all cells.
-    looks_of = {key: looks.of_scheme(key, place) for place, key in enumerate(met)}
-    return Shares(are_together, [(group.label, _shares(group.summaries, part, looks_of)) for group in mixed])
-
-
-def _shares(runs: list[RunSummary], part: Callable[[FlowSummary], float], looks_of: Mapping[str, Look]) -> list[Share]:
-    keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
-    parts = {key: sum(part(flow) for run in runs for flow in run.flows if flow.scheme == key) for key in keys}
-    whole = sum(parts.values())
-    found: list[Share] = []
-    for key in keys:
-        flows = sum(flow.scheme == key for flow in runs[0].flows)
-        delays = [
-            max(delay for flow in run.flows if flow.scheme == key and (delay := flow.owd_p95_ms) is not None)
-            for run in runs
-            if any(flow.scheme == key and flow.owd_p95_ms is not None for flow in run.flows)
-        ]
-        found.append(
-            Share(
-                name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
-                look=looks_of[key],
-                percent=100 * parts[key] / whole if whole else 0.0,
-                throughput=interval(estimate([_throughput(run, key) for run in runs]), words.number),
-                delay=interval(estimate(delays), lambda value: words.number(value, 0)),
-            )
-        )
-    return found
-
-
-def _throughput(run: RunSummary, key: str) -> float:
-    return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.scheme == key)
-
-
-def _together(flow: FlowSummary) -> float:
-    return flow.together_mbps or 0.0
-
-
-def _received(flow: FlowSummary) -> float:
-    """In Mbit."""
-    return (flow.throughput_mbps or 0.0) * (flow.stop_s - flow.start_s)
-
-
-def interval(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:
-    """A mean and half the width of its 95 % interval, as text; empty if there is none."""
-    if found is None:
-        return words.MISSING, ""
-    if found.high is None:
-        return text(found.mean), ""
-    return text(found.mean), f"± {text(found.high - found.mean)}"
-
-
-@dataclass(frozen=True)
 class CorrectedRow:
     """A scheme in numbers without Pantheon's quirks: a mean and an interval per column."""
 
@@ -303,7 +211,7 @@ def _difference(
     def by_seed(one: Group) -> dict[int, float]:
         return {run.seed: number for run in one.summaries if (number := value(run)) is not None}
 
-    mean, half = interval(paired(by_seed(group), by_seed(baseline)), text)
+    mean, half = words.plus_minus(paired(by_seed(group), by_seed(baseline)), text)
     return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
 
 
@@ -311,7 +219,9 @@ def corrected(report: Report) -> Corrected:
     """Means over runs with 95 % intervals."""
     columns = existing(CORRECTED, report.groups)
     rows = [
-        CorrectedRow(group.label, group.look, [interval(group.over_runs(value), text) for _, value, text in columns])
+        CorrectedRow(
+            group.label, group.look, [words.plus_minus(group.over_runs(value), text) for _, value, text in columns]
+        )
         for group in report.groups
     ]
     return Corrected([title for title, _, _ in columns], rows)

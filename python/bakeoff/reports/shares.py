@@ -1,0 +1,125 @@
+"""Who gets what where several schemes meet on one link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bakeoff.metrics.statistics import estimate
+from bakeoff.reports import looks, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bakeoff.metrics import FlowSummary, RunSummary
+    from bakeoff.reports.looks import Look
+    from bakeoff.reports.model import Group, Report
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one scheme gets beside others.
+
+    Attributes:
+        name: the scheme, with the number of its flows if there are several.
+        look: its colour.
+        percent: its part of what all flows together receive.
+        throughput: of its flows together, Mbit/s: mean, and half the width of its interval.
+        delay: 95th percentile of their one-way delay, ms; the worst flow's.
+    """
+
+    name: str
+    look: Look
+    percent: float
+    throughput: tuple[str, str]
+    delay: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell whose flows have different schemes.
+
+    Attributes:
+        label: its name.
+        parts: what each scheme gets.
+        jain: Jain's index of all flows: mean, and half the width of its interval.
+    """
+
+    label: str
+    parts: list[Share]
+    jain: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Who gets what.
+
+    Attributes:
+        are_together: parts are of the goodput while all flows were meant to send, else of all bytes of the run.
+        cells: those whose flows have different schemes.
+    """
+
+    are_together: bool
+    cells: list[Cell]
+
+    @property
+    def span(self) -> str:
+        """The time whose bytes are shared out."""
+        return "while all of them send" if self.are_together else "in the whole run"
+
+
+def of(report: Report) -> Shares:
+    """Who gets what in the cells whose flows have different schemes."""
+    mixed = [group for group in report.groups if not group.key and group.summaries]
+    flows = [flow for group in mixed for run in group.summaries for flow in run.flows]
+    # One measure for all; a recording without a series does not have the better one.
+    are_together = all(flow.together_mbps is not None for flow in flows)
+    part = _together if are_together else _received
+    met = dict.fromkeys(flow.scheme for group in mixed for run in group.summaries for flow in run.flows)
+    # A scheme has one colour in all cells.
+    looks_of = {key: looks.of_scheme(key, place) for place, key in enumerate(met)}
+    cells = [Cell(group.label, _parts(group.summaries, part, looks_of), _jain(group)) for group in mixed]
+    return Shares(are_together, cells)
+
+
+def _jain(group: Group) -> tuple[str, str]:
+    return words.plus_minus(
+        group.over_runs(lambda run: run.total.jain if run.total else None), lambda value: words.number(value, 3)
+    )
+
+
+def _parts(runs: list[RunSummary], part: Callable[[FlowSummary], float], looks_of: Mapping[str, Look]) -> list[Share]:
+    keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
+    parts = {key: sum(part(flow) for run in runs for flow in run.flows if flow.scheme == key) for key in keys}
+    whole = sum(parts.values())
+    found: list[Share] = []
+    for key in keys:
+        flows = sum(flow.scheme == key for flow in runs[0].flows)
+        delays = [
+            max(delay for flow in run.flows if flow.scheme == key and (delay := flow.owd_p95_ms) is not None)
+            for run in runs
+            if any(flow.scheme == key and flow.owd_p95_ms is not None for flow in run.flows)
+        ]
+        found.append(
+            Share(
+                name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
+                look=looks_of[key],
+                percent=100 * parts[key] / whole if whole else 0.0,
+                throughput=words.plus_minus(estimate([_throughput(run, key) for run in runs]), words.number),
+                delay=words.plus_minus(estimate(delays), lambda value: words.number(value, 0)),
+            )
+        )
+    return found
+
+
+def _throughput(run: RunSummary, key: str) -> float:
+    return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.scheme == key)
+
+
+def _together(flow: FlowSummary) -> float:
+    return flow.together_mbps or 0.0
+
+
+def _received(flow: FlowSummary) -> float:
+    """In Mbit."""
+    return (flow.throughput_mbps or 0.0) * (flow.stop_s - flow.start_s)
