@@ -110,7 +110,10 @@ class ExperimentFile(Model):
     world: Literal["sim", "emu", "linux", "live"] = Field("sim", description="what executes the runs")
     record: Record = Field(default_factory=Record, description="how much is recorded")
     start_jitter: Time = default(
-        10**8, "100ms", "flows and probes start up to this much later, each by the seed; 0s: not at all"
+        10**8,
+        "100ms",
+        "flows and probes start up to this much later, each by the seed; 0s: not at all. Which of several flows that "
+        "are alike is first is then chance, and the first may get more: several repeats, or seeds, show it",
     )
     reference: Word | None = Field(None, description="published numbers to show beside ours")
     path: Path = Field(description="hops forward and back")

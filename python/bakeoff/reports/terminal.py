@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bakeoff.reports import looks, model, shares, words
+from bakeoff.reports import looks, model, shares, starts, words
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 
@@ -117,6 +117,7 @@ def show(report: Report, console: Console) -> None:
     console.print()
     _tables(report, console)
     _definitions(report, console)
+    _starts(report, console)
     _shares(shares.of(report), report.noun, console)
     _corrected(report, console)
     _remedies(report, console)
@@ -192,6 +193,13 @@ def _definitions(report: Report, console: Console) -> None:
     """Whose numbers these are."""
     but = ", loss by that of the published table" if report.counts_packets else ""
     console.print(Text(f"By Pantheon's definitions{but}; `bakeoff list metrics` has these and others.", style="dim"))
+
+
+def _starts(report: Report, console: Console) -> None:
+    """That chance decided which of several flows was first; of use only where flows have columns."""
+    if report.groups and columns(report)[0][1] is not None:
+        for sentence in starts.sentences(report):
+            console.print(Text(sentence, style="yellow"))
 
 
 def _shares(found: Shares, noun: str, console: Console) -> None:
