@@ -12,7 +12,7 @@ from tests.conftest import simulate
 
 from bakeoff.recording import ResultFolder
 from bakeoff.references.model import Published
-from bakeoff.reports import compare, looks, model, shares, terminal
+from bakeoff.reports import model, shares, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,44 +135,6 @@ def test_rounding_is_that_of_pantheon(india: ResultFolder) -> None:
     assert mean == pytest.approx(sum(printed_runs) / 3)
 
 
-def test_comparison_of_two_folders(
-    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], india: ResultFolder
-) -> None:
-    folder = filled(plan_of(("cubic", "reno"), 3))
-    found = compare.compare(str(india.path), str(folder.path))
-    assert {line.row for line in found.lines} == {"TCP Cubic"}
-    assert all(line.ratio in {1, None} for line in found.lines)
-    assert all(line.verdict == "same" for line in found.lines if line.difference)
-    assert found.only_right == (looks.title("reno"),)
-    file = io.StringIO()
-    compare.show(found, Console(file=file, width=120))
-    assert "TCP Cubic  all   throughput_mbps" in file.getvalue()
-
-
-def test_comparison_with_a_reference(india: ResultFolder) -> None:
-    found = compare.compare(str(india.path), "pantheon/india-ppp0")
-    line = next(line for line in found.lines if (line.row, line.flow, line.metric) == ("TCP Cubic", 1, "pantheon.loss"))
-    assert line.right == pytest.approx(0.0275)
-    assert line.left is not None
-    assert line.ratio == pytest.approx(line.left / 0.0275)
-    assert "Sprout" in found.only_right
-    value = found.to_json()
-    assert value["lines"][0]["verdict"] is None
-
-
-def test_a_comparison_is_by_the_definition_of_the_reference(
-    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
-) -> None:
-    plan = plan_of(("quic_bbr",), 1, level="summary", reference=None)
-    runs = tuple(replace(run, cell={"sender": "BBR(false)", "case": "1"}) for run in plan.runs)
-    folder = filled(replace(plan, runs=runs))
-    total = model.load(folder).runs[0].summary.total
-    assert total is not None
-    lines = compare.compare(str(folder.path), "bbr-loss/clean").lines
-    assert [line.left for line in lines if line.metric == "packet_loss"] == [total.packet_loss]
-    assert not [line for line in lines if line.metric == "pantheon.loss"]
-
-
 def test_all_rows_of_a_report_count_losses_alike(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
 ) -> None:
@@ -188,16 +150,6 @@ def test_all_rows_of_a_report_count_losses_alike(
         total = group.runs[0].summary.total
         assert total is not None
         assert group.pantheon(None).loss == total.packet_loss
-
-
-def test_the_kernels_scheme_is_compared_with_the_published_one(
-    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
-) -> None:
-    plan = plan_of(("cubic",), 1, level="summary", reference=None)
-    plan.runs[0].scenario["flows"] = [flow | {"scheme": "kernel:cubic"} for flow in plan.runs[0].scenario["flows"]]
-    found = compare.compare(str(filled(plan).path), "pantheon/india-ppp0")
-    assert found.only_left == ()
-    assert "TCP Cubic" not in found.only_right
 
 
 def test_a_number_that_a_published_row_lacks_is_not_shown_beside_ours() -> None:

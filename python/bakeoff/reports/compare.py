@@ -23,7 +23,7 @@ from bakeoff.recording import ResultFolder
 from bakeoff.reports import model, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -40,6 +40,9 @@ _TOTALS: dict[str, Callable[[TotalSummary], float | None]] = {
     "jain": lambda total: total.jain,
     "utilisation": lambda total: total.utilisation,
 }
+# Longer lists of rows and longer names of folders are in the way of the rest.
+_MOST_NAMED = 3
+_LONGEST = 24
 _PUBLISHED: dict[str, Callable[[Published], float | None]] = {
     "pantheon.throughput_mbps": lambda numbers: numbers.throughput_mbps,
     "pantheon.owd_p95_ms": lambda numbers: numbers.owd_p95_ms,
@@ -71,12 +74,18 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        """What the pairs show: `higher`, `lower`, or `same` if the interval contains 0; empty without an interval."""
+        """What the pairs show of the left side: `higher` or `lower`, `undecided`, or `same`; empty without an interval.
+
+        An interval that holds 0 does not show that both sides are the same, only that these runs do not tell. They are
+        the same where every pair is.
+        """
         found = self.difference
         if found is None or found.low is None or found.high is None:
             return ""
-        if found.low <= 0 <= found.high:
+        if found.low == found.high == 0:
             return "same"
+        if found.low <= 0 <= found.high:
+            return "undecided"
         return "higher" if found.low > 0 else "lower"
 
 
@@ -114,15 +123,39 @@ def compare(left: str, right: str) -> Comparison:
         right: path of a result folder, or name of a reference such as `pantheon/india-ppp0`.
 
     Raises:
-        UserError: a side is neither, or a folder is damaged.
+        UserError: a side is neither, a folder is damaged, or the sides have no row in common.
     """
     ours = model.load(ResultFolder.open(Path(left)))
     if os.path.isdir(right):  # noqa: PTH112 - never raises
-        return _folders(left, ours, right, model.load(ResultFolder.open(Path(right))))
+        found = _folders(left, ours, right, model.load(ResultFolder.open(Path(right))))
+    elif right in references.names():
+        found = _published(left, ours, references.load(right))
+    else:
+        known = ", ".join(references.names())
+        raise UserError(f'"{right}": neither a result folder nor a published reference ({known}).')
+    if not found.lines:
+        raise UserError(
+            f"{left} and {right} have no {ours.noun} in common: the first has {_few(found.only_left)}, the second "
+            f"{_few(found.only_right)}; {_remedy(right)}"
+        )
+    return found
+
+
+def _remedy(right: str) -> str:
+    """What to do where the sides have nothing in common."""
     if right in references.names():
-        return _published(left, ours, references.load(right))
-    known = ", ".join(references.names())
-    raise UserError(f'"{right}": neither a result folder nor a published reference ({known}).')
+        return "run the schemes that were published, or give a folder that has them"
+    return (
+        "to compare these with each other, run them in one experiment (--scheme A,B, or an axis of [matrix]), whose "
+        "report has their differences"
+    )
+
+
+def _few(rows: Sequence[str]) -> str:
+    """The first rows by name, and how many more there are."""
+    more = [f"{len(rows) - _MOST_NAMED} more"] if len(rows) > _MOST_NAMED else []
+    *most, last = [*(f'"{row}"' for row in rows[:_MOST_NAMED]), *more] or ["no run"]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _folders(left: str, ours: Report, right: str, theirs: Report) -> Comparison:
@@ -205,15 +238,16 @@ def _ratio(left: float | None, right: float | None) -> float | None:
 
 def show(comparison: Comparison, console: Console) -> None:
     """Prints a comparison."""
-    paired_runs = any(line.difference is not None for line in comparison.lines)
-    console.print(f"left: {comparison.left}\nright: {comparison.right}", highlight=False)
+    left, right = _names(comparison)
+    has_pairs = any(line.difference is not None for line in comparison.lines)
+    console.print(f"{left}: {comparison.left}\n{right}: {comparison.right}", highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("row", "flow", "metric"):
         table.add_column(heading, no_wrap=heading != "row")
-    for heading in ("left", "right", "ratio"):
+    for heading in (left, right, f"{left} /\n{right}"):
         table.add_column(heading, justify="right", no_wrap=True)
-    if paired_runs:
-        table.add_column("difference, 95 % interval", no_wrap=True)
+    if has_pairs:
+        table.add_column(f"{left} -\n{right}, 95 % interval", no_wrap=True)
     before = None
     for line in comparison.lines:
         key = (line.row, line.flow)
@@ -223,21 +257,49 @@ def show(comparison: Comparison, console: Console) -> None:
             words.significant(line.left, 4),
             words.significant(line.right, 4),
             words.ratio(line.left, line.right),
-            *([_difference(line)] if paired_runs else []),
+            *([_difference(line, left)] if has_pairs else []),
         )
         before = key
     console.print(table)
-    for side, rows in (("left", comparison.only_left), ("right", comparison.only_right)):
+    for sentence in _remarks(comparison):
+        console.print(Text(sentence, style="dim"))
+    for side, rows in ((left, comparison.only_left), (right, comparison.only_right)):
         if rows:
-            console.print(f"only {side}: {', '.join(rows)}", style="dim", highlight=False)
+            console.print(Text(f"only {side}: {', '.join(rows)}", style="dim"))
 
 
-def _difference(line: Line) -> Text:
+def _names(comparison: Comparison) -> tuple[str, str]:
+    """What the sides are called: by the last part of their names if that tells them apart."""
+    left, right = (side.rstrip("/").rpartition("/")[2] for side in (comparison.left, comparison.right))
+    # "." and ".." name nothing.
+    are_names = all(name.strip(".") and len(name) <= _LONGEST for name in (left, right))
+    return (left, right) if are_names and left != right else ("left", "right")
+
+
+def _remarks(comparison: Comparison) -> list[str]:
+    """What the words of the last column mean, and why there are intervals missing."""
+    lines = [line for line in comparison.lines if line.left is not None and line.right is not None]
+    found = []
+    if any(line.verdict for line in lines):
+        undecided = " Undecided: the interval holds 0, so that these runs show no difference; more repeats may."
+        is_open = any(line.verdict == "undecided" for line in lines)
+        found.append(f"Intervals are over pairs of runs with equal seeds.{undecided if is_open else ''}")
+    if any(line.difference is not None and line.difference.count == 1 for line in lines):
+        found.append("One pair of runs with equal seeds has no interval: run both with more --repeats.")
+    apart = dict.fromkeys(line.row for line in lines if line.difference is None)
+    if apart and comparison.right not in references.names():
+        where = f" in {_few(list(apart))}" if len(apart) < len({line.row for line in lines}) else ""
+        found.append(f"No intervals{where}: the runs have no seed in common; run both with the same seed.")
+    return found
+
+
+def _difference(line: Line, left: str) -> Text:
     found = line.difference
     if found is None:
         return Text(words.MISSING)
     if found.low is None:
         return Text(f"{words.significant(found.mean)} (1 pair)")
-    style = {"same": "dim", "higher": "bold", "lower": "bold"}[line.verdict]
+    is_shown = line.verdict in {"higher", "lower"}
+    verdict = f"{left} {line.verdict}" if is_shown else line.verdict
     interval = f"{words.significant(found.low)} to {words.significant(found.high)}"
-    return Text(f"{interval} {line.verdict}", style=style)
+    return Text(f"{interval} {verdict}", style="bold" if is_shown else "dim")

@@ -1,0 +1,134 @@
+"""Two results side by side: which way a difference goes, what the runs do not show, and what cannot be compared."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+from tests.conftest import fill
+
+from bakeoff.errors import UserError
+from bakeoff.metrics.statistics import Estimate
+from bakeoff.reports import compare, looks, model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bakeoff.recording import ResultFolder
+
+
+def shown(found: compare.Comparison, width: int = 400) -> str:
+    file = io.StringIO()
+    compare.show(found, Console(file=file, width=width))
+    return file.getvalue()
+
+
+def test_comparison_of_two_folders(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], india: ResultFolder
+) -> None:
+    folder = filled(plan_of(("cubic", "reno"), 3))
+    found = compare.compare(str(india.path), str(folder.path))
+    assert {line.row for line in found.lines} == {"TCP Cubic"}
+    assert all(line.ratio in {1, None} for line in found.lines)
+    assert all(line.verdict == "same" for line in found.lines if line.difference)
+    assert found.only_right == (looks.title("reno"),)
+    assert "TCP Cubic  all   throughput_mbps" in shown(found)
+
+
+def test_comparison_with_a_reference(india: ResultFolder) -> None:
+    found = compare.compare(str(india.path), "pantheon/india-ppp0")
+    line = next(line for line in found.lines if (line.row, line.flow, line.metric) == ("TCP Cubic", 1, "pantheon.loss"))
+    assert line.right == pytest.approx(0.0275)
+    assert line.left is not None
+    assert line.ratio == pytest.approx(line.left / 0.0275)
+    assert "Sprout" in found.only_right
+    value = found.to_json()
+    assert value["lines"][0]["verdict"] is None
+
+
+def test_a_comparison_is_by_the_definition_of_the_reference(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("quic_bbr",), 1, level="summary", reference=None)
+    runs = tuple(replace(run, cell={"sender": "BBR(false)", "case": "1"}) for run in plan.runs)
+    folder = filled(replace(plan, runs=runs))
+    total = model.load(folder).runs[0].summary.total
+    assert total is not None
+    lines = compare.compare(str(folder.path), "bbr-loss/clean").lines
+    assert [line.left for line in lines if line.metric == "packet_loss"] == [total.packet_loss]
+    assert not [line for line in lines if line.metric == "pantheon.loss"]
+
+
+def test_the_kernels_scheme_is_compared_with_the_published_one(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", reference=None)
+    plan.runs[0].scenario["flows"] = [flow | {"scheme": "kernel:cubic"} for flow in plan.runs[0].scenario["flows"]]
+    found = compare.compare(str(filled(plan).path), "pantheon/india-ppp0")
+    assert found.only_left == ()
+    assert "TCP Cubic" not in found.only_right
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.1, 0.2, "higher"),
+        (-0.2, -0.1, "lower"),
+        (-0.242, 0.0217, "undecided"),
+        (0.0, 0.1, "undecided"),
+        (0, 0, "same"),
+    ],
+)
+def test_an_interval_around_zero_is_undecided(low: float, high: float, verdict: str) -> None:
+    line = compare.Line(
+        row="TCP Cubic",
+        flow=None,
+        metric="jain",
+        left=0.8869,
+        right=0.9969,
+        ratio=0.89,
+        difference=Estimate((low + high) / 2, low, high, 3),
+    )
+    assert line.verdict == verdict
+    text = shown(compare.Comparison(left="a/one", right="b/two", lines=(line,), only_left=(), only_right=()))
+    assert (f"one {verdict}" in text) == (verdict in {"higher", "lower"})
+    assert ("these runs show no difference" in text) == (verdict == "undecided")
+
+
+def test_columns_are_named_after_the_sides(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    plan = plan_of(("cubic",), 2, level="summary", seconds=3)
+    paths = [str(fill(tmp_path / name, plan).path) for name in ("one", "two", "a-name-that-is-too-long-for-a-heading")]
+    text = " ".join(shown(compare.compare(paths[0], paths[1] + "/")).split())
+    assert text.startswith(f"one: {paths[0]} two: {paths[1]}/ ")
+    assert "metric one two" in text
+    assert "one / one -" in text
+    assert shown(compare.compare(paths[0], paths[2])).startswith("left: ")
+
+
+def test_runs_without_a_common_seed_have_no_intervals(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    plan = plan_of(("cubic",), 2, level="summary", seconds=3)
+    other = replace(plan, runs=tuple(replace(run, seed=run.seed + 100) for run in plan.runs))
+    one, two = (str(fill(tmp_path / name, each).path) for name, each in (("one", plan), ("two", other)))
+    text = shown(compare.compare(one, two))
+    assert text.count("No intervals: the runs have no seed in common") == 1
+    assert "interval\n" not in text
+    assert "No intervals" not in shown(compare.compare(one, one))
+
+
+def test_a_single_pair_has_no_interval(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    one = str(fill(tmp_path / "one", plan_of(("cubic",), 1, level="summary", seconds=3)).path)
+    assert "One pair of runs with equal seeds has no interval" in shown(compare.compare(one, one))
+
+
+def test_sides_without_a_row_in_common_are_refused(
+    tmp_path: Path, plan_of: Callable[..., Any], india: ResultFolder
+) -> None:
+    reno = str(fill(tmp_path / "r", plan_of(("reno",), 1, level="summary", seconds=3)).path)
+    with pytest.raises(UserError, match=r'the first has "TCP Reno", the second .*and 1 more; .*--scheme A,B'):
+        compare.compare(reno, str(india.path))
+    with pytest.raises(UserError, match=r"and 12 more; run the schemes that were published"):
+        compare.compare(reno, "pantheon/india-ppp0")
