@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bakeoff.reports import cell_looks, html, model
+from bakeoff.reports import cell_looks, html, model, ticks
 from bakeoff.reports.html import axis_figures, summary_figures, tables
 
 if TYPE_CHECKING:
@@ -70,6 +70,18 @@ def test_published_numbers_stand_on_the_same_scale(report: Callable[..., Report]
         [0.77, 0.99, 1.06]
     )
     assert "0.77, loss (%), published" in [mark.name.partition(": ")[2] for mark in loss.marks]
+
+
+def test_numbers_that_are_alike_stand_close_together(report: Callable[..., Report]) -> None:
+    assert ticks.widened(19.6, 19.8) == pytest.approx((17.73, 21.67))
+    assert ticks.widened(10.0, 20.0) == (10.0, 20.0)
+    found = axis_figures.figure(report(("CUBIC", "other"), CASES, 1))
+    assert found is not None
+    # All cells of this matrix have the same runs.
+    throughput, delay, _ = found.panels
+    for panel in (throughput, delay):
+        first, last = (float(label) for _, label in (panel.ticks[0], panel.ticks[-1]))
+        assert last - first > 0.1 * last
 
 
 def test_a_colour_a_sender_and_a_marker_a_case_in_all_figures(report: Callable[..., Report]) -> None:

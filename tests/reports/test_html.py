@@ -189,6 +189,21 @@ def test_the_delay_axis_is_logarithmic_when_pantheons_is(delays: list[float], li
     assert summary_figures.log_limits(delays) == limits
 
 
+@pytest.mark.parametrize("delays", [[58.06, 58.32], [100.0], [5.0, 5.1, 5.2]])
+def test_delays_that_are_alike_do_not_stand_at_opposite_ends(delays: list[float]) -> None:
+    low, high = summary_figures.linear_limits(delays)
+    assert low <= 0.9 * min(delays) + 0.1
+    assert high >= 1.1 * max(delays) - 0.2
+    assert (max(delays) - min(delays)) / (high - low) < 0.2
+
+
+def test_an_axis_of_delays_holds_all_of_them() -> None:
+    low, high = summary_figures.linear_limits([50.0, 150.0])
+    assert (low, high) == pytest.approx((43, 157))
+    assert summary_figures.linear_limits([-3.0, 500.0])[0] < -3
+    assert summary_figures.linear_limits([0.0]) == [-0.07, 0.07]
+
+
 def test_published_points_are_hollow(india: ResultFolder) -> None:
     means = summary_figures.means(model.load(india))
     kinds = {(entry["name"], entry["hollow"]) for entry in means["series"]}

@@ -1,4 +1,4 @@
-"""Round numbers along an axis."""
+"""The ends of an axis, and round numbers along it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ import math
 from bakeoff.reports import words
 
 MOST = 6
+# Of the middle of an axis: numbers that are alike do not stand at its opposite ends.
+_LEAST_SPAN = 0.2
+
+
+def widened(low: float, high: float) -> tuple[float, float]:
+    """The ends of an axis, moved apart to a tenth below and above their middle if they are closer together."""
+    middle, half = (low + high) / 2, max((high - low) / 2, _LEAST_SPAN / 2 * abs(low + high) / 2)
+    return middle - half, middle + half
 
 
 def even(low: float, high: float) -> list[float]:

@@ -177,7 +177,8 @@ class _Scale:
         known = list(numbers)
         low, high = min(0.0, *known), max(known)
         if min(known) > _NARROW * high:
-            low = min(known) - 0.1 * (high - min(known) or high)
+            low, high = ticks.widened(min(known), high)
+            low -= 0.1 * (high - low)
         return _Scale(low, high + 0.03 * (high - low) if high > low else low + 1)
 
     def share(self, number: float) -> float:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.reports import looks, model
+from bakeoff.reports import looks, model, ticks
 from bakeoff.reports.model import Absent, Group
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ Point = tuple[float, float, str]
 _MOST_NAMES = 24
 # The list of the legend with what no axis tells of.
 _ROWS = "row"
+# Beside the outermost points, of what lies between these.
+_ROOM = 0.07
 
 
 def _point(numbers: Published | PantheonMetrics | None, name: str) -> list[Point]:
@@ -116,6 +118,7 @@ class _Figure:
             "has_pairs": of_means,
             "has_names": of_means and self.looks is None and len(names) <= _MOST_NAMES,
             "log": log_limits(delays),
+            "delays": linear_limits(delays),
         }
 
 
@@ -125,6 +128,18 @@ def _name(row: Group | Absent) -> str:
 
 def _style(look: Look) -> dict[str, str]:
     return {"light": look.light, "dark": look.dark, "marker": look.marker}
+
+
+def linear_limits(delays: Sequence[float]) -> list[float]:
+    """Limits of the delay axis where it is linear.
+
+    There is room beside the data, and they are never so narrow that what is alike seems far apart.
+    """
+    if not delays:
+        return [0.0, 1.0]
+    low, high = ticks.widened(min(delays), max(delays))
+    room = _ROOM * ((high - low) or 1.0)
+    return [low - room, high + room]
 
 
 def log_limits(delays: Sequence[float]) -> list[float] | None:

@@ -152,11 +152,6 @@ function niceStep(rough) {
   return [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
 }
 
-function padded(low, high) {
-  const room = (high - low || Math.abs(high) || 1) * 0.07;
-  return [low - room, high + room];
-}
-
 /** Shows the name and numbers of the marker under the pointer. */
 function tipPlugin(figure, hidden) {
   const tip = document.createElement("div");
@@ -226,11 +221,10 @@ function summaryLegend(u, figure, hidden) {
 function drawSummary(host, figure, width) {
   figure.hidden ??= new Set();
   const points = figure.series.flatMap((entry) => entry.points);
-  const delays = points.map((point) => point[0]);
   const rates = points.map((point) => point[1]);
-  const xWhole = figure.log ?? padded(Math.min(...delays), Math.max(...delays));
+  const xWhole = figure.log ?? figure.delays;
   // As much room below the slowest as above the fastest, and never so little that rates that are alike seem far apart.
-  const [, top] = padded(0, Math.max(...rates));
+  const top = 1.07 * Math.max(...rates) || 1;
   const yWhole = [Math.max(0, Math.min(...rates) - (top - Math.max(...rates))), top];
   // uPlot needs data to have scales; the points themselves are drawn by hand.
   const order = [...points].sort((a, b) => a[0] - b[0]);
