@@ -110,7 +110,7 @@ def test_the_legend_of_a_matrix_has_its_colours_and_its_markers(report: Callable
     assert not means["has_names"], "colour and marker say it"
 
 
-def test_a_third_axis_is_in_the_legend_and_not_in_the_looks() -> None:
+def test_a_third_axis_is_not_in_the_looks() -> None:
     cells = [{"sender": s, "case": c, "rate": r} for s in "ab" for c in "123" for r in ("2M", "4M", "6M", "8M")]
     found = cell_looks.of_cells(cells)
     assert found is not None
@@ -118,20 +118,41 @@ def test_a_third_axis_is_in_the_legend_and_not_in_the_looks() -> None:
     assert len({found.of(cell) for cell in cells}) == 6
 
 
-def test_a_third_axis_can_be_hidden_by_its_values(
-    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
-) -> None:
+def _of_three_axes(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], rates: Sequence[str]
+) -> model.Report:
     plan = plan_of(("cubic",), 1, level="summary", seconds=3, reference=None)
-    cells = [{"sender": s, "case": c, "rate": r} for s in "ab" for c in "123" for r in ("2M", "4M", "6M", "8M")]
+    cells = [{"sender": s, "case": c, "rate": r} for s in "ab" for c in "123" for r in rates]
     runs = tuple(replace(plan.runs[0], id=f"run{place}", cell=cell) for place, cell in enumerate(cells))
-    means = summary_figures.means(model.load(filled(replace(plan, runs=runs))))
-    assert [[entry["name"] for entry in entries] for entries in means["legend"]] == [
-        ["a", "b"],
-        ["case 1", "case 2", "case 3"],
-        ["rate 2M", "rate 4M", "rate 6M", "rate 8M"],
-    ]
-    assert [["marker" in entry for entry in entries] for entries in means["legend"]][2] == [False] * 4
-    assert means["series"][-1]["parts"] == ["sender b", "case case 3", "rate rate 8M"]
+    return model.load(filled(replace(plan, runs=runs)))
+
+
+def test_a_third_axis_is_a_panel_a_value(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    report = _of_three_axes(filled, plan_of, ("2M", "4M", "6M", "8M"))
+    means = summary_figures.means(report)
+    names = [[entry["name"] for entry in entries] for entries in means["legend"]]
+    assert names == [["a", "b"], ["case 1", "case 2", "case 3"]], "no entry without a symbol"
+    panels = summary_figures.panels(means, report.cell_looks)
+    assert [name for name, _ in panels] == ["rate 2M", "rate 4M", "rate 6M", "rate 8M"]
+    for name, panel in panels:
+        assert {series["values"][2] for series in panel["series"]} == {name}
+        assert len({(series["light"], series["marker"]) for series in panel["series"]}) == 6
+        assert (panel["delays"], panel["rates"]) == (means["delays"], means["rates"]), "one scale"
+    text = html.render(report, datetime(2026, 3, 4, tzinfo=UTC))
+    assert text.count("<h4>rate 4M</h4>") == 1
+    assert 'id="figure-means-4"' in text
+
+
+def test_too_many_panels_are_one_figure(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    report = _of_three_axes(filled, plan_of, [f"{rate}M" for rate in range(10)])
+    means = summary_figures.means(report)
+    assert summary_figures.panels(means, report.cell_looks) == [("", means)]
+
+
+def test_two_axes_need_no_panels(report: Callable[..., Report]) -> None:
+    matrix = report(("CUBIC", "other"), CASES, 1)
+    means = summary_figures.means(matrix)
+    assert summary_figures.panels(means, matrix.cell_looks) == [("", means)]
 
 
 def test_what_the_looks_cannot_tell_apart_is_named_one_by_one(report: Callable[..., Report]) -> None:

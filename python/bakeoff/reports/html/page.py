@@ -110,11 +110,11 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "groups": [
             (f"scheme-{index}", group, _runs(report, group, generated)) for index, group in enumerate(report.groups)
         ],
-        "means": json_for_script(means),
+        "means": _scatter(report, means),
         "has_published_points": any(series["hollow"] for series in means["series"]),
         "by_axis": axis_figures.figure(report),
         "panel": axis_figures,
-        "all_runs": json_for_script(summary_figures.all_runs(report)),
+        "all_runs": _scatter(report, summary_figures.all_runs(report)),
         "markers": json_for_script({name: looks.marker_path(name) for name in looks.MARKERS}),
         "marker_path": functools.cache(looks.marker_path),
         "words": words,
@@ -123,6 +123,12 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "uplot_licence": asset("vendor/uPlot-LICENSE"),
         "script": "\n".join(asset(f"js/{name}") for name in SCRIPTS),
     }
+
+
+def _scatter(report: Report, figure: dict[str, Any]) -> dict[str, Any]:
+    """A summary figure: its panels, each with its heading and data, and what colours and markers mean."""
+    panels = summary_figures.panels(figure, report.cell_looks)
+    return {"panels": [(name, json_for_script(part)) for name, part in panels], "key": figure["legend"]}
 
 
 def _sentences(report: Report) -> list[str]:

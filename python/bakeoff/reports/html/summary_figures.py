@@ -27,6 +27,10 @@ _MOST_NAMES = 24
 _ROWS = "row"
 # Beside the outermost points, of what lies between these.
 _ROOM = 0.07
+# Of so many axes colour and marker of a point tell the value.
+_SHOWN = 2
+# More small figures are no overview.
+_MOST_PANELS = 9
 
 
 def _point(numbers: Published | PantheonMetrics | None, name: str) -> list[Point]:
@@ -84,12 +88,13 @@ class _Figure:
         """Adds the points of a row."""
         if not ours and not theirs:
             return
-        parts = []
-        for axis, name, look in self._entries(row):
+        entries = self._entries(row)
+        for axis, name, look in entries:
             entry = self.legend[axis].setdefault(name, {"part": f"{axis} {name}", "name": name, **look})
             entry["hollow"] = entry.get("hollow", True) and not ours
-            parts.append(entry["part"])
-        style = {"name": _name(row), "parts": parts, **_style(row.look)}
+        parts = [f"{axis} {name}" for axis, name, _ in entries]
+        values = [name for _, name, _ in entries]
+        style = {"name": _name(row), "parts": parts, "values": values, **_style(row.look)}
         self.series += [
             {"hollow": hollow, "points": points, **style}
             for points, hollow in ((ours, False), (theirs, True))
@@ -114,12 +119,38 @@ class _Figure:
         return {
             "kind": "summary",
             "series": self.series,
-            "legend": [list(entries.values()) for entries in self.legend.values() if entries],
+            # A value without a symbol would tell no point from another.
+            "legend": [shown for entries in self.legend.values() if (shown := _with_symbol(entries))],
             "has_pairs": of_means,
             "has_names": of_means and self.looks is None and len(names) <= _MOST_NAMES,
             "log": log_limits(delays),
             "delays": linear_limits(delays),
+            "rates": _rate_limits([point[1] for entry in self.series for point in entry["points"]]),
         }
+
+
+def panels(figure: dict[str, Any], cells: CellLooks | None) -> list[tuple[str, dict[str, Any]]]:
+    """A figure as small ones over the same axes, one for the values of the axes that colour and marker do not tell.
+
+    Args:
+        figure: all points.
+        cells: the looks of the cells.
+
+    Returns:
+        Heading and figure of each; the whole one with no heading where there is nothing to take apart, or too much.
+    """
+    if cells is None or len(cells.axes) <= _SHOWN:
+        return [("", figure)]
+    parts: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for series in figure["series"]:
+        parts.setdefault(tuple(series["values"][_SHOWN:]), []).append(series)
+    if () in parts or len(parts) > _MOST_PANELS:
+        return [("", figure)]
+    return [(", ".join(values), {**figure, "series": series, "legend": []}) for values, series in parts.items()]
+
+
+def _with_symbol(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry for entry in entries.values() if "marker" in entry]
 
 
 def _name(row: Group | Absent) -> str:
@@ -140,6 +171,16 @@ def linear_limits(delays: Sequence[float]) -> list[float]:
     low, high = ticks.widened(min(delays), max(delays))
     room = _ROOM * ((high - low) or 1.0)
     return [low - room, high + room]
+
+
+def _rate_limits(rates: Sequence[float]) -> list[float]:
+    """Limits of the throughput axis: as much room below the slowest as above the fastest, but none below 0.
+
+    They are never so narrow that what is alike seems far apart.
+    """
+    highest, lowest = max(rates, default=0.0), min(rates, default=0.0)
+    room = _ROOM * highest
+    return [max(0.0, lowest - room), highest + room or 1.0]
 
 
 def log_limits(delays: Sequence[float]) -> list[float] | None:

@@ -201,8 +201,7 @@ function summaryLegend(u, figure, hidden) {
       const button = document.createElement("button");
       button.type = "button";
       button.setAttribute("aria-pressed", String(!hidden.has(entry.part)));
-      if (entry.marker) button.append(legendSwatch(entry));
-      button.append(entry.name);
+      button.append(legendSwatch(entry), entry.name);
       button.addEventListener("click", () => {
         if (!hidden.delete(entry.part)) hidden.add(entry.part);
         button.setAttribute("aria-pressed", String(!hidden.has(entry.part)));
@@ -221,11 +220,8 @@ function summaryLegend(u, figure, hidden) {
 function drawSummary(host, figure, width) {
   figure.hidden ??= new Set();
   const points = figure.series.flatMap((entry) => entry.points);
-  const rates = points.map((point) => point[1]);
   const xWhole = figure.log ?? figure.delays;
-  // As much room below the slowest as above the fastest, and never so little that rates that are alike seem far apart.
-  const top = 1.07 * Math.max(...rates) || 1;
-  const yWhole = [Math.max(0, Math.min(...rates) - (top - Math.max(...rates))), top];
+  const yWhole = figure.rates;
   // uPlot needs data to have scales; the points themselves are drawn by hand.
   const order = [...points].sort((a, b) => a[0] - b[0]);
   let zoomed = false;
