@@ -27,6 +27,16 @@ def even(low: float, high: float) -> list[float]:
     return ticks
 
 
+def logarithmic(low: float, high: float) -> list[float]:
+    """Ones, twos and fives of each decade from `low` to `high`, or ones only where that were more than `MOST`."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [digit * 10.0**decade for decade in decades for digit in digits if low <= digit * 10.0**decade <= high]
+        if len(ticks) <= MOST:
+            break
+    return ticks
+
+
 def label(tick: float) -> str:
     """A tick as it stands at its axis."""
     return words.trimmed(float(f"{tick:.4g}")) if tick < 1e6 else f"{tick:.0e}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
 from bakeoff.reports import looks, model, pantheon_text, path, shares, starts, terminal, words
-from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, tables, worlds
+from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, sweep_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     """Everything that the template names."""
     experiment = report.experiment
     first = report.runs[0].recording.scenario if report.runs else None
-    means = summary_figures.means(report)
+    means, sweep = summary_figures.means(report), sweep_figures.figure(report)
     has_repeats = any(len(group.runs) > 1 for group in report.groups)
     return {
         "report": report,
@@ -112,8 +112,10 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         ],
         "means": _scatter(report, means),
         "has_published_points": any(series["hollow"] for series in means["series"]),
-        "by_axis": axis_figures.figure(report),
+        "by_axis": None if sweep else axis_figures.figure(report),
         "panel": axis_figures,
+        "sweep": sweep,
+        "swept": sweep_figures,
         "all_runs": _scatter(report, summary_figures.all_runs(report)),
         "markers": json_for_script({name: looks.marker_path(name) for name in looks.MARKERS}),
         "marker_path": functools.cache(looks.marker_path),

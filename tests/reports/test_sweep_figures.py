@@ -1,0 +1,135 @@
+"""The figure over an axis of quantities: every mean at its place, a line a scheme, and one scale for all panels."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bakeoff.reports import html, looks, model, ticks
+from bakeoff.reports.html import sweep_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bakeoff.recording import ResultFolder
+    from bakeoff.reports.model import Report
+
+RTTS = ("10ms", "40ms", "160ms")
+GENERATED = datetime(2026, 3, 4, tzinfo=UTC)
+
+
+@pytest.fixture
+def report(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> Callable[..., Report]:
+    """Makes the report of a matrix: `report(scheme=("cubic", "bbr"), rtt=RTTS)`; the rtt is the path's."""
+
+    def make(repeats: int = 2, reference: str | None = None, **axes: Sequence[str]) -> Report:
+        schemes = axes.get("scheme", ("cubic",))
+        plan = plan_of(schemes, repeats, level="summary", seconds=3, flows=1, reference=reference)
+        runs = []
+        for place, values in enumerate(itertools.product(*axes.values())):
+            cell = dict(zip(axes, values, strict=True))
+            own = [run for run in plan.runs if run.cell["scheme"] == cell.get("scheme", "cubic")]
+            # Cells of another queue lose more.
+            hop = own[0].scenario["forward"][0] | ({"loss": 0.05} if cell.get("queue") == "pie" else {})
+            runs += [
+                replace(
+                    run,
+                    id=f"cell{place}_run{run.repeat}",
+                    cell=cell,
+                    scenario=run.scenario | {"forward": [hop]},
+                )
+                for run in own
+            ]
+        return model.load(filled(replace(plan, runs=tuple(runs))))
+
+    return make
+
+
+def test_a_line_a_scheme_over_the_axis(report: Callable[..., Report]) -> None:
+    matrix = report(scheme=("cubic", "bbr"), rtt=RTTS)
+    found = sweep_figures.figure(matrix)
+    assert found is not None
+    assert (found.axis, [label for _, label in found.ticks]) == ("rtt", list(RTTS))
+    assert found.series == [("TCP Cubic", looks.SCHEMES["cubic"]), ("TCP BBR", looks.SCHEMES["bbr"])]
+    ((heading, (throughput, delay, _)),) = found.rows
+    assert heading == ""
+    assert [look for look, _ in throughput.lines] == [looks.SCHEMES["cubic"], looks.SCHEMES["bbr"]]
+    for _, dots in (*throughput.lines, *delay.lines):
+        assert [dot.x for dot in dots] == [x for x, _ in found.ticks]
+        assert all(dot.low is not None and dot.high is not None and dot.high <= dot.y <= dot.low for dot in dots)
+    # A logarithmic axis, on which equal factors are equal ways.
+    first, second, third = (x for x, _ in found.ticks)
+    assert second - first == pytest.approx(third - second)
+
+
+def test_means_are_read_off_the_axis(report: Callable[..., Report]) -> None:
+    matrix = report(scheme=("cubic", "bbr"), rtt=RTTS)
+    found = sweep_figures.figure(matrix)
+    assert found is not None
+    (zero, _), (end, label) = found.rows[0][1][0].ticks[0], found.rows[0][1][0].ticks[-1]
+    read = [(dot.y - zero) / (end - zero) * float(label) for _, dots in found.rows[0][1][0].lines for dot in dots]
+    assert read == pytest.approx([group.pantheon(None).throughput_mbps for group in matrix.groups])
+
+
+def test_further_axes_have_rows_of_panels_on_one_scale(report: Callable[..., Report]) -> None:
+    matrix = report(1, scheme=("cubic", "bbr"), rtt=RTTS, queue=("fifo", "pie"))
+    found = sweep_figures.figure(matrix)
+    assert found is not None
+    assert [heading for heading, _ in found.rows] == ["fifo", "pie"]
+    first, second = (panels for _, panels in found.rows)
+    assert [panel.ticks for panel in first] == [panel.ticks for panel in second]
+    assert first[2].lines[0][1][0].y > second[2].lines[0][1][0].y
+    text = html.render(matrix, GENERATED)
+    assert "<h3>Over rtt</h3>" in text
+    assert "<h3>By rtt</h3>" not in text
+
+
+def test_a_sweep_alone_is_one_line(report: Callable[..., Report]) -> None:
+    found = sweep_figures.figure(report(1, rtt=RTTS))
+    assert found is not None
+    assert (found.series, len(found.rows[0][1][0].lines)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "numbers"),
+    [
+        (("10ms", "1s", "40ms"), [1e7, 1e9, 4e7]),
+        (("0.3bdp", "1bdp", "4bdp"), [0.3, 1, 4]),
+        (("2M", "20M", "100M"), [2, 20, 100]),
+        (("500kbit/s", "2Mbit/s", "8 Mbit/s"), [5e5, 2e6, 8e6]),
+        (("1", "2", "3"), None),
+        (("none", "2ms", "10ms"), None),
+        (("10ms", "2Mbit/s", "3ms"), None),
+        (("10ms", "20ms"), None),
+    ],
+)
+def test_what_is_a_quantity(labels: Sequence[str], numbers: list[float] | None) -> None:
+    found = sweep_figures.quantities(labels)
+    assert (None if found is None else list(found.values())) == numbers
+
+
+def test_what_is_no_figure(report: Callable[..., Report]) -> None:
+    many = report(1, scheme=("cubic",), rtt=RTTS, case=tuple("abcdefgh"), link=("x", "y", "z", "u", "v", "w", "q"))
+    assert sweep_figures.figure(many) is None
+    assert sweep_figures.figure(replace(many, rows=())) is None
+    (first, *_) = many.groups
+    assert sweep_figures.figure(replace(many, rows=(first,))) is None
+
+
+def test_published_numbers_keep_the_figure_that_shows_them(report: Callable[..., Report]) -> None:
+    matrix = report(1, "pantheon/india-ppp0", scheme=("cubic", "bbr"), rtt=RTTS)
+    assert sweep_figures.figure(matrix) is None
+    assert "<h3>By rtt</h3>" in html.render(matrix, GENERATED)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(8, 250, [10, 20, 50, 100, 200]), (0.2, 5000, [1, 10, 100, 1000])]
+)
+def test_ticks_of_a_logarithmic_axis(low: float, high: float, expected: list[float]) -> None:
+    found = ticks.logarithmic(low, high)
+    assert found == pytest.approx(expected)
+    assert all(low <= tick <= high for tick in found)
