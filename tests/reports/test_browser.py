@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bakeoff.reports import html
+from bakeoff.reports.html.page import asset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,14 +22,12 @@ if TYPE_CHECKING:
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="no chromium here")
-@pytest.mark.parametrize("paper", ["0", "1"], ids=["dark", "light"])
-def test_every_figure_is_drawn(
-    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path, paper: str
-) -> None:
-    page = html.write(filled(plan_of(("cubic", "bbr"), 1)))
-    dom = subprocess.run(
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no chromium here")]
+
+
+def dom_of(page: Path, profile: Path, *options: str) -> str:
+    """What the browser has made of a page."""
+    return subprocess.run(
         [
             str(BROWSER),
             "--headless",
@@ -37,9 +37,8 @@ def test_every_figure_is_drawn(
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
-            f"--user-data-dir={tmp_path / 'browser'}",
-            f"--blink-settings=preferredColorScheme={paper}",
-            "--window-size=1000,30000",
+            f"--user-data-dir={profile}",
+            *options,
             "--virtual-time-budget=10000",
             "--dump-dom",
             page.as_uri(),
@@ -49,10 +48,37 @@ def test_every_figure_is_drawn(
         timeout=120,
         check=True,
     ).stdout
-    dom = re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("paper", ["0", "1"], ids=["dark", "light"])
+def test_every_figure_is_drawn(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path, paper: str
+) -> None:
+    page = html.write(filled(plan_of(("cubic", "bbr"), 1)))
+    options = (f"--blink-settings=preferredColorScheme={paper}", "--window-size=1000,30000")
+    dom = re.sub(r"<script.*?</script>", "", dom_of(page, tmp_path / "browser", *options), flags=re.DOTALL)
     assert "could not be drawn" not in dom
     figures = len(re.findall(r'class="plot[^"]*"', dom))
     # The means of the cells, which have a run each, and three of each run.
     assert figures == 1 + 2 * 3
     assert dom.count('class="u-over"') == figures
     assert "plot waiting" not in dom
+
+
+def test_a_name_stands_at_our_marker_and_not_at_the_published_one(tmp_path: Path) -> None:
+    def marker(name: str, x: int, *, hollow: bool) -> dict[str, Any]:
+        return {"entry": {"name": name, "hollow": hollow}, "x": x, "y": 100}
+
+    placed = [
+        marker("TCP BBR", 10, hollow=True),
+        marker("SCReAM", 20, hollow=True),
+        marker("QUIC Cubic", 30, hollow=False),
+        marker("TCP BBR", 40, hollow=False),
+    ]
+    page = tmp_path / "names.html"
+    scripts = "\n".join(asset(f"js/{name}") for name in ("data.js", "paper.js", "summary.js"))
+    ask = f"document.body.dataset.named = namedMarkers({json.dumps(placed)}).map(({{ x }}) => x).join();"
+    page.write_text(
+        f'<body><script type="application/json" id="markers">{{}}</script><script>{scripts}\n{ask}</script>'
+    )
+    assert 'data-named="30,40,20"' in dom_of(page, tmp_path / "browser")

@@ -28,38 +28,43 @@ function drawMarker(ctx, entry, x, y, scale) {
 /** Positions tried for a name around its marker: right, left, above, below, and the corners. */
 const PLACES = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
 /** In steps, how far from it where there is no room beside it; a line then leads to the name. */
-const FARTHER = [3, 5];
+const FARTHER = [2, 3, 5, 7];
 
 function overlaps(a, b) {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/** Where a name of this width may stand, the nearest first: at any of its points, then farther away from the first. */
-function boxesOf(points, w, scale) {
+/** Where a name of this width may stand around its marker, the nearest first. */
+function boxesOf({ x, y }, w, scale) {
   const h = 14 * scale;
   const step = (MARKER_RADIUS + 4) * scale;
-  const around = ({ x, y }, distance) =>
+  return [1, ...FARTHER].flatMap((distance) =>
     PLACES.map(([dx, dy]) => {
       const gap = step * distance;
       const left = x + dx * gap + (dx > 0 ? 0 : dx < 0 ? -w : -w / 2);
       const top = y + dy * (dx ? gap * 0.9 : gap + h / 3) - h / 2;
       return { x: left, y: top, w, h, from: distance > 1 ? { x, y } : null };
-    });
-  const [first] = points;
-  return [...points.flatMap((point) => around(point, 1)), ...FARTHER.flatMap((distance) => around(first, distance))];
+    }),
+  );
+}
+
+/** The markers that have a name: ours, and published ones without one of ours, which no reader may take for ours. */
+function namedMarkers(placed) {
+  const ours = new Set(placed.filter(({ entry }) => !entry.hollow).map(({ entry }) => entry.name));
+  return [...placed.filter(({ entry }) => !entry.hollow), ...placed.filter(({ entry }) => entry.hollow && !ours.has(entry.name))];
 }
 
 /** Puts names where they cover no marker and no other name, as far as there is room. */
-function drawNames(u, entries, taken) {
+function drawNames(u, named, taken) {
   const { ctx, bbox } = u;
   const scale = devicePixelRatio;
   const inside = (box) => box.x >= bbox.left && box.x + box.w <= bbox.left + bbox.width && box.y >= bbox.top && box.y + box.h <= bbox.top + bbox.height;
   ctx.save();
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  for (const { entry, points } of entries) {
+  for (const { entry, x, y } of named) {
     ctx.font = `${entry.hollow ? "" : "600 "}${Math.round(11.5 * scale)}px system-ui, sans-serif`;
-    const boxes = boxesOf(points, ctx.measureText(entry.name).width, scale);
+    const boxes = boxesOf({ x, y }, ctx.measureText(entry.name).width, scale);
     const box = boxes.find((candidate) => inside(candidate) && !taken.some((other) => overlaps(candidate, other)));
     if (!box) continue;
     taken.push(box);
@@ -125,13 +130,7 @@ function drawPoints(u, figure, hidden) {
   }
   if (figure.has_names) {
     const taken = placed.map(({ x, y }) => ({ x: x - size, y: y - size, w: 2 * size, h: 2 * size }));
-    // A scheme with both points is named once: at ours, or at the published one if there is no room.
-    const named = new Map();
-    for (const { entry, x, y } of placed.sort((a, b) => a.entry.hollow - b.entry.hollow)) {
-      if (named.has(entry.name)) named.get(entry.name).points.push({ x, y });
-      else named.set(entry.name, { entry, points: [{ x, y }] });
-    }
-    drawNames(u, named.values(), taken);
+    drawNames(u, namedMarkers(placed), taken);
   }
   ctx.restore();
 }
