@@ -328,6 +328,36 @@ def test_curves_of_schemes_that_meet_have_their_colours(
     assert colours(page, "cubic_run1") == [looks.of_flow(flow).light for flow in (1, 2, 3)]
 
 
+def test_flows_of_one_scheme_among_others_are_paler_one_by_one(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=4, seconds=3)
+    for flow, scheme in zip(plan.runs[0].scenario["flows"], ("bbr", "cubic", "cubic", "cubic"), strict=True):
+        flow |= {"scheme": scheme, "start_ns": 0}
+    report = model.load(filled(plan))
+    figures = json.loads(Page(html.render(report, GENERATED)).scripts["run-cubic_run1-data"])
+    drawn = {
+        kind: list(dict.fromkeys(curve["light"] for curve in curves if "light" in curve))
+        for kind, figure in figures.items()
+        for curves in [figure.get("choices", [figure])[0]["series"]]
+    }
+    bbr, *cubics = drawn["delay"]
+    assert (bbr, cubics[0]) == (looks.SCHEMES["bbr"].light, looks.SCHEMES["cubic"].light)
+    red = [int(colour[1:3], 16) for colour in cubics]
+    assert len(cubics) == 3
+    assert red == sorted(red)
+    assert drawn["throughput"] == drawn["telemetry"] == drawn["delay"]
+    assert {part.look.light for part in shares.of(report).cells[0].parts} == {bbr, cubics[0]}
+
+
+def test_schemes_that_meet_have_colours_of_their_own() -> None:
+    found = looks.of_schemes(["quinn:cubic", "prague", "ledbat", "copa", "fillp", "fillp_sheep", "own:cubic"])
+    assert len({look.light for look in found.values()}) == 7
+    assert [found[key] for key in ("ledbat", "copa", "fillp")] == [
+        looks.SCHEMES[key] for key in ("ledbat", "copa", "fillp")
+    ]
+
+
 def test_many_cells_have_looks_of_their_own() -> None:
     found = [looks.of_scheme("", place) for place in range(72)]
     assert len({(look.light, look.marker) for look in found}) == 72

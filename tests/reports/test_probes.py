@@ -55,7 +55,7 @@ def report(folder: Path, text: str) -> model.Report:
 def test_rates_of_a_link_that_slows_down_are_not_cut_off(tmp_path: Path) -> None:
     schedule = 'rate = { schedule = [{ at = "0s", rate = "12Mbit/s" }, { at = "1s", rate = "1Mbit/s" }] }'
     shown = report(tmp_path, FILE.replace('rate = "12Mbit/s"', schedule) + PROBES)
-    figure = run_figures.figures(shown.runs[0], encode.Pack(), 1000)["responsiveness"]
+    figure = run_figures.figures(shown.runs[0], encode.Pack(), 1000, {})["responsiveness"]
     assert figure["choices"][0]["left"]["range"] == [0, pytest.approx(12, rel=1e-3)]
 
 

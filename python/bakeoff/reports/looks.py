@@ -10,10 +10,18 @@ import functools
 import json
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bakeoff import _core
 from bakeoff.references.pantheon import SCHEME_KEYS
 from bakeoff.scheme.reference import PREFIX as PYTHON
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+# How far the last flow of a scheme is on the way to the paper.
+_PALEST = 0.45
+_PROBES_AFTER = 4
 
 
 @dataclass(frozen=True)
@@ -142,9 +150,55 @@ def with_marker(look: Look, index: int) -> Look:
     return Look(look.light, look.dark, MARKER_CYCLE[index % len(MARKER_CYCLE)])
 
 
+def of_schemes(keys: Collection[str]) -> dict[str, Look]:
+    """The looks of schemes that are seen together: each in a colour of its own, as far as there are colours."""
+    found: dict[str, Look] = {}
+    # Those with a colour of their own choose first.
+    for place, key in enumerate(sorted(keys, key=lambda key: key not in SCHEMES)):
+        look = of_scheme(key, place)
+        taken = {other.light for other in found.values()}
+        if look.light in taken:
+            free = next((colour for colour in FLOWS if colour.light not in taken), look)
+            look = Look(free.light, free.dark, look.marker)
+        found[key] = look
+    return found
+
+
+def of_flows(schemes: Sequence[str], known: Mapping[str, Look]) -> list[Look]:
+    """The looks of the flows of a run, in order.
+
+    Args:
+        schemes: of each flow.
+        known: looks of schemes that meet in the report; a flow has the colour of its scheme, the paler the more flows
+            of that scheme come before it. Where none meet, flows are told apart by their numbers.
+    """
+    if not known:
+        return [of_flow(number) for number in range(1, len(schemes) + 1)]
+    found = []
+    for place, key in enumerate(schemes):
+        before, copies = schemes[:place].count(key), schemes.count(key)
+        found.append(_paler(known[key], _PALEST * before / max(1, copies - 1)))
+    return found
+
+
+def _paler(look: Look, share: float) -> Look:
+    """Nearer to the paper by a share of the way."""
+    return Look(_mixed(look.light, 255, share), _mixed(look.dark, 0, share), look.marker)
+
+
+def _mixed(colour: str, paper: int, share: float) -> str:
+    parts = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return "#" + "".join(f"{round(part + share * (paper - part)):02x}" for part in parts)
+
+
 def of_flow(flow: int) -> Look:
-    """The look of a flow, by its number from 1."""
+    """The look of a flow among flows of its scheme, by its number from 1."""
     return FLOWS[(flow - 1) % len(FLOWS)]
+
+
+def of_probe(probe: int) -> Look:
+    """The look of a probe, by its number from 1; its colours are those after the ones of the first flows."""
+    return of_flow(_PROBES_AFTER + probe)
 
 
 @functools.cache

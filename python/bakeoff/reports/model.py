@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import statistics
 from dataclasses import asdict, dataclass, field
@@ -160,6 +161,13 @@ class Report:
     def complete(self) -> list[RunSummary]:
         """The numbers of the complete runs, by row."""
         return [summary for group in self.groups for summary in group.summaries]
+
+    @functools.cached_property
+    def scheme_looks(self) -> dict[str, looks.Look]:
+        """The look of each scheme, the same in all cells and figures, if schemes meet in any cell; else none."""
+        if all(group.key for group in self.groups):
+            return {}
+        return looks.of_schemes(dict.fromkeys(flow.scheme for run in self.complete for flow in run.flows))
 
     @property
     def counts_packets(self) -> bool:

@@ -75,10 +75,8 @@ def of(report: Report) -> Shares:
     # One measure for all; a recording without a series does not have the better one.
     are_together = all(flow.together_mbps is not None for flow in flows)
     part = _together if are_together else _received
-    met = dict.fromkeys(flow.scheme for group in mixed for run in group.summaries for flow in run.flows)
-    # A scheme has one colour in all cells.
-    looks_of = {key: looks.of_scheme(key, place) for place, key in enumerate(met)}
-    cells = [Cell(group.label, _parts(group.summaries, part, looks_of), _jain(group)) for group in mixed]
+    known = report.scheme_looks
+    cells = [Cell(group.label, _parts(group.summaries, part, known), _jain(group)) for group in mixed]
     return Shares(are_together, cells)
 
 
@@ -88,7 +86,7 @@ def _jain(group: Group) -> tuple[str, str]:
     )
 
 
-def _parts(runs: list[RunSummary], part: Callable[[FlowSummary], float], looks_of: Mapping[str, Look]) -> list[Share]:
+def _parts(runs: list[RunSummary], part: Callable[[FlowSummary], float], known: Mapping[str, Look]) -> list[Share]:
     keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
     parts = {key: sum(part(flow) for run in runs for flow in run.flows if flow.scheme == key) for key in keys}
     whole = sum(parts.values())
@@ -103,7 +101,7 @@ def _parts(runs: list[RunSummary], part: Callable[[FlowSummary], float], looks_o
         found.append(
             Share(
                 name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
-                look=looks_of[key],
+                look=known[key],
                 percent=100 * parts[key] / whole if whole else 0.0,
                 throughput=words.plus_minus(estimate([_throughput(run, key) for run in runs]), words.number),
                 delay=words.plus_minus(estimate(delays), lambda value: words.number(value, 0)),

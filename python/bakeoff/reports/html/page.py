@@ -210,7 +210,7 @@ def _run(report: Report, group: Group, run: Run, generated: datetime, most: int)
         note = f"{summary.status}: {summary.error}"
         return RunSection(identity, f"Run {summary.repeat}", note, [], [], "", [], "", "", command)
     pack = Pack()
-    data = run_figures.figures(run, pack, most)
+    data = run_figures.figures(run, pack, most, report.scheme_looks)
     figures = [_figure(identity, kind, entry, group, run) for kind, entry in data.items()]
     return RunSection(
         id=identity,

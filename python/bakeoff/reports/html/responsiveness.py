@@ -15,41 +15,43 @@ from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S, mbps
 from bakeoff.reports import looks, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
     from bakeoff.reports.html.encode import Pack
+    from bakeoff.reports.looks import Look
     from bakeoff.reports.model import Run
 
 MAX_FLOWS = 4
 _FIXED_MS = 100.0
 _VARIABLE_PART = 3.0
-# Colours of probes are those after the flows'.
-_PROBE_LOOKS = 4
 
 
-def figure(run: Run, pack: Pack, capacity: NDArray[np.float64] | None) -> dict[str, Any] | None:
+def figure(
+    run: Run, pack: Pack, capacity: NDArray[np.float64] | None, flow_looks: Sequence[Look]
+) -> dict[str, Any] | None:
     """The figure of a run; None if it has no probes, no time series, or too many flows for one figure.
 
     Args:
         run: a complete run.
         pack: where the arrays go.
         capacity: of the bottleneck over time, Mbit/s.
+        flow_looks: the look of each flow.
     """
     recording = run.recording
     needed = all(recording.has(table) for table in ("probes", "series", "telemetry"))
     if not needed or len(run.summary.flows) > MAX_FLOWS:
         return None
     times, interval_ns = _times(run)
-    round_trips = _round_trips(run, times)
+    round_trips = _round_trips(run, times, flow_looks)
     known = [float(np.nanmax(curve)) for _, curve, _ in round_trips if not np.all(np.isnan(curve))]
     if not known:
         return None
     base = base_rtt_ns(recording.scenario) / NS_PER_MS
     x = pack.add(times / NS_PER_S)
-    lines = _rates(run, times, interval_ns, pack)
+    lines = _rates(run, times, interval_ns, pack, flow_looks)
     lines += [{**entry, "y": pack.add(curve), "right": True, **colours} for entry, curve, colours in round_trips]
     mean = run.summary.total.capacity_mbps if run.summary.total else None
     # A link whose rate changes may be far above its mean.
@@ -80,38 +82,40 @@ def _times(run: Run) -> tuple[NDArray[np.int64], int]:
     return np.arange(1, int(scenario["duration_ns"]) // interval_ns + 1, dtype=np.int64) * interval_ns, interval_ns
 
 
-def _rates(run: Run, times: NDArray[np.int64], interval_ns: int, pack: Pack) -> list[dict[str, Any]]:
+def _rates(
+    run: Run, times: NDArray[np.int64], interval_ns: int, pack: Pack, flow_looks: Sequence[Look]
+) -> list[dict[str, Any]]:
     series = run.recording.table("series")
     lines = []
-    for flow in run.summary.flows:
+    for flow, look in zip(run.summary.flows, flow_looks, strict=True):
         rows = series.filter(series["flow"] == flow.flow)
         curve = np.full(times.size, np.nan)
         where = rows["t_ns"].to_numpy().astype(np.int64) // interval_ns
         inside = where < times.size
         curve[where[inside]] = rows["goodput_bytes"].to_numpy()[inside] * mbps(1, interval_ns)
         label = f"Flow {flow.flow}, {looks.title(flow.scheme)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
-        lines.append({"label": label, "style": "solid", "y": pack.add(curve), **_colours(flow.flow)})
+        lines.append({"label": label, "style": "solid", "y": pack.add(curve), **_colours(look)})
     return lines
 
 
 def _round_trips(
-    run: Run, times: NDArray[np.int64]
+    run: Run, times: NDArray[np.int64], flow_looks: Sequence[Look]
 ) -> list[tuple[dict[str, str], NDArray[np.float64], dict[str, str]]]:
     found = []
     telemetry = run.recording.table("telemetry")
     telemetry = telemetry.filter((telemetry["name"] == "srtt") & (telemetry["value"] > 0))
-    for flow in run.summary.flows:
+    for flow, look in zip(run.summary.flows, flow_looks, strict=True):
         rows = telemetry.filter(telemetry["flow"] == flow.flow)
         label = f"TCP RTT of flow {flow.flow} (median {words.number(flow.srtt_p50_ms)} ms)"
         curve = _on_grid(rows, "t_ns", rows["value"].to_numpy(), times)
-        found.append(({"label": label, "style": "dashed"}, curve, _colours(flow.flow)))
+        found.append(({"label": label, "style": "dashed"}, curve, _colours(look)))
     probes = run.recording.table("probes")
     probes = probes.filter(probes["rtt_ns"].is_not_null())
     for probe, config in zip(run.summary.probes, run.recording.scenario["probes"], strict=True):
         rows = probes.filter(probes["probe"] == probe.probe)
         label = f"Ping{mark(config)} (median {words.number(probe.rtt_p50_ms)} ms)"
         curve = _on_grid(rows, "sent_ns", rows["rtt_ns"].to_numpy() / NS_PER_MS, times)
-        found.append(({"label": label, "style": "dotted"}, curve, _colours(_PROBE_LOOKS + probe.probe)))
+        found.append(({"label": label, "style": "dotted"}, curve, _colours(looks.of_probe(probe.probe))))
     return found
 
 
@@ -135,6 +139,5 @@ def _on_grid(
     return curve
 
 
-def _colours(number: int) -> dict[str, str]:
-    look = looks.of_flow(number)
+def _colours(look: Look) -> dict[str, str]:
     return {"light": look.light, "dark": look.dark}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,25 +14,48 @@ from bakeoff.reports import looks, words
 from bakeoff.reports.html import responsiveness
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from bakeoff.metrics.bins import Rates
     from bakeoff.metrics.summary import RunSummary
     from bakeoff.recording import RunRecording
     from bakeoff.reports.html.encode import Pack
+    from bakeoff.reports.looks import Look
     from bakeoff.reports.model import Run
 
 MAX_FLOWS = 12
 MAX_TELEMETRY_POINTS = 1500
 
 
-def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Flows:
+    """The flows of a run, and the look of each."""
+
+    summary: RunSummary
+    looks: list[Look]
+
+    def colours(self, flow: int) -> dict[str, str]:
+        return _colours(self.looks[flow - 1])
+
+    def name(self, flow: int) -> str:
+        """The flow's number, and where several schemes meet its scheme."""
+        schemes = [flow.scheme for flow in self.summary.flows]
+        return f"Flow {flow}, {looks.title(schemes[flow - 1])}" if len(set(schemes)) > 1 else f"Flow {flow}"
+
+    def delay_label(self, flow: int) -> str:
+        return f"{self.name(flow)} (95th percentile {words.number(self.summary.flows[flow - 1].owd_p95_ms)} ms)"
+
+
+def figures(run: Run, pack: Pack, most_points: int, known: Mapping[str, Look]) -> dict[str, Any]:
     """The figures of a run by kind; a kind that was not recorded is absent.
 
     Args:
         run: a complete run.
         pack: where the arrays go.
         most_points: how many packets at most are drawn as dots.
+        known: looks of the schemes that meet in the report, as in `looks.of_flows`.
     """
     recording = run.recording
     packets = recording.table("packets") if recording.has("packets") else None
@@ -44,18 +68,19 @@ def figures(run: Run, pack: Pack, most_points: int) -> dict[str, Any]:
     if rates is None:
         return {}
     capacity = _capacity(run, rates)
+    flows = _Flows(run.summary, looks.of_flows([flow.scheme for flow in run.summary.flows], known))
     found: dict[str, dict[str, Any] | None] = {
-        "responsiveness": responsiveness.figure(run, pack, capacity),
-        "throughput": _throughput(run, rates, capacity, pack),
+        "responsiveness": responsiveness.figure(run, pack, capacity, flows.looks),
+        "throughput": _throughput(run, flows, rates, capacity, pack),
     }
     if packets is not None:
-        found["delay"] = _delay_dots(packets, rates.origin_ns, run.summary, pack, most_points)
+        found["delay"] = _delay_dots(packets, rates.origin_ns, flows, pack, most_points)
     elif series is not None:
-        found["delay"] = _delay_lines(series, run.summary, pack)
+        found["delay"] = _delay_lines(series, flows, pack)
     if recording.has("probes"):
         found["probes"] = _probes(recording, run.summary, rates.origin_ns, pack)
     if recording.has("telemetry"):
-        found["telemetry"] = _telemetry(recording, run.summary, rates.origin_ns, pack)
+        found["telemetry"] = _telemetry(recording, flows, rates.origin_ns, pack)
     span = [0.0, float(rates.t_s[-1])]
     return {kind: _spanning(figure, span) for kind, figure in found.items() if figure is not None}
 
@@ -75,13 +100,6 @@ def _colours(look: looks.Look) -> dict[str, str]:
     return {"light": look.light, "dark": look.dark}
 
 
-def _flow_colours(flow: int, summary: RunSummary) -> dict[str, str]:
-    """The scheme's, where each flow has another scheme and all of them have colours of their own."""
-    keys = [each.scheme for each in summary.flows]
-    found = {looks.SCHEMES[key].light for key in keys if key in looks.SCHEMES}
-    return _colours(looks.SCHEMES[keys[flow - 1]] if 1 < len(keys) == len(found) else looks.of_flow(flow))
-
-
 def _capacity(run: Run, rates: Rates) -> NDArray[np.float64] | None:
     """Capacity of the bottleneck over time, Mbit/s; None where it was not recorded, or has no limit."""
     total = run.summary.total
@@ -90,37 +108,27 @@ def _capacity(run: Run, rates: Rates) -> NDArray[np.float64] | None:
     return bins.capacity(run.recording.table("hop_series"), total.bottleneck, rates)
 
 
-def _throughput(run: Run, rates: Rates, capacity: NDArray[np.float64] | None, pack: Pack) -> dict[str, Any]:
+def _throughput(
+    run: Run, flows: _Flows, rates: Rates, capacity: NDArray[np.float64] | None, pack: Pack
+) -> dict[str, Any]:
     shown: list[dict[str, Any]] = []
     if capacity is not None and run.summary.total is not None:
         label = f"Capacity (mean {words.number(run.summary.total.capacity_mbps)} Mbit/s, shaded)"
         shown.append({"label": label, "style": "area", "y": pack.add(capacity)})
     for flow in _shown(list(rates.received_mbps)):
-        colours = _flow_colours(flow, run.summary)
+        colours = flows.colours(flow)
         judged = run.summary.flows[flow - 1].pantheon
         received = judged.throughput_mbps if judged else rates.received_mean_mbps[flow]
         for word, style, curves, mean in (
             ("in", "dashed", rates.sent_mbps, rates.sent_mean_mbps[flow]),
             ("e", "solid", rates.received_mbps, received),
         ):
-            label = f"{_name(flow, run.summary)} {word}gress (mean {words.number(mean)} Mbit/s)"
+            label = f"{flows.name(flow)} {word}gress (mean {words.number(mean)} Mbit/s)"
             shown.append({"label": label, "style": style, "y": pack.add(curves[flow]), **colours})
     return {"kind": "time", "unit": "Throughput (Mbit/s)", "x": pack.add(rates.t_s), "series": shown}
 
 
-def _name(flow: int, summary: RunSummary) -> str:
-    """The flow's number, and where several schemes meet its scheme."""
-    schemes = [flow.scheme for flow in summary.flows]
-    return f"Flow {flow}, {looks.title(schemes[flow - 1])}" if len(set(schemes)) > 1 else f"Flow {flow}"
-
-
-def _delay_label(flow: int, summary: RunSummary) -> str:
-    return f"{_name(flow, summary)} (95th percentile {words.number(summary.flows[flow - 1].owd_p95_ms)} ms)"
-
-
-def _delay_dots(
-    packets: pl.DataFrame, origin_ns: int, summary: RunSummary, pack: Pack, most: int
-) -> dict[str, Any] | None:
+def _delay_dots(packets: pl.DataFrame, origin_ns: int, flows: _Flows, pack: Pack, most: int) -> dict[str, Any] | None:
     arrived = packets.filter(packets["received_ns"].is_not_null() & (packets["flow"] <= MAX_FLOWS)).select(
         "flow",
         pl.col("received_ns").alias("t"),
@@ -130,7 +138,7 @@ def _delay_dots(
         return None
     drawn = thin(arrived, most).sort("t", "flow")
     share = drawn.height / arrived.height
-    flows = drawn["flow"].to_numpy()
+    numbers = drawn["flow"].to_numpy()
     delay = drawn["delay"].to_numpy() / NS_PER_MS
     return {
         "kind": "time",
@@ -139,12 +147,12 @@ def _delay_dots(
         "note": "" if share == 1 else f"{drawn.height} of {arrived.height} packets are drawn, extremes included.",
         "series": [
             {
-                "label": _delay_label(flow, summary),
+                "label": flows.delay_label(flow),
                 "style": "dots",
-                "y": pack.add(np.where(flows == flow, delay, np.nan)),
-                **_flow_colours(flow, summary),
+                "y": pack.add(np.where(numbers == flow, delay, np.nan)),
+                **flows.colours(flow),
             }
-            for flow in _shown([int(flow) for flow in np.unique(flows)])
+            for flow in _shown([int(flow) for flow in np.unique(numbers)])
         ],
     }
 
@@ -175,7 +183,7 @@ def thin(packets: pl.DataFrame, most: int) -> pl.DataFrame:
     return packets[rows]
 
 
-def _delay_lines(series: pl.DataFrame, summary: RunSummary, pack: Pack) -> dict[str, Any] | None:
+def _delay_lines(series: pl.DataFrame, flows: _Flows, pack: Pack) -> dict[str, Any] | None:
     rows = series.filter(series["flow"] <= MAX_FLOWS)
     if rows.is_empty():
         return None
@@ -187,8 +195,8 @@ def _delay_lines(series: pl.DataFrame, summary: RunSummary, pack: Pack) -> dict[
         for column, style, word in (("owd_mean_ns", "solid", "mean"), ("owd_max_ns", "dashed", "largest")):
             curve = np.full(times.size, np.nan)
             curve[where] = own[column].cast(pl.Float64).fill_null(np.nan).to_numpy() / NS_PER_MS
-            label = f"{_delay_label(flow, summary)}, {word}"
-            shown.append({"label": label, "style": style, "y": pack.add(curve), **_flow_colours(flow, summary)})
+            label = f"{flows.delay_label(flow)}, {word}"
+            shown.append({"label": label, "style": style, "y": pack.add(curve), **flows.colours(flow)})
     x = pack.add(times / NS_PER_S)
     return {"kind": "time", "unit": "One-way delay (ms)", "x": x, "series": shown}
 
@@ -206,7 +214,7 @@ def _probes(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: 
             "label": f"Probe {probe.probe}{mark} (95th percentile {words.number(probe.rtt_p95_ms)} ms)",
             "style": "dots",
             "y": pack.add(np.where(probes == probe.probe, round_trips, np.nan)),
-            **_colours(looks.of_flow(probe.probe)),
+            **_colours(looks.of_probe(probe.probe)),
         }
         for probe, mark in zip(summary.probes[:MAX_FLOWS], marks, strict=False)
     ]
@@ -214,7 +222,7 @@ def _probes(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: 
     return {"kind": "time", "unit": "Round trip (ms)", "x": x, "series": shown}
 
 
-def _telemetry(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
+def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
     table = recording.table("telemetry")
     table = table.filter(table["flow"] <= MAX_FLOWS)
     if table.is_empty():
@@ -229,10 +237,10 @@ def _telemetry(recording: RunRecording, summary: RunSummary, origin_ns: int, pac
         times = times[::stride]
         curves = [
             {
-                "label": f"Flow {flow}, {looks.title(summary.flows[flow - 1].scheme)}",
+                "label": f"Flow {flow}, {looks.title(flows.summary.flows[flow - 1].scheme)}",
                 "style": "solid",
                 "y": pack.add(_held(rows.filter(rows["flow"] == flow), times)),
-                **_flow_colours(flow, summary),
+                **flows.colours(flow),
             }
             for flow in _shown(rows["flow"].unique().to_list())
         ]
