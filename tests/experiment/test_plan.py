@@ -214,6 +214,7 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
     assert (first["loss"], first["jitter_ns"]) == (0.01, 10**6)
     assert second["link"] == {"kind": "poisson", "rate_bps": 2_000_000}
     assert found["reverse"][0]["link"] == {"kind": "trace", "opportunities_ms": (1, 1, 5)}
+    assert "traces" not in found
     flow = found["flows"][0]
     assert flow == {
         "scheme": "cubic",
@@ -404,9 +405,11 @@ def test_traces_are_relative_to_the_file_and_settings_to_the_shell(
     run = planned(text).runs[0]
     assert run.scenario["forward"][0]["link"]["opportunities_ms"] == (1, 2)
     assert run.id == "a.trace_run1"
+    assert run.scenario["traces"] == {"forward.0": "a.trace"}
     run = planned(text, "path.trace=b.trace").runs[0]
     assert run.scenario["forward"][0]["link"]["opportunities_ms"] == (5,)
     assert run.cell == {"trace": "b.trace"}
+    assert run.scenario["traces"] == {"forward.0": "b.trace"}
 
 
 def test_a_named_path_is_overridden_key_by_key(scenario: Scenario, minimal: str) -> None:

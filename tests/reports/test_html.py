@@ -314,6 +314,28 @@ def test_the_figures_of_a_run_show_the_same_time(page: Page) -> None:
     assert drawn[0]["span"][0] == 0.0
 
 
+def test_steps_of_what_is_sent_and_what_arrives_stand_over_their_bins() -> None:
+    nan = np.nan
+    sent = run_figures.over_bins(np.array([nan, 3.0, 4.0, 5.0, nan]), at_right=False)
+    np.testing.assert_array_equal(sent, [nan, 3, 4, 5, 5])
+    received = run_figures.over_bins(np.array([nan, 0.0, 3.0, 4.0, 5.0]), at_right=True)
+    np.testing.assert_array_equal(received, [nan, 3, 4, 5, 5])
+    early = run_figures.over_bins(np.array([0.0, 3.0, nan, nan]), at_right=True)
+    np.testing.assert_array_equal(early, [3, 3, nan, nan])
+    assert np.isnan(run_figures.over_bins(np.array([nan, nan]), at_right=True)).all()
+
+
+def test_nothing_that_arrives_stands_above_the_capacity(page: Page) -> None:
+    for run in ("cubic_run1", "vegas_run2"):
+        (area, *curves) = json.loads(page.scripts[f"run-{run}-data"])["throughput"]["series"]
+        floats = decode(page.scripts[f"run-{run}-arrays"])
+        values = [floats[curve["y"][0] : sum(curve["y"])] for curve in (area, *curves)]
+        assert [curve["is_stepped"] for curve in curves] == [True] * 6
+        arrived = np.nansum([values[place] for place in (2, 4, 6)], axis=0)
+        # A packet may reach over the edge of a bin.
+        assert (arrived <= values[0] + 1500 * 8e-6 / 0.5 + 1e-6).all()
+
+
 def test_curves_of_schemes_that_meet_have_their_colours(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], page: Page
 ) -> None:

@@ -78,8 +78,6 @@ def test_packets_that_change_places_say_how(change: dict[str, Any], words: str) 
             {"kind": "schedule", "steps": [{"rate_bps": 2_000_000}, {"rate_bps": 1_000_000}]},
             "1 Mbit/s to 2 Mbit/s, scheduled",
         ),
-        ({"kind": "trace", "opportunities_ms": [1, 1, 3, 6]}, "trace, mean 8 Mbit/s"),
-        ({"kind": "trace", "opportunities_ms": [1, 1, 3], "mean_rate_bps": 8_000_000}, "trace, mean 8 Mbit/s"),
         (
             {"kind": "token-bucket", "rate_bps": 5_000_000, "burst_bytes": 10_000, "peak_bps": 8_000_000},
             "token bucket of 5 Mbit/s, burst 10 kB, at most 8 Mbit/s",
@@ -92,6 +90,27 @@ def test_packets_that_change_places_say_how(change: dict[str, Any], words: str) 
 )
 def test_rates_that_change_say_how(link: dict[str, Any], words: str) -> None:
     assert said(link=link)[0] == words
+
+
+@pytest.mark.parametrize(
+    ("link", "duration_ms", "words"),
+    [
+        pytest.param({"opportunities_ms": [1, 1, 3, 6]}, 12, "trace cell.down, mean 8 Mbit/s over the run", id="twice"),
+        pytest.param({"opportunities_ms": [1, 1, 3, 6]}, 8, "trace cell.down, mean 9 Mbit/s over the run", id="again"),
+        pytest.param(
+            {"opportunities_ms": [1, 1, 3, 9], "mean_rate_bps": 5_000_000},
+            6,
+            "trace cell.down, mean 6 Mbit/s over the run",
+            id="its beginning",
+        ),
+    ],
+)
+def test_a_trace_has_its_name_and_its_mean_over_the_run(link: dict[str, Any], duration_ms: int, words: str) -> None:
+    scenario = {"duration_ns": duration_ms * 1_000_000, "forward": [HOP | {"link": {"kind": "trace"} | link}]}
+    described = path.describe(scenario | {"reverse": [], "traces": {"forward.0": "cell.down"}})
+    assert described["forward"][0].facts[0] == words
+    without_name = path.describe(scenario | {"reverse": []})["forward"][0].facts[0]
+    assert without_name == words.replace(" cell.down", "")
 
 
 def test_what_is_never_waited_for_has_no_queue() -> None:

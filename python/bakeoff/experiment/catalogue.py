@@ -32,6 +32,9 @@ STACK = "stack:"
 FILES = "files"
 """Where a scenario keeps the digests of the files that parameters, controllers and programs name, by path."""
 
+TRACES = "traces"
+"""Where a scenario keeps the names of the trace files of its hops, by hop; what is in them is part of the hop."""
+
 
 def is_stack(scheme: str) -> bool:
     """Whether a name is that of a stack that is not ours: `STACK:CONTROLLER`."""

@@ -6,12 +6,12 @@ import functools
 import hashlib
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment import queues
-from bakeoff.experiment.catalogue import FILES, KERNEL, PROGRAM
+from bakeoff.experiment.catalogue import FILES, KERNEL, PROGRAM, TRACES
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
     HEADER_BYTES,
@@ -117,7 +117,8 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
     emulated = _emulated(experiment, folder, [flow["scheme"] for flow in flows])
     own = {"python": _classes(experiment, folder), FILES: _files(flows, catalogue) | _files_of_emulated(emulated)}
-    optional = {"probes": probes, **emulated, **own}
+    traces = _names_of_traces({"forward": forward, "reverse": reverse})
+    optional = {"probes": probes, **emulated, **own, TRACES: traces}
     return resolved | {name: value for name, value in optional.items() if value}
 
 
@@ -167,6 +168,13 @@ def _files_of_emulated(emulated: Mapping[str, Any]) -> dict[str, str]:
     wrappers = [program["wrapper"] for program in emulated["programs"].values() if "wrapper" in program]
     named = sorted({*emulated["controllers"].values(), *wrappers})
     return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in named if _readable(name)}
+
+
+def _names_of_traces(hops: Mapping[str, Sequence[Hop]]) -> dict[str, str]:
+    """The names of trace files, by hop."""
+    rates = {f"{direction}.{place}": hop.rate for direction, items in hops.items() for place, hop in enumerate(items)}
+    named = ((name, rate.trace) for name, rate in rates.items() if isinstance(rate, TraceRate))
+    return {name: PurePath(trace).name for name, trace in named if isinstance(trace, str)}
 
 
 def _readable(name: str) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
 from bakeoff.reports import words
 
 if TYPE_CHECKING:
@@ -27,13 +29,21 @@ class HopWords:
 def describe(scenario: Mapping[str, Any]) -> dict[str, list[HopWords]]:
     """The hops of each direction, `forward` and `reverse`."""
     return {
-        direction: [HopWords(f"{direction}.{index}", _facts(hop)) for index, hop in enumerate(scenario[direction])]
+        direction: [_hop(f"{direction}.{place}", hop, scenario) for place, hop in enumerate(scenario[direction])]
         for direction in ("forward", "reverse")
     }
 
 
-def _facts(hop: Mapping[str, Any]) -> tuple[str, ...]:
-    facts = [link(hop["link"])]
+def _hop(name: str, hop: Mapping[str, Any], scenario: Mapping[str, Any]) -> HopWords:
+    if hop["link"]["kind"] != "trace":
+        return HopWords(name, _facts(link(hop["link"]), hop))
+    # Recordings of earlier versions have no names of traces.
+    file = scenario.get("traces", {}).get(name, "")
+    return HopWords(name, _facts(_trace(hop["link"], file, scenario["duration_ns"]), hop))
+
+
+def _facts(of_link: str, hop: Mapping[str, Any]) -> tuple[str, ...]:
+    facts = [of_link]
     if hop["link"]["kind"] != "unlimited":
         facts.append(_queue(hop["queue"]))
     if hop["delay_ns"]:
@@ -57,14 +67,21 @@ def link(found: Mapping[str, Any]) -> str:
     if kind == "schedule":
         rates = [step["rate_bps"] for step in found["steps"]]
         return f"{words.rate(min(rates))} to {words.rate(max(rates))}, scheduled"
-    if kind == "trace":
-        times = found["opportunities_ms"]
-        mean = found.get("mean_rate_bps", len(times) * 1500 * 8 * 1000 / times[-1])
-        return f"trace, mean {words.rate(mean)}"
     if kind == "token-bucket":
         peak = f", at most {words.rate(found['peak_bps'])}" if found.get("peak_bps") else ""
         return f"token bucket of {words.rate(found['rate_bps'])}, burst {words.size(found['burst_bytes'])}{peak}"
     return "unlimited rate"
+
+
+def _trace(found: Mapping[str, Any], file: str, duration_ns: int) -> str:
+    """The trace of a link, and its mean rate over the run, which sees a part of it or repeats it."""
+    times, duration_ms = found["opportunities_ms"], duration_ns / 1e6
+    # A trace that goes on after the run is kept as far as the run needs it.
+    whole, rest = (0, duration_ms) if "mean_rate_bps" in found else divmod(duration_ms, times[-1])
+    opportunities = whole * len(times) + bisect.bisect_right(times, rest)
+    mean = words.rate(round(opportunities * BITS_PER_OPPORTUNITY * 1000 / duration_ms))
+    name = f"trace {file}" if file else "trace"
+    return f"{name}, mean {mean} over the run"
 
 
 def mishaps(hop: Mapping[str, Any]) -> list[str]:

@@ -237,9 +237,8 @@ _CAPTIONS = {
     "throughput": (
         "Throughput over time",
         (
-            "Bins of 500 ms. Ingress (dashed) is what was sent, at the start of its bin; egress "
-            "(solid) is what arrived, at the end of its bin. Means are from the first to the last packet of a flow. "
-            "Shaded: capacity of the bottleneck."
+            "Bins of 500 ms. Ingress (dashed) is what was sent in a bin, egress (solid) what arrived in it. Means are "
+            "from the first to the last packet of a flow. Shaded: capacity of the bottleneck."
         ),
     ),
     "delay": ("One-way delay over time", "Each packet that arrived, at the time of its arrival."),

@@ -124,8 +124,24 @@ def _throughput(
             ("e", "solid", rates.received_mbps, received),
         ):
             label = f"{flows.name(flow)} {word}gress (mean {words.number(mean)} Mbit/s)"
-            shown.append({"label": label, "style": style, "y": pack.add(curves[flow]), **colours})
+            y = pack.add(over_bins(curves[flow], at_right=word == "e"))
+            shown.append({"label": label, "style": style, "is_stepped": True, "y": y, **colours})
     return {"kind": "time", "unit": "Throughput (Mbit/s)", "x": pack.add(rates.t_s), "series": shown}
+
+
+def over_bins(curve: NDArray[np.float64], *, at_right: bool) -> NDArray[np.float64]:
+    """A curve as steps are drawn: each value at the left edge of its bin, and the last one at the end of its bin too.
+
+    Args:
+        curve: rates at bin edges.
+        at_right: whether values are at the right edges of their bins, after a 0 at the left edge of the first.
+    """
+    places = np.flatnonzero(~np.isnan(curve))[int(at_right) :]
+    found = np.full(curve.size, np.nan)
+    if places.size:
+        found[places - int(at_right)] = curve[places]
+        found[places[-1] + 1 - int(at_right)] = curve[places[-1]]
+    return found
 
 
 def _delay_dots(packets: pl.DataFrame, origin_ns: int, flows: _Flows, pack: Pack, most: int) -> dict[str, Any] | None:

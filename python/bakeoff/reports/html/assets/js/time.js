@@ -22,17 +22,21 @@ function dots(u, index, from, to) {
   return null;
 }
 
+/** Rates of bins: each is that of the time up to the next. */
+const steps = uPlot.paths.stepped({ align: 1 });
+
 function timeSeries(entry) {
   const ink = inks();
   const scale = entry.right ? "right" : "y";
   const common = { label: entry.label, class: entry.style, scale, value: (_, value) => shown(value), points: { show: false } };
   if (entry.style === "area") {
-    return { ...common, stroke: ink.grid, fill: ink.area, width: 1, paths: uPlot.paths.stepped({ align: 1 }) };
+    return { ...common, stroke: ink.grid, fill: ink.area, width: 1, paths: steps };
   }
   const stroke = colourOf(entry);
   if (entry.style === "dots") return { ...common, stroke, paths: dots };
   const dash = { dashed: [5, 4], dotted: [1.5, 3] }[entry.style];
-  return { ...common, stroke, width: dash ? 1.2 : 1.8, dash, spanGaps: entry.style === "dotted" };
+  const paths = entry.is_stepped ? steps : undefined;
+  return { ...common, stroke, width: dash ? 1.2 : 1.8, dash, paths, spanGaps: entry.style === "dotted" };
 }
 
 /** @returns {uPlot} */
