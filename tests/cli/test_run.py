@@ -271,6 +271,8 @@ def test_progress_without_a_terminal_is_a_line(bakeoff: Command, world: Any) -> 
     assert "bakeoff: 4/4 runs, " in ended.err
     assert "simulated seconds per second" in ended.err
     assert "\x1b" not in ended.err + ended.out
+    assert ended.err.splitlines()[-2] == "bakeoff: writing the report of 4 runs ..."
+    assert bakeoff("report", "results/india-ppp0/latest").err.startswith("bakeoff: writing the report of 4 runs ...\n")
     assert bakeoff(*TWO_SCHEMES, "--quiet", "--out", "q").err.startswith("bakeoff: report: ")
 
 

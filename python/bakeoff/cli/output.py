@@ -24,6 +24,11 @@ def say(sentence: str) -> None:
     click.echo(f"bakeoff: {sentence}", err=True)
 
 
+def say_writing(runs: int) -> None:
+    """That a report is being made, which takes a while if it has many runs."""
+    say(f"writing the report of {amount(runs, 'run')} ...")
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.output import print_json, say
+from bakeoff.cli.output import print_json, say, say_writing
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bakeoff.reports.model import Report
+    from bakeoff.recording import ResultFolder
 
 
 @click.command("report", short_help="Write the report of a result folder again.")
@@ -35,9 +35,10 @@ def command(folder: Path, out: Path | None, beside: tuple[Path, ...], *, as_json
     from bakeoff.reports import html, model, terminal  # noqa: PLC0415
 
     results = ResultFolder.open(folder)
-    report = model.load(results)
-    others = [model.load(ResultFolder.open(other)) for other in beside]
-    _check_same_experiment(report, beside, others)
+    besides = [ResultFolder.open(other) for other in beside]
+    _check_same_experiment(results, beside, besides)
+    say_writing(len(results.plan))
+    report, others = model.load(results), [model.load(other) for other in besides]
     page = results.write_report(html.render(report, datetime.now(tz=UTC), others), out)
     if as_json:
         print_json(report.to_json())
@@ -46,8 +47,8 @@ def command(folder: Path, out: Path | None, beside: tuple[Path, ...], *, as_json
     say(f"report: {page}")
 
 
-def _check_same_experiment(report: Report, beside: Sequence[Path], others: Sequence[Report]) -> None:
-    name, worlds = report.experiment["name"], [report.experiment["world"]]
+def _check_same_experiment(results: ResultFolder, beside: Sequence[Path], others: Sequence[ResultFolder]) -> None:
+    name, worlds = results.experiment["name"], [results.experiment["world"]]
     for place, other in zip(beside, others, strict=True):
         if other.experiment["name"] != name:
             raise UserError(f"--beside {place}: holds {other.experiment['name']}; give a folder of {name}")

@@ -10,7 +10,7 @@ import click
 
 from bakeoff.cli import arguments, preview
 from bakeoff.cli.execution import check_jobs, execute, place
-from bakeoff.cli.output import amount, print_json, say
+from bakeoff.cli.output import amount, print_json, say, say_writing
 from bakeoff.errors import UserError
 from bakeoff.worlds import registry
 
@@ -126,6 +126,8 @@ def _run(plan: Plan, root: Path, options: _Options) -> Report:
 
     folder: ResultFolder = ResultFolder.create(root, plan, resume=options.resume)
     execute(plan, folder, options.jobs, options.words, quiet=options.quiet)
+    if not options.quiet:
+        say_writing(len(plan.runs))
     report = model.load(folder)
     page = folder.write_report(html.render(report, datetime.now(tz=UTC)))
     say(f"report: {page}")
