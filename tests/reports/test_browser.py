@@ -65,6 +65,15 @@ def test_every_figure_is_drawn(
     assert "plot waiting" not in dom
 
 
+def test_the_table_of_three_flows_fits_beside_the_contents(india: ResultFolder, tmp_path: Path) -> None:
+    text = html.write(india, tmp_path / "report.html").read_text()
+    table = "document.querySelector('#summary .scroll')"
+    ask = f"document.body.dataset.wider = {table}.scrollWidth - {table}.clientWidth;"
+    page = tmp_path / "asked.html"
+    page.write_text(text.replace("</body>", f"<script>{ask}</script></body>"))
+    assert 'data-wider="0"' in dom_of(page, tmp_path / "browser", "--window-size=1200,1000")
+
+
 def test_a_name_stands_at_our_marker_and_not_at_the_published_one(tmp_path: Path) -> None:
     def marker(name: str, x: int, *, hollow: bool) -> dict[str, Any]:
         return {"entry": {"name": name, "hollow": hollow}, "x": x, "y": 100}

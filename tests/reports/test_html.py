@@ -350,6 +350,15 @@ def test_curves_of_schemes_that_meet_have_their_colours(
     assert colours(page, "cubic_run1") == [looks.of_flow(flow).light for flow in (1, 2, 3)]
 
 
+def test_columns_of_flows_that_meet_name_their_schemes_in_a_second_line(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=2, seconds=3)
+    plan.runs[0].scenario["flows"][1]["scheme"] = "bbr"
+    text = html.render(model.load(filled(plan)), GENERATED)
+    assert text.count("flow 2<br>TCP BBR</th>") == len(terminal.METRICS)
+
+
 def test_flows_of_one_scheme_among_others_are_paler_one_by_one(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
 ) -> None:
