@@ -469,6 +469,17 @@ def test_one_flow_is_neither_fair_nor_unfair(
     assert "Jain's" not in section(alone, "corrected") + section(alone, "differences")
 
 
+def test_negative_differences_have_a_minus_sign(india: ResultFolder, text: str) -> None:
+    found = tables.differences(model.load(india))
+    assert found is not None
+    negative = [cell for row in found.rows for cell, _ in row.cells if cell.startswith("-")]
+    assert negative
+    shown = section(text, "differences")
+    for cell in negative:
+        assert f" \N{MINUS SIGN}{cell[1:]} " in shown
+        assert f" {cell} " not in shown
+
+
 def test_a_suite_text_is_split_at_its_differences() -> None:
     parts = doc.render("# Title\n\nAbout <b>it</b>.\n\n## What differs\n\nA.\n\n### More\n\nB.\n\n## Next\n\nC.\n")
     assert parts.differences == "<p>A.</p>\n<h5>More</h5>\n<p>B.</p>\n"

@@ -96,3 +96,18 @@ def test_quantities() -> None:
     assert words.ratio(1, 0) == words.MISSING
     assert [words.times(n) for n in (1, 2, 3)] == ["once", "twice", "3 times"]
     assert [words.count(n, "run") for n in (1, 2)] == ["1 run", "2 runs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("-0.24", "\N{MINUS SIGN}0.24"),
+        ("-0.24 to 0.02", "\N{MINUS SIGN}0.24 to 0.02"),
+        ("cubic-2 at 1-2", "cubic-2 at 1-2"),
+        ("95th-%ile", "95th-%ile"),
+        ("--repeats -5", "--repeats \N{MINUS SIGN}5"),
+        ("1e-7", "1e-7"),
+    ],
+)
+def test_negative_numbers_have_a_minus_sign_in_print(text: str, printed: str) -> None:
+    assert words.with_minus(text) == printed

@@ -40,6 +40,11 @@ def significant(value: float | None, digits: int = 3) -> str:
     return f"{value:.{places}f}"
 
 
+def with_minus(text: str) -> str:
+    """A text with the minus sign before negative numbers, as printed: hyphens are for data and terminals."""
+    return re.sub(r"(?<![\w.-])-(?=[0-9])", "\N{MINUS SIGN}", text)
+
+
 def plus_minus(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:
     """A mean and half the width of its 95 % interval, as text; empty if there is none."""
     if found is None:

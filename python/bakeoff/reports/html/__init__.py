@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from bakeoff.reports import model
+from bakeoff.reports import model, words
 from bakeoff.reports.html import page
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def fill(template: str, context: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["with_minus"] = words.with_minus
     return environment.get_template(template).render(context)
 
 

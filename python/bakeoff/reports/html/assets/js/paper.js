@@ -29,5 +29,6 @@ function axis(label, extra = {}) {
   };
 }
 
-const plain = (value) => (value == null ? "" : String(Number(value.toPrecision(6))));
-const shown = (value) => (value == null ? "" : value.toPrecision(4).replace(/\.?0+$/, ""));
+const withMinus = (text) => text.replace(/^-/, "\u2212");
+const plain = (value) => (value == null ? "" : withMinus(String(Number(value.toPrecision(6)))));
+const shown = (value) => (value == null ? "" : withMinus(value.toPrecision(4).replace(/\.?0+$/, "")));
