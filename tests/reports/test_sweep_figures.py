@@ -94,6 +94,33 @@ def test_a_sweep_alone_is_one_line(report: Callable[..., Report]) -> None:
     assert (found.series, len(found.rows[0][1][0].lines)) == ([], 1)
 
 
+def test_schemes_that_meet_have_a_line_each(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", seconds=3, flows=3, reference=None)
+    flows = [
+        flow | {"scheme": scheme, "start_ns": 0}
+        for flow, scheme in zip(plan.runs[0].scenario["flows"], ("cubic", "bbr", "bbr"), strict=True)
+    ]
+    scenario = plan.runs[0].scenario | {"flows": flows}
+    runs = [replace(plan.runs[0], id=rtt, cell={"rtt": rtt}, scenario=scenario) for rtt in RTTS]
+    report = model.load(filled(replace(plan, runs=tuple(runs))))
+    found = sweep_figures.figure(report)
+    assert found is not None
+    assert [name for name, _ in found.series] == ["TCP Cubic", "TCP BBR"]
+    ((_, (throughput, delay)),) = found.rows
+    assert [panel.title for panel in (throughput, delay)] == ["throughput (Mbit/s)", "95th-%ile delay (ms)"]
+    first, second, third = (report.groups[0].pantheon(flow) for flow in (1, 2, 3))
+    (_, cubic), (_, bbr) = throughput.lines
+    (zero, least), (end, label) = throughput.ticks[0], throughput.ticks[-1]
+    assert least == "0"
+    read = [(dot.y - zero) / (end - zero) * float(label) for dot in (cubic[0], bbr[0])]
+    together = (second.throughput_mbps or 0.0) + (third.throughput_mbps or 0.0)
+    assert read == pytest.approx([first.throughput_mbps, together])
+    assert "TCP BBR: " in bbr[0].name
+    worst = max(second.owd_p95_ms or 0.0, third.owd_p95_ms or 0.0)
+    assert f"TCP BBR: {ticks.label(worst)}, 95th" in delay.lines[1][1][0].name
+    assert "The flows of a scheme together" in html.render(report, GENERATED)
+
+
 @pytest.mark.parametrize(
     ("labels", "numbers"),
     [

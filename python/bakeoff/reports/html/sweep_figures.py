@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.experiment import units
+from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics.statistics import Estimate, estimate
 from bakeoff.reports import cell_looks, model, terminal, ticks
 
@@ -31,6 +32,11 @@ _DECADES_APART = 8.0
 _ROOM = 1.07
 # Pixels between the labels of the horizontal axis.
 _LABEL = 34.0
+# How numbers of the flows of a scheme become one; their shares of lost packets do not.
+_TOGETHER: dict[terminal.Metric, Callable[[Iterable[float]], float]] = {
+    terminal.METRICS[0]: sum,
+    terminal.METRICS[1]: max,
+}
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([^\s0-9][^\s]*)")
 _PARSERS: tuple[Callable[[object], float], ...] = (units.parse_time, units.parse_rate, units.parse_size)
 
@@ -77,12 +83,14 @@ class Figure:
         axis: the horizontal one.
         ticks: position and label on it.
         series: name and look of each line.
+        is_by_scheme: whether lines are of the flows of a scheme among others, else of all flows.
         rows: values of all other axes, and a panel a metric.
     """
 
     axis: str
     ticks: list[tuple[float, str]]
     series: list[tuple[str, Look]]
+    is_by_scheme: bool
     rows: list[tuple[str, list[Panel]]]
 
 
@@ -98,16 +106,20 @@ def figure(report: Report) -> Figure | None:
         return None
     swept = max(scales, key=lambda axis: len(values[axis]))
     compared, *others = [axis for axis in varying if axis != swept] or [""]
-    series = values.get(compared, [""])
+    # Where schemes meet, and no other axis is compared, they are.
+    schemes = report.scheme_looks if not compared and not any(group.key for group in report.groups) else {}
+    series = list(schemes) or values.get(compared, [""])
     rows = list(dict.fromkeys(tuple(cell[axis] for axis in others) for cell in cells))
     if len(series) > _MOST_SERIES or len(rows) > _MOST_ROWS:
         return None
-    colours = cell_looks.of_values(compared, series) if compared else {"": report.groups[0].look}
-    drawing = _Drawing(report, swept, scales[swept], compared, others, colours)
+    colours = schemes or (cell_looks.of_values(compared, series) if compared else {"": report.groups[0].look})
+    drawing = _Drawing(report, swept, scales[swept], compared, others, colours, is_by_scheme=bool(schemes))
+    axis = SCHEME_AXIS if schemes else compared
     return Figure(
         axis=swept.rpartition(".")[2],
         ticks=drawing.x_ticks(values[swept]),
-        series=[(model.axis_value(compared, value), colours[value]) for value in series] if compared else [],
+        series=[(model.axis_value(axis, value), colours[value]) for value in series] if axis else [],
+        is_by_scheme=bool(schemes),
         rows=[
             (
                 ", ".join(model.axis_value(axis, value) for axis, value in zip(others, row, strict=True)),
@@ -141,11 +153,11 @@ class _Axis:
     is_log: bool
 
     @staticmethod
-    def of(numbers: Iterable[float], *, is_vertical: bool = False) -> _Axis:
-        """One that holds all these numbers."""
+    def of(numbers: Iterable[float], *, is_vertical: bool = False, is_linear: bool = False) -> _Axis:
+        """One that holds all these numbers; logarithmic if they are far apart, unless it has to be linear."""
         known = list(numbers)
         low, high = min(known), max(known)
-        is_log = low > 0 and high >= _DECADES_APART * low
+        is_log = not is_linear and low > 0 and high >= _DECADES_APART * low
         if is_vertical:
             low, high = (low / _ROOM, high * _ROOM) if is_log else (min(0.0, low), high * _ROOM)
         return _Axis(low, high if high > low else low + 1, is_log)
@@ -171,6 +183,7 @@ class _Drawing:
     compared: str
     others: Sequence[str]
     colours: Mapping[str, Look]
+    is_by_scheme: bool
 
     def x(self, value: str) -> float:
         """Pixels from the left."""
@@ -186,15 +199,16 @@ class _Drawing:
 
     def panel(self, metric: terminal.Metric, row: tuple[str, ...]) -> Panel | None:
         """A metric in the cells of a row, on the scale of all rows; None if there is nothing."""
-        numbers = [(group, found) for group in self.report.groups if (found := _estimate(group, metric)) is not None]
-        here = [(group, found) for group, found in numbers if tuple(group.cell[axis] for axis in self.others) == row]
+        numbers = list(self._numbers(metric))
+        here = [number for number in numbers if tuple(number.group.cell[axis] for axis in self.others) == row]
         if not here:
             return None
-        axis = _Axis.of((found.mean for _, found in numbers), is_vertical=True)
+        # What schemes have of one link are parts of a whole.
+        is_linear = self.is_by_scheme and metric is terminal.METRICS[0]
+        axis = _Axis.of((number.estimate.mean for number in numbers), is_vertical=True, is_linear=is_linear)
         dots = {
             value: sorted(
-                (self._dot(axis, metric, *each) for each in here if each[0].cell.get(self.compared, "") == value),
-                key=lambda dot: dot.x,
+                (self._dot(axis, metric, number) for number in here if number.series == value), key=lambda dot: dot.x
             )
             for value in self.colours
         }
@@ -204,25 +218,50 @@ class _Drawing:
             [(look, dots[value]) for value, look in self.colours.items() if dots[value]],
         )
 
-    def _dot(self, axis: _Axis, metric: terminal.Metric, group: Group, found: Estimate) -> Dot:
+    def _numbers(self, metric: terminal.Metric) -> Iterable[_Number]:
+        """Our means as they are printed: of all flows of a cell, or of those of each scheme."""
+        for group in self.report.groups:
+            for series in self.colours if self.is_by_scheme else [group.cell.get(self.compared, "")]:
+                values = _of_scheme(group, metric, series) if self.is_by_scheme else _of_all(group, metric)
+                if (found := estimate([metric.factor * value for value in values])) is not None:
+                    yield _Number(group, series, found)
+
+    def _dot(self, axis: _Axis, metric: terminal.Metric, number: _Number) -> Dot:
+        found = number.estimate
         runs = "one run" if found.count == 1 else f"mean of {found.count} runs"
+        whose = f", {model.axis_value(SCHEME_AXIS, number.series)}" if self.is_by_scheme else ""
         return Dot(
-            x=self.x(group.cell[self.swept]),
+            x=self.x(number.group.cell[self.swept]),
             y=_y(axis, found.mean),
             low=None if found.low is None else _y(axis, found.low),
             high=None if found.high is None else _y(axis, found.high),
-            name=f"{group.label}: {ticks.label(found.mean)}, {metric.title}, {runs}",
+            name=f"{number.group.label}{whose}: {ticks.label(found.mean)}, {metric.title}, {runs}",
         )
+
+
+@dataclass(frozen=True)
+class _Number:
+    group: Group
+    series: str
+    estimate: Estimate
 
 
 def _y(axis: _Axis, number: float) -> float:
     return HEIGHT - BOTTOM - axis.share(number) * (HEIGHT - BOTTOM - TOP)
 
 
-def _estimate(group: Group, metric: terminal.Metric) -> Estimate | None:
-    """Our mean as it is printed."""
+def _of_all(group: Group, metric: terminal.Metric) -> list[float]:
     values = (metric.value(numbers) for numbers in group.numbers(None))
-    return estimate([metric.factor * value for value in values if value is not None])
+    return [value for value in values if value is not None]
+
+
+def _of_scheme(group: Group, metric: terminal.Metric, key: str) -> list[float]:
+    """A number a run: what the flows of a scheme get together, or the delay of the worst of them."""
+    if metric not in _TOGETHER or not group.valid:
+        return []
+    flows = [flow.flow for flow in group.valid[0].flows if flow.scheme == key]
+    runs = zip(*(group.numbers(flow) for flow in flows), strict=True)
+    return [_TOGETHER[metric](metric.value(numbers) or 0.0 for numbers in run) for run in runs]
 
 
 def path(dots: Sequence[Dot]) -> str:
