@@ -44,5 +44,5 @@ def _sentence(alike: list[int], first: int, runs: int) -> str:
     return (
         f"Flows {', '.join(most)} and {last} are alike in the file, but start_jitter let flow {first} start first "
         f"{everywhere}: what it has more or less than the other{'s' if len(alike) > 2 else ''} may come from that. "
-        "More repeats or another seed mix the order."
+        "More repeats or another seed may mix the order."
     )
