@@ -39,13 +39,18 @@ fn column<'a>(recording: &'a Recording, name: &str, column: &str) -> &'a Column 
     &columns.iter().find(|(known, _)| *known == column).expect("it is declared").1
 }
 
-/// A number of flow 1.
-fn of_flow(recording: &Recording, name: &str) -> i64 {
+/// A number of all flows and of each.
+fn of_flows(recording: &Recording, name: &str) -> Vec<i64> {
     match column(recording, "flows", name) {
-        Column::U64(values) => values[1] as i64,
-        Column::I64(values) => values[1],
+        Column::U64(values) => values.iter().map(|value| *value as i64).collect(),
+        Column::I64(values) => values.clone(),
         _ => panic!("{name} is a number"),
     }
+}
+
+/// A number of flow 1.
+fn of_flow(recording: &Recording, name: &str) -> i64 {
+    of_flows(recording, name)[1]
 }
 
 /// Telemetry by name.
@@ -71,6 +76,49 @@ fn a_bulk_flow_fills_a_link() {
             assert!((0.90..0.97).contains(&(goodput / throughput)), "{scheme}, seed {seed}: {goodput} of {throughput}");
         }
     }
+}
+
+/// One flow over 200 Mbit/s and 100 ms with a buffer of one BDP, whose slow start loses thousands of packets at once.
+fn fast_and_long(scheme: &str) -> Value {
+    let mut fast = scenario(scheme, 1, 3);
+    fast["record"]["level"] = json!("summary");
+    fast["forward"][0]["link"]["rate_bps"] = json!(200_000_000);
+    fast["forward"][0]["queue"]["limit_bytes"] = json!(2_500_000);
+    for way in ["forward", "reverse"] {
+        fast[way][0]["delay_ns"] = json!(50_000_000);
+    }
+    fast
+}
+
+#[test]
+fn a_flow_survives_its_slow_start_on_a_fast_and_long_path() {
+    for scheme in SCHEMES {
+        let recording = run(&fast_and_long(scheme)).expect("it runs");
+        assert!(of_flow(&recording, "dropped_packets") > 500, "{scheme}: {}", of_flow(&recording, "dropped_packets"));
+        let (received, goodput) = (of_flow(&recording, "received_bytes"), of_flow(&recording, "goodput_bytes"));
+        assert!(goodput > 10_000_000 && goodput < received, "{scheme}: {goodput} of {received}");
+    }
+}
+
+#[test]
+fn a_receive_window_limits_a_flow() {
+    for scheme in SCHEMES {
+        let mut limited = scenario(scheme, 1, 10);
+        limited["flows"][0]["receive_window_bytes"] = json!(20_000);
+        let recording = run(&limited).expect("it runs");
+        let goodput = of_flow(&recording, "goodput_bytes") as f64 * 8.0 / 10.0;
+        // A window a round trip, of which an eighth may wait before the receiver tells of it.
+        assert!((3.2e6..=4.0e6).contains(&goodput), "{scheme}: {goodput}");
+        assert_eq!(of_flow(&recording, "dropped_packets"), 0, "{scheme}");
+    }
+}
+
+#[test]
+fn a_receive_window_is_filled_by_what_waits_behind_a_gap() {
+    let mut limited = fast_and_long("quinn:cubic");
+    limited["flows"][0]["receive_window_bytes"] = json!(64_000_000);
+    let error = run(&limited).expect_err("quinn keeps 1024 pieces at most");
+    assert!(error.to_string().ends_with("too many gaps in stream buffer"), "{error}");
 }
 
 #[test]
@@ -196,4 +244,28 @@ fn stacks_and_our_own_share_a_path() {
     let recording = run(&mixed).expect("it runs");
     let Column::U64(received) = column(&recording, "flows", "received_bytes") else { panic!("bytes are counted") };
     assert!(received[1..].iter().all(|bytes| *bytes > 2_000_000), "{received:?}");
+}
+
+#[test]
+fn a_stack_sends_on_the_reverse_path_too() {
+    let mut reversed = scenario("quinn:cubic", 1, 10);
+    reversed["flows"][0]["direction"] = json!("reverse");
+    reversed["forward"][0]["link"]["rate_bps"] = json!(100_000_000);
+    reversed["reverse"][0]["link"] = json!({"kind": "constant", "rate_bps": 5_000_000});
+    reversed["reverse"][0]["queue"] = json!({"kind": "fifo", "limit_bytes": 25_000});
+    let recording = run(&reversed).expect("it runs");
+    let throughput = of_flow(&recording, "received_bytes") as f64 * 8.0 / 10.0;
+    assert!((4.5e6..=5e6).contains(&throughput), "{throughput}");
+}
+
+#[test]
+fn a_stacks_packets_have_the_dscp_of_their_flow() {
+    let mut mixed = scenario("quinn:cubic", 1, 5);
+    mixed["flows"][0]["ecn"] = json!("classic");
+    let mut second = mixed["flows"][0].clone();
+    second["dscp"] = json!(46);
+    mixed["flows"].as_array_mut().expect("flows are a list").push(second);
+    mixed["forward"][0]["mangle"] = json!([{"match": {"dscp": 46, "ecn": "ect0"}, "set": {"ecn": "ce"}}]);
+    let marks = of_flows(&run(&mixed).expect("it runs"), "ce_marks");
+    assert!(marks[1] == 0 && marks[2] > 50, "{marks:?}");
 }

@@ -3,9 +3,11 @@
 //! | setting | quinn's | here |
 //! |---|---|---|
 //! | `stream_receive_window` | 1.25 MB | 1 GiB, or the flow's receive window: the controller is to decide, not this |
-//! | `send_window` | 10 MB | 256 MiB, for the same reason; an endless writer keeps so much queued |
+//! | `send_window` | 10 MB | 1 GiB, for the same reason; an endless writer keeps so much queued, as views of 1 MiB |
 //! | MTU discovery up to | 1452 bytes | as much, and no more than the flow's packets carry |
-//! | validation tokens | 2 a connection | none: a flow connects once |
+//!
+//! Validation tokens, of which quinn's full build sends 2 a connection, belong to its feature `bloom`, which this build
+//! leaves out: a flow connects once.
 //!
 //! As shipped are, among others: 1200 bytes to begin with, an initial window of 12000 bytes, 333 ms as the first guess of
 //! the round trip, a packet threshold of 3, an idle timeout of 30 s, acks for every second packet and after 25 ms at the
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use bakeoff_core::transport::stack::{IP_UDP_BYTES, StackSetup};
 use bakeoff_core::units::Bytes;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::{ClientConfig, MtuDiscoveryConfig, ServerConfig, TransportConfig, ValidationTokenConfig, VarInt};
+use quinn_proto::{ClientConfig, MtuDiscoveryConfig, ServerConfig, TransportConfig, VarInt};
 
 use super::Factory;
 
@@ -25,8 +27,7 @@ const LEAST_DATAGRAM: u64 = 1_200;
 /// `MtuDiscoveryConfig::upper_bound` as shipped: Ethernet less the headers of IPv6 and UDP.
 const LARGEST_DATAGRAM: u64 = 1_452;
 /// Larger than any window of any path.
-const RECEIVE_WINDOW: u64 = 1 << 30;
-const SEND_WINDOW: u64 = 256 << 20;
+const NO_LIMIT: u64 = 1 << 30;
 
 /// The settings that both ends share.
 pub(super) fn transport(setup: &StackSetup, factory: Factory) -> Result<TransportConfig, String> {
@@ -38,14 +39,14 @@ pub(super) fn transport(setup: &StackSetup, factory: Factory) -> Result<Transpor
             largest + IP_UDP_BYTES.count()
         ));
     }
-    let window = setup.receive_window.map_or(RECEIVE_WINDOW, Bytes::count);
+    let window = setup.receive_window.map_or(NO_LIMIT, Bytes::count);
     let window = VarInt::from_u64(window).map_err(|_| "the receive window is too large for QUIC".to_owned())?;
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(largest.min(LARGEST_DATAGRAM) as u16);
     let mut config = TransportConfig::default();
     config
         .stream_receive_window(window)
-        .send_window(SEND_WINDOW)
+        .send_window(NO_LIMIT)
         .mtu_discovery_config(Some(discovery))
         .congestion_controller_factory(factory);
     Ok(config)
@@ -60,9 +61,7 @@ pub(super) fn client(tls: QuicClientConfig, transport: Arc<TransportConfig>) -> 
 
 /// The settings of the server.
 pub(super) fn server(tls: QuicServerConfig, transport: Arc<TransportConfig>) -> ServerConfig {
-    let mut tokens = ValidationTokenConfig::default();
-    tokens.sent(0);
     let mut config = ServerConfig::with_crypto(Arc::new(tls));
-    config.transport_config(transport).validation_token_config(tokens);
+    config.transport_config(transport);
     config
 }

@@ -1,5 +1,7 @@
 //! The two applications of a connection: one writes a stream, the other reads it.
 
+use std::collections::BTreeMap;
+
 use bakeoff_core::units::{Bytes, Instant};
 use bytes::Bytes as Chunk;
 use quinn_proto::{Connection, Dir, StreamEvent, StreamId};
@@ -55,15 +57,25 @@ impl Writer {
 }
 
 /// Reads whatever arrives.
-#[derive(Default)]
 pub(super) struct Reader {
-    /// What it has read, in order.
-    pub(super) read: Bytes,
+    /// Reads in order, so that what waits behind a gap takes room in the flow's receive window. Without a window to fill
+    /// it reads as packets come, because quinn gives up when more than 1024 pieces wait.
+    is_ordered: bool,
+    arrived: Arrived,
     /// It has read all there is.
     pub(super) is_finished: bool,
 }
 
 impl Reader {
+    pub(super) fn new(is_ordered: bool) -> Self {
+        Self { is_ordered, arrived: Arrived::default(), is_finished: false }
+    }
+
+    /// What it has without a gap.
+    pub(super) fn in_order(&self) -> Bytes {
+        Bytes::new(self.arrived.next)
+    }
+
     pub(super) fn on_event(&mut self, event: &StreamEvent, connection: &mut Connection) {
         match *event {
             StreamEvent::Opened { dir } => {
@@ -78,15 +90,49 @@ impl Reader {
 
     fn read(&mut self, stream: StreamId, connection: &mut Connection) {
         let mut stream = connection.recv_stream(stream);
-        let Ok(mut chunks) = stream.read(true) else { return };
+        let Ok(mut chunks) = stream.read(self.is_ordered) else { return };
         let end = loop {
             match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => self.read += Bytes::new(chunk.bytes.len() as u64),
+                Ok(Some(chunk)) => self.arrived.add(chunk.offset, chunk.bytes.len() as u64),
                 end => break end,
             }
         };
         self.is_finished |= matches!(end, Ok(None));
         // The world asks for packets in any case.
         let _ = chunks.finalize();
+    }
+}
+
+/// Which bytes of a stream have been read; quinn hands out each of them once.
+#[derive(Default)]
+struct Arrived {
+    /// All bytes before this one.
+    next: u64,
+    /// Pieces beyond: the first byte of each, and the one after its last.
+    beyond: BTreeMap<u64, u64>,
+}
+
+impl Arrived {
+    fn add(&mut self, offset: u64, length: u64) {
+        self.beyond.insert(offset, offset + length);
+        while let Some(end) = self.beyond.remove(&self.next) {
+            self.next = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_behind_a_gap_counts_once_the_gap_is_closed() {
+        let mut arrived = Arrived::default();
+        let mut next = |offset, length| {
+            arrived.add(offset, length);
+            arrived.next
+        };
+        assert_eq!([next(0, 10), next(20, 5), next(25, 5), next(40, 10)], [10; 4]);
+        assert_eq!([next(10, 4), next(14, 6), next(30, 10)], [14, 30, 50]);
     }
 }

@@ -73,8 +73,8 @@ impl End {
     }
 
     /// The server, which reads.
-    pub(super) fn receiver(seed: [u8; 32], config: ServerConfig) -> Self {
-        Self::new(Role::Receiver(Reader::default()), seed, Some(Arc::new(config)))
+    pub(super) fn receiver(setup: &StackSetup, seed: [u8; 32], config: ServerConfig) -> Self {
+        Self::new(Role::Receiver(Reader::new(setup.receive_window.is_some())), seed, Some(Arc::new(config)))
     }
 
     fn new(role: Role, seed: [u8; 32], server: Option<Arc<ServerConfig>>) -> Self {
@@ -246,7 +246,7 @@ impl Stack for End {
         let lost = self.connection.as_ref().map_or(0, |(_, connection)| connection.stats().path.lost_packets);
         match &self.role {
             Role::Sender { writer, .. } => StackStats { lost, completed: writer.completed, goodput: Bytes::ZERO },
-            Role::Receiver(reader) => StackStats { lost, goodput: reader.read, completed: None },
+            Role::Receiver(reader) => StackStats { lost, goodput: reader.in_order(), completed: None },
         }
     }
 

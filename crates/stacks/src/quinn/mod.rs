@@ -2,7 +2,7 @@
 //!
 //! **What it is.** The published crate, unmodified, with rustls and *ring*: handshake, encryption, loss detection (RFC
 //! 9002), pacing, MTU discovery and acknowledgements are quinn's. The sender is the client, and writes one unidirectional
-//! stream of zeros; the receiver is the server, and reads it as it comes.
+//! stream of zeros; the receiver is the server, and reads it as it comes, or in order where the flow has a receive window.
 //!
 //! **Source.** quinn-proto 0.11.19; file names below are its own. How the controllers differ from ours and the kernel's,
 //! and what they reach, is in `docs/quinn.md`.
@@ -21,8 +21,8 @@
 //! too (`congestion/bbr/mod.rs`); it moves only a pacing rate that the pacer does not read (`connection/pacing.rs`), and
 //! is therefore not recorded.
 //!
-//! **How it is validated.** `tests/quinn.rs`: transfers complete over lossy paths, a link is filled, an outage is
-//! survived, two runs are the same byte by byte. What is quinn's own is tested by quinn.
+//! **How it is validated.** `tests/quinn.rs`: transfers complete over lossy paths, a link is filled, two runs are the same
+//! byte by byte; `tests/outage.rs`: an outage is survived. What is quinn's own is tested by quinn.
 
 mod config;
 mod connection;
@@ -65,6 +65,6 @@ fn open(mut setup: StackSetup, factory: Factory) -> Result<StackPair, String> {
     let (client_seed, server_seed, key_seed) = (seed(), seed(), seed());
     let (client, server) = tls::ends(key_seed)?;
     let sender = End::sender(&setup, client_seed, config::client(client, Arc::clone(&transport)));
-    let receiver = End::receiver(server_seed, config::server(server, transport));
+    let receiver = End::receiver(&setup, server_seed, config::server(server, transport));
     Ok(StackPair { sender: Box::new(sender), receiver: Box::new(receiver) })
 }
