@@ -105,13 +105,19 @@ impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
 
     /// Takes what has arrived. If that is more than fits into one call, the next wait ends at once.
     fn read(&mut self) -> Result<(), FlowError> {
-        for place in 0..self.socket.receive()? {
-            let now = self.now()?;
+        let received = self.socket.receive()?;
+        let mut now = Instant::ZERO;
+        for place in 0..received {
+            if place == 0 || !F::IS_BATCHED {
+                now = self.now()?;
+            }
             if now >= self.end {
                 break;
             }
             if let Some(packet) = self.socket.packet(place, now) {
                 self.endpoint.accept(&packet.payload, packet.envelope(), now);
+            }
+            if place + 1 == received || !F::IS_BATCHED {
                 self.send(now)?;
             }
         }

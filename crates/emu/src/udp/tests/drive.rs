@@ -1,20 +1,26 @@
+use std::collections::BTreeSet;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
 
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Envelope, Packet};
 use bakeoff_core::packet_pool::PacketPool;
+use bakeoff_core::transport::stack::Datagram;
 use bakeoff_core::transport::stream::{EcnMode, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::FLOW;
-use super::sockets::{clock, prepared};
-use crate::udp::{SocketCounts, Timetable, drive};
+use super::sockets::{clock, connected, prepared};
+use crate::udp::{FlowSocket, SocketCounts, Timetable, drive};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 fn syn<Q: From<Segment>>(number: u64, now: Instant) -> Packet<Q> {
     Packet::new(FLOW, true, number, Bytes::new(60), now, Segment::Syn { ecn: EcnMode::Off }.into())
+}
+
+fn datagram<Q: From<Datagram>>(now: Instant) -> Packet<Q> {
+    Packet::new(FLOW, true, 0, Bytes::new(128), now, vec![0; 100].into())
 }
 
 /// Sends a packet at the start and one a millisecond after each.
@@ -46,23 +52,54 @@ impl Endpoint<Segment> for Beat {
 /// Answers every packet with one; hangs up after three.
 struct Echo {
     events: Vec<&'static str>,
+    times: BTreeSet<Instant>,
     owes: u64,
     signal: Option<PipeWriter>,
 }
 
-impl Endpoint<Segment> for Echo {
-    fn accept(&mut self, _: &Segment, _: Envelope, _: Instant) {
+impl Echo {
+    fn new(signal: PipeWriter) -> Self {
+        Self { events: Vec::new(), times: BTreeSet::new(), owes: 0, signal: Some(signal) }
+    }
+
+    fn hear(&mut self, now: Instant) {
         self.events.push("accept");
+        self.times.insert(now);
         self.owes += 1;
     }
 
-    fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+    fn speak(&mut self, now: Instant) -> Option<()> {
         self.owes = self.owes.checked_sub(1)?;
         self.events.push("send");
+        self.times.insert(now);
         if self.events.len() == 6 {
             self.signal = None;
         }
-        Some(pool.put(syn(0, now)))
+        Some(())
+    }
+}
+
+impl Endpoint<Segment> for Echo {
+    fn accept(&mut self, _: &Segment, _: Envelope, now: Instant) {
+        self.hear(now);
+    }
+
+    fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+        self.speak(now).map(|()| pool.put(syn(0, now)))
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        None
+    }
+}
+
+impl Endpoint<Datagram> for Echo {
+    fn accept(&mut self, _: &Datagram, _: Envelope, now: Instant) {
+        self.hear(now);
+    }
+
+    fn poll<Q: From<Datagram> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+        self.speak(now).map(|()| pool.put(datagram(now)))
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
@@ -77,13 +114,33 @@ fn an_endpoint_is_asked_after_every_arrival_until_it_is_cancelled() {
         left.send(&syn(number, Instant::ZERO)).unwrap();
     }
     let (end, signal) = std::io::pipe().unwrap();
-    let mut echo = Echo { events: Vec::new(), owes: 0, signal: Some(signal) };
+    let mut echo = Echo::new(signal);
     let timetable =
         Timetable { start: Instant::ZERO, end: Instant::FAR_FUTURE, sampling: None, cancel: Some(end.as_fd()) };
     drive(&mut echo, &mut right, clock(), &timetable, &mut |_, _| {}).unwrap();
     assert_eq!(echo.events, ["accept", "send", "accept", "send", "accept", "send"]);
     assert_eq!((right.counts().received, right.counts().sent), (3, 3));
     assert_eq!(left.receive().unwrap(), 3);
+}
+
+#[test]
+fn the_end_of_a_stack_hears_all_that_waits_at_one_time_before_it_answers() {
+    let (left, right) = connected();
+    let [mut left, mut right] =
+        [left, right].map(|socket| FlowSocket::of_stack(socket, FLOW, Bytes::new(1_500)).unwrap());
+    for _ in 0..3 {
+        left.send(&datagram(Instant::ZERO)).unwrap();
+    }
+    // What is none of the flow's does not keep it from answering.
+    left.send(&Packet { payload: vec![0; 2_000], ..datagram(Instant::ZERO) }).unwrap();
+    let (end, signal) = std::io::pipe().unwrap();
+    let mut echo = Echo::new(signal);
+    let timetable =
+        Timetable { start: Instant::ZERO, end: Instant::FAR_FUTURE, sampling: None, cancel: Some(end.as_fd()) };
+    drive(&mut echo, &mut right, clock(), &timetable, &mut |_, _| {}).unwrap();
+    assert_eq!(echo.events, ["accept", "accept", "accept", "send", "send", "send"]);
+    assert_eq!(echo.times.len(), 1);
+    assert_eq!((right.counts().received, right.counts().malformed, left.receive().unwrap()), (3, 1, 3));
 }
 
 #[test]
