@@ -158,6 +158,17 @@ def test_a_stack_tells_what_its_packets_do_not(tmp_path: Path) -> None:
 
 
 @real_time
+@pytest.mark.slow
+def test_a_connection_that_is_lost_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
+    planned = experiment(tmp_path, flows=flow("quinn:cubic"), duration="40s", more='record.interval = "100ms"')
+    steps = [{"at_ns": 0, "rate_bps": RATE_MBPS * 10**6}, {"at_ns": 2 * 10**9, "rate_bps": 0}]
+    planned.scenario["forward"][0]["link"] = {"kind": "schedule", "period_ns": None, "steps": steps}
+    sentence = r"^flow 1: its receiver lost the connection 32\.\d* s into the run: timed out$"
+    with pytest.raises(RunStopped, match=sentence):
+        emu.execute(planned)
+
+
+@real_time
 def test_a_hop_sends_one_packet_after_the_other_at_its_rate(tmp_path: Path) -> None:
     outcome = emu.execute(experiment(tmp_path, flows=flow("kernel:cubic")))
     packets = outcome.tables["packets"].filter(outcome.tables["packets"]["fate"] == "received").sort("received_ns")

@@ -1,6 +1,7 @@
 //! Why a run ended early.
 
 use bakeoff_core::scenario::ScenarioError;
+use bakeoff_core::transport::stack::ConnectionLost;
 
 use crate::job::JobError;
 use crate::netlink::NetlinkError;
@@ -66,6 +67,9 @@ pub enum RunError {
         "a flow had not come to its end 15 s after that of the run: its scheme hangs, or this machine was too busy"
     )]
     Unfinished,
+    /// A stack gave its connection up.
+    #[error(transparent)]
+    Lost(#[from] ConnectionLost),
     /// The flow's scheme cannot be had.
     #[error("flow {flow}: {problem}")]
     Scheme {

@@ -64,7 +64,7 @@ mod _core {
     fn to_exception(error: &Error) -> PyErr {
         match error {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
-            Error::Lost { .. } => ConnectionLost::new_err(error.to_string()),
+            Error::Lost(_) => ConnectionLost::new_err(error.to_string()),
             Error::Conservation(_) => ConservationError::new_err(error.to_string()),
         }
     }

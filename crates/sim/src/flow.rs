@@ -5,11 +5,10 @@ use bakeoff_core::packet::Packet;
 use bakeoff_core::record::FlowAccount;
 use bakeoff_core::scenario::{Scenario, ScenarioError};
 use bakeoff_core::scheme::{Scheme, Setup};
-use bakeoff_core::transport::stack::{StackEnd, StackEntry};
+use bakeoff_core::transport::stack::{ConnectionLost, StackEnd, StackEntry};
 use bakeoff_core::transport::stream::{Positions, Receiver, Sender};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
-use crate::Error;
 use crate::network::{Network, Why};
 use crate::payload::Payload;
 use crate::topology::Place;
@@ -178,30 +177,27 @@ impl Flow {
         }
     }
 
-    /// How its connection was lost, if it was, before the flow was to stop.
-    pub(crate) fn loss(&self, number: usize) -> Option<Error> {
+    /// How its connection was lost, if it was, before the flow was to stop: by the end that gave it up first.
+    pub(crate) fn loss(&self) -> Option<ConnectionLost> {
         let Ends::Stack { sender, receiver } = &self.ends else { return None };
-        let failure = [sender, receiver].into_iter().find_map(|end| end.failure_before(self.stop))?;
-        Some(Error::Lost { flow: number, at: failure.at, why: failure.why.clone() })
+        let losses = [sender, receiver].into_iter().filter_map(|end| end.loss_before(self.stop));
+        losses.min_by_key(|loss| loss.failure.at)
     }
 
-    /// What its two ends have done; an error if their connection was lost.
-    pub(crate) fn account(&self, number: usize) -> Result<FlowAccount, Error> {
-        if let Some(error) = self.loss(number) {
-            return Err(error);
-        }
+    /// What its two ends have done.
+    pub(crate) fn account(&self) -> FlowAccount {
         let Self { ends, start, stop, .. } = self;
         let account = FlowAccount { start: *start, stop: *stop, goodput: self.goodput(), ..FlowAccount::default() };
         match ends {
-            Ends::Stream { sender, .. } => Ok(FlowAccount {
+            Ends::Stream { sender, .. } => FlowAccount {
                 retransmissions: sender.stats.retransmissions,
                 timeouts: sender.stats.timeouts,
                 completed: sender.stats.completed,
                 ..account
-            }),
+            },
             Ends::Stack { sender, .. } => {
                 let stats = sender.stats();
-                Ok(FlowAccount { retransmissions: stats.lost, completed: stats.completed, ..account })
+                FlowAccount { retransmissions: stats.lost, completed: stats.completed, ..account }
             }
         }
     }

@@ -26,7 +26,7 @@ mod topology;
 mod world;
 
 use bakeoff_core::record::Table;
-use bakeoff_core::transport::stack::StackEntry;
+use bakeoff_core::transport::stack::{ConnectionLost, StackEntry};
 use bakeoff_core::units::Instant;
 
 pub use bakeoff_core::scenario::{Scenario, ScenarioError};
@@ -42,15 +42,8 @@ pub enum Error {
     #[error("packets do not add up: {0}")]
     Conservation(String),
     /// A stack gave its connection up.
-    #[error("flow {flow} lost its connection {} s into the run: {why}", at.as_millis() as f64 / 1e3)]
-    Lost {
-        /// Number of the flow from 1.
-        flow: usize,
-        /// When.
-        at: Instant,
-        /// Why, in the stack's words.
-        why: String,
-    },
+    #[error(transparent)]
+    Lost(#[from] ConnectionLost),
 }
 
 /// What a run recorded.
@@ -80,7 +73,7 @@ impl Simulation {
     }
 
     /// Why it cannot succeed any more: a stack that lost its connection.
-    pub fn loss(&self) -> Option<Error> {
+    pub fn loss(&self) -> Option<ConnectionLost> {
         self.0.loss()
     }
 

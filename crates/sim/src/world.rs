@@ -5,6 +5,7 @@ use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::Packet;
 use bakeoff_core::record::Recorder;
 use bakeoff_core::scenario::{Level, Scenario};
+use bakeoff_core::transport::stack::ConnectionLost;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::flow::Flow;
@@ -117,15 +118,18 @@ impl World {
         }
     }
 
-    /// The first flow whose connection was lost.
-    pub(crate) fn loss(&self) -> Option<Error> {
-        (1..).zip(&self.flows).find_map(|(number, flow)| flow.loss(number))
+    /// The first connection that was lost.
+    pub(crate) fn loss(&self) -> Option<ConnectionLost> {
+        self.flows.iter().filter_map(Flow::loss).min_by_key(|loss| loss.failure.at)
     }
 
     /// Checks that every packet is accounted for and hands over the tables.
     pub(crate) fn finish(mut self) -> Result<Recording, Error> {
+        if let Some(loss) = self.loss() {
+            return Err(loss.into());
+        }
         let hops = self.network.accounts(self.end);
-        let flows = (1..).zip(&self.flows).map(|(number, flow)| flow.account(number)).collect::<Result<Vec<_>, _>>()?;
+        let flows: Vec<_> = self.flows.iter().map(Flow::account).collect();
         self.network.recorder.check(&hops).map_err(Error::Conservation)?;
         Ok(Recording { tables: self.network.recorder.tables(&hops, &flows) })
     }

@@ -165,9 +165,22 @@ fn a_connection_that_is_lost_is_an_error_with_a_sentence() {
     let mut cut = scenario("quinn:cubic", 1, 60);
     cut["forward"][0]["loss"] = json!(1.0);
     let error = run(&cut).expect_err("nobody answers");
-    assert_eq!(error.to_string(), "flow 1 lost its connection 30 s into the run: timed out");
+    assert_eq!(error.to_string(), "flow 1: its sender lost the connection 30 s into the run: timed out");
     cut["flows"][0]["stop_ns"] = json!(20_000_000_000_u64);
     run(&cut).expect("whoever has stopped may lose its connection");
+}
+
+#[test]
+fn the_end_that_gives_a_connection_up_first_is_named() {
+    let mut cut = scenario("quinn:cubic", 1, 60);
+    let steps = json!([{"at_ns": 0, "rate_bps": 10_000_000}, {"at_ns": 5_000_000_000_u64, "rate_bps": 0}]);
+    cut["forward"][0]["link"] = json!({"kind": "schedule", "period_ns": null, "steps": steps});
+    let mut second = cut["flows"][0].clone();
+    second["extra_delay_ns"] = json!(5_000_000);
+    cut["flows"].as_array_mut().expect("flows are a list").push(second);
+    // The last packets arrive some 20 ms after the link stops, and those that acknowledge them later still.
+    let error = run(&cut).expect_err("nothing arrives any more").to_string();
+    assert!(error.starts_with("flow 2: its receiver lost the connection 35.0"), "{error}");
 }
 
 #[test]

@@ -20,7 +20,11 @@ pub type Datagram = Vec<u8>;
 
 /// What the sender of a stack shows of its inner state; it leaves out what its stack does not tell.
 pub const STACK_TELEMETRY: &[Quantity] = &[
-    Quantity { name: "congestion_events", unit: "", doc: "reductions of the window that the controller was asked for" },
+    Quantity {
+        name: "congestion_events",
+        unit: "",
+        doc: "reductions of the window that the controller was asked for",
+    },
     Quantity { name: "lost_packets", unit: "packets", doc: "packets that the stack took for lost" },
     Quantity { name: "mtu", unit: "bytes", doc: "largest UDP payload that the stack believes in" },
 ];
@@ -45,13 +49,25 @@ pub struct StackStats {
     pub completed: Option<Instant>,
 }
 
-/// The connection of a stack is gone.
+/// An end of a stack has given its connection up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackFailure {
     /// Since when.
     pub at: Instant,
     /// Why, in the stack's words.
     pub why: String,
+}
+
+/// The connection of a flow is gone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("flow {flow}: its {end} lost the connection {} s into the run: {}", failure.at.as_millis() as f64 / 1e3, failure.why)]
+pub struct ConnectionLost {
+    /// Number of the flow from 1.
+    pub flow: usize,
+    /// Which end: sender or receiver.
+    pub end: &'static str,
+    /// Since when and why.
+    pub failure: StackFailure,
 }
 
 /// One end of a connection between two applications, of which the sender's writes and the receiver's reads.
@@ -135,9 +151,11 @@ impl StackEnd {
         self.stack.stats()
     }
 
-    /// Why the connection is gone, if that was before `end`.
-    pub fn failure_before(&self, end: Instant) -> Option<&StackFailure> {
-        self.stack.failure().filter(|failure| failure.at < end)
+    /// How the connection was lost, if this end gave it up before `stop`.
+    pub fn loss_before(&self, stop: Instant) -> Option<ConnectionLost> {
+        let failure = self.stack.failure().filter(|failure| failure.at < stop)?;
+        let end = if self.is_sender { "sender" } else { "receiver" };
+        Some(ConnectionLost { flow: self.flow.0 as usize + 1, end, failure: failure.clone() })
     }
 }
 

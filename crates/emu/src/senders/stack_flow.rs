@@ -1,19 +1,22 @@
 //! Flows of stacks that are not ours, over UDP: the simulator's endpoints, each driven by a thread. What only the ends
 //! know, because the packets are encrypted, they tell as samples.
 
+use std::sync::mpsc::Sender as Channel;
 use std::thread;
 
-use bakeoff_core::packet::FlowId;
+use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::packet::{Envelope, FlowId, Packet};
+use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::scenario::Level;
-use bakeoff_core::transport::stack::{StackEnd, StackEntry};
+use bakeoff_core::transport::stack::{Datagram, StackEnd, StackEntry};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::flows::Plan;
-use super::{End, own_flow};
+use super::{End, News, own_flow};
 use crate::error::{Context, RunError};
 use crate::job::JobError;
 use crate::log::{COMPLETED, GOODPUT, RETRANSMISSIONS, SampleRecord};
-use crate::udp::{Datagrams, FlowError, FlowSocket, Timetable, drive};
+use crate::udp::{Datagrams, FlowSocket, Timetable, drive};
 
 /// Opens both ends; they report through the stage's news.
 pub(super) fn open(plan: &Plan<'_>, entry: &StackEntry) -> Result<(), RunError> {
@@ -50,7 +53,7 @@ fn connect(plan: &Plan<'_>, from: End, to: End) -> Result<FlowSocket<Datagrams>,
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
 fn run(
     plan: &Plan<'_>,
-    mut endpoint: StackEnd,
+    endpoint: StackEnd,
     mut socket: FlowSocket<Datagrams>,
     end: Instant,
     sample: impl Fn(&StackEnd, &mut dyn FnMut(&'static str, f64)) + Send + 'static,
@@ -60,17 +63,17 @@ fn run(
     let interval = Duration::from_nanos(scenario.record.interval_ns);
     let sampling = (scenario.record.level >= Level::Series).then_some(interval);
     let timetable = Timetable { start: scenario.start_of(index), end, sampling, cancel: None };
-    let stop = scenario.stop_of(index);
+    let mut endpoint = Watched { end: endpoint, stop: scenario.stop_of(index), news: news.clone(), is_lost: false };
     thread::spawn(move || {
-        let mut tell = |time: Instant, endpoint: &StackEnd| {
-            sample(endpoint, &mut |name, value| {
+        let mut tell = |time: Instant, endpoint: &Watched| {
+            sample(&endpoint.end, &mut |name, value| {
                 if let Some(sample) = SampleRecord::new(time, index, name, value) {
                     let _ = news.send(Ok(sample));
                 }
             });
         };
         let done = drive(&mut endpoint, &mut socket, start.wait(), &timetable, &mut tell);
-        if let Some(problem) = problem(done.err(), &endpoint, &socket, stop) {
+        if let Some(problem) = own_flow::problem(done.err(), socket.counts()) {
             let _ = news.send(Err(RunError::Scheme { flow: index + 1, problem }));
         }
         let is_told = sampling.is_some_and(|interval| end.as_nanos().is_multiple_of(interval.as_nanos()));
@@ -82,16 +85,31 @@ fn run(
     });
 }
 
-/// What went wrong at an end, if anything did.
-fn problem(
-    error: Option<FlowError>,
-    endpoint: &StackEnd,
-    socket: &FlowSocket<Datagrams>,
+/// An end that tells at once that its connection is lost: of the two, the one that gave it up first is heard first.
+struct Watched {
+    end: StackEnd,
     stop: Instant,
-) -> Option<String> {
-    let lost = endpoint.failure_before(stop).map(|failure| {
-        let seconds = failure.at.as_millis() as f64 / 1e3;
-        format!("lost its connection {seconds} s into the run: {}", failure.why)
-    });
-    error.map(|error| error.to_string()).or(lost).or_else(|| own_flow::problem(None, socket.counts()))
+    news: Channel<News>,
+    is_lost: bool,
+}
+
+impl Endpoint<Datagram> for Watched {
+    fn accept(&mut self, datagram: &Datagram, envelope: Envelope, now: Instant) {
+        self.end.accept(datagram, envelope, now);
+    }
+
+    fn poll<Q: From<Datagram> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
+        let polled = self.end.poll(now, pool);
+        if !self.is_lost
+            && let Some(loss) = self.end.loss_before(self.stop)
+        {
+            self.is_lost = true;
+            let _ = self.news.send(Err(loss.into()));
+        }
+        polled
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        self.end.next_wakeup()
+    }
 }
