@@ -23,7 +23,7 @@ pub const STACK_TELEMETRY: &[Quantity] = &[
     Quantity {
         name: "congestion_events",
         unit: "",
-        doc: "reductions of the window that the controller was asked for",
+        doc: "reports of lost or marked packets to the controller, whether it reduces its window or not",
     },
     Quantity { name: "lost_packets", unit: "packets", doc: "packets that the stack took for lost" },
     Quantity { name: "mtu", unit: "bytes", doc: "largest UDP payload that the stack believes in" },
