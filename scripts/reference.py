@@ -102,7 +102,7 @@ def schemes() -> str:
         "",
         "Names with a colon are real protocol stacks, unmodified, with one of their controllers: [quinn](../quinn.md).",
         "They run in `sim` and `emu`, take no parameters and no on-off traffic. In their tables `retransmits` counts",
-        "the packets that the stack took for lost, `timeouts` is 0, and no packet is flagged as a retransmission,",
+        "the packets that the stack took for lost, `timeouts` is null, and no packet is flagged as a retransmission,",
         "because what a packet carries is encrypted.",
         "",
         "What each is held against is described in [validation](../validation.md), the original programs in",

@@ -82,6 +82,15 @@ def test_json_is_one_object_on_stdout(bakeoff: Command, world: Any) -> None:
     assert ended.err.count("\n") == 1
 
 
+def test_what_a_stack_does_not_tell_is_null(bakeoff: Command) -> None:
+    words = ("--set", "duration=2s", "--repeats", "1", "--quiet")
+    for scheme, timeouts in (("cubic", 0), ("quinn:cubic", None)):
+        change = f"flow.1.scheme={scheme}"
+        assert bakeoff("run", "dumbbell/one-cubic", "--set", change, *words, "--out", scheme[:5]).code == 0
+        ended = bakeoff("report", scheme[:5], "--json")
+        assert json.loads(ended.out)["runs"][0]["flows"][0]["timeouts"] == timeouts
+
+
 def test_a_failed_run_is_reported_and_resumed(bakeoff: Command, world: Any) -> None:
     world["fail"] = {"bbr_run1": RunStopped("the queue is on fire"), "cubic_run2": RunInvalid("3 packets too many")}
     ended = bakeoff(*TWO_SCHEMES)

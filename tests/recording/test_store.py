@@ -53,9 +53,11 @@ def test_sentinels_become_null_and_identity_is_inside(
     assert json.loads(metadata["bakeoff.cell"]) == {"scheme": "cubic"}
 
 
-def test_only_times_and_capacities_can_be_absent() -> None:
-    table = pl.DataFrame({"t_ns": [-1, 5], "capacity_bytes": [-1, 7], "count": [-1, 1], "value": [-1.0, 1.0]})
-    assert tables.for_keeping(table).rows() == [(None, None, -1, -1.0), (5, 7, 1, 1.0)]
+def test_only_times_capacities_and_timeouts_can_be_absent() -> None:
+    absent, there = [-1, -1, -1, -1, -1.0], [5, 7, 3, 1, 1.0]
+    names = ("t_ns", "capacity_bytes", "timeouts", "count", "value")
+    table = pl.DataFrame({name: list(pair) for name, *pair in zip(names, absent, there, strict=True)})
+    assert tables.for_keeping(table).rows() == [(None, None, None, -1, -1.0), (5, 7, 3, 1, 1.0)]
 
 
 def test_times_are_signed() -> None:

@@ -191,7 +191,7 @@ impl Flow {
         match ends {
             Ends::Stream { sender, .. } => FlowAccount {
                 retransmissions: sender.stats.retransmissions,
-                timeouts: sender.stats.timeouts,
+                timeouts: Some(sender.stats.timeouts),
                 completed: sender.stats.completed,
                 ..account
             },

@@ -134,6 +134,7 @@ fn a_transfer_completes_over_a_lossy_path() {
             let completed = of_flow(&recording, "completed_ns");
             assert!((1_000_000_000..30_000_000_000).contains(&completed), "{scheme}, seed {seed}: {completed}");
             assert!(of_flow(&recording, "retransmits") > 5, "{scheme}, seed {seed}");
+            assert_eq!(of_flows(&recording, "timeouts"), [-1, -1], "it does not tell");
         }
     }
 }

@@ -115,7 +115,13 @@ DEFINITIONS = (
     Definition("sent_packets", ("flow", "probe"), "", "Packets sent, retransmissions included; requests of a probe."),
     Definition("delivered_packets", ("flow",), "", "Packets that arrived, duplicates included."),
     Definition("retransmits", ("flow",), "", "Packets that carried data sent before."),
-    Definition("timeouts", ("flow",), "", "Retransmission timeouts, those of requests to connect included."),
+    Definition(
+        "timeouts",
+        ("flow",),
+        "",
+        "Retransmission timeouts, those of requests to connect included. It does not exist for stacks and programs, "
+        "which do not tell.",
+    ),
     Definition("ce_marks", ("flow",), "", "Packets that arrived marked with congestion experienced."),
     Definition(
         "pantheon.throughput_mbps",

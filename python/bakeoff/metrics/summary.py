@@ -57,7 +57,7 @@ class FlowSummary:
         srtt_p95_ms: 95th percentile of them.
         ce_marks: packets marked with congestion experienced.
         retransmits: packets sent again.
-        timeouts: retransmission timeouts, those of requests to connect included.
+        timeouts: retransmission timeouts, those of requests to connect included; None if its transport does not tell.
         pantheon: Pantheon's numbers; None if Pantheon would have discarded the run.
     """
 
@@ -82,7 +82,7 @@ class FlowSummary:
     srtt_p95_ms: float | None
     ce_marks: int
     retransmits: int
-    timeouts: int
+    timeouts: int | None
     pantheon: PantheonMetrics | None
 
 

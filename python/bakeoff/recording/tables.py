@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SENTINEL = -1
-# Counts are never negative, so only times, capacities and what headers say can be absent.
+# Times, capacities, what headers say and what a transport may not tell can be absent; other counts always exist.
 _NULLABLE_SUFFIX = "_ns"
 _NULLABLE = frozenset(
-    {"capacity_bytes", "flags", "payload_bytes", "sequence_bytes", "acknowledged_bytes"}
+    {"timeouts", "capacity_bytes", "flags", "payload_bytes", "sequence_bytes", "acknowledged_bytes"}
     | {f"sack_{number}_{edge}_bytes" for number in (1, 2, 3) for edge in ("start", "end")}
 )
 

@@ -235,8 +235,8 @@ tables! {
         goodput_bytes: Vec<u64>,
         /// Packets that repeated data sent before.
         retransmits: Vec<u64>,
-        /// Retransmission timeouts, those of requests to connect included.
-        timeouts: Vec<u64>,
+        /// Retransmission timeouts, those of requests to connect included; null where the transport does not tell.
+        timeouts: Vec<i64>,
         /// Packets that a queue or a wire dropped.
         dropped_packets: Vec<u64>,
         /// Second copies that wires made of packets.

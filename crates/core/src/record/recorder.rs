@@ -40,8 +40,8 @@ pub struct FlowAccount {
     pub goodput: Bytes,
     /// Segments sent again.
     pub retransmissions: u64,
-    /// Retransmission timeouts, those of requests to connect included.
-    pub timeouts: u64,
+    /// Retransmission timeouts, those of requests to connect included; `None` if its transport does not tell.
+    pub timeouts: Option<u64>,
     /// When the last byte of a finite transfer was acknowledged.
     pub completed: Option<Instant>,
 }
@@ -296,8 +296,8 @@ fn together(accounts: &[FlowAccount]) -> FlowAccount {
         all.stop = all.stop.max(account.stop);
         all.goodput += account.goodput;
         all.retransmissions += account.retransmissions;
-        all.timeouts += account.timeouts;
     }
+    all.timeouts = accounts.iter().map(|account| account.timeouts).sum();
     let completed: Option<Vec<_>> = accounts.iter().map(|account| account.completed).collect();
     all.completed = completed.and_then(|times| times.into_iter().max());
     all
@@ -314,7 +314,7 @@ fn write_flow(table: &mut Flows, number: u32, record: &FlowRecord, account: &Flo
     table.received_bytes.push(record.received.bytes);
     table.goodput_bytes.push(account.goodput.count());
     table.retransmits.push(account.retransmissions);
-    table.timeouts.push(account.timeouts);
+    table.timeouts.push(account.timeouts.map_or(-1, |count| count as i64));
     table.dropped_packets.push(record.dropped.packets);
     table.duplicated_packets.push(record.duplicated.packets);
     table.duplicated_bytes.push(record.duplicated.bytes);

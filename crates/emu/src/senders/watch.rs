@@ -41,7 +41,8 @@ impl Watch {
             flow.fall_silent()?;
             if let Some(socket) = &flow.kernel {
                 let info = TcpInfo::of(socket.as_fd()).context(|| "reading TCP_INFO".to_owned())?;
-                samples.extend(SampleRecord::new(flow.stop, index, TIMEOUTS, f64::from(info.timeouts())));
+                let timeouts = info.timeouts().map(f64::from);
+                samples.extend(timeouts.and_then(|count| SampleRecord::new(flow.stop, index, TIMEOUTS, count)));
             }
         }
         Ok(samples)

@@ -110,6 +110,7 @@ impl TcpOption<'_> {
 #[derive(Clone, Debug)]
 pub struct TcpInfo {
     bytes: [u8; INFO_BYTES],
+    length: usize,
     controller: [u8; 32],
     controller_length: usize,
 }
@@ -118,9 +119,9 @@ impl TcpInfo {
     /// Reads it.
     pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let (mut bytes, mut controller) = ([0; INFO_BYTES], [0; 32]);
-        get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
+        let length = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
         let controller_length = get_option(socket, libc::IPPROTO_TCP, CONTROLLER_INFO, &mut controller)?;
-        Ok(Self { bytes, controller, controller_length })
+        Ok(Self { bytes, length, controller, controller_length })
     }
 
     fn u32(&self, offset: usize) -> u32 {
@@ -167,9 +168,9 @@ impl TcpInfo {
         Some(self.u32(148)).filter(|rtt| *rtt != u32::MAX)
     }
 
-    /// Retransmission timeouts so far.
-    pub fn timeouts(&self) -> u16 {
-        u16::from_ne_bytes([self.bytes[240], self.bytes[241]])
+    /// Retransmission timeouts so far; `None` before Linux 6.7, which does not tell.
+    pub fn timeouts(&self) -> Option<u16> {
+        (self.length >= 242).then(|| u16::from_ne_bytes([self.bytes[240], self.bytes[241]]))
     }
 
     /// Bandwidth estimate in bit/s, pacing gain and window gain, if the controller is BBR (`struct tcp_bbr_info`).

@@ -299,7 +299,7 @@ impl<'a> Replay<'a> {
             stop: self.scenario.stop_of(index),
             goodput: Bytes::new(flow.reading.bytes_at(end)),
             retransmissions: flow.retransmissions,
-            timeouts: told_last(self.samples, index, TIMEOUTS).unwrap_or_default(),
+            timeouts: told_last(self.samples, index, TIMEOUTS),
             completed: flow.completed,
         };
         let flows: Vec<_> = self.flows.iter().enumerate().map(account).collect();

@@ -225,7 +225,7 @@ impl<'a> Run<'a> {
             stop: self.job.scenario.stop_of(index),
             goodput,
             retransmissions,
-            timeouts: told_last(samples, index, TIMEOUTS).unwrap_or_default(),
+            timeouts: told_last(samples, index, TIMEOUTS),
             completed: self.completion(index, headers, acks),
         }
     }
