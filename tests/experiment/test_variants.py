@@ -101,6 +101,9 @@ def test_an_experiment_of_nothing_else_is_refused(tmp_path: Path) -> None:
         ),
         (["variant.gentle.parameters.law=none"], r'variant\.gentle\.parameters\.law: "none" is not possible'),
         (["variant.gentle.scheme=cubik"], r'variant\.gentle\.scheme: "cubik" is not a scheme; did you mean "cubic"'),
+        (["matrix.scheme=quinn:vegas"], r'"quinn:vegas" is not a controller of quinn; known are bbr, cubic, newreno$'),
+        (["matrix.scheme=quinn:cubik"], r'"quinn:cubik" is not a controller of quinn; did you mean "cubic"\?$'),
+        (["matrix.scheme=quin:cubic"], r'"quin:cubic" is not a scheme; did you mean "quinn:cubic"\?$'),
         (["matrix.scheme=gentl"], r'"gentl" is not a scheme; did you mean "gentle"'),
     ],
 )

@@ -213,8 +213,15 @@ class Catalogue:
         elif ".py:" in name:
             raise UserError(f"{shown(name)} is no file with a class; write them as in ./my_scheme.py:MyScheme")
         elif name.removeprefix(OWN) not in self.schemes:
-            known = (*self.schemes, *self.variants)
-            raise UserError(f"{shown(name)} is not a scheme; {nearest(name.removeprefix(OWN), known)}")
+            raise UserError(f"{shown(name)} is not {self._instead_of(name.removeprefix(OWN))}")
+
+    def _instead_of(self, name: str) -> str:
+        """What a name is not, and what would be right: a controller of the stack that it begins with, or a scheme."""
+        stack, _, controller = name.partition(":")
+        controllers = [known.partition(":")[2] for known in self.schemes if known.startswith(f"{stack}:")]
+        if controllers:
+            return f"a controller of {stack}; {nearest(controller, controllers)}"
+        return f"a scheme; {nearest(name, (*self.schemes, *self.variants))}"
 
     def check_parameter(self, scheme: str, name: str, value: Any) -> None:
         """Checks a parameter of a scheme that exists.
