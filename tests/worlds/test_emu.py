@@ -153,6 +153,7 @@ def test_a_stack_tells_what_its_packets_do_not(tmp_path: Path) -> None:
     assert series["goodput_bytes"].sum() == 1_000_000
     assert (series["goodput_bytes"] > 0).sum() > 3, "it is sampled, not known only in the end"
     assert sent["retransmits"] >= sent["dropped_packets"]
+    assert sent["timeouts"] == -1, "this it does not tell"
     assert {"cwnd", "srtt", "lost_packets", "mtu"} <= set(outcome.tables["telemetry"]["name"])
     assert outcome.tables["packets"]["size_bytes"].max() == 1_480, "MTU discovery, and headers of 28 bytes"
 
