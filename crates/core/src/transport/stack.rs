@@ -75,8 +75,8 @@ pub trait Stack: Send {
     /// A datagram arrives at `now`.
     fn accept(&mut self, datagram: &[u8], ecn: Ecn, now: Instant);
 
-    /// A datagram to send at `now`; called until there is none, after every [`Stack::accept`] and at every wake-up. What
-    /// a stack sends in one piece for the machine to cut comes as the pieces.
+    /// A datagram to send at `now`; called until there is none, at every wake-up and after [`Stack::accept`], be it of one
+    /// datagram or of all that came together. What a stack sends in one piece for the machine to cut comes as the pieces.
     fn poll(&mut self, now: Instant) -> Option<Outgoing>;
 
     /// When the stack's next timer is due, or it wants to send; `None` while only a datagram can change anything.
