@@ -283,6 +283,18 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn an_interval_is_sent_from_its_start_to_its_last_packet_however_late_the_next_one_begins() {
+        let mut monitors = Monitors::new(false);
+        monitors.begin(at(1_000), 1.0);
+        for millis in [1_010, 1_020] {
+            monitors.on_sent(at(millis));
+        }
+        monitors.begin(at(1_050), 2.0);
+        let done = monitors.take(9, |_| true).expect("it is over");
+        assert!((done.sending_time() - 0.02).abs() < 1e-9, "{}", done.sending_time());
+    }
+
+    #[test]
     fn only_an_ack_of_the_last_packet_tells_that_it_arrived() {
         let (mut monitors, packets) = ten_packets();
         monitors.on_acked(packets[8]);

@@ -140,23 +140,35 @@ mod tests {
 
     #[test]
     fn steps_grow_with_confidence() {
-        assert_eq!(changes(Growth::Vivace, &[1.0; 6]), [1.0, 1.0, 2.0, 3.0, 4.0, 6.0]);
-        assert_eq!(changes(Growth::Experimental, &[1.0; 6]), [1.0, 1.0, 1.0, 1.5, 2.0, 2.5], "the first one is a turn");
+        let vivace = [1.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 22.0, 26.0];
+        assert_eq!(changes(Growth::Vivace, &[1.0; 17]), vivace);
+        let other = [1.0, 1.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 6.0, 8.0, 10.0, 14.0, 18.0, 31.0, 40.0];
+        assert_eq!(changes(Growth::Experimental, &[1.0; 16]), other, "the first one is a turn");
         assert_eq!(changes(Growth::Experimental, &[-1.0; 3]), [-1.0, -1.5, -2.0], "unless it is down");
     }
 
     #[test]
     fn the_boundary_is_five_percent_and_six_more_each_time_it_binds() {
-        let expected = [50.0, 110.0, 170.0];
-        for (change, bound) in changes(Growth::Vivace, &[1e6; 3]).iter().zip(expected) {
-            assert!((change - bound).abs() < 1e-9, "{change}, not {bound}");
+        for (gradients, expected) in [
+            (&[1e6, 1e6, 1e6][..], &[50.0, 110.0, 170.0][..]),
+            // Six percent less each time it does not bind, down to five.
+            (&[1e6, 1e6, 1e6, 0.1, 1e6], &[50.0, 110.0, 170.0, 0.5, 170.0]),
+            (&[0.1, 0.1, 1e6], &[0.5, 0.5, 50.0]),
+            // And five after a turn, and in it.
+            (&[1e6, 1e6, -1e6, -1e6, -1e6], &[50.0, 110.0, -50.0, -50.0, -110.0]),
+        ] {
+            for (change, bound) in changes(Growth::Vivace, gradients).iter().zip(expected) {
+                assert!((change - bound).abs() < 1e-9, "{change}, not {bound}: {gradients:?}");
+            }
         }
     }
 
     #[test]
     fn a_change_of_direction_costs_confidence() {
-        let changes = changes(Growth::Vivace, &[1.0, 1.0, -1.0, -1.0, -1.0]);
-        assert_eq!(changes, [1.0, 1.0, -1.0, -1.0, -1.0]);
+        assert_eq!(changes(Growth::Vivace, &[1.0, 1.0, -1.0, -1.0, -1.0]), [1.0, 1.0, -1.0, -1.0, -1.0]);
+        // Three in a row cost no more than two.
+        let swinging = changes(Growth::Vivace, &[1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
+        assert_eq!(swinging, [1.0, -1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -2.0]);
     }
 
     #[test]

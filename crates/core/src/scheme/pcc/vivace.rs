@@ -57,7 +57,8 @@ const EMERGENCY_LOSS: f64 = 0.5;
 /// Packets of an interval.
 const MIN_PACKETS: f64 = 10.0;
 const MAX_PACKETS: f64 = 3_000.0;
-/// UDT's round trip before the first result, one that is too long, and what counts instead of such a one.
+/// UDT's round trip before the first result (`m_iRTT`, of ten SYN intervals of a second), one that is too long, and what counts
+/// instead of such a one (`start_monitor`).
 const INITIAL_RTT: f64 = 10.0;
 const TOO_LONG_RTT: f64 = 1.0;
 const LONG_RTT: f64 = 0.3;

@@ -55,6 +55,13 @@ fn intervals_last_three_tenths_of_a_second_until_one_has_a_result() {
     assert!(matches!(pcc.begin(0, Instant::ZERO).1, Span::Packets(40)));
     result(&mut pcc, 0, 2, 1.6, 0);
     assert!(matches!(pcc.begin(2, Instant::ZERO).1, Span::Packets(26)), "at 3.2 Mbit/s");
+    // 100 ms at 1000 Mbit/s would be 8333 packets, and 1 ms at 3.2 none.
+    for (rate, rtt, packets) in [(1_000.0, 0.1, 3_000), (3.2, 0.001, 10)] {
+        let mut pcc = searching(0);
+        (pcc.rate, pcc.rtt) = (rate, rtt);
+        let Span::Packets(found) = pcc.begin(9, Instant::ZERO).1 else { panic!("packets") };
+        assert_eq!(found, packets, "{rate} Mbit/s");
+    }
 }
 
 #[test]
@@ -87,7 +94,7 @@ fn probes_give_a_gradient_and_the_rate_follows_it_at_once() {
     let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
     let rates = trials.rates.clone();
     assert_eq!(rates.len(), 4);
-    assert!(rates.iter().all(|rate| (rate - 20.0).abs() - 1.0 < 1e-9));
+    assert!(rates.iter().all(|rate| ((rate - 20.0).abs() - 1.0).abs() < 1e-9));
     let orders: Vec<_> = (0..4).map(|n| result(&mut pcc, n, 0, rates[n as usize], 0)).collect();
     // 0.9 x^-0.1 at 19.07 units of 2^20 bit/s is 0.67, times a million over 2^20.
     assert!((0.5..0.7).contains(&(pcc.rate - 20.0)), "{}", pcc.rate);
@@ -128,8 +135,31 @@ fn a_decision_that_losses_make_doubtful_is_taken_when_it_comes_again() {
     let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
     assert_eq!(trials.rates.len(), 2);
     // A gradient of a half.
-    assert_eq!(pcc.decide(odd, 7), Order::Pace(20.5));
+    assert_eq!(pcc.decide(odd.clone(), 7), Order::Pace(20.5));
     assert!(!pcc.has_doubted);
+    // After a move that was doubtful too, and searched around with one pair then.
+    let mut pcc = Vivace { has_doubted: true, ..searching(0) };
+    assert_eq!(pcc.decide(odd, 7), Order::Pace(20.5));
+    assert_eq!(pcc.trend, 2);
+}
+
+#[test]
+fn a_decision_is_doubtful_if_it_goes_up_and_the_lower_rate_lost_more_than_two_packets_more_at_a_loss_of_five_percent() {
+    for (up, down, sent, up_utility, is_doubtful) in [
+        (5, 9, 100, 2.0, true),
+        (5, 8, 100, 2.0, true),
+        (5, 7, 100, 2.0, false),
+        (0, 20, 100, 2.0, false),
+        (20, 25, 1_000, 2.0, false),
+        (4, 7, 110, 2.0, true),
+        (4, 7, 111, 2.0, false),
+        (5, 9, 100, 0.0, false),
+    ] {
+        let mut pcc = searching(1);
+        pcc.decide(vec![outcome(21.0, up_utility, sent, up), outcome(19.0, 1.0, sent, down)], 5);
+        assert_eq!(pcc.has_doubted, is_doubtful, "{up} and {down} of {sent}, {up_utility}");
+        assert_eq!(pcc.rate == 20.0, is_doubtful);
+    }
 }
 
 /// Five steps up, so that the boundary lets the sixth be a large one.
@@ -168,6 +198,37 @@ fn a_move_after_which_less_is_lost_is_not_believed() {
     let mut pcc = moving();
     pcc.compare(reference, Outcome { lost: 8, ..target }, 30);
     assert!(!pcc.has_doubted, "two packets are noise");
+}
+
+#[test]
+fn five_percent_lost_of_the_first_interval_and_the_losses_of_the_second_are_too_many_too() {
+    // 7 of 103, and 4 of 102: a packet's difference alone is noise.
+    for (reference, target, is_doubted) in [(4, 3, true), (2, 1, false)] {
+        let mut pcc = moving();
+        pcc.compare(outcome(20.0, 1.0, 100, reference), outcome(25.0, 9.0, 100, target), 30);
+        assert_eq!(pcc.has_doubted, is_doubted, "{reference} and {target}");
+    }
+}
+
+#[test]
+fn a_large_change_in_the_same_direction_goes_on_from_the_one_before() {
+    let mut pcc = moving();
+    pcc.rate = 25.0;
+    assert_eq!(pcc.compare(outcome(20.0, 1.0, 1_000, 0), outcome(25.0, 9.0, 1_000, 0), 30), Order::GoOn);
+    let Mode::Move(Move { reference: Some(reference), target: 30, rate }) = pcc.mode else { panic!("{:?}", pcc.mode) };
+    assert_eq!(reference.rate, 25.0);
+    // 5 % and five times 6 %.
+    assert!((rate - 1.35 * 25.0).abs() < 1e-9, "{rate}");
+}
+
+#[test]
+fn changes_in_a_row_are_counted_from_a_turn_on() {
+    let mut pcc = searching(0);
+    let trends = [1.0, 1.0, 1.0, -1.0, -1.0, 0.0].map(|gradient| {
+        pcc.change(gradient);
+        pcc.trend
+    });
+    assert_eq!(trends, [0, 1, 2, 0, 1, 1]);
 }
 
 #[test]
