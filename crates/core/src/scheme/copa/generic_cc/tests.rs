@@ -1,0 +1,212 @@
+#![allow(clippy::float_cmp, reason = "velocities are exact")]
+
+use super::super::testing::{ack, at};
+use super::*;
+use crate::scheme::window::timeout;
+
+const PACKET: Bytes = Bytes::new(1_500);
+
+/// Past slow start with 40 packets on a path of 100 ms.
+fn steady(mut sender: GenericCc) -> GenericCc {
+    for n in 0..20 {
+        sender.on_ack(&ack(n, 100, n));
+    }
+    (sender.window, sender.is_slow_start, sender.acked) = (40.0, false, 1_000);
+    sender.round_start = Some(at(0));
+    sender
+}
+
+#[test]
+fn nineteen_acks_change_nothing_and_those_after_add_a_packet_each() {
+    for mut sender in [GenericCc::january_2018(PACKET, 1.0), GenericCc::later(PACKET, 0.1, true)] {
+        for n in 0..19 {
+            sender.on_ack(&ack(n, 100, n));
+            assert_eq!(sender.window, 10.0);
+        }
+        assert_eq!(sender.pacing_rate(), None, "each ack lets a packet out at once");
+        (19..24).for_each(|n| sender.on_ack(&ack(n, 100, n)));
+        assert_eq!(sender.window, 15.0);
+        // 15 packets are more than 200 / (100 x 1) and less than 200 / (100 x 0.1).
+        sender.on_ack(&ack(124, 200, 24));
+        assert!(sender.window == 16.0 && sender.is_slow_start == (sender.program == Program::Later));
+    }
+}
+
+#[test]
+fn the_target_is_a_packet_in_the_queue_or_ten() {
+    let (old, new) = (GenericCc::january_2018(PACKET, 1.0), GenericCc::later(PACKET, 0.1, false));
+    for (sender, rtt_ms, step) in [(&old, 102, 1.0), (&old, 103, -1.0), (&new, 133, 10.0), (&new, 134, -10.0)] {
+        let fresh = GenericCc::new(PACKET, sender.delta, sender.program, false);
+        let mut sender = GenericCc { round_start: Some(at(1_000)), ..steady(fresh) };
+        sender.on_ack(&ack(1_000, rtt_ms, 1));
+        let expected = 40.0 + step / 40.0;
+        assert!((sender.window - expected).abs() < 1e-9, "{rtt_ms} ms: {}", sender.window);
+    }
+}
+
+#[test]
+fn the_older_one_paces_a_window_per_round_trip_and_the_newer_two() {
+    let rate = |sender| {
+        let sender = steady(sender);
+        sender.pacing_rate().map(Rate::as_bits_per_second)
+    };
+    assert_eq!(rate(GenericCc::january_2018(PACKET, 1.0)), Some(4_800_000));
+    assert_eq!(rate(GenericCc::later(PACKET, 0.1, true)), Some(9_600_000));
+}
+
+#[test]
+fn the_older_one_lets_two_windows_out() {
+    assert_eq!(steady(GenericCc::january_2018(PACKET, 1.0)).cwnd(), 80);
+    assert_eq!(steady(GenericCc::later(PACKET, 0.1, true)).cwnd(), 40);
+}
+
+#[test]
+fn the_velocity_doubles_with_every_round_in_one_direction_up_to_window_times_delta() {
+    let mut sender = steady(GenericCc::later(PACKET, 0.1, false));
+    let mut velocities = Vec::new();
+    for round in 0..5 {
+        sender.on_ack(&ack(1_000 + 101 * round, 100, round));
+        velocities.push(sender.velocity);
+    }
+    assert_eq!(velocities, [2.0, 4.0, 4.0, 4.0, 4.0], "4 = 40 x 0.1");
+    sender.on_ack(&ack(2_000, 1_000, 9));
+    sender.on_ack(&ack(3_001, 1_000, 10));
+    assert!((sender.velocity - 1.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn the_older_one_wants_two_thirds_of_the_acks_to_agree() {
+    for (up, down, velocity) in [(9, 1, 2.0), (6, 4, 1.0)] {
+        let mut sender = steady(GenericCc::january_2018(PACKET, 1.0));
+        (sender.direction, sender.round_acks) = (up - down, up + down);
+        sender.on_ack(&ack(1_000, 100, 1));
+        assert!((sender.velocity - velocity).abs() < f64::EPSILON, "{up} up and {down} down");
+    }
+}
+
+#[test]
+fn every_ack_that_shows_a_loss_doubles_delta_while_others_fill_the_queue() {
+    let mut sender = steady(GenericCc::later(PACKET, 0.1, true));
+    for n in 0..40 {
+        sender.on_ack(&ack(1_000 + 200 * n, 190, n));
+    }
+    assert!(!sender.delays.is_copa);
+    // A packet more with every round trip, and one with the next ack.
+    let before = 1.0 / (1.0 / sender.delta + 1.0);
+    assert!(before < 0.021, "{before}");
+    for (millis, doublings) in [(9_001, 1), (9_002, 2)] {
+        sender.lost = 3;
+        sender.on_ack(&ack(millis, 190, millis));
+        let expected = before * f64::from(1 << doublings);
+        assert!((sender.delta / expected - 1.0).abs() < 1e-9, "{} after {doublings}", sender.delta);
+    }
+}
+
+#[test]
+fn when_more_than_three_tenths_of_more_than_twenty_packets_are_lost_the_window_falls_by_three_tenths() {
+    // The guard's two round trips of 100 ms are over at 1000 ms, or not yet.
+    for (lost, packets, since, window) in
+        [(7, 21, 799, 28.0), (7, 20, 799, 40.0), (6, 21, 799, 40.0), (9, 30, 799, 28.0), (7, 21, 800, 40.0)]
+    {
+        let mut sender = steady(GenericCc::later(PACKET, 0.1, false));
+        sender.guard = LossGuard { since: Some(at(since)), ..LossGuard::default() };
+        sender.lost = lost;
+        (0..packets - lost).for_each(|_| sender.take_losses(at(1_000)));
+        assert!((sender.window - window).abs() < 1e-9, "{lost} of {packets}: {}", sender.window);
+    }
+}
+
+#[test]
+fn delta_follows_the_losses_where_others_fill_the_queue_and_is_no_more_than_its_own_in_the_newer_one() {
+    let rtt = Duration::from_millis(100);
+    for (mut sender, first) in
+        [(GenericCc::later(PACKET, 0.1, true), 1.0 / 11.0), (GenericCc::august_2017(PACKET, 0.5, true), 0.5)]
+    {
+        let newer = sender.program == Program::Later;
+        sender.update_delta(false, rtt, at(1_000));
+        assert!((sender.delta - first).abs() < 1e-9, "{:?}: {}", sender.program, sender.delta);
+        sender.update_delta(false, rtt, at(1_100));
+        assert!((sender.delta - first).abs() < 1e-9, "one packet in a round trip");
+        sender.update_delta(true, Duration::ZERO, at(1_101));
+        assert!((sender.delta - if newer { 0.1 } else { 1.0 }).abs() < 1e-9, "{:?}: {}", sender.program, sender.delta);
+    }
+}
+
+#[test]
+fn the_shortest_round_trip_is_forgotten_after_ten_seconds_or_twenty_of_it() {
+    for (rtt_ms, believed_ms) in [(100, 10_000), (1_000, 20_000)] {
+        let mut sender = GenericCc::later(PACKET, 0.1, false);
+        sender.on_ack(&ack(0, rtt_ms, 0));
+        for (millis, least) in [(believed_ms, rtt_ms), (believed_ms + 1, rtt_ms + 50)] {
+            sender.on_ack(&ack(millis, rtt_ms + 50, 1));
+            assert_eq!(sender.delays.min.as_millis(), least, "after {millis} ms");
+        }
+    }
+}
+
+#[test]
+fn with_fewer_than_four_round_trips_in_either_half_the_queue_is_not_judged() {
+    let now = at(1_000);
+    for (newer, older, is_copa) in [(4, 4, false), (3, 4, true), (4, 3, true)] {
+        let rtt = Duration::from_millis(180);
+        // An empty queue long ago.
+        let mut recent = VecDeque::from([(at(0), Duration::from_millis(100))]);
+        // Two round trips are 360 ms.
+        recent.extend((0..older).map(|n| (at(600 + n), rtt)));
+        recent.extend((0..newer).map(|n| (at(990 + n), rtt)));
+        assert_eq!(is_emptied_twice(&recent, rtt, now), is_copa, "{newer} and {older}");
+    }
+}
+
+#[test]
+fn the_oldest_one_begins_with_five_packets_and_moves_by_up_to_a_window() {
+    let mut sender = GenericCc::august_2017(PACKET, 0.5, true);
+    assert_eq!(sender.cwnd(), 5);
+    (0..9).for_each(|n| sender.on_ack(&ack(n, 100, n)));
+    assert_eq!(sender.window, 5.0);
+    sender.on_ack(&ack(9, 100, 9));
+    assert_eq!(sender.window, 6.0);
+    let mut sender = steady(sender);
+    assert_eq!(sender.cwnd(), 40);
+    sender.velocity = 64.0;
+    sender.bound_velocity();
+    assert_eq!(sender.velocity, 40.0, "not 40 x 0.5");
+}
+
+#[test]
+fn the_oldest_one_wants_an_empty_queue_in_both_halves_of_four_round_trips() {
+    // An ack every 20 ms; the queue is empty in the newer half, in the older, in both and in none.
+    for (empty, is_copa) in [([49, 48], false), ([0, 33], false), ([33, 49], true), ([0, 1], false)] {
+        let mut sender = steady(GenericCc::august_2017(PACKET, 0.5, true));
+        for n in 0..50 {
+            sender.on_ack(&ack(1_000 + 20 * n, if empty.contains(&n) { 100 } else { 180 }, 20 + n));
+        }
+        assert_eq!(sender.delays.is_copa, is_copa, "{empty:?}");
+        assert_eq!(sender.delta == 0.5, is_copa, "{empty:?}: {}", sender.delta);
+        if !is_copa {
+            assert!(sender.delta < 0.5, "a packet more with every round trip: {}", sender.delta);
+            let before = sender.delta;
+            sender.lost = 1;
+            sender.on_ack(&ack(2_000, 180, 90));
+            assert!(sender.delta > 1.4 * before && sender.delta <= 2.0 * before, "and half as many after a loss");
+        }
+    }
+}
+
+#[test]
+fn silence_of_two_seconds_begins_again_and_of_one_in_the_oldest_one() {
+    for (sender, silence_ms) in [
+        (GenericCc::january_2018(PACKET, 1.0), 2_000),
+        (GenericCc::later(PACKET, 0.1, true), 2_000),
+        (GenericCc::august_2017(PACKET, 0.5, true), 1_000),
+    ] {
+        let mut sender = steady(sender);
+        let timeout = |millis| Timeout { now: at(millis), prior_in_flight: 40, ..timeout(true) };
+        sender.on_timeout(&timeout(19 + silence_ms));
+        assert_eq!(sender.window, 40.0);
+        sender.on_timeout(&timeout(20 + silence_ms));
+        assert!(sender.window == f64::from(sender.probe_packets) && sender.is_probing() && sender.is_slow_start);
+        sender.on_ack(&ack(40 + silence_ms, 150, 99));
+        assert_eq!(sender.delays.min.as_millis(), 150, "the round trip of 100 ms is forgotten");
+    }
+}
