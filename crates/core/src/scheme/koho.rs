@@ -197,9 +197,14 @@ mod tests {
 
     /// The ack of a packet sent at `millis` that waited for `queueing` on a path of 50 ms each way.
     fn acknowledge(koho: &mut dyn Scheme, millis: u64, queueing: u64) {
+        acknowledge_over(koho, 50, millis, queueing);
+    }
+
+    /// The same on a path of so many milliseconds each way.
+    fn acknowledge_over(koho: &mut dyn Scheme, base: u64, millis: u64, queueing: u64) {
         let packets = [at(millis).as_nanos()];
-        let one_way_delay = Some(Duration::from_millis(50 + queueing));
-        koho.on_ack(&Ack { now: at(millis + 100 + queueing), one_way_delay, packets: &packets, ..ack(1) });
+        let one_way_delay = Some(Duration::from_millis(base + queueing));
+        koho.on_ack(&Ack { now: at(millis + 2 * base + queueing), one_way_delay, packets: &packets, ..ack(1) });
     }
 
     fn window(koho: &dyn Scheme) -> f64 {
@@ -224,6 +229,12 @@ mod tests {
             assert!((window(&*koho) - (FIRST_WINDOW + 2.0 * step)).abs() < 1e-9, "{most} ms are allowed");
             acknowledge(&mut *koho, 20, most + 1);
             assert!((window(&*koho) - (FIRST_WINDOW + step)).abs() < 1e-9);
+        }
+        // 9 ms are 45 % of 20 ms, and allowed.
+        let mut koho = make(new_koho_cc);
+        for (millis, queueing, expected) in [(0, 0, 16.25), (10, 9, 16.5), (20, 10, 16.25)] {
+            acknowledge_over(&mut *koho, 20, millis, queueing);
+            assert!((window(&*koho) - expected).abs() < 1e-9, "{queueing} ms: {}", window(&*koho));
         }
     }
 
