@@ -152,4 +152,33 @@ mod tests {
             assert_eq!(fillp.cwnd() < UNLIMITED, is_limited);
         }
     }
+
+    /// BBR in one of its modes, with four packets.
+    struct InMode(f64);
+
+    impl Scheme for InMode {
+        fn cwnd(&self) -> u32 {
+            4
+        }
+
+        fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+        fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+        fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+        fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
+            report("mode", self.0);
+        }
+    }
+
+    #[test]
+    fn the_window_counts_for_both_while_bbr_looks_at_the_empty_path() {
+        let probing = bbr::INFO.telemetry.iter().find(|quantity| quantity.name == "mode").map(|mode| mode.doc);
+        assert!(probing.is_some_and(|modes| modes.contains("3 probing the round-trip time")), "{probing:?}");
+        for (mode, cwnd) in [(0.0, UNLIMITED), (1.0, UNLIMITED), (2.0, UNLIMITED), (3.0, 4)] {
+            let fillp = FillP { bbr: Box::new(InMode(mode)), has_limit: false, has_ack: true };
+            assert_eq!(fillp.cwnd(), cwnd, "mode {mode}");
+        }
+    }
 }
