@@ -85,6 +85,11 @@ fn beyond_the_ratio_the_target_falls_to_the_shortest_delay_which_then_rises() {
     (verus.longest, verus.in_flight) = (Some(301.0), 1);
     verus.epoch(at(1_000));
     assert!((verus.shortest - 60.0).abs() < 1e-9);
+    // But not in the loss phase with which slow start ended.
+    let mut verus = informed();
+    (verus.longest, verus.target, verus.has_just_started) = (Some(301.0), 60.0, true);
+    verus.epoch_longest = Some(301.0);
+    assert_eq!((verus.epoch(at(1_000)), verus.target), (verus.share_of_window(), 60.0));
 }
 
 impl Verus {
@@ -155,6 +160,10 @@ fn silence_forgets_what_is_outstanding_and_falls_to_the_shortest_delay() {
     verus.on_timer(at(1_000));
     assert_eq!((verus.target, verus.in_flight, verus.generation), (50.0, 0, 1));
     assert_eq!(verus.timeout, at(1_500), "five delays");
+    for (latest, patience_ms) in [(20.0, 150), (100.0, 500), (500.0, 1_000)] {
+        verus.latest = latest;
+        assert_eq!(verus.patience().as_millis(), patience_ms, "{latest} ms");
+    }
     let mut unheard = Verus::new(6.0);
     send(&mut unheard, 0);
     unheard.on_timer(at(1_000));
