@@ -113,6 +113,15 @@ mod tests {
     }
 
     #[test]
+    fn the_least_delay_of_a_minute_outlives_it() {
+        let mut history = DelayHistory::new(13, 3);
+        for (second, delay) in [(0, 50), (1, 40), (2, 60), (61, 80)] {
+            history.add(ms(delay), Instant::ZERO + Duration::from_secs(second));
+        }
+        assert_eq!(history.base(), Some(ms(40)));
+    }
+
+    #[test]
     fn a_raised_base_lowers_what_follows() {
         let mut history = DelayHistory::new(13, 1);
         history.add(ms(50), Instant::ZERO);

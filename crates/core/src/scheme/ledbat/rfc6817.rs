@@ -112,6 +112,24 @@ mod tests {
     }
 
     #[test]
+    fn it_begins_with_two_packets_four_samples_of_delay_and_ten_minutes_of_base() {
+        let mut sender = Rfc6817::new(Bytes::new(MSS));
+        assert_eq!(sender.cwnd(), 2);
+        let delay = BASE + Duration::from_millis(50);
+        sender.history.add(BASE, Instant::ZERO);
+        for queueing_ms in [0, 0, 0, 50] {
+            sender.on_ack(&ack(Instant::ZERO, delay));
+            assert_eq!(sender.history.queueing().as_millis(), queueing_ms);
+        }
+        let forgotten = (1..2_000_u64).find(|second| {
+            sender.on_ack(&ack(Instant::ZERO + Duration::from_secs(*second), delay));
+            sender.history.base() == Some(delay)
+        });
+        // A minute ends with the first sample after it.
+        assert_eq!(forgotten, Some(10 * 61));
+    }
+
+    #[test]
     fn it_stays_within_a_packet_of_what_is_in_flight() {
         let mut sender = sender(100.0);
         let mut idle = ack(Instant::ZERO, BASE);
@@ -143,5 +161,8 @@ mod tests {
         assert_eq!(sender.cwnd(), 1, "a loss never enlarges the window");
         sender.on_undo(Instant::ZERO);
         assert_eq!(sender.cwnd(), 2, "the timeout was none");
+        sender.window = 10.0 * sender.mss;
+        sender.on_congestion(&Congestion { now: Instant::ZERO, cause: Cause::Ecn, in_flight: 10, is_timer: false });
+        assert_eq!(sender.cwnd(), 10, "it does not react to ECN");
     }
 }

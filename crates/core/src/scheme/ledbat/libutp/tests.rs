@@ -71,6 +71,7 @@ fn slow_start_ends_at_90_milliseconds() {
 #[test]
 fn it_halves_at_most_every_100_milliseconds() {
     let mut sender = sender(64);
+    sender.is_slow_start = true;
     let mut packets = Vec::new();
     for millis in [0, 50, 99, 100, 150, 200] {
         let now = Instant::ZERO + ms(millis);
@@ -78,6 +79,30 @@ fn it_halves_at_most_every_100_milliseconds() {
         packets.push(sender.cwnd());
     }
     assert_eq!(packets, [32, 32, 32, 16, 16, 8]);
+    assert_eq!((sender.is_slow_start, sender.ssthresh), (false, 8 * MSS));
+    // An ack that shows a loss counts as well, and a mark does not.
+    let lossy = Ack { newly_lost: 1, newly_delivered: 0, ..ack(Instant::ZERO + ms(300), BASE) };
+    sender.on_ack(&lossy);
+    assert_eq!((sender.window, sender.ssthresh), (4 * MSS, 4 * MSS));
+    let now = Instant::ZERO + ms(500);
+    sender.on_congestion(&Congestion { now, cause: Cause::Ecn, in_flight: 4, is_timer: false });
+    assert_eq!(sender.window, 4 * MSS);
+}
+
+#[test]
+fn what_a_slow_clock_seems_to_save_is_added_to_the_delay() {
+    let mut sender = sender(100);
+    // Four tenths of a second in every five.
+    for second in 0..100 {
+        let delay = Duration::from_millis(100_000 - 80 * second);
+        sender.drift.add(delay, Instant::ZERO + Duration::from_secs(second));
+    }
+    let penalty = sender.drift.penalty().as_micros() as f64;
+    assert!(penalty > 20_000.0, "{penalty}");
+    sender.last_limited = Some(Instant::ZERO);
+    sender.control(&ack(Instant::ZERO, BASE));
+    // A hundredth of the 3000 bytes, less the share of the target.
+    assert_eq!(sender.window, 100 * MSS + (30.0 * (1.0 - penalty / 100_000.0)) as u64);
 }
 
 #[test]
