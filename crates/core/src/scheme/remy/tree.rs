@@ -531,6 +531,10 @@ pub(super) mod tests {
         for (ratio, action) in [(-1.0, 0), (0.0, 0), (81_919.0, 0), (81_920.0, 1), (1e300, 1), (f64::NAN, 0)] {
             assert_eq!(tree.find(Memory([1.0, 1.0, ratio, 1.0])), action, "{ratio}");
         }
+        // Where the rule does not look, it makes no difference.
+        for field in [-1.0, END, 1e300, f64::INFINITY] {
+            assert_eq!(tree.find(Memory([field, 1.0, 1.0, 1.0])), 0, "{field}");
+        }
     }
 
     #[test]
