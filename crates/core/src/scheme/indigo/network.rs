@@ -142,9 +142,9 @@ pub(super) mod tests {
 
     /// Where the tensors of the smallest network begin.
     pub(in crate::scheme::indigo) const LINEAR_BIAS: usize = 1;
-    const LINEAR_WEIGHT: usize = 6;
+    pub(in crate::scheme::indigo) const LINEAR_WEIGHT: usize = 6;
     const CELL_BIAS: usize = LINEAR_WEIGHT + 5 * 32;
-    const KERNEL: usize = CELL_BIAS + 4 * 32;
+    pub(in crate::scheme::indigo) const KERNEL: usize = CELL_BIAS + 4 * 32;
 
     #[test]
     fn the_published_files_have_these_sizes() {
