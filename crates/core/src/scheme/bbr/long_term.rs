@@ -153,32 +153,33 @@ impl LongTerm {
 mod tests {
     use super::*;
 
-    /// A path with ten rounds of 100 ms a second: `delivered` and `lost` packets a round.
+    /// A path with `delivered` and `lost` packets a round.
     struct Path {
         model: LongTerm,
-        delivered: u64,
-        lost: u64,
-        round: u64,
+        round_ms: u64,
+        seen: Observation,
     }
 
     impl Path {
         fn new() -> Self {
-            Self { model: LongTerm::new(1_448, 1), delivered: 0, lost: 0, round: 0 }
-        }
-
-        fn round(&mut self, delivered: u64, lost: u64) -> Verdict {
-            self.delivered += delivered;
-            self.lost += lost;
-            self.round += 1;
-            self.model.observe(&Observation {
-                delivered: self.delivered,
-                lost: self.lost,
-                delivered_at_ms: self.round * 100,
-                is_loss: lost > 0,
+            let seen = Observation {
+                delivered: 0,
+                lost: 0,
+                delivered_at_ms: 0,
+                is_loss: false,
                 is_app_limited: false,
                 is_round_start: true,
                 is_probing_bandwidth: true,
-            })
+            };
+            Self { model: LongTerm::new(1_448, 1), round_ms: 100, seen }
+        }
+
+        fn round(&mut self, delivered: u64, lost: u64) -> Verdict {
+            self.seen.delivered += delivered;
+            self.seen.lost += lost;
+            self.seen.delivered_at_ms += self.round_ms;
+            self.seen.is_loss = lost > 0;
+            self.model.observe(&self.seen)
         }
 
         fn rounds(&mut self, count: usize, delivered: u64, lost: u64) -> Vec<Verdict> {
@@ -216,9 +217,38 @@ mod tests {
     }
 
     #[test]
+    fn slow_rates_agree_within_4_kbit_per_second_and_their_mean_is_used() {
+        // A packet a second, and then three or two in four seconds: 358 and 717 bytes per second less.
+        for (last, is_policed) in [(1, true), (0, false)] {
+            let mut path = Path::new();
+            path.round_ms = 1_000;
+            path.rounds(6, 1, 1);
+            path.round(last, 1);
+            assert_eq!(path.round(0, 1) == Verdict::Policed, is_policed);
+            assert!(!is_policed || path.model.bandwidth.0.abs_diff(Bandwidth::of(7, 8_000_000).0) <= 1);
+        }
+    }
+
+    #[test]
+    fn an_interval_in_which_the_application_limits_says_nothing() {
+        let mut path = Path::new();
+        path.rounds(7, 100, 20);
+        path.seen.is_app_limited = true;
+        path.round(100, 20);
+        assert!(!path.model.is_sampling);
+        path.seen.is_app_limited = false;
+        assert!(!path.rounds(7, 100, 20).contains(&Verdict::Policed));
+    }
+
+    #[test]
     fn the_policed_rate_is_used_for_48_rounds() {
         let mut path = Path::new();
         path.rounds(8, 100, 20);
+        path.seen.is_round_start = false;
+        path.rounds(50, 100, 0);
+        (path.seen.is_round_start, path.seen.is_probing_bandwidth) = (true, false);
+        path.rounds(50, 100, 0);
+        path.seen.is_probing_bandwidth = true;
         let verdicts = path.rounds(48, 100, 0);
         assert_eq!(verdicts.iter().position(|verdict| *verdict == Verdict::Expired), Some(47));
         assert_eq!(path.model.bandwidth_in_use(), None);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::scheme::window::ack as one_ack;
 
 #[test]
 fn gains_are_those_of_the_kernel() {
@@ -163,4 +164,30 @@ fn a_policed_path_is_used_at_its_rate() {
     assert_eq!(path.bbr.pacing_gain, GAIN_UNIT);
     path.bbr.on_undo(path.now);
     assert!(path.bbr.long_term.bandwidth_in_use().is_none());
+}
+
+#[test]
+fn the_probe_of_the_round_trip_lasts_a_whole_round_from_when_four_are_in_flight() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.rtt = Duration::from_millis(41);
+    path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
+    (path.in_flight, path.gap) = (4, Duration::from_millis(100));
+    path.ack();
+    assert_eq!(path.ack_until(|bbr| bbr.mode != Mode::ProbeRtt), 400);
+}
+
+#[test]
+fn an_ack_that_the_receiver_may_have_held_back_renews_no_round_trip() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.now += Duration::from_secs(11);
+    for (is_delayed, expected) in [(true, 40_000), (false, 45_000)] {
+        path.bbr.on_ack(&Ack {
+            now: path.now,
+            rtt: Some(Duration::from_millis(45)),
+            delivered: path.delivered,
+            is_delayed,
+            ..one_ack(1)
+        });
+        assert_eq!(path.bbr.min_rtt.micros, Some(expected));
+    }
 }

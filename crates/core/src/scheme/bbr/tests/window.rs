@@ -1,8 +1,10 @@
 //! Window and pacing rate.
 
+use std::collections::BTreeMap;
+
 use super::*;
-use crate::scheme::Cause;
 use crate::scheme::window::timeout;
+use crate::scheme::{Cause, Parameters, Value};
 
 #[test]
 fn the_initial_window_is_paced_over_a_round_trip_of_start_up() {
@@ -40,6 +42,26 @@ fn packets_are_paced_by_size_with_a_margin_today_and_without_one_in_2018() {
     assert_eq!(current.bbr.pacing_gain, old.bbr.pacing_gain);
     assert!((rate(CURRENT) / (gain * 0.99 * 12e6) - 1.0).abs() < 1e-3, "{}", rate(CURRENT));
     assert!((rate(OLD) / (gain * 12e6) - 1.0).abs() < 1e-3, "{}", rate(OLD));
+}
+
+#[test]
+fn the_parameter_chooses_the_margin() {
+    let rate = |generation: &str| {
+        let given = BTreeMap::from([("generation".to_owned(), Value::Text(generation.to_owned()))]);
+        let mut bbr = new(Setup {
+            mss: Bytes::new(1_448),
+            packet_size: Bytes::new(1_500),
+            is_paced: false,
+            random: RandomStream::new(1, "bbr"),
+            parameters: Parameters::resolve("bbr", INFO.parameters, &given).expect("a known generation"),
+        });
+        bbr.on_connected(&Connected { initial_window: INITIAL_WINDOW, srtt: Some(Duration::from_millis(40)) });
+        bbr.pacing_rate().expect("always paced").as_bits_per_second() as f64
+    };
+    // Ten packets of 1500 bytes in 40 ms.
+    let whole = 739.0 / 256.0 * 3e6;
+    assert!((rate("2018") / whole - 1.0).abs() < 1e-3, "{}", rate("2018"));
+    assert!((rate("current") / (0.99 * whole) - 1.0).abs() < 1e-3, "{}", rate("current"));
 }
 
 #[test]
@@ -93,10 +115,15 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
     path.in_flight = 30;
     path.ack_with_losses(10);
     assert_eq!(path.bbr.cwnd(), 31);
-    path.acks(20);
+    path.acks(10);
     assert_eq!(path.bbr.cwnd(), 31);
+    path.in_flight = 32;
+    path.ack();
+    path.in_flight = 30;
+    path.acks(9);
+    assert_eq!(path.bbr.cwnd(), 33, "what was in flight, and what had arrived");
     path.acks(15);
-    assert!(path.bbr.cwnd() > 31, "after a round the window grows by what is acknowledged");
+    assert!(path.bbr.cwnd() > 33, "after a round the window grows by what is acknowledged");
     path.state = State::Open;
     path.in_flight = 40;
     path.ack();
