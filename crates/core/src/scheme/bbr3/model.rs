@@ -213,3 +213,36 @@ impl Bbr3 {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::window::ack;
+
+    #[test]
+    fn a_quarter_more_is_growth_and_less_is_none() {
+        let mut full_bw = FullBw::default();
+        full_bw.reset(100.0);
+        full_bw.check(124.0);
+        assert_eq!((full_bw.bw as u32, full_bw.count), (100, 1));
+        full_bw.check(125.0);
+        assert_eq!((full_bw.bw as u32, full_bw.count), (125, 0));
+    }
+
+    #[test]
+    fn a_lump_of_acks_is_remembered_for_ten_rounds_once_the_pipe_is_full() {
+        let lump = |rounds: u64| {
+            let mut aggregation = Aggregation::new();
+            let mut update = |acked, round| {
+                let mut sample = Sample::new(&ack(acked), 0, false);
+                sample.now = Instant::from_nanos(round * 1_000_000_000);
+                aggregation.update(&sample, 100.0, 100.0, round, true);
+            };
+            update(50, 1);
+            (2..=1 + rounds).for_each(|round| update(1, round));
+            aggregation.extra_acked()
+        };
+        assert!(lump(10) >= 50.0, "{}", lump(10));
+        assert!(lump(11) < 50.0, "{}", lump(11));
+    }
+}

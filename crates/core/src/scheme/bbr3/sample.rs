@@ -103,6 +103,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::window::ack;
     use crate::units::Bytes;
 
     fn stamp(order: u64, lost: u64, in_flight: u32) -> Stamp {
@@ -118,6 +119,13 @@ mod tests {
         assert_eq!(stamp.tx_in_flight, 4_000);
         let next = self::stamp(u64::from(u32::MAX) + 1, 0, 1);
         assert!(next.follows(stamp) && next.is_later(stamp) && !stamp.is_later(next));
+    }
+
+    #[test]
+    fn the_sample_is_of_the_packet_sent_last() {
+        let packets = [stamp(1, 0, 10).pack(), stamp(3, 1, 30).pack(), stamp(2, 1, 20).pack()];
+        let sample = Sample::new(&Ack { packets: &packets, ..ack(3) }, 5, false);
+        assert_eq!((sample.lost as u32, sample.tx_in_flight as u32), (4, 30));
     }
 
     #[test]

@@ -204,6 +204,85 @@ fn acks_in_lumps_are_remembered_past_the_end_of_startup() {
     path.now += path.gap * 20;
     path.ack();
     assert!(path.bbr.aggregation.extra_acked() >= lump);
+    (0..50).for_each(|_| path.ack());
+    assert_eq!(path.bbr.cwnd(), (2.0 * path.bbr.bdp_multiple(1.0) + path.bbr.aggregation.extra_acked()) as u32);
+}
+
+#[test]
+fn the_short_term_bound_caps_the_window() {
+    let mut path = Path::probing();
+    path.bbr.inflight_shortterm = 12.0;
+    path.ack();
+    assert_eq!((path.bbr.state, path.bbr.cwnd()), (State::Cruise, 12));
+}
+
+#[test]
+fn what_is_to_be_in_flight_is_three_quanta_at_least_and_two_packets_more_while_probing_upward() {
+    let mut bbr = Path::probing().bbr;
+    // A packet of BDP, and quanta of a millisecond, two packets at least.
+    (bbr.bw, bbr.pacing_rate) = (25.0, 25.0);
+    assert_eq!(bbr.inflight(1.0), 6.0);
+    bbr.pacing_rate = 10_000.0;
+    assert_eq!(bbr.inflight(1.0), 30.0);
+    bbr.bw = 1_000.0;
+    assert_eq!(bbr.inflight(1.0), 40.0);
+    bbr.state = State::Up;
+    assert_eq!(bbr.inflight(1.0), 42.0);
+}
+
+#[test]
+fn a_window_that_is_cut_already_is_not_what_to_return_to() {
+    let mut bbr = Path::probing().bbr;
+    (bbr.prior_cwnd, bbr.cwnd, bbr.recovery_since) = (80, 20, Some(1));
+    bbr.save_cwnd();
+    assert_eq!(bbr.prior_cwnd, 80);
+    (bbr.recovery_since, bbr.state) = (None, State::ProbeRtt);
+    bbr.save_cwnd();
+    assert_eq!(bbr.prior_cwnd, 80);
+    bbr.state = State::Cruise;
+    bbr.save_cwnd();
+    assert_eq!(bbr.prior_cwnd, 20);
+}
+
+#[test]
+fn a_limited_sample_counts_only_where_it_is_the_most() {
+    let mut path = Path::probing();
+    path.is_app_limited = true;
+    path.bbr.max_bw.advance();
+    path.gap = Duration::from_millis(2);
+    (0..10).for_each(|_| path.ack());
+    path.bbr.max_bw.advance();
+    assert!((path.bbr.max_bw.get() / 1_000.0 - 1.0).abs() < 0.01, "{}", path.bbr.max_bw.get());
+    path.gap = Duration::from_micros(500);
+    path.ack();
+    assert!((path.bbr.max_bw.get() / 2_000.0 - 1.0).abs() < 0.01, "{}", path.bbr.max_bw.get());
+}
+
+#[test]
+fn each_cycle_draws_its_wait_and_counts_its_own_rounds_and_signals() {
+    let mut path = Path::probing();
+    let mut firsts = [0, 0];
+    let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
+    for _ in 0..200 {
+        path.bbr.enter_down(path.now);
+        firsts[path.bbr.rounds_since_probe_up as usize] += 1;
+        (least, most) = (least.min(path.bbr.bw_probe_wait), most.max(path.bbr.bw_probe_wait));
+    }
+    assert!(firsts.iter().all(|count| *count > 50), "zero or one: {firsts:?}");
+    assert!(least >= Duration::from_secs(2) && least < Duration::from_millis(2_100), "{least}");
+    assert!(most < Duration::from_secs(3) && most > Duration::from_millis(2_900), "{most}");
+
+    path.until(State::Up);
+    (0..20).for_each(|_| path.ack());
+    path.bbr.latest.is_loss_in_round = true;
+    let round = path.bbr.rounds.count;
+    path.bbr.enter_down(path.now);
+    assert!(!path.bbr.latest.is_loss_in_round);
+    assert_eq!((path.bbr.latest.bw, path.bbr.latest.inflight), (0.0, 0.0));
+    (0..39).for_each(|_| path.ack());
+    assert_eq!(path.bbr.rounds.count, round);
+    path.ack();
+    assert_eq!(path.bbr.rounds.count, round + 1);
 }
 
 #[test]
@@ -240,14 +319,60 @@ fn startup_ends_on_loss_even_when_the_application_limits() {
 }
 
 #[test]
+fn six_ranges_and_more_than_two_percent_lost_end_startup_after_a_round_of_recovery() {
+    let is_over = |rounds: u64, ranges, lost| {
+        let mut bbr = Path::new().bbr;
+        (bbr.recovery_since, bbr.is_fast_recovery, bbr.losses.ranges) = (Some(5), true, ranges);
+        bbr.rounds.count = 5 + rounds;
+        let mut sample = Sample::new(&one_ack(1), 0, false);
+        (sample.lost, sample.tx_in_flight) = (lost, 100.0);
+        bbr.check_startup_high_loss(&sample);
+        bbr.full_bw.is_reached
+    };
+    assert!(is_over(1, 6, 3.0));
+    assert!(!is_over(1, 5, 3.0));
+    assert!(!is_over(1, 7, 1.0));
+    assert!(!is_over(0, 7, 3.0), "the round in which the recovery began");
+}
+
+#[test]
+fn the_ranges_that_end_startup_are_those_of_one_round() {
+    for (ranges, is_over) in [(5, false), (6, true)] {
+        let mut path = Path::new();
+        path.is_app_limited = true;
+        path.in_flight = 60;
+        (0..400).for_each(|_| path.ack());
+        // A round of 60 acks begins with the first loss.
+        for ack in 0..200 {
+            path.ack_after(u32::from(ack % 60 < ranges && path.bbr.state == State::Startup));
+        }
+        assert_eq!(path.bbr.state != State::Startup, is_over, "{ranges} ranges");
+    }
+}
+
+#[test]
+fn startup_that_ends_on_loss_takes_the_path_to_hold_a_bdp_or_what_a_round_delivered() {
+    for (delivered, bound) in [(30.0, 40.0), (70.0, 70.0)] {
+        let mut bbr = Path::new().bbr;
+        (bbr.recovery_since, bbr.is_fast_recovery, bbr.losses.ranges) = (Some(0), true, 6);
+        (bbr.rounds.count, bbr.bw, bbr.latest.inflight) = (1, 1_000.0, delivered);
+        let mut sample = Sample::new(&one_ack(1), 0, false);
+        (sample.lost, sample.tx_in_flight) = (3.0, 100.0);
+        bbr.check_startup_high_loss(&sample);
+        assert_eq!(bbr.inflight_longterm, bound);
+    }
+}
+
+#[test]
 fn losses_after_a_timeout_do_not_end_startup() {
     let mut path = Path::new();
     path.is_app_limited = true;
     (0..400).for_each(|_| path.ack());
-    path.bbr.on_timeout(&timeout(true));
-    path.is_recovering = true;
-    path.state = Transport::Loss;
     path.in_flight = 60;
+    path.ack_after(1);
+    assert!(path.bbr.is_fast_recovery);
+    path.bbr.on_timeout(&timeout(true));
+    path.state = Transport::Loss;
     (0..200).for_each(|ack| path.ack_after(u32::from(ack % 5 == 0)));
     assert_eq!(path.bbr.state, State::Startup);
 }
@@ -282,6 +407,28 @@ fn a_probe_goes_up_after_one_round_of_refilling_and_ends_on_a_plateau() {
     path.until(State::Down);
     assert_eq!(path.bbr.rounds.count, before + 3);
     assert_eq!(path.bbr.pacing_gain, 0.90);
+    assert!(path.bbr.is_bw_probe_sample, "what was sent while probing is still under way");
+    (0..41).for_each(|_| path.ack());
+    assert!(!path.bbr.is_bw_probe_sample);
+}
+
+#[test]
+fn a_probe_that_loses_half_leaves_seven_tenths_of_the_target() {
+    // 100 packets of BDP; the window is the target where it is smaller.
+    for (cwnd, bound) in [(150, 70.0), (80, 56.0)] {
+        let mut path = Path::probing();
+        path.until(State::Up);
+        (path.bbr.bw, path.bbr.cwnd, path.bbr.lost) = (2_500.0, cwnd, 50);
+        let sent = Sent {
+            now: path.now,
+            size: Bytes::new(1_448),
+            is_retransmission: false,
+            in_flight: 100,
+            delivered: path.delivered,
+        };
+        path.bbr.handle_lost_packet(Stamp::new(1, 0, &sent), path.now);
+        assert!((path.bbr.inflight_longterm - bound).abs() < 1e-9, "{}", path.bbr.inflight_longterm);
+    }
 }
 
 #[test]
@@ -364,6 +511,15 @@ fn down_leaves_room_and_gives_up_after_the_wait() {
     short.in_flight = 39;
     short.flying.truncate(39);
     assert!(short.until(State::Cruise) < 60);
+    short.bbr.enter_down(short.now);
+    short.bbr.inflight_longterm = 44.0;
+    // One less after the ack; 0.85 x 44 = 37.4.
+    short.in_flight = 39;
+    (0..20).for_each(|_| short.ack());
+    assert_eq!(short.bbr.state, State::Down, "there is no room for others yet");
+    short.in_flight = 38;
+    short.ack();
+    assert_eq!(short.bbr.state, State::Cruise);
     path.until(State::Refill);
     assert!(path.bbr.rounds_since_probe_up >= 40 || path.now > path.bbr.cycle_stamp + path.bbr.bw_probe_wait);
 }
@@ -372,18 +528,31 @@ fn down_leaves_room_and_gives_up_after_the_wait() {
 fn after_five_seconds_half_a_bdp_shows_the_empty_path() {
     let mut path = Path::probing();
     path.rtt = Duration::from_millis(41);
+    let window = path.bbr.cwnd();
     path.until(State::ProbeRtt);
+    // The path's 40 ms were first seen with the first ack.
+    assert_eq!(path.now.as_millis(), 5_002);
     assert_eq!(path.bbr.cwnd_gain, 0.5);
     assert_eq!(path.bbr.cwnd(), 20, "half of 40 packets");
+    path.bbr.inflight_shortterm = 50.0;
     path.in_flight = 20;
     path.flying.truncate(20);
-    let took = path.until(State::Cruise);
+    let began = path.now;
+    while path.bbr.state == State::ProbeRtt {
+        path.ack();
+    }
+    let took = path.now.since(began).as_millis();
     assert!((200..=240).contains(&took), "{took} ms");
+    assert_eq!((path.bbr.state, path.bbr.cycle_stamp), (State::Cruise, path.now), "a new cycle, and no draining");
+    assert!(path.bbr.inflight_shortterm.is_infinite());
+    assert!(path.bbr.cwnd() >= window, "{} after {window}", path.bbr.cwnd());
 }
 
 #[test]
 fn a_flow_that_was_idle_does_not_probe_the_round_trip() {
     let mut path = Path::probing();
+    path.until(State::Up);
+    assert!((path.bbr.pacing_rate / (1.25 * 0.99 * path.bbr.bw) - 1.0).abs() < 1e-9, "{}", path.bbr.pacing_rate);
     path.rtt = Duration::from_millis(41);
     path.now += Duration::from_secs(6);
     let mut start = TxStart { now: path.now, delivered: path.bbr.delivered, next_sequence: 0, is_app_limited: false };
@@ -392,6 +561,7 @@ fn a_flow_that_was_idle_does_not_probe_the_round_trip() {
     start.is_app_limited = true;
     path.bbr.on_tx_start(&start);
     assert!(path.bbr.is_idle_restart);
+    assert!((path.bbr.pacing_rate / (0.99 * path.bbr.bw) - 1.0).abs() < 1e-9, "{}", path.bbr.pacing_rate);
     for _ in 0..100 {
         path.ack();
         assert_ne!(path.bbr.state, State::ProbeRtt);
@@ -432,8 +602,11 @@ fn a_spurious_loss_gives_back_bounds_and_state() {
     let cwnd = path.bbr.cwnd();
     path.ack_after(3);
     assert_ne!(path.bbr.state, State::Up);
+    assert!(path.bbr.latest.is_loss_in_round && path.bbr.full_bw.bw > 0.0);
     path.bbr.on_undo(path.now);
     assert_eq!(path.bbr.state, State::Refill, "back to probing");
+    assert!(!path.bbr.latest.is_loss_in_round);
+    assert_eq!(path.bbr.full_bw.bw, 0.0);
     assert!(path.bbr.inflight_longterm.is_infinite());
     assert!(path.bbr.cwnd() >= cwnd);
 }
