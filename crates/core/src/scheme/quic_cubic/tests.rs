@@ -55,6 +55,9 @@ fn factors_are_those_of_two_connections() {
     // Well below the last maximum: the plateau goes down too, by (2 - 1 + 0.85) / 2.
     assert_eq!(curve.after_loss(80_000), 68_000);
     assert!((curve.state().0 - 74_000.0).abs() < 1.0, "{}", curve.state().0);
+    // Less than a packet below it is as good as the last maximum.
+    curve.after_loss(74_000 - MSS);
+    assert!((curve.state().0 - (74_000.0 - MSS as f64)).abs() < 1.0, "{}", curve.state().0);
     let mut one = Curve::new(1.0, Generation::Current);
     assert_eq!(one.after_loss(100_000), 70_000);
 }
@@ -100,6 +103,31 @@ fn the_window_follows_the_curve() {
 }
 
 #[test]
+fn the_curve_is_looked_at_a_round_trip_ahead_and_grows_by_half_of_what_is_acknowledged() {
+    // K = 7.209 s; a second after its start the curve is 0.4004 x 6.209^3 = 95.84 packets below the plateau.
+    for (acked, expected) in [(200, 904.16), (20, 860.0)] {
+        let mut curve = Curve::new(2.0, Generation::Current);
+        let window = curve.after_loss(1_000 * MSS);
+        let grown = curve.after_ack(acked * MSS, window, ms(1_000), at(0)) as f64 / MSS as f64;
+        assert!((grown - expected).abs() < 0.005, "{grown}, not {expected}");
+    }
+}
+
+#[test]
+fn a_window_that_does_not_limit_ends_the_epoch() {
+    let mut flow = flow();
+    (flow.window, flow.ssthresh) = (100 * MSS, 100 * MSS);
+    flow.curve.after_loss(200 * MSS);
+    assert!(flow.is_limiting(97 * MSS) && !flow.is_limiting(97 * MSS - 1), "three packets of room are a burst");
+    let numbers = fill(&mut flow, at(0));
+    acked(&mut flow, numbers[0], ms(100), at(100));
+    assert!(flow.curve.state().1 > 0.0);
+    flow.window = 200 * MSS;
+    acked(&mut flow, numbers[1], ms(100), at(101));
+    assert!(flow.curve.state().1 < f64::EPSILON);
+}
+
+#[test]
 fn where_reno_is_faster_it_grows_by_nearly_a_packet_per_round() {
     // A plateau of 20 MSS and a round trip of 10 ms: the curve is slow.
     let mut curve = Curve::new(2.0, Generation::Current);
@@ -137,9 +165,8 @@ fn a_low_sample_among_the_first_eight_keeps_slow_start() {
     let mut flow = flow();
     flow.window = 40 * MSS;
     let numbers = fill(&mut flow, at(0));
-    acked(&mut flow, numbers[0], ms(100), at(113));
-    for number in &numbers[1..] {
-        acked(&mut flow, *number, ms(113), at(113));
+    for (index, number) in numbers.iter().enumerate() {
+        acked(&mut flow, *number, ms(if index == 4 { 100 } else { 113 }), at(113));
     }
     assert!(flow.is_in_slow_start());
 }
@@ -234,6 +261,24 @@ fn a_reduction_sends_in_proportion_and_then_in_slow_start() {
 }
 
 #[test]
+fn a_reduction_counts_from_what_was_in_flight_with_what_was_lost() {
+    let mut flow = flow();
+    (flow.window, flow.ssthresh) = (100 * MSS, 100 * MSS);
+    let numbers = fill(&mut flow, at(0));
+    assert_eq!(numbers.len(), 145);
+    numbers[..10].iter().for_each(|number| lose(&mut flow, *number));
+    let sent: usize = numbers[10..20]
+        .iter()
+        .map(|number| {
+            acked(&mut flow, *number, ms(100), at(100));
+            fill(&mut flow, at(100)).len()
+        })
+        .sum();
+    // Ten packets times 85 MSS over 145 packets are 8.5.
+    assert_eq!(sent, 9);
+}
+
+#[test]
 fn a_timeout_starts_over_from_two_once_an_ack_shows_that_it_was_needed() {
     let timeout = Timeout { now: at(1_000), prior_in_flight: 144, ..timeout(true) };
     let sent = Sent { now: at(1_000), size: Bytes::new(PACKET), is_retransmission: true, in_flight: 1, delivered: 0 };
@@ -242,6 +287,8 @@ fn a_timeout_starts_over_from_two_once_an_ack_shows_that_it_was_needed() {
     {
         let mut flow = flow();
         (flow.window, flow.ssthresh) = (100 * MSS, 100 * MSS);
+        flow.curve.after_loss(100 * MSS);
+        (0..8).for_each(|_| assert!(!flow.detector.on_sample(ms(113), ms(100), 9, 0)));
         let numbers = fill(&mut flow, at(0));
         for number in &numbers {
             lose(&mut flow, *number);
@@ -259,6 +306,8 @@ fn a_timeout_starts_over_from_two_once_an_ack_shows_that_it_was_needed() {
         if window == 2 * MSS {
             assert_eq!(flow.ssthresh / MSS, 50);
             assert_eq!(flow.cwnd(), 3, "2920 bytes let a third packet of 1011 bytes out");
+            assert!(flow.curve.state().0 < f64::EPSILON, "the curve is forgotten");
+            assert!(!flow.detector.on_sample(ms(113), ms(100), 16, 0), "and so is the rise of the round trip");
         }
     }
 }
