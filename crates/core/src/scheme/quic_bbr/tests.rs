@@ -235,12 +235,88 @@ fn after_ten_seconds_four_packets_show_the_empty_path() {
     let mut path = Path::probing(false, 7);
     path.rtt = Duration::from_millis(45);
     path.until(|bbr| bbr.mode == Mode::ProbeRtt);
+    // The path's 40 ms were first seen with the first ack.
+    assert_eq!(path.now, Instant::ZERO + Duration::from_millis(10_002));
     assert_eq!(path.bbr.cwnd(), 4, "4 MSS of 1460 bytes in packets of 1460");
     assert_eq!(path.bbr.pacing_gain, UNIT);
     path.in_flight = 3;
     let took = path.until(|bbr| bbr.mode == Mode::ProbeBandwidth);
     assert!((200..=205).contains(&took), "{took} ms");
     assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(45)));
+    path.in_flight = 60;
+    assert_eq!(path.until(|bbr| bbr.mode == Mode::ProbeRtt), 10_001, "and again ten seconds after that");
+}
+
+#[test]
+fn a_probe_of_the_round_trip_lasts_until_a_round_begins() {
+    let mut path = Path::probing(false, 7);
+    path.rtt = Duration::from_millis(45);
+    path.until(|bbr| bbr.mode == Mode::ProbeRtt);
+    path.in_flight = 3;
+    path.ack(0);
+    path.now += Duration::from_millis(300);
+    path.ack(0);
+    assert_eq!(path.bbr.mode, Mode::ProbeRtt, "the packets of the old round are still under way");
+    assert!(path.until(|bbr| bbr.mode == Mode::ProbeBandwidth) <= 4);
+}
+
+#[test]
+fn less_than_four_mss_and_a_packet_in_flight_is_small_enough() {
+    // 4 MSS and 1451 or 1452 bytes, of which 40 are no payload.
+    for (last, is_small) in [(1_411, true), (1_412, false)] {
+        let mut path = Path::probing(false, 7);
+        path.bbr.flight = Flight::new(40);
+        let [number, ..] = [1_420, 1_420, 1_420, 1_420, 1_420, last].map(|payload| {
+            let (now, size) = (path.now, Bytes::new(payload));
+            path.bbr.on_sent(&Sent { now, size, is_retransmission: false, in_flight: 1, delivered: path.delivered })
+        });
+        path.now += Duration::from_secs(11);
+        let (now, rtt) = (path.now, Some(path.rtt));
+        path.bbr.on_ack(&Ack { now, rtt, in_flight: 5, delivered: path.delivered, packets: &[number], ..one_ack(1) });
+        assert_eq!((path.bbr.mode, path.bbr.probe_end.is_some()), (Mode::ProbeRtt, is_small));
+    }
+}
+
+#[test]
+fn conservation_lasts_a_whole_round_from_the_loss() {
+    let mut path = Path::probing(false, 6);
+    path.until(|bbr| bbr.rounds.is_start);
+    (0..30).for_each(|_| path.ack(0));
+    path.ack(5);
+    // What begins the next round was sent after the loss, and ends the recovery.
+    for _ in 0..60 {
+        assert_eq!(path.bbr.recovery.phase, recovery::Phase::Conservation);
+        path.ack(0);
+    }
+    path.ack(0);
+    assert_eq!(path.bbr.recovery.phase, recovery::Phase::None);
+}
+
+#[test]
+fn what_acks_lump_together_is_added_to_the_window() {
+    let mut path = Path::probing(false, 7);
+    let height = path.bbr.ack_height.get();
+    assert!(height < 5 * MSS, "{height}");
+    let before = path.now;
+    for _ in 0..10 {
+        path.now = before;
+        path.ack(0);
+    }
+    let height = path.bbr.ack_height.get();
+    assert!(height.abs_diff(10 * MSS) <= 1, "{height}");
+    path.now += Duration::from_millis(10);
+    (0..100).for_each(|_| path.ack(0));
+    assert_eq!(path.bbr.window, path.bbr.target_window(2 * UNIT) + height);
+}
+
+#[test]
+fn in_start_up_a_window_above_the_target_grows_only_while_little_has_been_delivered() {
+    let mut path = Path::new(false, 6);
+    path.bbr.window = 1_000 * MSS;
+    (0..31).for_each(|_| path.ack(0));
+    assert_eq!(path.bbr.window, 1_031 * MSS);
+    (0..9).for_each(|_| path.ack(0));
+    assert_eq!((path.bbr.mode, path.bbr.window), (Mode::StartUp, 1_031 * MSS), "32 MSS are enough");
 }
 
 #[test]
