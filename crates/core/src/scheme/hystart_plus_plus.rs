@@ -120,3 +120,39 @@ impl HyStartPlusPlus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::Ack;
+    use crate::scheme::window::{ack, acked};
+
+    /// A round of so many samples of a round trip.
+    fn round(hystart: &mut HyStartPlusPlus, samples: u32, rtt_ms: u64) {
+        let (end, mut window) = (hystart.round_end, Window::initial());
+        for _ in 0..samples {
+            let rtt = Duration::from_millis(rtt_ms);
+            let ack = Ack { first_unacked: end + 1, next_sequence: end + 100, ..ack(1) };
+            hystart.on_acked(&mut window, &acked(&ack), rtt);
+        }
+    }
+
+    #[test]
+    fn eight_samples_of_a_round_show_a_rise_of_an_eighth_within_4_and_16_ms() {
+        let slows_down = |first_ms, samples, second_ms| {
+            let mut hystart = HyStartPlusPlus::new(false);
+            round(&mut hystart, 10, first_ms);
+            round(&mut hystart, samples, second_ms);
+            hystart.phase != Phase::SlowStart
+        };
+        assert!(!slows_down(100, 7, 113));
+        for (first_ms, least_ms) in [(100, 113), (16, 20), (400, 416)] {
+            assert!(slows_down(first_ms, 8, least_ms) && !slows_down(first_ms, 8, least_ms - 1), "{first_ms} ms");
+        }
+    }
+
+    #[test]
+    fn an_ack_counts_for_eight_packets_at_most_unless_packets_are_paced() {
+        assert_eq!([false, true].map(|is_paced| HyStartPlusPlus::new(is_paced).growth(20)), [8, 20]);
+    }
+}

@@ -142,6 +142,25 @@ mod tests {
     }
 
     #[test]
+    fn the_curve_is_flat_at_the_window_that_an_echo_leaves() {
+        let mut scheme = CubicSce::new(echoes(1_448), None);
+        // Without the Reno-friendly region, which would hide the curve.
+        scheme.cubic.law = Law::Linux(Linux::new(true, false).counting(1_448));
+        let threshold = scheme.ssthresh_after_loss(&window_of(1_000, 1_000), Instant::ZERO);
+        let mut window = window_of(threshold, threshold);
+        scheme.grow(&mut window, &Ack { now: at(0), ..ack(1) });
+        let before = window.cwnd;
+        let told = EcnFeedback { now: at(0), ..feedback(700, true) };
+        scheme.on_ecn_feedback(&mut window, &EcnFeedback { is_reducing: true, ..told });
+        assert_eq!(window.cwnd, before, "not while it is being reduced");
+        scheme.on_ecn_feedback(&mut window, &EcnFeedback { first_unacked: 1_400, ..told });
+        assert_eq!(window.cwnd, before - 25, "nearly a window of marks, and the root is 26");
+        let Law::Linux(law) = &mut scheme.cubic.law else { panic!("the law of Linux") };
+        let packets = law.packets_per_increase(window.cwnd, 1, at(1), Duration::ZERO);
+        assert!(packets >= window.cwnd, "{packets}: the kernel's cube root is a packet off at most");
+    }
+
+    #[test]
     fn marks_take_first_what_counts_towards_growth() {
         let mut law = Linux::new(true, true).counting(536);
         law.packets_per_increase(100, 50, at(0), Duration::ZERO);

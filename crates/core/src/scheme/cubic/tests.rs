@@ -3,7 +3,7 @@
 use super::linux::{Linux, cube_root};
 use super::rfc9438::Rfc9438;
 use super::{Cubic, Law, SlowStart};
-use crate::scheme::hystart::HyStart;
+use crate::scheme::hystart::{HyStart, rise};
 use crate::scheme::hystart_plus_plus::HyStartPlusPlus;
 use crate::scheme::window::{Window, WindowAlgorithm, WindowBased, ack, acked, timeout};
 use crate::scheme::{Ack, Acked, Cause, Congestion, Scheme, Timeout};
@@ -157,6 +157,80 @@ fn fast_convergence_gives_up_an_eighth_more() {
     without.reduce(1_000, 0.7);
     without.reduce(800, 0.7);
     assert!((without.curve().0 - 800.0).abs() < 1e-9);
+    for (has_fast_convergence, w_max) in [(true, 680.0), (false, 800.0)] {
+        let mut law = Rfc9438::new(has_fast_convergence, true);
+        law.reduce(1_000, 0.7);
+        law.reduce(800, 0.7);
+        assert!((law.curve().0 - w_max).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn linux_looks_a_round_trip_ahead() {
+    let mut law = Linux::new(true, false);
+    law.reduce(1_000, 0.7);
+    // A second after its start the curve is at 788.56.
+    assert_eq!(law.packets_per_increase(700, 1, Instant::ZERO + ms(1), ms(1_000)), 700 / 88);
+}
+
+#[test]
+fn what_was_acknowledged_before_a_reduction_does_not_count_for_renos_window() {
+    let mut law = Linux::new(true, true);
+    law.packets_per_increase(100, 180, Instant::ZERO + ms(1), ms(100));
+    law.reduce(100, 0.7);
+    // 70 packets x 1.875 = 131 make one.
+    law.packets_per_increase(70, 1, Instant::ZERO + ms(200), ms(100));
+    assert!((law.curve().2 - 70.0).abs() < 1e-9, "{}", law.curve().2);
+}
+
+#[test]
+fn renos_window_grows_by_a_whole_packet_once_it_is_what_it_was_before_the_reduction() {
+    let mut law = Rfc9438::new(true, true);
+    let mut window = window(law.reduce(10, 0.7));
+    let (mut before, mut growths) = (7.0, Vec::new());
+    while before < 12.0 {
+        law.grow(&mut window, 7, Instant::ZERO + ms(1), ms(100));
+        let after = law.curve().2;
+        growths.push((before, (after - before) * before / 7.0));
+        before = after;
+    }
+    for (before, growth) in growths {
+        let expected = if before < 10.0 { 0.529_4 } else { 1.0 };
+        assert!((growth - expected).abs() < 1e-3, "{growth} at {before}");
+    }
+}
+
+#[test]
+fn by_the_rfc_a_window_grows_by_half_a_round_trip_at_most() {
+    let mut law = Rfc9438::new(true, false);
+    law.reduce(1_000, 0.7);
+    let mut window = window(10);
+    law.grow(&mut window, 0, Instant::ZERO, ms(100));
+    law.grow(&mut window, 10, Instant::ZERO + Duration::from_secs(100), ms(100));
+    assert_eq!(window.cwnd, 15);
+}
+
+#[test]
+fn idle_time_does_not_count_and_a_timeout_forgets_curve_and_round_trip() {
+    for mut law in [Law::Linux(Linux::new(true, true)), Law::Rfc9438(Rfc9438::new(true, true))] {
+        match &mut law {
+            Law::Linux(law) => law.reduce(100, 0.7),
+            Law::Rfc9438(law) => law.reduce(100, 0.7),
+        };
+        let mut cubic = Cubic { law, slow_start: SlowStart::Standard, min_rtt: Some(ms(10)), has_abe: false };
+        let mut window = window(70);
+        cubic.grow(&mut window, &Ack { now: Instant::ZERO + ms(1_000), ..ack(1) });
+        let later = Instant::ZERO + ms(10_000);
+        for (idle, start) in [(4_000, 5_000), (6_000, 10_000)] {
+            cubic.on_restart(later, ms(idle));
+            assert_eq!(cubic.epoch_start(), Some(Instant::ZERO + ms(start)), "never later than now");
+        }
+        cubic.on_timeout(&timeout(true));
+        assert_eq!((cubic.epoch_start(), cubic.min_rtt), (None, None));
+        let mut w_max = None;
+        cubic.telemetry(&mut |name, value| w_max = w_max.or((name == "w_max").then_some(value)));
+        assert_eq!(w_max, Some(0.0));
+    }
 }
 
 #[test]
@@ -197,14 +271,19 @@ fn the_cube_root_is_the_kernels() {
 fn a_rising_round_trip_ends_slow_start() {
     let mut hystart = HyStart::new(false);
     let mut window = Window::initial();
-    window.cwnd = 100;
+    window.cwnd = 16;
     // Acks 5 ms apart are no train; 100 ms + 12.5 ms is the limit, after eight samples of a round.
     for n in 0..9 {
         let now = Instant::ZERO + ms(1_000 + 5 * n);
         assert!(window.is_in_slow_start(), "after {n} samples");
         hystart.on_acked(&mut window, &one_acked(now, ms(113), 1_000 + n, 2_000), ms(113), ms(100));
     }
-    assert_eq!(window.ssthresh, 100);
+    assert_eq!(window.ssthresh, 16);
+}
+
+#[test]
+fn the_rise_that_counts_is_an_eighth_within_4_and_16_ms() {
+    assert_eq!([10, 40, 400].map(|millis| rise(ms(millis))), [4, 5, 16].map(ms));
 }
 
 #[test]
@@ -242,9 +321,9 @@ fn after_a_timeout_the_first_round_lasts_until_the_losses_are_repaired() {
 
 #[test]
 fn a_small_rise_or_a_small_window_does_not() {
-    let mut hystart = HyStart::new(false);
-    let mut window = Window::initial();
     for (cwnd, rtt) in [(100, 112), (15, 300)] {
+        let mut hystart = HyStart::new(false);
+        let mut window = Window::initial();
         window.cwnd = cwnd;
         for n in 0..20 {
             let now = Instant::ZERO + ms(1_000 + 5 * n);
@@ -267,6 +346,20 @@ fn an_ack_train_of_half_the_delay_ends_slow_start() {
             length += 1;
         }
         assert!(((limit_ms)..=(limit_ms + 3)).contains(&length), "paced {is_paced}: {length} ms");
+    }
+}
+
+#[test]
+fn acks_more_than_two_milliseconds_apart_are_no_train() {
+    for (spacing_us, is_train) in [(2_000, true), (2_001, false)] {
+        let mut hystart = HyStart::new(false);
+        let mut window = Window::initial();
+        window.cwnd = 100;
+        for n in 0..100 {
+            let now = Instant::ZERO + ms(1_000) + Duration::from_micros(spacing_us * n);
+            hystart.on_acked(&mut window, &one_acked(now, ms(100), 1_000, 2_000), ms(100), ms(100));
+        }
+        assert_eq!(!window.is_in_slow_start(), is_train);
     }
 }
 
