@@ -1,0 +1,128 @@
+//! Echoes, and a window that moves by fractions.
+
+use std::collections::BTreeMap;
+
+use super::super::parameters::Value;
+use super::super::window::{ack, window_of};
+use super::*;
+use crate::units::Instant;
+
+/// Of packets of 1448 bytes, counted in segments of `rcv_mss`.
+pub(in crate::scheme) fn echoes(rcv_mss: u32) -> Echoes {
+    let given = BTreeMap::from([("rcv_mss".to_owned(), Value::Number(rcv_mss.into()))]);
+    Echoes::new(Bytes::new(1_448), &Parameters::resolve("sce", &PARAMETERS, &given).expect("a segment"))
+}
+
+/// An ack of what goes before `first_unacked`.
+pub(in crate::scheme) fn feedback(first_unacked: u64, is_sce_echo: bool) -> EcnFeedback {
+    EcnFeedback {
+        now: Instant::ZERO,
+        newly_delivered: 1,
+        newly_marked: 0,
+        delivered: 0,
+        marked: 0,
+        is_sce_echo,
+        is_reducing: false,
+        first_unacked,
+        next_sequence: first_unacked,
+    }
+}
+
+/// The window after a round trip without marks, from 100 packets on.
+fn grown(rcv_mss: u32, packets_per_ack: u32) -> u32 {
+    let (mut counter, mut window) = (Counter::new(echoes(rcv_mss)), window_of(100, 50));
+    for number in 1..=u64::from(100 / packets_per_ack) {
+        counter.fall(&mut window, &feedback(number * u64::from(packets_per_ack), false), |_, _| 0);
+        counter.grow(&mut window, &ack(packets_per_ack), None);
+    }
+    window.cwnd
+}
+
+#[test]
+fn a_host_that_receives_nothing_counts_in_segments_of_536_bytes() {
+    assert_eq!((grown(1_448, 1), grown(1_448, 2)), (101, 101), "one per round trip");
+    // 144800 bytes: 53600 for the first, 54136 for the next, and 37064 of 54672 for a third.
+    assert_eq!((grown(536, 1), grown(536, 2)), (102, 102));
+}
+
+#[test]
+fn nothing_is_counted_after_an_echo_or_where_the_window_does_not_limit() {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(100, 50));
+    counter.fall(&mut window, &feedback(1, true), |_, _| 0);
+    counter.grow(&mut window, &ack(1), None);
+    counter.fall(&mut window, &feedback(2, false), |_, _| 0);
+    counter.grow(&mut window, &Ack { is_cwnd_limited: false, ..ack(1) }, None);
+    assert_eq!(counter.bytes, 0);
+    counter.grow(&mut window, &ack(1), None);
+    assert_eq!(counter.bytes, 1_448);
+}
+
+#[test]
+fn the_threshold_is_half_of_the_largest_window_since_the_last_reduction_or_what_it_is() {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 60));
+    counter.fall(&mut window, &feedback(1, false), |_, _| 0);
+    counter.grow(&mut window, &ack(1), None);
+    assert_eq!(counter.ssthresh(&window), 60);
+    assert_eq!(counter.ssthresh(&window_of(20, 10)), 40);
+    assert_eq!(Counter::new(echoes(1_448)).ssthresh(&window_of(2, 1)), 2);
+}
+
+#[test]
+fn the_root_follows_the_window_step_by_step_but_not_through_slow_start() {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(10, INFINITE_SSTHRESH));
+    counter.fall(&mut window, &feedback(90, false), |_, _| 0);
+    counter.grow(&mut window, &ack(90), None);
+    assert_eq!((window.cwnd, counter.root), (100, 1));
+    window.ssthresh = 50;
+    for steps in 1..=12 {
+        counter.bytes += 1_448 * i64::from(window.cwnd);
+        counter.settle(&mut window);
+        assert_eq!((window.cwnd, counter.root), (100 + steps, (1 + steps).min(11)));
+    }
+    counter.bytes -= 1_448 * 200;
+    counter.settle(&mut window);
+    assert_eq!((window.cwnd, counter.root), (111, 10), "112 packets for one");
+    assert_eq!((counter.ssthresh_after_timeout(&window), counter.root, counter.bytes), (55, 7, 0));
+}
+
+#[test]
+fn the_window_stays_above_two_packets() {
+    let (mut counter, mut window) = (Counter::new(echoes(536)), window_of(4, 2));
+    counter.fall(&mut window, &feedback(10, true), |_, _| 1_000_000);
+    assert_eq!((window.cwnd, counter.root), (2, 1));
+}
+
+#[test]
+fn an_ack_that_acknowledges_nothing_in_order_counts_for_a_segment() {
+    let (mut echoes, window) = (echoes(536), window_of(10, 5));
+    assert_eq!(echoes.read(&window, &feedback(2, true)), Some(2_896));
+    assert_eq!(echoes.read(&window, &feedback(2, true)), Some(536));
+    assert_eq!(echoes.read(&window, &feedback(3, false)), None);
+}
+
+/// The window after the transport has reduced it from 80, `acks` after the last echo.
+fn reduced(acks: u64) -> (u32, u32) {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 2));
+    counter.fall(&mut window, &feedback(1, true), |_, _| 0);
+    for number in 2..=acks {
+        counter.echoes.read(&window, &feedback(number, false));
+    }
+    window.ssthresh = counter.ssthresh(&window);
+    window.cwnd = window.ssthresh;
+    counter.on_reduced(&mut window);
+    (window.cwnd, window.ssthresh)
+}
+
+#[test]
+fn a_reduction_to_half_is_followed_by_another_which_is_milder_after_a_recent_echo() {
+    assert_eq!((reduced(80), reduced(81)), ((35, 20), (30, 20)), "a window of acks later it is forgotten");
+}
+
+#[test]
+fn the_first_reduction_in_slow_start_takes_a_quarter() {
+    let (mut counter, mut window) = (Counter::new(echoes(536)), window_of(80, INFINITE_SSTHRESH));
+    window.ssthresh = counter.ssthresh(&window);
+    assert_eq!(window.ssthresh, 80);
+    counter.on_reduced(&mut window);
+    assert_eq!((window.cwnd, window.ssthresh), (60, 40));
+}
