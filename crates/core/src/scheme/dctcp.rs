@@ -256,7 +256,9 @@ mod tests {
         assert_eq!(scheme.ssthresh(), Some(96));
         scheme.on_ack(&at(State::Recovery));
         assert_eq!((cwnd, scheme.ssthresh()), (101, Some(50)));
-        scheme.on_ack(&at(State::Recovery));
+        scheme.on_ack(&Ack { in_flight: 60, ..at(State::Recovery) });
+        assert!(scheme.cwnd() < cwnd);
+        scheme.on_ack(&Ack { in_flight: 60, ..at(State::Recovery) });
         assert_eq!(scheme.ssthresh(), Some(50), "once in a recovery");
         scheme.on_reduced(Instant::ZERO);
         scheme.on_recovered(Instant::ZERO);
