@@ -107,8 +107,6 @@ const GAIN: f64 = 1.0 / 16.0;
 const MIN_WINDOW: f64 = 2.0;
 /// Round trips after slow start before a short one is made up for (version 0.7; 500 before).
 const TRANSITION: u32 = 4;
-/// Round trips above this are not made longer (`MAX_SCALED_RTT`).
-const LONGEST_SCALED: Duration = Duration::from_millis(100);
 
 /// Makes one for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
@@ -200,7 +198,7 @@ impl Prague {
     /// By how many packets a whole unmarked window makes it grow (`prague_rate_scaled_ai_ack_increase`).
     fn increase(&self) -> f64 {
         match self.target() {
-            Some(target) if !self.srtt.is_zero() && self.srtt < target && self.srtt <= LONGEST_SCALED => {
+            Some(target) if !self.srtt.is_zero() && self.srtt < target => {
                 (self.srtt.as_secs_f64() / target.as_secs_f64()).powi(2)
             }
             _ => 1.0,
