@@ -95,6 +95,19 @@ mod tests {
     }
 
     #[test]
+    fn the_larger_the_threshold_the_slower_the_averages() {
+        // Of 16 ms a part of 2^(1.5 log2 + 1), and half of that of the variation.
+        for (ssthresh, part) in [(1, 4.0), (4, 16.0), (64, 1_024.0), (u32::MAX, 262_144.0)] {
+            let mut detector = ClassicDetector::new();
+            for rtt_ms in [20, 36] {
+                detector.on_round_trip(Duration::from_millis(rtt_ms), Duration::from_millis(20), ssthresh);
+            }
+            assert_eq!(detector.srtt, Some(20_000.0 + 16_000.0 / part));
+            assert_eq!(detector.variation, 16_000.0 / part / 2.0);
+        }
+    }
+
+    #[test]
     fn a_few_rounds_prove_nothing() {
         assert_eq!(after(3, 8.0, 4.0), 0.0);
     }

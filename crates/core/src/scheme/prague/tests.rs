@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::scheme::sce::tests::feedback;
 use crate::scheme::window::{ack, timeout};
-use crate::scheme::{Parameters, Value};
+use crate::scheme::{Parameters, RateSample, Value};
 
 const PACKET: Bytes = Bytes::new(1_500);
 
@@ -388,6 +388,17 @@ fn unmarked_packets_make_it_grow_by_one_per_round_trip() {
 }
 
 #[test]
+fn it_grows_unless_neither_window_nor_network_limits_it() {
+    let grows = |is_cwnd_limited, is_app_limited| {
+        let mut prague = steady(&[]);
+        let rate = RateSample { is_app_limited, ..RateSample::default() };
+        prague.on_ack(&Ack { srtt: Duration::from_millis(50), is_cwnd_limited, rate, ..ack(1) });
+        prague.window > 100.0
+    };
+    assert_eq!([grows(true, true), grows(false, false), grows(false, true)], [true, true, false]);
+}
+
+#[test]
 fn the_first_revision_falls_when_a_round_with_marks_ends() {
     let mut prague = steady(&[("profile", "2019a")]);
     prague.alpha = 0.2;
@@ -477,7 +488,16 @@ fn it_is_paced_at_its_window_and_at_twice_that_in_slow_start() {
     for (profile, avoidance) in [("draft", 12_000_000), ("2019a", 12_240_000)] {
         let mut prague = steady(&[("profile", profile)]);
         prague.srtt = Duration::from_millis(100);
-        assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(avoidance)));
+        for ssthresh in [50, 201] {
+            prague.ssthresh = ssthresh;
+            assert_eq!(
+                prague.pacing_rate(),
+                Some(Rate::from_bits_per_second(avoidance)),
+                "from half of the threshold on"
+            );
+        }
+        prague.ssthresh = 202;
+        assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(24_000_000)), "{profile}");
         prague.ssthresh = INFINITE_SSTHRESH;
         assert_eq!(prague.pacing_rate(), Some(Rate::from_bits_per_second(24_000_000)), "{profile}");
     }
