@@ -14,7 +14,7 @@ pub(crate) struct Listed {
     #[serde(flatten)]
     pub(crate) info: Info,
     /// What its results are held against.
-    pub(crate) validation: &'static str,
+    pub(crate) validation: String,
     /// Where it differs from its source; from the doc of its module.
     pub(crate) deviations: &'static str,
 }

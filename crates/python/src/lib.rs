@@ -176,7 +176,7 @@ mod _core {
     #[pyfunction]
     fn schemes() -> PyResult<String> {
         let schemes = scheme::SCHEMES.iter().map(|entry| (entry.info, entry.validation.text()));
-        let stacks = STACKS.iter().map(|entry| (entry.info, "it is the original"));
+        let stacks = STACKS.iter().map(|entry| (entry.info, "it is the original".to_owned()));
         let listed = schemes.chain(stacks).map(|(info, validation)| Listed {
             info,
             validation,

@@ -18,6 +18,8 @@ pub enum Validation {
     Published,
     /// The program that it was written after, over the same path: docs/originals.md.
     Program,
+    /// The same, in a profile that is not the default.
+    ProgramInProfile(&'static str),
     /// An implementation by others, over the same path.
     Implementation,
     /// No more than that.
@@ -28,16 +30,20 @@ pub enum Validation {
 
 impl Validation {
     /// The same in words.
-    pub const fn text(self) -> &'static str {
-        match self {
+    pub fn text(self) -> String {
+        let words = match self {
             Self::Kernel => "Linux' own in virtual time",
             Self::Specification => "its specification's test cases",
             Self::Published => "published measurements",
             Self::Program => "the original program over the same path",
+            Self::ProgramInProfile(profile) => {
+                return format!("{}, in profile \"{profile}\"", Self::Program.text());
+            }
             Self::Implementation => "an implementation by others over the same path",
             Self::Vectors => "values of its source",
             Self::Approximation => "its program, whose code is not public: an approximation",
-        }
+        };
+        words.to_owned()
     }
 }
 
@@ -57,7 +63,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, validation: Validation::Kernel, new: bbr::new },
     SchemeEntry { info: bbr3::INFO, validation: Validation::Specification, new: bbr3::new },
     SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Program, new: koho::new_calibrated_koho },
-    SchemeEntry { info: copa::INFO, validation: Validation::Program, new: copa::new },
+    SchemeEntry { info: copa::INFO, validation: Validation::ProgramInProfile("pantheon"), new: copa::new },
     SchemeEntry { info: cubic::INFO, validation: Validation::Kernel, new: cubic::new },
     SchemeEntry { info: cubic::sce::INFO, validation: Validation::Vectors, new: cubic::sce::new },
     SchemeEntry { info: dctcp::INFO, validation: Validation::Kernel, new: dctcp::new },
