@@ -37,7 +37,7 @@ impl Validation {
             Self::Published => "published measurements",
             Self::Program => "the original program over the same path",
             Self::ProgramInProfile(profile) => {
-                return format!("{}, in profile \"{profile}\"", Self::Program.text());
+                return format!("{} (\"{profile}\")", Self::Program.text());
             }
             Self::Implementation => "an implementation by others over the same path",
             Self::Vectors => "values of its source",

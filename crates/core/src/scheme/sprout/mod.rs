@@ -26,7 +26,7 @@
 //! - The program's receiver counts in 1400 bytes, its sender takes the forecast for packets of 1440 (Pantheon's patch: 1400); here both
 //!   are packets of the flow, with the program's 50 bytes more for each in the queue. No rate above 1000 packets per second
 //!   is ever believed.
-//! - A gap of more than ten seconds is taken for one of ten.
+//! - A silence of more than ten seconds is taken for one of ten.
 //!
 //! The receiver takes what arrives for what the link can do, also where the window kept it low. One packet in each tick is forecast as 0 0
 //! 0 1 1 2: two within the next five ticks, which are all that a round trip of 40 ms holds then; one in each second tick, with the other
@@ -207,6 +207,12 @@ impl Sprout {
         self.allowance.set((self.window.ceil() as u32).max(u32::from(is_due)));
     }
 
+    /// When the sender wakes if no report comes.
+    fn next_waking(&self) -> Option<Instant> {
+        let awake = self.awake?;
+        Some(if self.outlook.is_over() { awake.next_due() } else { awake.next() })
+    }
+
     /// Whether a packet may end a pause: always, unless it stands for an empty one and is none, and the link has been silent for
     /// too long.
     fn may_break_silence(&self, now: Instant) -> bool {
@@ -280,13 +286,13 @@ impl Scheme for Sprout {
 
     fn next_timer(&self) -> Option<Instant> {
         let report = self.receiver.next_waking().map(|at| at + self.way_back);
-        earlier(report, self.awake.map(|awake| awake.next()))
+        earlier(report, self.next_waking())
     }
 
     fn on_timer(&mut self, now: Instant) {
         let report = self.receiver.wake_until(Instant::ZERO + now.since(Instant::ZERO + self.way_back));
         self.hear(now, report);
-        if self.awake.is_some_and(|awake| awake.next() <= now) {
+        if self.next_waking().is_some_and(|at| at <= now) {
             self.wake(now);
         }
     }

@@ -6,8 +6,8 @@ use super::rates::{Belief, RATES, evolve, observe};
 use super::select_loop::{SelectLoop, clock};
 use crate::units::{Duration, Instant};
 
-/// After so many ticks in one go nothing is left of what was known before them.
-const LONGEST_GAP: u64 = 500;
+/// After a silence of so many ticks nothing is left of what was known before it, nor is there more to report.
+const LONGEST_SILENCE: u64 = 500;
 /// Ticks that pass before the first packet: the clock of the program begins at a second, its belief at zero, and a forecast is made
 /// when a connection is (`frozen_timestamp`, `Connection`).
 const TICKS_BEFORE: usize = 49;
@@ -76,6 +76,7 @@ pub(super) struct Receiver {
     /// From then on an empty tick says something: the sender would have sent more (`_score_time`).
     silence_counts_from: Instant,
     packets: f64,
+    last_packet: Instant,
     /// Runs from the first packet on.
     awake: Option<SelectLoop>,
     /// The tick that the last report was of.
@@ -84,8 +85,15 @@ pub(super) struct Receiver {
 
 impl Receiver {
     pub(super) fn new(model: Model) -> Self {
-        let silence_counts_from = Instant::ZERO;
-        Self { model, tick: None, silence_counts_from, packets: 0.0, awake: None, reported: None }
+        Self {
+            model,
+            tick: None,
+            silence_counts_from: Instant::ZERO,
+            packets: 0.0,
+            last_packet: Instant::ZERO,
+            awake: None,
+            reported: None,
+        }
     }
 
     pub(super) fn model(&self) -> &Model {
@@ -96,20 +104,21 @@ impl Receiver {
     pub(super) fn accept(&mut self, now: Instant, packets: f64, promised_pause: Duration) -> Option<Forecast> {
         let tick = self.advance(now);
         self.packets += packets;
+        self.last_packet = now;
         self.silence_counts_from = self.silence_counts_from.max(tick + promised_pause);
         self.awake.get_or_insert(SelectLoop::new(now, REPORT_INTERVAL));
         if self.report(now) { self.forecast() } else { None }
     }
 
-    /// When it wakes if no packet comes; `None` before the first.
+    /// When it wakes if no packet comes; `None` before the first, and when all of a silence has been reported.
     pub(super) fn next_waking(&self) -> Option<Instant> {
-        self.awake.map(|awake| awake.next())
+        self.awake.map(|awake| awake.next()).filter(|at| *at <= self.last_packet + TICK * LONGEST_SILENCE)
     }
 
     /// Time passes without a packet; a forecast if a report has left.
     pub(super) fn wake_until(&mut self, now: Instant) -> Option<Forecast> {
         let mut has_reported = false;
-        while let Some(at) = self.awake.as_mut().and_then(|awake| awake.woken_by(now)) {
+        while let Some(at) = self.next_waking().filter(|at| *at <= now) {
             has_reported |= self.report(at);
         }
         if has_reported { self.forecast() } else { None }
@@ -137,7 +146,7 @@ impl Receiver {
         let now = clock(now);
         let mut tick = *self.tick.get_or_insert(now);
         let gap = now.since(tick).as_nanos() / TICK.as_nanos();
-        tick += TICK * gap.saturating_sub(LONGEST_GAP);
+        tick += TICK * gap.saturating_sub(LONGEST_SILENCE);
         while tick + TICK < now {
             self.model.evolve();
             if tick >= self.silence_counts_from || self.packets > 0.0 {
@@ -172,6 +181,11 @@ impl Outlook {
         let delivered = if tick > self.tick { self.counts[self.tick..tick].iter().sum() } else { 0 };
         self.tick = self.tick.max(tick);
         delivered
+    }
+
+    /// Whether none of its ticks is to come.
+    pub(super) fn is_over(&self) -> bool {
+        self.tick == TICKS - 1
     }
 
     /// Packets that the link will deliver within `ticks`.
@@ -244,15 +258,17 @@ mod tests {
         receiver.accept(at(0), 1.0, PAUSE);
         let forecast = receiver.wake_until(at(86_000_000)).expect("a new tick");
         assert_eq!(forecast, [0; TICKS], "a day of silence is an outage");
+        assert_eq!(receiver.next_waking(), None, "all has been reported");
+        assert!(receiver.accept(at(86_000_001), 1.0, PAUSE).is_some(), "until something comes");
     }
 
     #[test]
     fn an_outlook_ends_at_its_eighth_tick() {
         let mut outlook = Outlook::new([1, 2, 4, 6, 8, 10, 12, 15], at(0));
         assert_eq!((outlook.advance(at(19)), outlook.within(5)), (0, 9));
-        assert_eq!((outlook.advance(at(40)), outlook.within(5)), (3, 11));
+        assert_eq!((outlook.advance(at(40)), outlook.within(5), outlook.is_over()), (3, 11, false));
         assert_eq!(outlook.advance(at(40)), 0);
         assert_eq!(outlook.advance(at(10_000)), 4 + 6 + 8 + 10 + 12);
-        assert_eq!(outlook.within(5), 0);
+        assert_eq!((outlook.within(5), outlook.is_over()), (0, true));
     }
 }

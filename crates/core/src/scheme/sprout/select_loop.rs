@@ -7,8 +7,6 @@ use crate::units::{Duration, Instant};
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 /// What a process sleeps longer than it asked for (Linux `timerslack_ns`).
 const TIMER_SLACK: Duration = Duration::from_micros(50);
-/// What lies further back is not looked at.
-const LONGEST_GAP: Duration = Duration::from_secs(10);
 
 /// Either end's loop.
 #[derive(Clone, Copy, Debug)]
@@ -37,17 +35,15 @@ impl SelectLoop {
         self.woke + sleep + TIMER_SLACK
     }
 
+    /// When it wakes to send, if that is all that it could do.
+    pub(super) fn next_due(&self) -> Instant {
+        self.next().max(self.due + TIMER_SLACK)
+    }
+
     /// Wakes, with a packet or without; whether it is due to send.
     pub(super) fn wake(&mut self, now: Instant) -> bool {
         self.woke = now;
         self.due <= clock(now)
-    }
-
-    /// The next waking without a packet, if it is not after `now`.
-    pub(super) fn woken_by(&mut self, now: Instant) -> Option<Instant> {
-        let gap = now.since(self.woke);
-        self.woke += gap.saturating_sub(LONGEST_GAP);
-        Some(self.next()).filter(|at| *at <= now)
     }
 
     /// Something is sent.
@@ -72,7 +68,9 @@ mod tests {
         assert_eq!(awake.next(), at(15_750));
         assert!(!awake.wake(at(15_750)));
         assert_eq!(awake.next(), at(25_800));
+        assert_eq!(awake.next_due(), at(25_800));
         assert!(awake.wake(at(25_800)), "25 by its clock");
+        assert_eq!(SelectLoop::new(at(5_700), PAUSE).next_due(), at(25_050), "without waking in between");
     }
 
     #[test]
@@ -83,13 +81,5 @@ mod tests {
         assert!(awake.wake(at(25_350)));
         awake.on_sent(at(25_350));
         assert!(!awake.wake(at(44_999)) && awake.wake(at(45_000)));
-    }
-
-    #[test]
-    fn of_a_long_gap_only_the_end_is_looked_at() {
-        let mut awake = SelectLoop::new(at(0), PAUSE);
-        assert_eq!(awake.woken_by(at(10_000)), None);
-        let woken = awake.woken_by(at(3_600_000_000)).expect("long since");
-        assert!(woken > at(3_590_000_000), "{woken:?}");
     }
 }
