@@ -375,6 +375,10 @@ mod tests {
         assert!((sprout.queue - 2.5).abs() < 1e-9, "no report yet: {}", sprout.queue);
         // The receiver sleeps twice for 10 ms and a timer's slack; its report takes 30 ms, as the ack did.
         let due = at(80) + Duration::from_micros(100);
+        let alone = SelectLoop::new(at(1_000), PAUSE);
+        let own = sprout.awake.replace(alone);
+        assert_eq!(sprout.next_timer(), Some(at(70) + Duration::from_micros(50)), "its first sleep, seen from here");
+        sprout.awake = own;
         sprout.on_timer(due - Duration::from_nanos(1));
         assert!((sprout.queue - 2.5).abs() < 1e-9, "not yet: {}", sprout.queue);
         sprout.on_timer(due);
