@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import itertools
 import json
 import math
+import pickle
 import re
 import textwrap
 from pathlib import Path
@@ -334,7 +334,16 @@ def test_a_step_needs_a_run(experiment: str) -> None:
 def test_paths_are_scenarios_of_the_same_seed() -> None:
     paths = [lab.aurora_paths(np.random.default_rng(seed)) for seed in (5, 5, 6)]
     assert json.dumps(paths[0]) == json.dumps(paths[1]) != json.dumps(paths[2])
-    assert dataclasses.is_dataclass(lab.Task())
+
+
+def test_what_makes_an_environment_travels_to_another_process(experiment: str) -> None:
+    task, paths = lab.Task(), lab.of_experiment(experiment)
+    sent_task, sent_paths = pickle.loads(pickle.dumps((task, paths)))  # noqa: S301 - its own
+    here, there = (
+        gymnasium.make(lab.ID, paths=paths, task=task) for paths, task in ((paths, task), (sent_paths, sent_task))
+    )
+    assert np.array_equal(here.reset(seed=3)[0], there.reset(seed=3)[0])
+    assert np.array_equal(here.step([0.5])[0], there.step([0.5])[0])
 
 
 def test_paths_are_drawn_from_the_ranges_of_the_source() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
@@ -77,4 +78,8 @@ def of_experiment(name_or_path: str, changes: Sequence[str] = ()) -> Paths:
             raise UserError(f"{name_or_path}: {error}") from error
         # Nobody reads what would be recorded.
         scenarios.append(scenario | {"record": {**scenario["record"], "level": "summary"}})
-    return lambda random: scenarios[int(random.integers(len(scenarios)))]
+    return partial(_one_of, scenarios)
+
+
+def _one_of(scenarios: list[dict[str, Any]], random: np.random.Generator) -> dict[str, Any]:
+    return scenarios[int(random.integers(len(scenarios)))]

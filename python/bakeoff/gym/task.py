@@ -17,6 +17,7 @@ scenario, not 400 intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,14 +52,22 @@ class Feature:
     of: Callable[[Intervals], Numbers]
 
 
+def _rtt_inflation(intervals: Intervals) -> Numbers:
+    return intervals.rtt_increase_s / intervals.length_s
+
+
+def _rtt_ratio(intervals: Intervals) -> Numbers:
+    return intervals.rtt_s / intervals.least_rtt_s
+
+
 def _send_ratio(intervals: Intervals) -> Numbers:
     acked = intervals.acked_bytes
     return np.divide(intervals.sent_bytes, acked, out=np.ones_like(acked), where=acked > 0)
 
 
 AURORA = (
-    Feature("round-trip inflation (s/s)", -1, 10, lambda interval: interval.rtt_increase_s / interval.length_s),
-    Feature("round trip over its minimum (ratio)", 1, 10_000, lambda interval: interval.rtt_s / interval.least_rtt_s),
+    Feature("round-trip inflation (s/s)", -1, 10, _rtt_inflation),
+    Feature("round trip over its minimum (ratio)", 1, 10_000, _rtt_ratio),
     Feature("sent over acknowledged (ratio)", 0, 1_000, _send_ratio),
 )
 """The statistics of Aurora, in the ranges of PCC-RL (`sender_obs.py`: sent latency inflation, latency ratio, send
@@ -75,13 +84,13 @@ def aurora_reward(interval: Intervals) -> Numbers:
     return _REWARD_SCALE * (10 * packets - 1000 * interval.rtt_s - 2000 * interval.loss)
 
 
+def _multiplied(rate_bps: Numbers, action: Numbers, *, scale: float) -> Numbers:
+    return np.where(action >= 0, rate_bps * (1 + scale * action), rate_bps / (1 - scale * np.minimum(action, 0)))
+
+
 def multiply(scale: float) -> Callable[[Numbers, Numbers], Numbers]:
     """Rates from rates and actions: times 1 + scale * action, or over 1 - scale * action below zero."""
-
-    def decide(rate_bps: Numbers, action: Numbers) -> Numbers:
-        return np.where(action >= 0, rate_bps * (1 + scale * action), rate_bps / (1 - scale * np.minimum(action, 0)))
-
-    return decide
+    return partial(_multiplied, scale=scale)
 
 
 _AURORA_STEP = multiply(0.025)
