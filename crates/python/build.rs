@@ -1,6 +1,6 @@
-//! Gathers what each scheme says of its deviations in the doc of its module, for `bakeoff show` and the reference pages.
+//! Gathers what each scheme and queue says of its deviations in the doc of its module, for `bakeoff show` and the reference pages.
 //!
-//! A module of schemes is known by its name, as is a stack by that of its folder. The table is written to `deviations.rs`.
+//! A module is known by the names of its schemes or queues, a stack by that of its folder. The table is written to `deviations.rs`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 const SCHEMES: &str = "../core/src/scheme";
+const QUEUES: &str = "../core/src/queue";
 const STACKS: &str = "../stacks/src";
 const TITLE: &str = "**Deviations";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let mut found = BTreeMap::new();
-    for folder in [SCHEMES, STACKS] {
+    for folder in [SCHEMES, QUEUES, STACKS] {
         println!("cargo::rerun-if-changed={folder}");
         for file in sources(Path::new(folder))? {
             let source = fs::read_to_string(&file)?;
@@ -44,12 +45,12 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The schemes of a module; of a stack, whose controllers have it before their names, that of its folder.
+/// The schemes or queues of a module; of a stack, whose controllers have it before their names, that of its folder.
 fn names(source: &str, file: &Path) -> Vec<String> {
     let declared = source.split("Info = Info {\n    name: \"").skip(1);
-    let schemes: Vec<_> = declared.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect();
-    if !schemes.is_empty() || !file.starts_with(STACKS) {
-        return schemes;
+    let listed: Vec<_> = declared.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect();
+    if !listed.is_empty() || !file.starts_with(STACKS) {
+        return listed;
     }
     file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).into_iter().collect()
 }

@@ -46,8 +46,10 @@ def test_a_recording_has_the_declared_tables_and_columns() -> None:
                 assert values.dtype == KINDS[kind], column
 
 
-def test_every_scheme_says_where_it_deviates() -> None:
-    found = {entry["name"]: entry["deviations"] for entry in json.loads(_core.schemes())}
+def test_schemes_and_queues_say_where_they_deviate() -> None:
+    listed = [*json.loads(_core.schemes()), *json.loads(_core.queues())]
+    found = {entry["name"]: entry["deviations"] for entry in listed}
+    assert len(found) == len(listed)
     assert [name for name, text in found.items() if not text] == []
     assert len(found["bbr"].splitlines()) == 2
     assert "(`bbr_packets_in_net_at_edt`). Here the pacer" in found["bbr"], "lines of a source are no lines of a text"

@@ -8,24 +8,27 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde::Serialize;
 
-/// A scheme or a stack, for lists.
+/// A scheme, a stack or a queue, for lists.
 #[derive(Serialize)]
 pub(crate) struct Listed {
     #[serde(flatten)]
-    pub(crate) info: Info,
-    /// What its results are held against.
-    pub(crate) validation: String,
-    /// Where it differs from its source; from the doc of its module.
-    pub(crate) deviations: &'static str,
+    info: Info,
+    /// What the results of a scheme or a stack are held against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation: Option<String>,
+    /// Where it differs from its source, in Markdown; from the doc of its module.
+    deviations: &'static str,
+}
+
+impl Listed {
+    pub(crate) fn new(info: Info, validation: Option<String>) -> Self {
+        let key = info.name.split_once(':').map_or(info.name, |(stack, _)| stack);
+        let deviations = DEVIATIONS.iter().find(|(known, _)| *known == key).map_or("", |(_, text)| text);
+        Self { info, validation, deviations }
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/deviations.rs"));
-
-/// Where a scheme differs from its source, in Markdown.
-pub(crate) fn deviations(name: &str) -> &'static str {
-    let key = name.split_once(':').map_or(name, |(stack, _)| stack);
-    DEVIATIONS.iter().find(|(known, _)| *known == key).map_or("", |(_, text)| text)
-}
 
 /// `{"tables": {table: {column: values}}}`.
 pub(crate) fn to_dict(py: Python<'_>, recorded: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {

@@ -27,7 +27,7 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
-    use crate::convert::{Listed, deviations, to_dict, to_json};
+    use crate::convert::{Listed, to_dict, to_json};
     use crate::episodes::{self, Decision};
     use crate::schemes::{self as callables, Callables, Failure};
 
@@ -177,18 +177,14 @@ mod _core {
     fn schemes() -> PyResult<String> {
         let schemes = scheme::SCHEMES.iter().map(|entry| (entry.info, entry.validation.text()));
         let stacks = STACKS.iter().map(|entry| (entry.info, "it is the original".to_owned()));
-        let listed = schemes.chain(stacks).map(|(info, validation)| Listed {
-            info,
-            validation,
-            deviations: deviations(info.name),
-        });
+        let listed = schemes.chain(stacks).map(|(info, validation)| Listed::new(info, Some(validation)));
         to_json(&listed.collect::<Vec<_>>())
     }
 
     /// The queueing disciplines, as a JSON array.
     #[pyfunction]
     fn queues() -> PyResult<String> {
-        to_json(queue::QUEUES)
+        to_json(&queue::QUEUES.iter().map(|info| Listed::new(*info, None)).collect::<Vec<_>>())
     }
 
     /// How queues map to the queueing disciplines of Linux, as a JSON array.

@@ -137,7 +137,7 @@ class Entry:
         parameters: what can be set.
         telemetry: internal state that is recorded: name, unit and meaning.
         validation: what its results are held against beside its source; nothing is said of queues.
-        deviations: where it differs from its source, in Markdown; nothing is said of queues.
+        deviations: where it differs from its source, in Markdown.
     """
 
     name: str

@@ -10,7 +10,7 @@
 //! **Parameters.** The defaults are the kernel's. `gain_scale` is 0.5 for the code of 2019, which divided the change of the
 //! probability by 127 where today's divides by 64; with it, `min_qlen_step` is 2.
 //!
-//! **Deviations.** What spares a queue of less than two largest frames counts as in [`Pie`](super::Pie). The controller has run
+//! **Deviations.** What spares a queue of less than two largest frames counts as in `pie`. The controller has run
 //! for a second when the run starts. As under Linux' htb, the link never asks an empty queue for a packet. The memory of a
 //! packet is its size and 804 bytes, about what it is in Linux.
 //!
