@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,14 +48,27 @@ def test_wide_is_one_table(india: ResultFolder) -> None:
 
 def test_the_table_says_by_whose_definitions(india: ResultFolder) -> None:
     report = model.load(india)
-    line = "By Pantheon's definitions; `bakeoff list metrics` has these and others."
+    first = "By Pantheon's definitions, loss with what was in flight at the end."
     for width in (200, 72):
-        assert line in printed(report, width).splitlines()
-    (first, *_) = report.groups
-    packets = replace(first, counts_packets=True)
-    assert "By Pantheon's definitions, loss by that of the published table;" in printed(
-        replace(report, rows=(packets,)), 200
-    )
+        assert f"{first}\n`bakeoff list metrics` has these and others.\n" in printed(report, width)
+
+
+def test_without_a_published_table_loss_is_what_was_lost(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], india: ResultFolder
+) -> None:
+    report = model.load(filled(plan_of(("cubic",), 3, level="summary", reference=None)))
+    (own,) = report.groups
+    beside = next(group for group in model.load(india).groups if group.key == "cubic")
+    text = printed(report, 200)
+    for flow in (1, 2, 3):
+        ours, theirs = own.pantheon(flow).loss, beside.pantheon(flow).loss
+        assert ours is not None
+        assert theirs is not None
+        assert ours == statistics.fmean(run.flows[flow - 1].loss or 0.0 for run in own.valid)
+        assert ours < theirs
+        assert f" {100 * ours:.2f}" in text
+    assert own.pantheon(None).loss == statistics.fmean((run.total and run.total.loss) or 0.0 for run in own.valid)
+    assert "By Pantheon's definitions, but loss without what was in flight at the end.\n" in text
 
 
 def test_plain_text_without_a_terminal(india: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +159,8 @@ def test_all_rows_of_a_report_count_losses_alike(
     with_published, without = report.groups
     assert with_published.published is not None
     assert without.published is None
-    assert report.counts_packets
+    assert report.loss is model.Loss.PACKETS
+    assert "By Pantheon's definitions, but loss as published: of packets," in printed(report, 200)
     for group in report.groups:
         total = group.runs[0].summary.total
         assert total is not None

@@ -64,7 +64,8 @@ DEFINITIONS = (
         "loss",
         _BOTH,
         "",
-        "1 - bytes received / bytes sent and duplicated, without the bytes still under way when the run ended.",
+        "1 - bytes received / bytes sent and duplicated, without the bytes still under way when the run ended. The "
+        "summary of a report has this loss, but beside a published table the loss of that table.",
     ),
     Definition("packet_loss", _BOTH, "", "The same of packets, which differs where they are not all of one size."),
     Definition(

@@ -6,6 +6,7 @@ import functools
 import shlex
 import statistics
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import ClaimResult, Telemetry, evaluate
@@ -27,6 +28,14 @@ PUBLISHED_BAND = 0.25
 """How far from the published throughput and delay a faithful model may be, as in the claims of the suites."""
 
 
+class Loss(Enum):
+    """What the summary calls loss, after "by Pantheon's definitions": as the published table does, if there is one."""
+
+    PANTHEON = "loss with what was in flight at the end"
+    PACKETS = "but loss as published: of packets, without those in flight at the end"
+    BYTES = "but loss without what was in flight at the end"
+
+
 @dataclass(frozen=True)
 class Run:
     """One run: its recording and its numbers."""
@@ -46,8 +55,7 @@ class Group:
         look: colour and marker.
         runs: its runs, in order; failed ones too.
         published: the published row of the same scheme, if there is one.
-        counts_packets: its loss is a share of packets, without those in flight at the end, as that of the published
-            report; else Pantheon's.
+        loss: what counts as lost.
     """
 
     label: str
@@ -56,7 +64,7 @@ class Group:
     look: looks.Look
     runs: tuple[Run, ...]
     published: PublishedScheme | None
-    counts_packets: bool
+    loss: Loss
 
     @property
     def summaries(self) -> list[RunSummary]:
@@ -81,12 +89,12 @@ class Group:
             beside: a published row that they are to be compared with. If it does not count packets in flight at the
                 end as lost, neither do these; without one they count as the whole report does.
         """
-        counts_packets = (beside or self).counts_packets
+        counted = _loss_beside(beside) if beside else self.loss
         found = []
         for summary in self.valid:
             if (exact := _pantheon_of(summary, flow)) is not None:
                 printed = float(f"{100 * exact.loss:.2f}") / 100
-                loss = _packet_loss_of(summary, flow) if counts_packets else printed
+                loss = printed if counted is Loss.PANTHEON else _loss_of(summary, flow, counted)
                 throughput, delay = float(f"{exact.throughput_mbps:.2f}"), float(f"{exact.owd_p95_ms:.3f}")
                 found.append(Published(throughput, delay, loss))
         return found
@@ -170,9 +178,9 @@ class Report:
         return looks.of_schemes(dict.fromkeys(flow.scheme for run in self.complete for flow in run.flows))
 
     @property
-    def counts_packets(self) -> bool:
-        """Whether loss is the published report's and not Pantheon's."""
-        return any(group.counts_packets for group in self.groups)
+    def loss(self) -> Loss:
+        """What the loss of the summary counts, the same in all rows."""
+        return _loss_beside(self.reference)
 
     @property
     def varies(self) -> list[str]:
@@ -211,10 +219,18 @@ def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | Non
     return summary.flows[flow - 1].pantheon if flow <= len(summary.flows) else None
 
 
-def _packet_loss_of(summary: RunSummary, flow: int | None) -> float | None:
-    if flow is None:
-        return summary.total.packet_loss if summary.total else None
-    return summary.flows[flow - 1].packet_loss if flow <= len(summary.flows) else None
+def _loss_beside(published: Reference | PublishedScheme | None) -> Loss:
+    if published is None:
+        return Loss.BYTES
+    return Loss.PACKETS if published.counts_packets else Loss.PANTHEON
+
+
+def _loss_of(summary: RunSummary, flow: int | None, counted: Loss) -> float | None:
+    """The loss of a run without what was in flight at its end."""
+    part = summary.total if flow is None else next((one for one in summary.flows if one.flow == flow), None)
+    if part is None:
+        return None
+    return part.packet_loss if counted is Loss.PACKETS else part.loss
 
 
 def load(folder: ResultFolder) -> Report:
@@ -344,7 +360,7 @@ class _Table:
             look=look,
             runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
             published=published_row(self.reference, key, first.summary.cell),
-            counts_packets=self.reference is not None and self.reference.counts_packets,
+            loss=_loss_beside(self.reference),
         )
 
 

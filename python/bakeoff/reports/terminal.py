@@ -191,8 +191,8 @@ def _lines(report: Report, console: Console) -> None:
 
 def _definitions(report: Report, console: Console) -> None:
     """Whose numbers these are."""
-    but = ", loss by that of the published table" if report.counts_packets else ""
-    console.print(Text(f"By Pantheon's definitions{but}; `bakeoff list metrics` has these and others.", style="dim"))
+    console.print(Text(f"By Pantheon's definitions, {report.loss.value}.", style="dim"))
+    console.print(Text("`bakeoff list metrics` has these and others.", style="dim"))
 
 
 def _starts(report: Report, console: Console) -> None:
