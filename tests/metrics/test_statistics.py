@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.percentile import nearest
-from bakeoff.metrics.statistics import estimate, median, paired, t95
+from bakeoff.metrics.statistics import Estimate, estimate, median, paired, t95, unpaired
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 5, 10, 20, 30, 31, 50, 200])
@@ -35,6 +35,23 @@ def test_estimates() -> None:
     assert three is not None
     assert three.high == pytest.approx(2 + 4.3027 / math.sqrt(3))
     assert three.low == pytest.approx(2 - 4.3027 / math.sqrt(3))
+
+
+def test_an_interval_ends_where_numbers_do() -> None:
+    wide = Estimate(0.9, -0.3, 2.1, 3)
+    assert wide.between(0, 1) == Estimate(0.9, 0, 1, 3)
+    assert wide.between(-1, 3) == wide
+    assert Estimate(0.9, None, None, 1).between(0, 1) == Estimate(0.9, None, None, 1)
+
+
+def test_means_without_common_seeds_are_compared() -> None:
+    found = unpaired([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+    # Welch: an error of sqrt(1/3 + 4/3) and 2.94 degrees of freedom, rounded down.
+    assert found is not None
+    assert (found.mean, found.count) == (-2, 6)
+    assert (found.low, found.high) == pytest.approx((-2 - 4.3027 * math.sqrt(5 / 3), -2 + 4.3027 * math.sqrt(5 / 3)))
+    assert unpaired([1.0, 2.0], [3.0]) is None
+    assert unpaired([], []) is None
 
 
 # From tables of the sign test: the runs, from either end, between which the median is in 95 % of cases or more.

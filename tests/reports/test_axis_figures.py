@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bakeoff.references import Published
 from bakeoff.reports import cell_looks, html, model, ticks
 from bakeoff.reports.html import axis_figures, summary_figures, tables
 
@@ -82,6 +83,26 @@ def test_numbers_that_are_alike_stand_close_together(report: Callable[..., Repor
     for panel in (throughput, delay):
         first, last = (float(label) for _, label in (panel.ticks[0], panel.ticks[-1]))
         assert last - first > 0.1 * last
+
+
+def test_intervals_end_where_numbers_do(report: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [Published(0.1, 20.0, 0.2), Published(4.0, 20.0, 1.0), Published(5.0, 20.0, 1.0)]
+    monkeypatch.setattr(model.Group, "numbers", lambda *_: runs)
+    matrix = report(("CUBIC", "other"), CASES)
+    found = axis_figures.figure(matrix)
+    assert found is not None
+    for panel in (found.panels[0], found.panels[2]):
+        (zero, first), (end, last) = panel.ticks[0], panel.ticks[-1]
+        assert first == "0"
+        unit = (end - zero) / float(last)
+        for mark in (mark for mark in panel.marks if not mark.hollow):
+            assert mark.low == pytest.approx(zero)
+            assert mark.high is not None
+            if panel is found.panels[2]:
+                assert mark.high == pytest.approx(zero + 100 * unit)
+                assert last == "100"
+            else:
+                assert mark.high > zero + 5 * unit
 
 
 def test_a_colour_a_sender_and_a_marker_a_case_in_all_figures(report: Callable[..., Report]) -> None:

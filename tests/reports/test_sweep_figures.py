@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bakeoff.references import Published
 from bakeoff.reports import html, looks, model, ticks
 from bakeoff.reports.html import sweep_figures
 
@@ -64,6 +65,17 @@ def test_a_line_a_scheme_over_the_axis(report: Callable[..., Report]) -> None:
     # A logarithmic axis, on which equal factors are equal ways.
     first, second, third = (x for x, _ in found.ticks)
     assert second - first == pytest.approx(third - second)
+
+
+def test_intervals_end_where_numbers_do(report: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [Published(4.0, 20.0, 0.9), Published(4.0, 20.0, 1.0)]
+    monkeypatch.setattr(model.Group, "numbers", lambda *_: runs)
+    found = sweep_figures.figure(report(scheme=("cubic", "bbr"), rtt=RTTS))
+    assert found is not None
+    loss = found.rows[0][1][2]
+    (zero, _), (end, label) = loss.ticks[0], loss.ticks[-1]
+    for _, dots in loss.lines:
+        assert all(dot.high == pytest.approx(zero + 100 / float(label) * (end - zero)) for dot in dots)
 
 
 def test_means_are_read_off_the_axis(report: Callable[..., Report]) -> None:

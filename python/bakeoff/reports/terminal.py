@@ -6,6 +6,7 @@ very narrow ones one line a number.
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ class Metric:
         text: how to print it.
         is_judged: a faithful model comes near the published number; loss may be next to nothing.
         factor: the printed number over that taken.
+        most: the largest printed number that there can be; the least is 0.
     """
 
     title: str
@@ -48,12 +50,13 @@ class Metric:
     text: Callable[[float | None], str]
     is_judged: bool = True
     factor: float = 1
+    most: float = math.inf
 
 
 METRICS = (
     Metric("throughput (Mbit/s)", lambda numbers: numbers.throughput_mbps, words.number),
     Metric("95th-%ile delay (ms)", lambda numbers: numbers.owd_p95_ms, words.number),
-    Metric("loss (%)", lambda numbers: numbers.loss, words.percent, is_judged=False, factor=100),
+    Metric("loss (%)", lambda numbers: numbers.loss, words.percent, is_judged=False, factor=100, most=100),
 )
 
 

@@ -182,8 +182,8 @@ class _Scale:
         return _Scale(low, high + 0.03 * (high - low) if high > low else low + 1)
 
     def share(self, number: float) -> float:
-        """Of the way from the left; an interval may reach below zero, and the panel does not."""
-        return max(0.0, (number - self.low) / (self.high - self.low))
+        """Of the way from the left."""
+        return (number - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -195,14 +195,14 @@ class _Number:
     @property
     def extent(self) -> list[float]:
         """What its scale has to hold."""
-        return [self.estimate.mean, *(end for end in (self.estimate.low, self.estimate.high) if end and end > 0)]
+        return [self.estimate.mean, *(end for end in (self.estimate.low, self.estimate.high) if end is not None)]
 
 
 def _numbers(group: Group, metric: terminal.Metric) -> Iterable[_Number]:
     """Our mean as it is printed, and the published one."""
     ours = [metric.factor * value for numbers in group.numbers(None) if (value := metric.value(numbers)) is not None]
     if (estimated := estimate(ours)) is not None:
-        yield _Number(group, estimated, is_published=False)
+        yield _Number(group, estimated.between(0, metric.most), is_published=False)
     theirs = metric.value(group.published.total) if group.published is not None else None
     if theirs is not None:
         yield _Number(group, Estimate(metric.factor * theirs, None, None, 1), is_published=True)

@@ -224,7 +224,7 @@ class _Drawing:
             for series in self.colours if self.is_by_scheme else [group.cell.get(self.compared, "")]:
                 values = _of_scheme(group, metric, series) if self.is_by_scheme else _of_all(group, metric)
                 if (found := estimate([metric.factor * value for value in values])) is not None:
-                    yield _Number(group, series, found)
+                    yield _Number(group, series, found.between(0, metric.most))
 
     def _dot(self, axis: _Axis, metric: terminal.Metric, number: _Number) -> Dot:
         found = number.estimate
