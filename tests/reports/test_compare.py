@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,14 +12,12 @@ from rich.console import Console
 from tests.conftest import fill
 
 from bakeoff.errors import UserError
-from bakeoff.metrics.statistics import Estimate
+from bakeoff.metrics.statistics import Estimate, paired, unpaired
+from bakeoff.recording import ResultFolder
 from bakeoff.reports import compare, looks, model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bakeoff.recording import ResultFolder
+    from collections.abc import Callable, Sequence
 
 
 def shown(found: compare.Comparison, width: int = 400) -> str:
@@ -109,14 +108,50 @@ def test_columns_are_named_after_the_sides(tmp_path: Path, plan_of: Callable[...
     assert shown(compare.compare(paths[0], paths[2])).startswith("left: ")
 
 
-def test_runs_without_a_common_seed_have_no_intervals(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
-    plan = plan_of(("cubic",), 2, level="summary", seconds=3)
-    other = replace(plan, runs=tuple(replace(run, seed=run.seed + 100) for run in plan.runs))
-    one, two = (str(fill(tmp_path / name, each).path) for name, each in (("one", plan), ("two", other)))
+def _folders(tmp_path: Path, plan: Any, *seeds: Sequence[int]) -> list[str]:
+    """Folders with a run of each seed."""
+    found = []
+    for place, own in enumerate(seeds):
+        runs = tuple(
+            replace(plan.runs[0], id=f"run{number}", repeat=number, seed=seed) for number, seed in enumerate(own, 1)
+        )
+        found.append(str(fill(tmp_path / f"{place}", replace(plan, runs=runs)).path))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_paired"),
+    [
+        ((1, 2, 3), (11, 12, 13, 14), False),
+        ((1, 2, 3), (3, 4, 5), False),
+        ((1, 2, 3), (3, 1, 2), True),
+        ((1, 2, 3), (2, 3), True),
+    ],
+)
+def test_runs_are_paired_where_each_of_a_side_has_a_partner(
+    tmp_path: Path, plan_of: Callable[..., Any], left: Sequence[int], right: Sequence[int], *, is_paired: bool
+) -> None:
+    one, two = _folders(tmp_path, plan_of(("cubic",), 1, level="summary", seconds=3), left, right)
+    found = compare.compare(one, two)
+    line = next(line for line in found.lines if line.metric == "throughput_mbps")
+    ours, theirs = (
+        {run.seed: total.throughput_mbps or 0.0 for run in summaries if (total := run.total)}
+        for summaries in (model.load(ResultFolder.open(Path(path))).complete for path in (one, two))
+    )
+    expected = paired(ours, theirs) if is_paired else unpaired([*ours.values()], [*theirs.values()])
+    assert (line.difference, line.is_paired) == (expected, is_paired)
+    assert found.to_json()["lines"][0]["is_paired"] is is_paired
+    text = shown(found)
+    assert ("Intervals are over pairs of runs with equal seeds." in text) == is_paired
+    assert ("Intervals are of the difference of two means (Welch's t)" in text) == (not is_paired)
+    assert "No intervals" not in text
+
+
+def test_single_runs_without_a_common_seed_have_no_intervals(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    one, two = _folders(tmp_path, plan_of(("cubic",), 1, level="summary", seconds=3), (1, 2), (11,))
     text = shown(compare.compare(one, two))
-    assert text.count("No intervals: the runs have no seed in common") == 1
+    assert text.count("No intervals: the runs have no seed in common, and a side has one run only") == 1
     assert "interval\n" not in text
-    assert "No intervals" not in shown(compare.compare(one, one))
 
 
 def test_a_single_pair_has_no_interval(tmp_path: Path, plan_of: Callable[..., Any]) -> None:

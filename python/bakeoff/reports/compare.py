@@ -1,7 +1,8 @@
 """Two result folders, or a folder and published numbers, side by side.
 
-Two folders are compared cell by cell on totals, in pairs of runs with equal seeds where there are any: what a seed does
-to both sides then cancels. A published report is compared by scheme, per flow and in total, by Pantheon's definitions.
+Two folders are compared cell by cell on totals, in pairs of runs with equal seeds where every run of a side has a
+partner: what a seed does to both sides then cancels. Else their means are compared. A published report is compared by
+scheme, per flow and in total, by Pantheon's definitions.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rich.text import Text
 from bakeoff import references
 from bakeoff.errors import UserError
 from bakeoff.experiment.published_row import published_row
-from bakeoff.metrics.statistics import Estimate, paired
+from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model, words
 
@@ -61,7 +62,9 @@ class Line:
         left: mean over runs on the left.
         right: mean on the right.
         ratio: left over right; None if it does not exist.
-        difference: mean of left - right over pairs of runs with equal seeds; None without pairs.
+        difference: mean of left - right over pairs of runs with equal seeds, or of the means of all runs; None where
+            a side without pairs has fewer than two runs.
+        is_paired: whether it is over pairs.
     """
 
     row: str
@@ -71,13 +74,14 @@ class Line:
     right: float | None
     ratio: float | None
     difference: Estimate | None
+    is_paired: bool = False
 
     @property
     def verdict(self) -> str:
-        """What the pairs show of the left side: `higher` or `lower`, `undecided`, or `same`; empty without an interval.
+        """What the runs show of the left side: `higher` or `lower`, `undecided`, or `same`; empty without an interval.
 
         An interval that holds 0 does not show that both sides are the same, only that these runs do not tell. They are
-        the same where every pair is.
+        the same where every pair is, or every run.
         """
         found = self.difference
         if found is None or found.low is None or found.high is None:
@@ -166,7 +170,7 @@ def _folders(left: str, ours: Report, right: str, theirs: Report) -> Comparison:
         other = others.get(tuple(sorted(group.cell.items())))
         if other is not None:
             matched.append(group.label)
-            lines += [_paired_line(group, other, metric) for metric in _TOTALS]
+            lines += [_line(group, other, metric) for metric in _TOTALS]
     return Comparison(
         left=left,
         right=right,
@@ -183,9 +187,12 @@ def _by_seed(group: Group, metric: str) -> dict[int, float]:
     return {summary.seed: number for summary in group.summaries if (number := value(summary)) is not None}
 
 
-def _paired_line(group: Group, other: Group, metric: str) -> Line:
+def _line(group: Group, other: Group, metric: str) -> Line:
     ours, theirs = _by_seed(group, metric), _by_seed(other, metric)
     left, right = _mean(ours), _mean(theirs)
+    pairs = len(ours.keys() & theirs.keys())
+    is_paired = 0 < pairs == min(len(ours), len(theirs))
+    difference = paired(ours, theirs) if is_paired else unpaired([*ours.values()], [*theirs.values()])
     return Line(
         row=group.label,
         flow=None,
@@ -193,7 +200,8 @@ def _paired_line(group: Group, other: Group, metric: str) -> Line:
         left=left,
         right=right,
         ratio=_ratio(left, right),
-        difference=paired(ours, theirs),
+        difference=difference,
+        is_paired=is_paired,
     )
 
 
@@ -239,14 +247,14 @@ def _ratio(left: float | None, right: float | None) -> float | None:
 def show(comparison: Comparison, console: Console) -> None:
     """Prints a comparison."""
     left, right = _names(comparison)
-    has_pairs = any(line.difference is not None for line in comparison.lines)
+    has_differences = any(line.difference is not None for line in comparison.lines)
     console.print(f"{left}: {comparison.left}\n{right}: {comparison.right}", highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("row", "flow", "metric"):
         table.add_column(heading, no_wrap=heading != "row")
     for heading in (left, right, f"{left} /\n{right}"):
         table.add_column(heading, justify="right", no_wrap=True)
-    if has_pairs:
+    if has_differences:
         table.add_column(f"{left} -\n{right}, 95 % interval", no_wrap=True)
     before = None
     for line in comparison.lines:
@@ -257,7 +265,7 @@ def show(comparison: Comparison, console: Console) -> None:
             words.significant(line.left, 4),
             words.significant(line.right, 4),
             words.ratio(line.left, line.right),
-            *([_difference(line, left)] if has_pairs else []),
+            *([_difference(line, left)] if has_differences else []),
         )
         before = key
     console.print(table)
@@ -280,17 +288,30 @@ def _remarks(comparison: Comparison) -> list[str]:
     """What the words of the last column mean, and why there are intervals missing."""
     lines = [line for line in comparison.lines if line.left is not None and line.right is not None]
     found = []
-    if any(line.verdict for line in lines):
-        undecided = " Undecided: the interval holds 0, so that these runs show no difference; more repeats may."
-        is_open = any(line.verdict == "undecided" for line in lines)
-        found.append(f"Intervals are over pairs of runs with equal seeds.{undecided if is_open else ''}")
+    if any(line.verdict and line.is_paired for line in lines):
+        found.append("Intervals are over pairs of runs with equal seeds.")
+    means = dict.fromkeys(line.row for line in lines if line.verdict and not line.is_paired)
+    if means:
+        found.append(
+            f"Intervals{_where(means, lines)} are of the difference of two means (Welch's t), because the seeds "
+            "differ. Those over runs with equal seeds are mostly narrower."
+        )
+    if any(line.verdict == "undecided" for line in lines):
+        found.append("Undecided: the interval holds 0, so that these runs show no difference; more repeats may.")
     if any(line.difference is not None and line.difference.count == 1 for line in lines):
         found.append("One pair of runs with equal seeds has no interval: run both with more --repeats.")
     apart = dict.fromkeys(line.row for line in lines if line.difference is None)
     if apart and comparison.right not in references.names():
-        where = f" in {_few(list(apart))}" if len(apart) < len({line.row for line in lines}) else ""
-        found.append(f"No intervals{where}: the runs have no seed in common; run both with the same seed.")
+        found.append(
+            f"No intervals{_where(apart, lines)}: the runs have no seed in common, and a side has one run only; run "
+            "both with the same seed or with more --repeats."
+        )
     return found
+
+
+def _where(rows: dict[str, None], lines: Sequence[Line]) -> str:
+    """The rows that a sentence is about, where it is not about all."""
+    return f" in {_few(list(rows))}" if len(rows) < len({line.row for line in lines}) else ""
 
 
 def _difference(line: Line, left: str) -> Text:
