@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "<!-- Written by `make docs` from the code. -->"
+# Parameters in text by their unit: what reads them, and an example.
+QUANTITIES: dict[str, tuple[Callable[[str], object], str]] = {
+    "time": (units.parse_time, "80ms"),
+    "size": (units.parse_size, "64kB"),
+    "packets": (units.parse_packets, "50pkt"),
+}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -46,10 +52,21 @@ def number(value: float) -> str:
     return quoted(int(value) if value == int(value) else value)
 
 
+def is_quantity(parameter: dict[str, Any], value: str) -> bool:
+    """Whether a value may stand in an experiment file; a text without a unit may."""
+    try:
+        QUANTITIES.get(parameter["unit"], (str, ""))[0](value)
+    except units.UnitError:
+        return False
+    return True
+
+
 def default(parameter: dict[str, Any]) -> str:
-    """The default of a parameter as it stands in an experiment file."""
+    """The default of a parameter as it stands in an experiment file, or in words where none could stand there."""
     if parameter["kind"] == "file":
         return "none: has to be given"
+    if parameter["kind"] == "text" and not is_quantity(parameter, parameter["default"]):
+        return str(parameter["default"])
     return number(parameter["default"]) if parameter["kind"] == "number" else quoted(parameter["default"])
 
 
@@ -67,7 +84,8 @@ def allowed(parameter: dict[str, Any]) -> str:
         case "file":
             return f"path of {parameter['content']}"
         case _:
-            return "text"
+            _, example = QUANTITIES.get(parameter["unit"], (str, ""))
+            return f"such as {quoted(example)}" if example else "text"
 
 
 def entries(found: str) -> Iterator[str]:
@@ -125,13 +143,19 @@ def kernel_values(parameter: dict[str, Any]) -> tuple[str, str]:
     match parameter["kind"]:
         case "number":
             unit, kernel_unit = parameter["unit"], parameter["kernel_unit"]
-            values = f"{number(parameter['min'])} to {number(parameter['max'])} {unit}".strip()
+            least, most = number(parameter["min"]), number(parameter["max"])
+            values = f"{least if least == most else f'{least} to {most}'} {unit}".strip()
             return values, "" if kernel_unit == unit else kernel_unit
         case "choice":
             words = [quoted(word) for word, _ in parameter["options"]]
             return " or ".join(words), ", ".join(str(value) for _, value in parameter["options"])
         case _:
             return "`true` or `false`", ""
+
+
+def code(text: str) -> str:
+    """A text as code, unless parts of it are."""
+    return text if "`" in text else f"`{text}`"
 
 
 def qdiscs() -> str:
@@ -150,7 +174,7 @@ def qdiscs() -> str:
         parts += table(
             ("parameter", "kernel's name", "values", "kernel's unit", "default", "meaning"),
             (
-                (f"`{p['name']}`", f"`{p['attribute']}`", *kernel_values(p), p["default"], p["doc"])
+                (f"`{p['name']}`", code(p["attribute"]), *kernel_values(p), p["default"], p["doc"])
                 for p in entry["parameters"]
             ),
         )
@@ -248,9 +272,12 @@ def experiment_schema() -> str:
 
 def metrics() -> str:
     """The page of the metrics."""
-    rows = ((f"`{d.name}`", ", ".join(d.scope), d.unit, d.meaning, d.source) for d in DEFINITIONS)
+    rows = (
+        (f"`{d.name}`", ", ".join(d.scope), d.unit, d.meaning + (f" Source: {d.source}." if d.source else ""))
+        for d in DEFINITIONS
+    )
     intro = "What `--json` and the measures of claims contain. Ratios are 0 to 1; what does not exist is null."
-    return page("Metrics", intro, "", *table(("metric", "of", "unit", "meaning", "source"), rows))
+    return page("Metrics", intro, "", *table(("metric", "of", "unit", "meaning"), rows))
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -63,7 +63,7 @@ def kind_of(schema: Schema) -> str:
         case "boolean":
             return "`true` or `false`"
         case "integer" | "number" as kind:
-            return " ".join([kind, *bounds(schema)])
+            return f"{kind} {' and '.join(bounds(schema))}".rstrip()
         case _:
             return "any value"
 

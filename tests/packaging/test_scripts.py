@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+from bakeoff.experiment import load
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,3 +21,22 @@ def test_the_page_of_quinn_needs_a_kernel_and_says_so_at_once(tmp_path: Path) ->
     assert ended.stderr == (
         "bakeoff: no kernel is built yet: run `bakeoff kernel build` once, which takes about eight minutes\n"
     )
+
+
+def test_what_the_page_of_queues_calls_a_default_in_code_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    found = []
+    for line in (ROOT / "docs" / "reference" / "queues.md").read_text(encoding="utf-8").splitlines():
+        if heading := re.fullmatch(r"## `(\w+)`", line):
+            queue = heading[1]
+        elif row := re.match(r'\| `(\w+)` \| [^|]+ \| `(".+")` \|', line):
+            found.append((queue, row[1]))
+            file.write_text(
+                'name = "x"\nduration = "1s"\n[[flow]]\nscheme = "cubic"\n[[path.forward]]\nrate = "10Mbit/s"\n'
+                f'queue = {{ kind = "{queue}", {row[1]} = {row[2]} }}\n',
+                encoding="utf-8",
+            )
+            load(str(file))
+    assert ("fifo", "limit") in found
+    assert ("codel", "target") in found
+    assert len(found) > 30

@@ -129,7 +129,7 @@ _RATIO_SCHEMA: dict[str, Any] = {
     "description": 'a ratio, 0 <= ratio < 1, or a text such as "1%"',
     "anyOf": [
         {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
-        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%$"},
+        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%$", "examples": ["1%"]},
     ],
 }
 Ratio = Annotated[float, BeforeValidator(units.parse_ratio), WithJsonSchema(_RATIO_SCHEMA)]
@@ -138,7 +138,7 @@ _PROBABILITY_SCHEMA: dict[str, Any] = {
     "description": 'a probability, 0 <= probability <= 1, or a text such as "1%"',
     "anyOf": [
         {"type": "number", "minimum": 0, "maximum": 1},
-        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%$"},
+        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%$", "examples": ["1%"]},
     ],
 }
 Probability = Annotated[float, BeforeValidator(units.parse_probability), WithJsonSchema(_PROBABILITY_SCHEMA)]
