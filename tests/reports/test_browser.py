@@ -74,6 +74,19 @@ def test_the_table_of_three_flows_fits_beside_the_contents(india: ResultFolder, 
     assert 'data-wider="0"' in dom_of(page, tmp_path / "browser", "--window-size=1200,1000")
 
 
+def test_a_narrow_page_is_no_wider_than_its_window(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    columns = "| " + " | ".join(f"column {number}" for number in range(12)) + " |"
+    table = "\n".join([columns, "|---" * 12 + "|", columns])
+    doc = f"# Title\n\n    bakeoff run x --set {'a.long.key.' * 9}=1\n\n{table}\n\n## What differs\n\n{table}\n"
+    text = html.write(filled(plan_of(("cubic", "bbr"), 3, doc=doc))).read_text()
+    ask = "document.body.dataset.wider = document.documentElement.scrollWidth - document.documentElement.clientWidth;"
+    page = tmp_path / "asked.html"
+    page.write_text(text.replace("</body>", f"<script>{ask}</script></body>"))
+    assert 'data-wider="0"' in dom_of(page, tmp_path / "browser", "--window-size=500,1000")
+
+
 def test_a_name_stands_at_our_marker_and_not_at_the_published_one(tmp_path: Path) -> None:
     def marker(name: str, x: int, *, hollow: bool) -> dict[str, Any]:
         return {"entry": {"name": name, "hollow": hollow}, "x": x, "y": 100}
