@@ -125,21 +125,44 @@ def test_every_metric_is_a_panel_with_every_line_in_it(make: Any, plan_of: Any, 
         assert 2 <= len(panel.x_ticks) <= 8
 
 
-def test_more_in_the_first_world_is_above_the_diagonal(make: Any, plan_of: Any, tables_of: Any) -> None:
+def test_how_far_the_first_world_is_off_is_read_off_the_axis(make: Any, plan_of: Any, tables_of: Any) -> None:
     rates = figure.panels(make(plan_of, tables_of))[0]
+    places = {label: y for y, label in rates.y_ticks}
+    assert places["0 %"] == rates.zero
+    assert places["0 %"] - places["+3 %"] > 30, "three percent are seen"
     for point in itertools.chain(*rates.points.values()):
-        across, up = point.x - figure.LEFT, figure.TOP + figure.SIDE - point.y
-        assert up > across
+        # A fifth of the bytes is missing in the second world: 25 % more in the first.
+        assert places["+30 %"] < point.y < places["+10 %"]
         assert point.far
 
 
-def test_the_band_holds_the_diagonal(make: Any, plan_of: Any, tables_of: Any) -> None:
+def test_the_band_holds_the_line_of_zero_and_ends_at_the_tolerance(make: Any, plan_of: Any, tables_of: Any) -> None:
     for panel in figure.panels(make(plan_of, tables_of)):
         corners = [tuple(map(float, pair.split(","))) for pair in re.findall(r"[\d.-]+,[\d.-]+", panel.band)]
         upper, lower = corners[: len(corners) // 2], corners[: len(corners) // 2 - 1 : -1]
-        for (x, top), (_, bottom) in zip(upper, lower, strict=True):
-            diagonal = figure.TOP + figure.SIDE - (x - figure.LEFT)
-            assert top < diagonal < bottom
+        places = {label: y for y, label in panel.y_ticks}
+        for (x, top), (left, bottom) in zip(upper, lower, strict=True):
+            assert x == left
+            assert figure.TOP <= top < panel.zero < bottom <= figure.TOP + figure.SIDE
+        if panel.title == "throughput, each flow":
+            assert {top for _, top in upper} == {round(places["+3 %"], 1)}
+
+
+def test_what_is_nothing_in_one_world_has_a_place(make: Any, plan_of: Any, tables_of: Any) -> None:
+    report = make(plan_of, tables_of)
+    first = next(line for line in report.lines if line.metric.key == "flow.throughput_mbps")
+    found = replace(first.found, b=replace(first.found.b, mean=0.0))
+    other = next(line for line in report.lines if line.metric == first.metric and line is not first)
+    little = replace(other.found, b=replace(other.found.b, mean=0.001))
+    lines = (replace(first, found=found), other, replace(other, found=little))
+    (panel,) = figure.panels(replace(report, lines=lines))
+    above, beside, _ = panel.points[first.scheme]
+    assert panel.gutter > 0
+    assert above.x < figure.LEFT + panel.gutter < beside.x
+    assert figure.TOP < above.y < beside.y
+    (zero, label), (second, _) = panel.x_ticks[:2]
+    assert (zero, label) == (above.x, "0")
+    assert second - zero > 20, "labels have room"
 
 
 @pytest.mark.parametrize(
