@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bakeoff.references import Published
-from bakeoff.reports import cell_looks, html, model, ticks
+from bakeoff.reports import cell_looks, html, looks, model, ticks
 from bakeoff.reports.html import axis_figures, summary_figures, tables
 
 if TYPE_CHECKING:
@@ -129,6 +129,15 @@ def test_the_legend_of_a_matrix_has_its_colours_and_its_markers(report: Callable
         assert series["marker"] == rest[marker]["marker"]
         assert series["name"] == f"{rest[marker]['name']}, {compared[colour]['name']}"
     assert not means["has_names"], "colour and marker say it"
+
+
+def test_values_that_are_compared_have_different_markers() -> None:
+    schemes = ["quinn:cubic", "cubic", "quinn:newreno", "reno", "quinn:bbr", "bbr"]
+    found = cell_looks.of_values("scheme", schemes)
+    assert list(found) == schemes
+    assert len({look.marker for look in found.values()}) == 6
+    assert (found["bbr"], found["reno"]) == (looks.SCHEMES["bbr"], looks.SCHEMES["reno"])
+    assert len(cell_looks.of_values("rate", [f"{rate}M" for rate in range(30)])) == 30
 
 
 def test_a_third_axis_is_not_in_the_looks() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bakeoff.experiment.published_row import SCHEME_AXIS
@@ -48,8 +48,17 @@ def compared_first(cells: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def of_values(axis: str, known: Sequence[str]) -> dict[str, Look]:
-    """The look of each of the values of an axis that are compared."""
-    return {value: looks.of_scheme(value if axis == SCHEME_AXIS else "", place) for place, value in enumerate(known)}
+    """The look of each of the values of an axis that are compared; markers differ as far as there are any."""
+    found = {value: looks.of_scheme(value if axis == SCHEME_AXIS else "", place) for place, value in enumerate(known)}
+    taken: set[str] = set()
+    # Those with a marker of their own choose first.
+    for value in sorted(found, key=lambda value: value not in looks.SCHEMES):
+        marker = found[value].marker
+        if marker in taken:
+            marker = next((free for free in looks.MARKER_CYCLE if free not in taken), marker)
+        taken.add(marker)
+        found[value] = replace(found[value], marker=marker)
+    return found
 
 
 def of_cells(cells: Sequence[Mapping[str, str]]) -> CellLooks | None:
