@@ -62,6 +62,19 @@ def test_a_comparison_is_by_the_definition_of_the_reference(
     assert not [line for line in lines if line.metric == "pantheon.loss"]
 
 
+def test_a_loss_that_is_not_published_goes_by_its_name(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", reference=None, flows=2)
+    plan.runs[0].scenario["flows"][0]["scheme"] = "prague"
+    runs = tuple(replace(run, cell={"queue": "pie", "pair": "prague, cubic-ecn"}) for run in plan.runs)
+    folder = filled(replace(plan, runs=runs))
+    total = model.load(folder).runs[0].summary.total
+    assert total is not None
+    lines = [line for line in compare.compare(str(folder.path), "l4s-tests/s6").lines if line.metric.endswith("loss")]
+    assert [(line.metric, line.left) for line in lines if line.flow is None] == [("loss", total.loss)]
+
+
 def test_the_kernels_scheme_is_compared_with_the_published_one(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
 ) -> None:

@@ -167,6 +167,24 @@ def test_all_rows_of_a_report_count_losses_alike(
         assert group.pantheon(None).loss == total.packet_loss
 
 
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("pantheon/india-ppp0", model.Loss.PANTHEON),
+        ("pantheon/london-sydney", model.Loss.PANTHEON),
+        ("bbr-loss/as-published", model.Loss.PACKETS),
+        ("l4s-tests/s6", model.Loss.BYTES),
+        (None, model.Loss.BYTES),
+    ],
+)
+def test_a_published_table_without_losses_leaves_ours_as_it_is(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], reference: str | None, expected: model.Loss
+) -> None:
+    report = model.load(filled(plan_of(("cubic",), 1, level="summary", seconds=3, reference=reference)))
+    assert report.loss is expected
+    assert [group.loss for group in report.groups] == [expected]
+
+
 def test_a_number_that_a_published_row_lacks_is_not_shown_beside_ours() -> None:
     def shown(*numbers: float | None) -> list[bool]:
         return [terminal.has_published(metric, Published(*numbers)) for metric in terminal.METRICS]

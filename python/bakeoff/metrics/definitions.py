@@ -65,7 +65,7 @@ DEFINITIONS = (
         _BOTH,
         "",
         "1 - bytes received / bytes sent and duplicated, without the bytes still under way when the run ended. The "
-        "summary of a report has this loss, but beside a published table the loss of that table.",
+        "summary of a report has this loss, but beside published losses it counts as they do.",
     ),
     Definition("packet_loss", _BOTH, "", "The same of packets, which differs where they are not all of one size."),
     Definition(

@@ -66,6 +66,12 @@ class PublishedScheme:
     counts_packets: bool = False
 
     @property
+    def has_loss(self) -> bool:
+        """Whether a loss of it is published."""
+        numbers = [*self.flows.values(), *(run.total for run in self.runs)]
+        return any(found.loss is not None for found in numbers)
+
+    @property
     def total(self) -> Published:
         """Means over runs of the numbers of all flows together (the figures use these, the table does not)."""
         totals = [run.total for run in self.runs]
@@ -89,6 +95,11 @@ class Reference:
     name: str
     title: str
     schemes: tuple[PublishedScheme, ...]
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether losses are published."""
+        return any(row.has_loss for row in self.schemes)
 
     @property
     def counts_packets(self) -> bool:

@@ -49,6 +49,7 @@ _PUBLISHED: dict[str, Callable[[Published], float | None]] = {
     "pantheon.owd_p95_ms": lambda numbers: numbers.owd_p95_ms,
     "pantheon.loss": lambda numbers: numbers.loss,
 }
+_LOSS = {model.Loss.PANTHEON: "pantheon.loss", model.Loss.PACKETS: "packet_loss", model.Loss.BYTES: "loss"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +233,7 @@ def _published_lines(group: Group, row: PublishedScheme) -> Iterator[Line]:
             yield Line(
                 row=group.label,
                 flow=flow,
-                metric="packet_loss" if metric == "pantheon.loss" and row.counts_packets else metric,
+                metric=_LOSS[model.loss_beside(row)] if metric == "pantheon.loss" else metric,
                 left=left,
                 right=right,
                 ratio=_ratio(left, right),

@@ -89,7 +89,7 @@ class Group:
             beside: a published row that they are to be compared with. If it does not count packets in flight at the
                 end as lost, neither do these; without one they count as the whole report does.
         """
-        counted = _loss_beside(beside) if beside else self.loss
+        counted = loss_beside(beside) if beside else self.loss
         found = []
         for summary in self.valid:
             if (exact := _pantheon_of(summary, flow)) is not None:
@@ -180,7 +180,7 @@ class Report:
     @property
     def loss(self) -> Loss:
         """What the loss of the summary counts, the same in all rows."""
-        return _loss_beside(self.reference)
+        return loss_beside(self.reference)
 
     @property
     def varies(self) -> list[str]:
@@ -219,8 +219,9 @@ def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | Non
     return summary.flows[flow - 1].pantheon if flow <= len(summary.flows) else None
 
 
-def _loss_beside(published: Reference | PublishedScheme | None) -> Loss:
-    if published is None:
+def loss_beside(published: Reference | PublishedScheme | None) -> Loss:
+    """What loss counts beside a published table, or a row of one."""
+    if published is None or not published.has_loss:
         return Loss.BYTES
     return Loss.PACKETS if published.counts_packets else Loss.PANTHEON
 
@@ -360,7 +361,7 @@ class _Table:
             look=look,
             runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
             published=published_row(self.reference, key, first.summary.cell),
-            loss=_loss_beside(self.reference),
+            loss=loss_beside(self.reference),
         )
 
 
