@@ -106,10 +106,11 @@ def ratio_of(metric: Metric, cell: dict[str, Any]) -> float:
 def columns_of(page: Page, group: list[dict[str, Any]]) -> list[Column]:
     """The flows by group and part, over the whole width; a part with few flows still has room for its name."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in page.colours:
-        for cell in group:
-            if page.group(cell) == row:
-                found.setdefault((row, page.part_of(cell)), []).append(cell)
+    parts = dict.fromkeys(page.part_of(cell) for cell in group)
+    for row, part in itertools.product(page.colours, parts):
+        own = [cell for cell in group if (page.group(cell), page.part_of(cell)) == (row, part)]
+        if own:
+            found[row, part] = own
     gap = 8.0
     rows = len({row for row, _ in found})
     weights = {key: 60 + len(cells) for key, cells in found.items()}
@@ -153,8 +154,13 @@ def headings(columns: Sequence[Column], scale: Scale) -> list[str]:
     """The names of groups and parts below the panel, and lines between them."""
     parts = []
     bottom = scale.top + HEIGHT
-    for column in columns:
+    for before, column in zip([None, *columns], columns, strict=False):
         x = column.left + column.width / 2
+        if before is not None and before.row == column.row:
+            parts.append(
+                f'<line x1="{column.left:.1f}" x2="{column.left:.1f}" y1="{scale.top}" y2="{bottom}" stroke="#bbbbbb" '
+                'stroke-dasharray="2 3"/>'
+            )
         parts.append(f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle" font-size="10">{column.part}</text>')
     for row, own in itertools.groupby(columns, key=lambda column: column.row):
         group = list(own)

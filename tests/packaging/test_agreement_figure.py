@@ -60,6 +60,22 @@ def test_schemes_and_what_is_far_have_names(drawn: str) -> None:
     assert drawn.count(">one<") == 2
 
 
+def test_the_parts_of_all_groups_have_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    page = importlib.import_module("agreement_pages").PAGES["schemes"]
+    cells = [
+        cell(scheme, 1.0, 1.0, 0.0) | {"suite": f"agreement-{suite}"}
+        for scheme, suite in (("cubic", "one"), ("reno", "loss"), ("cubic", "loss"), ("reno", "one"))
+    ]
+    columns = importlib.import_module("agreement_figure").columns_of(page, cells)
+    assert [(column.row, column.part) for column in columns] == [
+        ("reno", "one"),
+        ("reno", "loss"),
+        ("cubic", "one"),
+        ("cubic", "loss"),
+    ]
+
+
 def test_what_both_worlds_lack_is_no_panel(drawn: str) -> None:
     assert "Throughput per flow: simulator over Linux" in drawn
     assert "Loss" not in drawn
