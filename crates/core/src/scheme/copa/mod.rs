@@ -44,9 +44,9 @@
 //! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip without loss
 //!   and is halved once in one with losses (genericCC halves it with every ack that shows a loss, and grows it in
 //!   rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent congestion.
-//! - In "mvfst" the shortest round trips are exact, not estimated with three samples, and the velocity ends at 2^20. Every packet has a
-//!   gap of its own, where mvfst lets five leave together, if it is told to pace at all; and the window collapses with the
-//!   first timeout, in mvfst after three probe timeouts' time of nothing but losses.
+//! - In "mvfst" the velocity ends at 2^20, and the smoothed round trip is our transport's. Every packet has a gap of its own, where mvfst
+//!   lets five leave together, if it is told to pace at all. The window collapses with the first timeout, in mvfst after three probe
+//!   timeouts' time of nothing but losses, and comes back if the timeout proves spurious.
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
 //! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests; `"pantheon"` beside its program over four
@@ -107,14 +107,14 @@ const MOST_WINDOW: f64 = 1_048_576.0;
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let Setup { packet_size, parameters, .. } = setup;
+    let Setup { mss, packet_size, parameters, .. } = setup;
     let delta = |own: f64| Some(parameters.number("delta")).filter(|delta| *delta > 0.0).unwrap_or(own);
     let switches_mode = parameters.flag("switches_mode");
     match parameters.text("profile") {
         "pantheon-2017-08" => Box::new(generic_cc::GenericCc::august_2017(packet_size, delta(0.5), switches_mode)),
         "pantheon-2018-01" => Box::new(generic_cc::GenericCc::january_2018(packet_size, delta(1.0))),
         "pantheon" => Box::new(generic_cc::GenericCc::later(packet_size, delta(0.1), switches_mode)),
-        "mvfst" => Box::new(mvfst::Mvfst::new(packet_size, delta(0.05))),
+        "mvfst" => Box::new(mvfst::Mvfst::new(packet_size, mss, delta(0.05))),
         _ => Box::new(paper::Paper::new(packet_size, delta(0.5), switches_mode)),
     }
 }

@@ -6,11 +6,11 @@
 
 mod flight;
 mod timeout;
-mod windowed_max;
+mod windowed;
 
 pub(super) use self::flight::Flight;
 pub(super) use self::timeout::PendingTimeout;
-pub(super) use self::windowed_max::WindowedMax;
+pub(super) use self::windowed::{WindowedMax, WindowedMin};
 use super::Parameters;
 use crate::info::{Kind, Parameter};
 use crate::units::{Bytes, Duration, Rate};

@@ -1,7 +1,7 @@
-//! The maximum of a window as Chromium estimates it: as [`crate::filter`], but a runner-up is renewed when it is no better
-//! than the next best and has itself grown old, in Linux when the best has.
+//! The maximum or minimum of a window as Chromium estimates it: as [`crate::filter`], but a runner-up is renewed when it is no
+//! better than the next best and has itself grown old, in Linux when the best has.
 //!
-//! **Source.** Chromium (google/quiche 790af403), `windowed_filter.h`.
+//! **Source.** Chromium (google/quiche 790af403), `windowed_filter.h`; mvfst has the same.
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
@@ -9,14 +9,19 @@ struct Sample {
     value: u64,
 }
 
+/// A running maximum.
+pub(in crate::scheme) type WindowedMax = Windowed<true>;
+/// A running minimum.
+pub(in crate::scheme) type WindowedMin = Windowed<false>;
+
 /// The best three samples of a window, best first; the clock is any counter that never runs backwards.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::scheme) struct WindowedMax {
+pub(in crate::scheme) struct Windowed<const IS_MAX: bool> {
     window: u64,
     best: [Sample; 3],
 }
 
-impl WindowedMax {
+impl<const IS_MAX: bool> Windowed<IS_MAX> {
     /// A filter over `window` units of the caller's clock.
     pub(in crate::scheme) fn new(window: u64) -> Self {
         Self { window, best: Default::default() }
@@ -27,17 +32,23 @@ impl WindowedMax {
         self.best[0].value
     }
 
+    /// Remembers for another time from now on.
+    pub(in crate::scheme) fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
     /// `Update`.
     pub(in crate::scheme) fn update(&mut self, time: u64, value: u64) {
         let sample = Sample { time, value };
+        let is_no_worse = |than: &Sample| if IS_MAX { value >= than.value } else { value <= than.value };
         let [first, second, third] = &mut self.best;
-        if first.value == 0 || value >= first.value || time - third.time > self.window {
+        if first.value == 0 || is_no_worse(first) || time - third.time > self.window {
             self.best = [sample; 3];
             return;
         }
-        if value >= second.value {
+        if is_no_worse(second) {
             (*second, *third) = (sample, sample);
-        } else if value >= third.value {
+        } else if is_no_worse(third) {
             *third = sample;
         }
         if time - first.time > self.window {
@@ -78,5 +89,16 @@ mod tests {
         let times = |filter: WindowedMax| filter.best.map(|sample| sample.time);
         assert_eq!(times(after(&[100, 50, 50, 80, 40, 40, 40, 40, 40])), [0, 3, 3]);
         assert_eq!(times(after(&[100, 50, 50, 80, 40, 40, 40, 40, 40, 40])), [0, 3, 9]);
+    }
+
+    #[test]
+    fn a_minimum_is_forgotten_after_the_window_that_is_set_unless_it_comes_again() {
+        let mut filter = WindowedMin::new(100);
+        filter.set_window(10);
+        let least = [(1, 5), (2, 7), (5, 5), (6, 7), (15, 7), (16, 7)].map(|(time, value)| {
+            filter.update(time, value);
+            filter.get()
+        });
+        assert_eq!(least, [5, 5, 5, 5, 5, 7]);
     }
 }
