@@ -4,7 +4,6 @@ use super::long_term::MIN_PIPE_CWND;
 use super::sample::Sample;
 use super::startup;
 use super::{Bbr3, State};
-use crate::scheme::INITIAL_WINDOW;
 use crate::units::{Duration, Rate};
 
 /// `BBR.PacingMarginPercent`.
@@ -47,7 +46,7 @@ impl Bbr3 {
     }
 
     fn bdp_at(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.seconds.map_or(f64::from(INITIAL_WINDOW), |min_rtt| gain * bw * min_rtt)
+        self.min_rtt.seconds.map_or(f64::from(self.initial_window), |min_rtt| gain * bw * min_rtt)
     }
 
     /// `QuantizationBudget`.
@@ -74,7 +73,7 @@ impl Bbr3 {
         let mut cwnd = f64::from(self.cwnd);
         if self.full_bw.is_reached {
             cwnd = (cwnd + sample.newly_acked).min(max_inflight);
-        } else if cwnd < max_inflight || sample.total_delivered < u64::from(INITIAL_WINDOW) {
+        } else if cwnd < max_inflight || sample.total_delivered < u64::from(self.initial_window) {
             cwnd += sample.newly_acked;
         }
         cwnd = cwnd.max(MIN_PIPE_CWND);
@@ -96,7 +95,7 @@ impl Bbr3 {
 
     /// `SaveCwnd`.
     pub(super) fn save_cwnd(&mut self) {
-        let is_cut_already = self.recovery_since.is_some() || self.state == State::ProbeRtt;
+        let is_cut_already = self.recovery.is_some() || self.state == State::ProbeRtt;
         self.prior_cwnd = if is_cut_already { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
 

@@ -47,7 +47,7 @@ impl Bbr3 {
             self.latest.round_delivered = self.delivered;
         }
         self.latest.is_loss_in_round = true;
-        if !self.losses.are_noted && self.recovery_since.is_none() {
+        if !self.losses.are_noted && self.recovery.is_none() {
             self.save_state_upon_loss();
         }
         self.losses.are_noted = true;

@@ -27,7 +27,8 @@
 //! - ECN is ignored, as in the draft.
 //!
 //! **How it is validated.** The draft's example test cases here and in the simulator's behaviour tests; utilisation,
-//! queue, loss in shallow buffers, and tolerance of random loss there too.
+//! queue, loss in shallow buffers, and tolerance of random loss there too. Beside Linux' version 3, event by event, with the draft's
+//! sentences in the place of what Linux does otherwise (`docs/originals.md`).
 
 mod control;
 mod cruise;
@@ -103,6 +104,15 @@ enum AckPhase {
     ProbeStopping,
 }
 
+/// What is being repaired (`InLossRecovery`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    /// A fast recovery, since this round.
+    Fast(u64),
+    /// A timeout, or a tail.
+    Other,
+}
+
 #[derive(Debug)]
 struct Bbr3 {
     /// Bytes of payload, and of a whole packet.
@@ -110,7 +120,8 @@ struct Bbr3 {
     packet_size: f64,
     random: RandomStream,
 
-    /// Packets.
+    /// Packets (`C.InitialCwnd`, `C.cwnd`).
+    initial_window: u32,
     cwnd: u32,
     prior_cwnd: u32,
     /// Packets per second.
@@ -142,10 +153,7 @@ struct Bbr3 {
     bw_shortterm: f64,
     inflight_shortterm: f64,
     inflight_longterm: f64,
-    /// The round in which a recovery began that is not over.
-    recovery_since: Option<u64>,
-    /// It is a fast recovery: neither a timeout nor the repair of a tail.
-    is_fast_recovery: bool,
+    recovery: Option<Recovery>,
     undo: Saved,
 
     ack_phase: AckPhase,
@@ -167,6 +175,7 @@ impl Bbr3 {
             mss: mss.count() as f64,
             packet_size: packet_size.count() as f64,
             random,
+            initial_window: INITIAL_WINDOW,
             cwnd: INITIAL_WINDOW,
             prior_cwnd: 0,
             pacing_rate: 0.0,
@@ -192,8 +201,7 @@ impl Bbr3 {
             bw_shortterm: f64::INFINITY,
             inflight_shortterm: f64::INFINITY,
             inflight_longterm: f64::INFINITY,
-            recovery_since: None,
-            is_fast_recovery: false,
+            recovery: None,
             undo: Saved::default(),
             ack_phase: AckPhase::Init,
             is_bw_probe_sample: false,
@@ -234,7 +242,7 @@ impl Scheme for Bbr3 {
 
     /// The part of `OnInit` that needs a connection.
     fn on_connected(&mut self, connected: &Connected) {
-        self.cwnd = connected.initial_window;
+        (self.initial_window, self.cwnd) = (connected.initial_window, connected.initial_window);
         self.init_pacing_rate(connected.srtt);
         self.min_rtt.begin(connected.srtt);
     }
@@ -271,8 +279,12 @@ impl Scheme for Bbr3 {
             if !self.losses.are_noted {
                 self.save_state_upon_loss();
             }
-            self.recovery_since.get_or_insert(self.rounds.count);
-            self.is_fast_recovery |= congestion.cause == Cause::Loss;
+            let is_fast = matches!(self.recovery, Some(Recovery::Fast(_)));
+            if congestion.cause == Cause::Loss && !is_fast {
+                self.recovery = Some(Recovery::Fast(self.rounds.count));
+            } else {
+                self.recovery.get_or_insert(Recovery::Other);
+            }
         }
     }
 
@@ -284,24 +296,22 @@ impl Scheme for Bbr3 {
     /// `OnEnterRTO`.
     fn on_timeout(&mut self, timeout: &Timeout) {
         // What it took for lost may have changed the model already, after that was saved.
-        let is_saved = self.losses.are_noted && self.recovery_since.is_none();
+        let is_saved = self.losses.are_noted && self.recovery.is_none();
         if timeout.is_first && !is_saved {
             self.save_state_upon_loss();
         }
-        self.recovery_since.get_or_insert(self.rounds.count);
-        self.is_fast_recovery = false;
+        self.recovery = Some(Recovery::Other);
         self.cwnd = timeout.in_flight + 1;
     }
 
     fn on_recovered(&mut self, _now: Instant) {
-        self.is_fast_recovery = false;
-        if self.recovery_since.take().is_some() {
+        if self.recovery.take().is_some() {
             self.restore_cwnd();
         }
     }
 
     fn on_undo(&mut self, _now: Instant) {
-        (self.recovery_since, self.is_fast_recovery) = (None, false);
+        self.recovery = None;
         self.handle_spurious_loss();
     }
 

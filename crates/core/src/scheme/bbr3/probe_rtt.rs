@@ -25,7 +25,8 @@ pub(super) struct MinRtt {
     stamp: Option<Instant>,
     /// `BBR.probe_rtt_min_delay` and its stamp.
     pub(super) probe_value: Option<Duration>,
-    probe_stamp: Instant,
+    /// `None` before the first ack.
+    probe_stamp: Option<Instant>,
     is_probe_expired: bool,
     /// `BBR.probe_rtt_done_stamp`; `None` while too much is in flight.
     done: Option<Instant>,
@@ -43,16 +44,16 @@ impl Bbr3 {
     /// `UpdateMinRTT`.
     pub(super) fn update_min_rtt(&mut self, sample: &Sample) {
         let (now, min) = (sample.now, &mut self.min_rtt);
-        min.is_probe_expired = now > min.probe_stamp + INTERVAL;
+        min.is_probe_expired = min.probe_stamp.is_some_and(|stamp| now > stamp + INTERVAL);
         if let Some(rtt) = sample.rtt
             && (min.is_probe_expired || min.probe_value.is_none_or(|least| rtt < least))
         {
-            (min.probe_value, min.probe_stamp) = (Some(rtt), now);
+            (min.probe_value, min.probe_stamp) = (Some(rtt), Some(now));
         }
         let Some(probe_value) = min.probe_value else { return };
         let stamp = *min.stamp.get_or_insert(now);
         if now > stamp + FILTER_LEN || min.value.is_none_or(|least| probe_value < least) {
-            (min.value, min.stamp) = (Some(probe_value), Some(min.probe_stamp));
+            (min.value, min.stamp) = (Some(probe_value), min.probe_stamp);
             min.seconds = Some(probe_value.as_secs_f64());
         }
     }
@@ -102,7 +103,7 @@ impl Bbr3 {
         if self.min_rtt.done.is_none_or(|done| now <= done) {
             return;
         }
-        self.min_rtt.probe_stamp = now;
+        self.min_rtt.probe_stamp = Some(now);
         self.restore_cwnd();
         self.reset_short_term_model();
         if self.full_bw.is_reached {

@@ -2,7 +2,7 @@
 
 use super::long_term::is_too_high;
 use super::sample::Sample;
-use super::{Bbr3, CWND_GAIN, State, Undo};
+use super::{Bbr3, CWND_GAIN, Recovery, State, Undo};
 
 /// `BBR.StartupPacingGain`.
 pub(super) const PACING_GAIN: f64 = 2.77;
@@ -26,9 +26,9 @@ impl Bbr3 {
 
     /// `CheckStartupHighLoss`, at the end of a round: heavy loss after a whole round of fast recovery.
     pub(super) fn check_startup_high_loss(&mut self, sample: &Sample) {
-        let has_recovered_for_a_round = self.recovery_since.is_some_and(|round| self.rounds.count > round);
+        let has_recovered_for_a_round =
+            matches!(self.recovery, Some(Recovery::Fast(since)) if self.rounds.count > since);
         if self.state != State::Startup
-            || !self.is_fast_recovery
             || !has_recovered_for_a_round
             || self.losses.ranges < FULL_LOSS_COUNT
             || !is_too_high(sample.lost, sample.tx_in_flight)

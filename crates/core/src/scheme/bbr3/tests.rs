@@ -233,10 +233,10 @@ fn what_is_to_be_in_flight_is_three_quanta_at_least_and_two_packets_more_while_p
 #[test]
 fn a_window_that_is_cut_already_is_not_what_to_return_to() {
     let mut bbr = Path::probing().bbr;
-    (bbr.prior_cwnd, bbr.cwnd, bbr.recovery_since) = (80, 20, Some(1));
+    (bbr.prior_cwnd, bbr.cwnd, bbr.recovery) = (80, 20, Some(Recovery::Other));
     bbr.save_cwnd();
     assert_eq!(bbr.prior_cwnd, 80);
-    (bbr.recovery_since, bbr.state) = (None, State::ProbeRtt);
+    (bbr.recovery, bbr.state) = (None, State::ProbeRtt);
     bbr.save_cwnd();
     assert_eq!(bbr.prior_cwnd, 80);
     bbr.state = State::Cruise;
@@ -322,7 +322,7 @@ fn startup_ends_on_loss_even_when_the_application_limits() {
 fn six_ranges_and_more_than_two_percent_lost_end_startup_after_a_round_of_recovery() {
     let is_over = |rounds: u64, ranges, lost| {
         let mut bbr = Path::new().bbr;
-        (bbr.recovery_since, bbr.is_fast_recovery, bbr.losses.ranges) = (Some(5), true, ranges);
+        (bbr.recovery, bbr.losses.ranges) = (Some(Recovery::Fast(5)), ranges);
         bbr.rounds.count = 5 + rounds;
         let mut sample = Sample::new(&one_ack(1), 0, false);
         (sample.lost, sample.tx_in_flight) = (lost, 100.0);
@@ -354,7 +354,7 @@ fn the_ranges_that_end_startup_are_those_of_one_round() {
 fn startup_that_ends_on_loss_takes_the_path_to_hold_a_bdp_or_what_a_round_delivered() {
     for (delivered, bound) in [(30.0, 40.0), (70.0, 70.0)] {
         let mut bbr = Path::new().bbr;
-        (bbr.recovery_since, bbr.is_fast_recovery, bbr.losses.ranges) = (Some(0), true, 6);
+        (bbr.recovery, bbr.losses.ranges) = (Some(Recovery::Fast(0)), 6);
         (bbr.rounds.count, bbr.bw, bbr.latest.inflight) = (1, 1_000.0, delivered);
         let mut sample = Sample::new(&one_ack(1), 0, false);
         (sample.lost, sample.tx_in_flight) = (3.0, 100.0);
@@ -370,11 +370,42 @@ fn losses_after_a_timeout_do_not_end_startup() {
     (0..400).for_each(|_| path.ack());
     path.in_flight = 60;
     path.ack_after(1);
-    assert!(path.bbr.is_fast_recovery);
+    assert!(matches!(path.bbr.recovery, Some(Recovery::Fast(_))));
     path.bbr.on_timeout(&timeout(true));
     path.state = Transport::Loss;
     (0..200).for_each(|ack| path.ack_after(u32::from(ack % 5 == 0)));
     assert_eq!(path.bbr.state, State::Startup);
+}
+
+#[test]
+fn a_fast_recovery_counts_its_rounds_from_its_own_beginning() {
+    let mut bbr = Path::new().bbr;
+    let congestion = |cause| Congestion { now: Instant::ZERO, cause, in_flight: 10, is_timer: false };
+    for (round, cause) in [(3, Cause::TailLoss), (7, Cause::Loss), (9, Cause::TailLoss)] {
+        bbr.rounds.count = round;
+        bbr.on_congestion(&congestion(cause));
+    }
+    assert_eq!(bbr.recovery, Some(Recovery::Fast(7)));
+}
+
+#[test]
+fn a_flow_that_starts_late_does_not_begin_with_a_probe_of_the_round_trip() {
+    let mut path = Path::new();
+    path.now += Duration::from_secs(60);
+    path.ack();
+    assert_eq!(path.bbr.state, State::Startup);
+}
+
+#[test]
+fn until_there_is_a_model_the_window_is_what_the_connection_was_granted() {
+    let mut bbr = Bbr3::new(Bytes::new(1_448), Bytes::new(1_500), RandomStream::new(1, "bbr3"));
+    bbr.on_connected(&Connected { initial_window: 1, srtt: None });
+    assert_eq!(bbr.bdp_multiple(2.0), 1.0);
+    // More is delivered than was granted, and nine packets are more than three quanta.
+    let mut sample = Sample::new(&one_ack(1), 0, false);
+    (bbr.cwnd, sample.total_delivered) = (9, 6);
+    bbr.set_cwnd(&sample);
+    assert_eq!(bbr.cwnd, 9);
 }
 
 #[test]
