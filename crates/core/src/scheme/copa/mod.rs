@@ -40,7 +40,7 @@
 //! - Beyond a round trip of about 100 ms "paper" may swing for good, which is the paper's own rule: a velocity that has doubled round by
 //!   round is taken back at the end of the round in which the direction turns, and until then the window falls, or grows, as fast as it
 //!   had grown. One flow at 20 Mbit/s behind two BDP has 99, 98, 83, 72 and 74 % of the link at 40, 80, 120, 160 and 240 ms (a minute, ten
-//!   seeds); without its second mode 99, 97, 94, 97 and 75; mvfst, which takes the velocity back at once, 97 to 100; "pantheon" 89 to 98.
+//!   seeds); without its second mode 99, 97, 94, 97 and 75; mvfst, which takes the velocity back at once, 96 to 100; "pantheon" 89 to 98.
 //! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip without loss
 //!   and is halved once in one with losses (genericCC halves it with every ack that shows a loss, and grows it in
 //!   rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent congestion.
@@ -50,7 +50,7 @@
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
 //! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests; `"pantheon"` beside its program over four
-//! links (`docs/originals.md`).
+//! links, and `"mvfst"` beside its code, event by event (`docs/originals.md`).
 
 mod extreme;
 mod generic_cc;
