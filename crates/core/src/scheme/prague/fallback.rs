@@ -2,7 +2,6 @@
 //!
 //! **Source.** L4S project `net/ipv4/tcp_prague.c` of 2020-21, `prague_classic_ecn_detection` and
 //! `prague_classic_ecn_fallback`; Briscoe and Ahmed, "TCP Prague Fall-back on Detection of a Classic ECN AQM" (2019).
-//! Logarithms are exact here.
 
 use crate::units::Duration;
 
@@ -17,6 +16,8 @@ const STICKY: f64 = 8.0;
 const TRANSITION: f64 = 1.0;
 /// The share of the window that a classic queue takes with each answer, twice over.
 const CLASSIC_SHARE: f64 = 0.625;
+/// Halfway between two whole logarithms (`PRAGUE_INIT_MDEV_CARRY`).
+const FIRST_CARRY: f64 = std::f64::consts::SQRT_2;
 /// The slowest averages (`PRAGUE_MAX_SRTT_BITS`).
 const LONGEST_SHIFT: u32 = 18;
 
@@ -24,38 +25,54 @@ const LONGEST_SHIFT: u32 = 18;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClassicDetector {
     evidence: f64,
-    /// Smoothed round trip, its variation and its minimum, microseconds.
+    /// The averages have a gain of one in two to this power, the variation half of it.
+    shift: u32,
+    /// Smoothed round trip and its variation, microseconds.
     srtt: Option<f64>,
     variation: f64,
-    min_rtt: f64,
+    /// What is left over of the logarithms of variation and queue.
+    variation_carry: f64,
+    queue_carry: f64,
 }
 
 impl ClassicDetector {
     pub(super) fn new() -> Self {
-        Self { evidence: 0.0, srtt: None, variation: 0.0, min_rtt: 0.0 }
+        Self {
+            evidence: 0.0,
+            shift: LONGEST_SHIFT,
+            srtt: None,
+            variation: 1.0,
+            variation_carry: FIRST_CARRY,
+            queue_carry: FIRST_CARRY,
+        }
     }
 
-    /// A round trip was measured (`prague_rtt_estimator`); the larger the window, the slower the averages.
-    pub(super) fn on_round_trip(&mut self, rtt: Duration, min_rtt: Duration, ssthresh: u32) {
-        let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
-        self.min_rtt = micros(min_rtt);
+    /// The window begins to fall: the larger the threshold, the slower the averages (`prague_update_rtt_scaling`).
+    pub(super) fn on_fall(&mut self, ssthresh: u32) {
+        let log = ssthresh.max(1).ilog2();
+        self.shift = (log + log / 2 + 1).min(LONGEST_SHIFT);
+    }
+
+    /// A round trip was measured, the first by the handshake (`prague_rtt_estimator`).
+    pub(super) fn on_round_trip(&mut self, rtt: Duration) {
         let Some(srtt) = &mut self.srtt else {
             self.srtt = Some(micros(rtt));
             return;
         };
-        let log = ssthresh.max(2).ilog2();
-        let shift = (log + log / 2 + 1).min(LONGEST_SHIFT);
         let error = micros(rtt) - *srtt;
-        *srtt += error * 0.5_f64.powi(shift as i32);
-        self.variation += (error.abs() - self.variation) * 0.5_f64.powi(shift as i32 + 1);
+        *srtt += error * 0.5_f64.powi(self.shift as i32);
+        self.variation += (error.abs() - self.variation) * 0.5_f64.powi(self.shift as i32 + 1);
     }
 
     /// A round is over.
-    pub(super) fn on_round(&mut self) {
+    pub(super) fn on_round(&mut self, min_rtt: Duration) {
         let Some(srtt) = self.srtt else { return };
-        self.evidence += WEIGHT * (self.variation.max(1.0) / VARIATION_US).log2();
-        // A queue can only speak for a classic one.
-        self.evidence += WEIGHT * ((srtt - self.min_rtt) / QUEUE_US).max(1.0).log2();
+        self.evidence += WEIGHT * (whole_log(self.variation, &mut self.variation_carry) - VARIATION_US.log2());
+        let queue = srtt.floor() - micros(min_rtt).floor();
+        if queue > 0.0 {
+            // It can only speak for a classic one.
+            self.evidence += WEIGHT * (whole_log(queue, &mut self.queue_carry) - QUEUE_US.log2()).max(0.0);
+        }
         self.evidence = self.evidence.clamp(0.0, 2.0 * STICKY + TRANSITION);
     }
 
@@ -70,6 +87,18 @@ impl ClassicDetector {
     }
 }
 
+/// The binary logarithm of so many whole microseconds, rounded down; what that leaves over is carried on to the next one.
+fn whole_log(micros: f64, carry: &mut f64) -> f64 {
+    let carried = micros.floor() * *carry + 0.5;
+    let log = carried.log2().floor().max(0.0);
+    *carry = carried / log.exp2();
+    log
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e3
+}
+
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "clamped to whole numbers")]
 mod tests {
@@ -77,13 +106,14 @@ mod tests {
 
     fn after(rounds: u32, queue_ms: f64, swing_ms: f64) -> f64 {
         let mut detector = ClassicDetector::new();
+        detector.on_fall(4);
         for round in 0..rounds {
             for n in 0..50 {
                 let swing = if (n / 10 + round) % 2 == 0 { swing_ms } else { -swing_ms };
                 let rtt = Duration::from_secs_f64((20.0 + queue_ms + swing) / 1e3);
-                detector.on_round_trip(rtt, Duration::from_millis(20), 4);
+                detector.on_round_trip(rtt);
             }
-            detector.on_round();
+            detector.on_round(Duration::from_millis(20));
         }
         detector.likelihood()
     }
@@ -97,14 +127,33 @@ mod tests {
     #[test]
     fn the_larger_the_threshold_the_slower_the_averages() {
         // Of 16 ms a part of 2^(1.5 log2 + 1), and half of that of the variation.
-        for (ssthresh, part) in [(1, 4.0), (4, 16.0), (64, 1_024.0), (u32::MAX, 262_144.0)] {
+        for (ssthresh, part) in [(1, 2.0), (4, 16.0), (64, 1_024.0), (u32::MAX, 262_144.0)] {
             let mut detector = ClassicDetector::new();
+            detector.on_fall(ssthresh);
             for rtt_ms in [20, 36] {
-                detector.on_round_trip(Duration::from_millis(rtt_ms), Duration::from_millis(20), ssthresh);
+                detector.on_round_trip(Duration::from_millis(rtt_ms));
             }
             assert_eq!(detector.srtt, Some(20_000.0 + 16_000.0 / part));
-            assert_eq!(detector.variation, 16_000.0 / part / 2.0);
+            assert_eq!(detector.variation, 1.0 + 15_999.0 / part / 2.0);
         }
+    }
+
+    #[test]
+    fn the_gain_changes_when_the_window_falls_and_the_handshake_counts() {
+        let mut detector = ClassicDetector::new();
+        detector.on_round_trip(Duration::from_millis(20));
+        detector.on_round_trip(Duration::from_millis(36));
+        assert_eq!(detector.srtt, Some(20_000.0 + 16_000.0 / 262_144.0), "the slowest");
+    }
+
+    #[test]
+    fn what_a_logarithm_leaves_over_counts_with_the_next() {
+        let mut carry = FIRST_CARRY;
+        let logs: Vec<_> = (0..8).map(|_| whole_log(1_448.2, &mut carry)).collect();
+        assert!(logs.iter().all(|log| [10.0, 11.0].contains(log)), "{logs:?}");
+        // Of 10.5 each time, half a step of carry aside.
+        assert_eq!(logs.iter().sum::<f64>(), 84.0);
+        assert_eq!(whole_log(0.0, &mut carry), 0.0);
     }
 
     #[test]

@@ -14,49 +14,56 @@
 //! | `draft` | the draft, with the constants of version 0.7 of the code | 0 | halve | unmarked | 25 ms after 4 round trips |
 //! | `linux` | version 0.7 of the code (2024) | 0 | halve | unmarked | 25 ms after 4 round trips |
 //! | `2020` | version 0.5 of the code (b256daed, August 2020) | 1 | alpha | unmarked | none |
-//! | `2019b` | the code about November 2019 | 1 | alpha | unmarked | none |
+//! | `2019b` | the code about November 2019 (dejeneboru/mdtcp-mprague 08819850) | 1 | alpha | unmarked | none |
 //! | `2019a` | the code of mid-2019 (dboru/linux 696e94e3) | 0 | alpha | suppressed | none |
 //!
 //! `draft` and `linux` differ in when a flow with a short round trip may fall again. The draft lets the state of having
 //! answered last as long as `rtt_target`, so that the first mark after it counts (section 2.4.4, and `m_cwr_ts` in `udp_prague`).
 //! In the kernel that state lasts a true round trip, and a mark that begins it within `rtt_target` goes unanswered with all of the
-//! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25.
+//! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25. When an ack ends a round and begins a fall,
+//! `draft` falls by the alpha that has the round in it, as `udp_prague` does, the others by the alpha before. `draft` paces the
+//! fraction of the window, `linux` its whole packets, or what is in flight if that is more; and where a loss proves spurious, `linux` gives back the window
+//! that the rate before makes of an average round trip, 4.6 % less than it was even if round trips have not changed.
 //!
 //! `2019b` and `2020` count whole packets: the window follows its fraction by a packet when they are one apart, either way; it is
 //! paced by the window or, if that is more, what is in flight, and the rate of packets is kept by their payload. A timeout's
 //! halving stays open beside a window of one packet: in `2020` the next ack ends it at two, with a threshold of two, while `2019b`
 //! takes it only once slow start is back where it was, or at an ack of nothing but marks. A loss that proves spurious gives the
-//! window back and takes what it took from the fraction once more. `2019b` grows while losses are repaired.
+//! window back and takes what it took from the fraction once more. `2019b` grows while losses are repaired, and each of its falls leaves a
+//! threshold of no less than the window before.
 //!
 //! `2019a` falls at once when a round that had marks ends, by an alpha that has that round in it; a mark before only ends slow start.
-//! A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it grows on.
+//! A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it grows on. It counts
+//! what it grows by, as Reno does, and marks only with acks in order.
 //!
-//! **Deviations.** The window is a fraction held in floating point, and never below two packets; the source's smaller packets
-//! below that are left out. The pacer sends single packets, and a window in a round trip; the kernel takes the rate from packets
-//! and holds their payload to it, which is 3.6 % faster. A sender that its pacer holds back counts as limited by its
-//! window. Alpha is corrected before the window falls because of the same ack; but for `2019a`, the source does so after.
+//! **Deviations.** The window is never below two packets; the source's smaller packets below that are left out. The pacer sends
+//! single packets; in `draft` and `linux` it counts their headers, while a kernel that paces without fq holds payload to the rate, which is 3.6 %
+//! faster. A sender that its pacer holds back counts as limited by its window. The averages of `classic_fallback` are held in floating point.
 //!
-//! `linux` paces the fraction of the window; the source takes whole packets, and those in flight where they are more. Once a mark
-//! was seen and the window is at most four packets of 1500 bytes, the source (`prague_cwnd_mode` 2) goes over to a law of rates,
+//! `draft` takes constants, slow start and what a loss does from the kernel's code. Of `udp_prague` it has neither the rate at which that starts, nor the growth by a
+//! millisecond of queue after seven and more round trips without a fall, nor a pace 3 % above and below by turns. Above 25 ms a fall lasts until
+//! what was outstanding is acknowledged, in `udp_prague` no less than a smoothed round trip, in which it may miss the end of a burst of marks.
+//!
+//! `linux`: once a mark was seen and the window is at most four packets of 1500 bytes, the source (`prague_cwnd_mode` 2) goes over to a law of rates,
 //! paced 3 % above and below by turns; here the window's law stays.
 //!
 //! `2019b` does not grow while the losses of its first slow start are repaired. The source doubles through them, until an ack
 //! delivers nothing; the kernel's send buffer bounds it there, and nothing would here.
 //!
-//! `2019a` paces the fraction of the window; the source takes whole packets, and those outstanding where they are more. When a round ends
-//! with an ack of unmarked packets, it grows for them after the fall, in the source before.
-//!
-//! **How it is validated.** Falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
+//! **How it is validated.** Event by event beside the code of each kernel profile, over 35 paths, and `draft` beside `udp_prague`
+//! (`docs/originals.md`); falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
 //! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
 
+mod early;
 mod fallback;
 mod law;
 #[cfg(test)]
 mod tests;
 
+use self::early::MarkedBytes;
 use self::fallback::ClassicDetector;
-use self::law::Law;
-use super::{Ack, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, Scheme, Setup, State, Timeout};
+use self::law::{Law, Pace};
+use super::{Ack, Acked, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, Scheme, Setup, State, Timeout};
 use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::scheme::window::INFINITE_SSTHRESH;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -107,6 +114,27 @@ const GAIN: f64 = 1.0 / 16.0;
 const MIN_WINDOW: f64 = 2.0;
 /// Round trips after slow start before a short one is made up for (version 0.7; 500 before).
 const TRANSITION: u32 = 4;
+/// The first revision paces a window of two packets more.
+const SURPLUS: f64 = 2.0;
+/// `HSRTT_SHIFT`.
+const ROUND_TRIP_GAIN: f64 = 1.0 / 128.0;
+/// A second in those of the source that turn a rate into a window, which have 2^20 microseconds (`RTT2SEC_SHIFT`).
+const SHORT_SECOND: f64 = 1e6 / (1 << 20) as f64;
+/// `MINIMUM_RATE`, in bit/s.
+const MIN_RATE: f64 = 100_000.0;
+
+/// Alpha after a round of which this share was marked, in parts as small as the source's (`upscaled_alpha`).
+fn corrected(alpha: f64, share: f64, bits: i32) -> f64 {
+    let parts = 2_f64.powi(bits);
+    let upscaled = alpha * parts / GAIN;
+    ((upscaled - (upscaled * GAIN).floor() + (share * parts).floor()) * GAIN / parts).min(1.0)
+}
+
+/// In whole parts of a packet as small as the source's (`CWND_UNIT`), so that three thirds fall short of a packet there and here.
+fn in_parts(packets: f64) -> f64 {
+    const PARTS: f64 = (1 << 20) as f64;
+    (packets * PARTS).round() / PARTS
+}
 
 /// Makes one for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
@@ -121,6 +149,7 @@ struct Before {
     cwnd: u32,
     window: f64,
     ssthresh: u32,
+    srtt: Duration,
 }
 
 #[derive(Debug)]
@@ -129,13 +158,17 @@ struct Prague {
     packet_size: Bytes,
     /// What of a packet is no payload.
     header: Bytes,
-    /// After the last ack.
+    /// After the last ack, the second without what is known to be lost or to have arrived.
+    outstanding: u32,
     in_flight: u32,
     /// What the transport may have in flight; it follows `window` by one packet an ack.
     cwnd: u32,
     ssthresh: u32,
-    /// `frac_cwnd`.
+    /// `frac_cwnd`; what it grows by in a round trip without marks (`ai_ack_increase`).
     window: f64,
+    increase: f64,
+    /// `snd_cwnd_cnt` of the first revision.
+    counted: f64,
     alpha: f64,
     has_seen_mark: bool,
     has_answered_mark: bool,
@@ -143,6 +176,9 @@ struct Prague {
     round_end: u64,
     delivered: u64,
     marked: u64,
+    marked_bytes: MarkedBytes,
+    /// What the ack at hand tells of marks, while it has not been looked at whether it ends a round.
+    feedback: Option<EcnFeedback>,
     /// Rounds since slow start.
     rounds: u32,
     alpha_updated: Instant,
@@ -155,6 +191,9 @@ struct Prague {
     /// Marks that the ack at hand reports.
     newly_marked: u32,
     srtt: Duration,
+    /// The average of that over the rounds, seconds (`hsrtt_us`).
+    average_srtt: Option<f64>,
+    min_rtt: Duration,
     detector: Option<ClassicDetector>,
 }
 
@@ -164,16 +203,21 @@ impl Prague {
             law,
             packet_size,
             header: Bytes::ZERO,
+            outstanding: 0,
             in_flight: 0,
             cwnd: INITIAL_WINDOW,
             ssthresh: INFINITE_SSTHRESH,
             window: f64::from(INITIAL_WINDOW),
+            increase: 1.0,
+            counted: 0.0,
             alpha: law.alpha,
             has_seen_mark: false,
             has_answered_mark: false,
             round_end: 0,
             delivered: 0,
             marked: 0,
+            marked_bytes: MarkedBytes::default(),
+            feedback: None,
             rounds: 0,
             alpha_updated: Instant::ZERO,
             reduced: None,
@@ -182,6 +226,8 @@ impl Prague {
             before_loss: None,
             newly_marked: 0,
             srtt: Duration::ZERO,
+            average_srtt: None,
+            min_rtt: Duration::ZERO,
             detector: law.has_fallback.then(ClassicDetector::new),
         }
     }
@@ -195,37 +241,52 @@ impl Prague {
         self.law.target.filter(|_| !self.is_in_slow_start() && self.rounds >= TRANSITION)
     }
 
-    /// By how many packets a whole unmarked window makes it grow (`prague_rate_scaled_ai_ack_increase`).
-    fn increase(&self) -> f64 {
-        match self.target() {
-            Some(target) if !self.srtt.is_zero() && self.srtt < target => {
+    /// By how many packets a whole unmarked window makes it grow from now on (`prague_ai_ack_increase`).
+    fn choose_increase(&mut self) {
+        self.increase = match self.law.target {
+            Some(target) if self.rounds >= TRANSITION && !self.srtt.is_zero() && self.srtt < target => {
                 (self.srtt.as_secs_f64() / target.as_secs_f64()).powi(2)
             }
             _ => 1.0,
-        }
+        };
     }
 
-    /// A round is over (`prague_update_alpha`, `prague_new_round`).
+    /// What of a round's packets was marked.
+    fn share_of_round(&mut self, feedback: &EcnFeedback) -> f64 {
+        if self.law.falls_after_rounds {
+            return self.marked_bytes.take_share();
+        }
+        (feedback.marked - self.marked) as f64 / (feedback.delivered - self.delivered).max(1) as f64
+    }
+
+    /// A round is over, if it is (`prague_update_alpha`, `prague_new_round`).
     fn end_round(&mut self, feedback: &EcnFeedback) {
         let is_due = self.target().is_none_or(|target| feedback.now.since(self.alpha_updated) >= target);
         if feedback.first_unacked < self.round_end || !is_due {
             return;
         }
-        if self.has_seen_mark {
-            let (delivered, marked) = (feedback.delivered - self.delivered, feedback.marked - self.marked);
-            let share = if delivered > 0 { (marked as f64 / delivered as f64).min(1.0) } else { 0.0 };
-            self.alpha += (share - self.alpha) * GAIN;
+        // The first revision averages before there are marks, too.
+        if self.has_seen_mark || self.law.falls_after_rounds {
+            let share = self.share_of_round(feedback);
+            self.alpha = corrected(self.alpha, share, self.law.alpha_bits);
             self.alpha_updated = feedback.now;
             if let Some(detector) = &mut self.detector {
-                detector.on_round();
+                detector.on_round(self.min_rtt);
             }
             if self.law.falls_after_rounds && share > 0.0 {
+                if let Some(before) = &mut self.before_loss {
+                    before.cwnd = self.cwnd;
+                }
                 self.ssthresh = self.threshold_of_marks();
                 self.set_cwnd(self.ssthresh);
             }
         }
+        let srtt = self.srtt.as_secs_f64();
+        self.average_srtt =
+            Some(self.average_srtt.map_or(srtt, |average| average + (srtt - average) * ROUND_TRIP_GAIN));
         (self.round_end, self.delivered, self.marked) = (feedback.next_sequence, feedback.delivered, feedback.marked);
         self.rounds += u32::from(!self.is_in_slow_start());
+        self.choose_increase();
     }
 
     /// Whether a mark is to be answered although the transport still takes the last one for answered: the target is over, which
@@ -246,13 +307,25 @@ impl Prague {
 
     /// A loss begins that may prove spurious.
     fn remember(&mut self) {
-        let (cwnd, window, ssthresh) = (self.cwnd, self.window, self.current_ssthresh());
-        self.before_loss = Some(Before { cwnd, window, ssthresh });
+        let Self { cwnd, window, srtt, .. } = *self;
+        self.before_loss = Some(Before { cwnd, window, ssthresh: self.current_ssthresh(), srtt });
+    }
+
+    /// The window when a loss is undone.
+    fn undone_window(&self, before: &Before) -> f64 {
+        let (window, average) = (self.window.max(before.window), self.average_srtt.unwrap_or_default());
+        if !self.law.undoes_by_rate || average == 0.0 || self.srtt.is_zero() || before.srtt.is_zero() {
+            return window;
+        }
+        let rate = self.window / self.srtt.as_secs_f64();
+        rate.max(before.window / before.srtt.as_secs_f64()) * average * SHORT_SECOND
     }
 
     /// Half of it is what marks take from the window.
     fn share(&self) -> f64 {
-        self.detector.as_ref().map_or(self.alpha, |detector| self.alpha.max(detector.floor()))
+        let parts = 2_f64.powi(self.law.alpha_bits);
+        let alpha = (self.alpha * parts).floor() / parts;
+        self.detector.as_ref().map_or(alpha, |detector| alpha.max(detector.floor()))
     }
 
     /// `prague_enter_cwr`. A tail loss that a probe has repaired counts as a mark.
@@ -266,21 +339,37 @@ impl Prague {
         let is_first = self.law.halves_at_first_mark && !self.has_answered_mark;
         let share = if is_first { 0.0 } else { self.share() };
         if self.law.counts_whole {
-            self.window -= f64::from(self.cwnd) * share / 2.0;
+            self.window -= in_parts(f64::from(self.cwnd) * share / 2.0);
         } else {
-            self.window = (self.window * (1.0 - share / 2.0)).max(MIN_WINDOW);
+            self.window = (self.window - in_parts(self.window * share / 2.0)).max(MIN_WINDOW);
         }
     }
 
     /// `prague_ssthresh` of the first revision: whole packets.
     fn threshold_of_marks(&self) -> u32 {
         let reduction = f64::from(self.cwnd) * self.share() / 2.0;
-        (self.cwnd - reduction.round() as u32).max(MIN_WINDOW as u32)
+        self.cwnd.saturating_sub(reduction.round() as u32).max(MIN_WINDOW as u32)
     }
 
-    /// Sets a window without a fraction (`snd_cwnd_cnt` = 0).
+    /// Sets a window without a fraction, but for what the first revision has counted.
     fn set_cwnd(&mut self, cwnd: u32) {
-        (self.cwnd, self.window) = (cwnd, f64::from(cwnd));
+        (self.cwnd, self.window) = (cwnd, f64::from(cwnd) + self.counted / f64::from(cwnd));
+    }
+
+    /// The threshold at which the transport begins a reduction (`prague_ssthresh`).
+    fn begin_fall(&mut self) {
+        if self.law.raises_threshold {
+            self.ssthresh = self.ssthresh.max(self.cwnd);
+        }
+        if let Some(detector) = &mut self.detector {
+            detector.on_fall(self.ssthresh);
+        }
+    }
+
+    fn take_round_trip(&mut self, rtt: Option<Duration>) {
+        if let (Some(detector), Some(rtt)) = (&mut self.detector, rtt) {
+            detector.on_round_trip(rtt);
+        }
     }
 
     /// `prague_enter_loss`, `prague_react_to_loss`.
@@ -288,7 +377,7 @@ impl Prague {
         if self.law.falls_after_rounds {
             self.ssthresh = (self.cwnd / 2).max(MIN_WINDOW as u32);
         } else {
-            self.window = (self.window / 2.0).max(if self.law.counts_whole { f64::MIN } else { MIN_WINDOW });
+            self.window = in_parts(self.window / 2.0).max(if self.law.counts_whole { f64::MIN } else { MIN_WINDOW });
             self.is_in_loss = true;
         }
     }
@@ -297,33 +386,61 @@ impl Prague {
     fn grow(&mut self, ack: &Ack<'_>) {
         let marked = std::mem::take(&mut self.newly_marked);
         if marked > 0 && !std::mem::replace(&mut self.has_answered_mark, true) && self.law.halves_at_first_mark {
-            self.window = (self.window / 2.0).max(MIN_WINDOW);
+            self.window = in_parts(self.window / 2.0).max(MIN_WINDOW);
         }
         let is_suppressed = !self.law.grows_by_unmarked && marked > 0;
         let mut acked = if is_suppressed { 0 } else { ack.newly_delivered.saturating_sub(marked) };
         let may_grow = !self.is_in_loss || (self.law.grows_in_loss && self.ssthresh != INFINITE_SSTHRESH);
         if acked > 0 && may_grow && (ack.is_cwnd_limited || !ack.rate.is_app_limited) {
             if self.is_in_slow_start() {
-                let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
-                acked -= grown - self.cwnd;
-                let keeps = if self.law.keeps_falling { self.window - f64::from(self.cwnd) } else { 0.0 };
-                self.window = f64::from(grown) + keeps;
-                self.cwnd = grown;
-                if self.law.counts_whole && acked == 0 {
+                acked = self.slow_start(acked);
+                if acked == 0 {
+                    self.choose_increase();
                     return;
                 }
             }
-            let per_round = if self.law.counts_whole { f64::from(self.cwnd) } else { self.window };
-            self.window += f64::from(acked) * self.increase() / per_round;
+            self.add(f64::from(acked) * self.increase);
         }
         if self.law.falls_after_rounds {
-            self.cwnd = self.window as u32;
             return;
         }
+        let cwnd = self.cwnd;
         if self.law.counts_whole {
             self.follow_whole();
+        } else {
+            self.follow();
+        }
+        if self.cwnd != cwnd {
+            self.choose_increase();
+        }
+    }
+
+    /// `tcp_slow_start`; returns the packets left over.
+    fn slow_start(&mut self, acked: u32) -> u32 {
+        let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
+        let left = acked - (grown - self.cwnd);
+        if self.law.falls_after_rounds {
+            self.set_cwnd(grown);
+            return left;
+        }
+        let keeps = if self.law.keeps_falling { self.window - f64::from(self.cwnd) } else { 0.0 };
+        (self.cwnd, self.window) = (grown, f64::from(grown) + keeps);
+        left
+    }
+
+    /// Grows by the part of a packet that so many acknowledged ones are of the window.
+    fn add(&mut self, acked: f64) {
+        if self.law.falls_after_rounds {
+            self.count(acked);
             return;
         }
+        let per_round = if self.law.counts_whole { f64::from(self.cwnd) } else { self.window };
+        let size = self.law.grows_by.map_or(1.0, |size| size.count() as f64 / self.packet_size.count() as f64);
+        self.window += in_parts(acked * size / per_round);
+    }
+
+    /// One packet towards the fraction, rounded up.
+    fn follow(&mut self) {
         let target = self.window.ceil() as u32;
         if self.cwnd > target {
             self.cwnd -= 1;
@@ -332,9 +449,7 @@ impl Prague {
             self.cwnd += 1;
         }
     }
-}
 
-impl Prague {
     /// One packet towards the fraction, once they are one apart, as `prague_update_cwnd` ends up to version 0.5.
     fn follow_whole(&mut self) {
         let apart = self.window - f64::from(self.cwnd);
@@ -358,14 +473,21 @@ impl Scheme for Prague {
     /// `prague_update_pacing_rate`.
     fn pacing_rate(&self) -> Option<Rate> {
         let rate = Rate::of(self.packet_size, self.srtt)?.as_bits_per_second() as f64;
-        let window = if self.law.counts_whole { f64::from(self.cwnd.max(self.in_flight)) } else { self.window };
-        let per_round = if self.cwnd < self.ssthresh / 2 { 2.0 * window } else { window + self.law.surplus };
-        Some(Rate::from_bits_per_second_f64((rate * per_round).max(1.0)))
+        let (in_flight, is_far_below) = (f64::from(self.in_flight), self.cwnd < self.ssthresh / 2);
+        let (window, least) = match self.law.pace {
+            Pace::Fraction => (self.window, 1.0),
+            Pace::WholePackets => (self.window.floor().max(in_flight), MIN_RATE),
+            Pace::InFlight => (f64::from(self.cwnd).max(in_flight), 1.0),
+            Pace::Outstanding if is_far_below => (f64::from(self.cwnd.max(self.outstanding)), 1.0),
+            Pace::Outstanding => (f64::from(self.cwnd.max(self.outstanding)) + SURPLUS, 1.0),
+        };
+        let factor = if is_far_below { 2.0 } else { 1.0 };
+        Some(Rate::from_bits_per_second_f64((rate * window).max(least) * factor))
     }
 
     /// The pacer of TCP counts payload.
     fn unpaced_header(&self) -> Bytes {
-        if self.law.counts_whole { self.header } else { Bytes::ZERO }
+        if self.law.pace == Pace::InFlight { self.header } else { Bytes::ZERO }
     }
 
     fn ssthresh(&self) -> Option<u32> {
@@ -375,22 +497,31 @@ impl Scheme for Prague {
     fn on_connected(&mut self, connected: &Connected) {
         self.cwnd = connected.initial_window;
         self.window = f64::from(connected.initial_window);
+        self.average_srtt = connected.srtt.map(Duration::as_secs_f64);
+        self.take_round_trip(connected.srtt);
     }
 
     fn on_ecn_feedback(&mut self, feedback: &EcnFeedback) {
         self.newly_marked = feedback.newly_marked;
         self.has_seen_mark |= feedback.newly_marked > 0;
-        self.end_round(feedback);
+        self.marked_bytes.add(feedback);
+        if self.law.corrects_alpha_first {
+            self.end_round(feedback);
+        } else {
+            self.feedback = Some(*feedback);
+        }
         if feedback.newly_marked > 0 && feedback.is_reducing && self.is_answer_due(feedback.now) {
             self.reduce(feedback.now);
         }
     }
 
+    fn on_acked(&mut self, acked: &Acked) {
+        self.take_round_trip(acked.rtt);
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        (self.srtt, self.in_flight) = (ack.srtt, ack.in_flight);
-        if let (Some(detector), Some(rtt)) = (&mut self.detector, ack.rtt) {
-            detector.on_round_trip(rtt, ack.min_rtt, self.ssthresh);
-        }
+        (self.srtt, self.min_rtt, self.in_flight) = (ack.srtt, ack.min_rtt, ack.in_flight);
+        self.outstanding = (ack.next_sequence - ack.first_unacked) as u32;
         if ack.state == State::Open {
             self.is_in_loss = false;
         }
@@ -401,18 +532,30 @@ impl Scheme for Prague {
         }
         self.state = ack.state;
         self.grow(ack);
+        if let Some(feedback) = self.feedback.take() {
+            self.end_round(&feedback);
+        }
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
+        if self.state == State::Open {
+            self.is_in_loss = false;
+        }
         if self.law.falls_after_rounds {
+            self.counted = 0.0;
             self.set_cwnd(self.cwnd);
         }
-        if congestion.cause == Cause::Loss {
+        let is_loss = congestion.cause == Cause::Loss;
+        if is_loss {
             self.remember();
+        } else {
+            self.before_loss = None;
+        }
+        self.begin_fall();
+        if is_loss {
             self.enter_loss();
             return;
         }
-        self.before_loss = None;
         if self.law.falls_after_rounds {
             self.ssthresh = self.threshold_of_marks();
         } else if congestion.cause == Cause::Ecn || self.state != State::Cwr {
@@ -424,9 +567,7 @@ impl Scheme for Prague {
     fn on_timeout(&mut self, timeout: &Timeout) {
         if timeout.is_first {
             self.remember();
-            if self.law.raises_threshold {
-                self.ssthresh = self.ssthresh.max(self.cwnd);
-            }
+            self.begin_fall();
             self.enter_loss();
         }
         self.state = State::Loss;
@@ -436,28 +577,32 @@ impl Scheme for Prague {
             self.window = f64::from(self.cwnd) + apart;
         }
         if self.law.falls_after_rounds {
+            self.counted = 0.0;
             self.set_cwnd(self.cwnd);
         }
     }
 
+    /// It grows again with the next ack or fall in [`State::Open`], where the transport may not be yet (`prague_ca_open`).
     fn on_recovered(&mut self, _now: Instant) {
-        self.is_in_loss = false;
         self.state = State::Open;
     }
 
     /// `tcp_undo_cwnd_reduction`, `prague_cwnd_undo`.
     fn on_undo(&mut self, _now: Instant) {
-        self.is_in_loss = false;
-        if let Some(before) = self.before_loss.take() {
-            let apart = |window: f64, cwnd: u32| window - f64::from(cwnd);
-            let changed = apart(self.window, self.cwnd) - apart(before.window, before.cwnd);
-            self.window = if self.law.counts_whole {
-                f64::from(self.cwnd.max(before.cwnd)) + apart(self.window, self.cwnd) + changed
-            } else {
-                self.window.max(before.window)
-            };
-            self.cwnd = self.cwnd.max(before.cwnd);
-            self.ssthresh = self.ssthresh.max(before.ssthresh);
+        let Some(before) = self.before_loss.take() else { return };
+        // Up to version 0.5 only the transport's return ends it.
+        self.is_in_loss &= self.law.counts_whole;
+        let apart = |window: f64, cwnd: u32| window - f64::from(cwnd);
+        let changed = apart(self.window, self.cwnd) - apart(before.window, before.cwnd);
+        let fraction = apart(self.window, self.cwnd) + changed;
+        self.cwnd = self.cwnd.max(before.cwnd);
+        self.ssthresh = self.ssthresh.max(before.ssthresh);
+        if self.law.falls_after_rounds {
+            self.set_cwnd(self.cwnd);
+        } else if self.law.counts_whole {
+            self.window = f64::from(self.cwnd) + fraction;
+        } else {
+            self.window = self.undone_window(&before);
         }
     }
 
