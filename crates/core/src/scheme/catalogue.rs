@@ -20,8 +20,8 @@ pub enum Validation {
     Program,
     /// The same, in a profile that is not the default.
     ProgramInProfile(&'static str),
-    /// Its original code, which is told the same events one by one: docs/originals.md.
-    OriginalCode,
+    /// Its original code, which was given the events of our runs: docs/originals.md.
+    Code,
     /// An implementation by others, over the same path.
     Implementation,
     /// No more than that.
@@ -41,7 +41,7 @@ impl Validation {
             Self::ProgramInProfile(profile) => {
                 return format!("{} (\"{profile}\")", Self::Program.text());
             }
-            Self::OriginalCode => "its original code, event by event",
+            Self::Code => "its original code, event by event",
             Self::Implementation => "an implementation by others over the same path",
             Self::Vectors => "values of its source",
             Self::Approximation => "its program, whose code is not public: an approximation",
@@ -80,7 +80,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Implementation, new: ledbat::plus_plus::new },
     SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Program, new: pcc::allegro::new },
     SchemeEntry { info: pcc::experimental::INFO, validation: Validation::Program, new: pcc::experimental::new },
-    SchemeEntry { info: prague::INFO, validation: Validation::OriginalCode, new: prague::new },
+    SchemeEntry { info: prague::INFO, validation: Validation::Code, new: prague::new },
     SchemeEntry { info: quic_bbr::INFO, validation: Validation::Published, new: quic_bbr::new },
     SchemeEntry { info: quic_cubic::INFO, validation: Validation::Published, new: quic_cubic::new },
     SchemeEntry { info: remy::REMYCC, validation: Validation::Vectors, new: remy::new_remycc },
