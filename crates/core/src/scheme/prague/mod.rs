@@ -56,12 +56,16 @@
 
 mod early;
 mod fallback;
+mod falls;
+mod growth;
 mod law;
+mod rounds;
 #[cfg(test)]
 mod tests;
 
 use self::early::MarkedBytes;
 use self::fallback::ClassicDetector;
+use self::falls::Before;
 use self::law::{Law, Pace};
 use super::{Ack, Acked, Cause, Congestion, Connected, EcnFeedback, INITIAL_WINDOW, Scheme, Setup, State, Timeout};
 use crate::info::{Info, Parameter, Profile, Quantity};
@@ -108,48 +112,18 @@ pub(super) const INFO: Info = Info {
     ],
 };
 
-/// `PRAGUE_SHIFT_G`.
-const GAIN: f64 = 1.0 / 16.0;
 /// `MIN_CWND`.
 const MIN_WINDOW: f64 = 2.0;
-/// Round trips after slow start before a short one is made up for (version 0.7; 500 before).
-const TRANSITION: u32 = 4;
 /// The first revision paces a window of two packets more.
 const SURPLUS: f64 = 2.0;
-/// `HSRTT_SHIFT`.
-const ROUND_TRIP_GAIN: f64 = 1.0 / 128.0;
-/// A second in those of the source that turn a rate into a window, which have 2^20 microseconds (`RTT2SEC_SHIFT`).
-const SHORT_SECOND: f64 = 1e6 / (1 << 20) as f64;
 /// `MINIMUM_RATE`, in bit/s.
 const MIN_RATE: f64 = 100_000.0;
-
-/// Alpha after a round of which this share was marked, in parts as small as the source's (`upscaled_alpha`).
-fn corrected(alpha: f64, share: f64, bits: i32) -> f64 {
-    let parts = 2_f64.powi(bits);
-    let upscaled = alpha * parts / GAIN;
-    ((upscaled - (upscaled * GAIN).floor() + (share * parts).floor()) * GAIN / parts).min(1.0)
-}
-
-/// In whole parts of a packet as small as the source's (`CWND_UNIT`), so that three thirds fall short of a packet there and here.
-fn in_parts(packets: f64) -> f64 {
-    const PARTS: f64 = (1 << 20) as f64;
-    (packets * PARTS).round() / PARTS
-}
 
 /// Makes one for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let header = setup.packet_size.saturating_sub(setup.mss);
     Box::new(Prague { header, ..Prague::new(Law::of(&setup.parameters), setup.packet_size) })
-}
-
-/// What there was before a loss.
-#[derive(Clone, Copy, Debug)]
-struct Before {
-    cwnd: u32,
-    window: f64,
-    ssthresh: u32,
-    srtt: Duration,
 }
 
 #[derive(Debug)]
@@ -236,231 +210,9 @@ impl Prague {
         self.cwnd < self.ssthresh
     }
 
-    /// The round trip to act as if it were, if there is one and its time has come (`prague_is_rtt_indep`).
-    fn target(&self) -> Option<Duration> {
-        self.law.target.filter(|_| !self.is_in_slow_start() && self.rounds >= TRANSITION)
-    }
-
-    /// By how many packets a whole unmarked window makes it grow from now on (`prague_ai_ack_increase`).
-    fn choose_increase(&mut self) {
-        self.increase = match self.law.target {
-            Some(target) if self.rounds >= TRANSITION && !self.srtt.is_zero() && self.srtt < target => {
-                (self.srtt.as_secs_f64() / target.as_secs_f64()).powi(2)
-            }
-            _ => 1.0,
-        };
-    }
-
-    /// What of a round's packets was marked.
-    fn share_of_round(&mut self, feedback: &EcnFeedback) -> f64 {
-        if self.law.falls_after_rounds {
-            return self.marked_bytes.take_share();
-        }
-        (feedback.marked - self.marked) as f64 / (feedback.delivered - self.delivered).max(1) as f64
-    }
-
-    /// A round is over, if it is (`prague_update_alpha`, `prague_new_round`).
-    fn end_round(&mut self, feedback: &EcnFeedback) {
-        let is_due = self.target().is_none_or(|target| feedback.now.since(self.alpha_updated) >= target);
-        if feedback.first_unacked < self.round_end || !is_due {
-            return;
-        }
-        // The first revision averages before there are marks, too.
-        if self.has_seen_mark || self.law.falls_after_rounds {
-            let share = self.share_of_round(feedback);
-            self.alpha = corrected(self.alpha, share, self.law.alpha_bits);
-            self.alpha_updated = feedback.now;
-            if let Some(detector) = &mut self.detector {
-                detector.on_round(self.min_rtt);
-            }
-            if self.law.falls_after_rounds && share > 0.0 {
-                if let Some(before) = &mut self.before_loss {
-                    before.cwnd = self.cwnd;
-                }
-                self.ssthresh = self.threshold_of_marks();
-                self.set_cwnd(self.ssthresh);
-            }
-        }
-        let srtt = self.srtt.as_secs_f64();
-        self.average_srtt =
-            Some(self.average_srtt.map_or(srtt, |average| average + (srtt - average) * ROUND_TRIP_GAIN));
-        (self.round_end, self.delivered, self.marked) = (feedback.next_sequence, feedback.delivered, feedback.marked);
-        self.rounds += u32::from(!self.is_in_slow_start());
-        self.choose_increase();
-    }
-
-    /// Whether a mark is to be answered although the transport still takes the last one for answered: the target is over, which
-    /// is longer than a round trip.
-    fn is_answer_due(&self, now: Instant) -> bool {
-        let Some((target, reduced)) = self.target().zip(self.reduced) else { return false };
-        self.law.answers_by_target && !self.is_in_loss && self.srtt < target && now.since(reduced) >= target
-    }
-
-    /// The threshold to return to if what follows proves spurious (`tcp_current_ssthresh`).
-    fn current_ssthresh(&self) -> u32 {
-        if matches!(self.state, State::Cwr | State::Recovery) {
-            self.ssthresh
-        } else {
-            self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
-        }
-    }
-
-    /// A loss begins that may prove spurious.
-    fn remember(&mut self) {
-        let Self { cwnd, window, srtt, .. } = *self;
-        self.before_loss = Some(Before { cwnd, window, ssthresh: self.current_ssthresh(), srtt });
-    }
-
-    /// The window when a loss is undone.
-    fn undone_window(&self, before: &Before) -> f64 {
-        let (window, average) = (self.window.max(before.window), self.average_srtt.unwrap_or_default());
-        if !self.law.undoes_by_rate || average == 0.0 || self.srtt.is_zero() || before.srtt.is_zero() {
-            return window;
-        }
-        let rate = self.window / self.srtt.as_secs_f64();
-        rate.max(before.window / before.srtt.as_secs_f64()) * average * SHORT_SECOND
-    }
-
-    /// Half of it is what marks take from the window.
-    fn share(&self) -> f64 {
-        let parts = 2_f64.powi(self.law.alpha_bits);
-        let alpha = (self.alpha * parts).floor() / parts;
-        self.detector.as_ref().map_or(alpha, |detector| alpha.max(detector.floor()))
-    }
-
-    /// `prague_enter_cwr`. A tail loss that a probe has repaired counts as a mark.
-    fn reduce(&mut self, now: Instant) {
-        let is_early = |reduced: Instant| self.target().is_some_and(|target| now.since(reduced) < target);
-        if self.reduced.is_some_and(is_early) {
-            return;
-        }
-        self.reduced = Some(now);
-        // Alpha is nothing before the first mark, which `grow` answers.
-        let is_first = self.law.halves_at_first_mark && !self.has_answered_mark;
-        let share = if is_first { 0.0 } else { self.share() };
-        if self.law.counts_whole {
-            self.window -= in_parts(f64::from(self.cwnd) * share / 2.0);
-        } else {
-            self.window = (self.window - in_parts(self.window * share / 2.0)).max(MIN_WINDOW);
-        }
-    }
-
-    /// `prague_ssthresh` of the first revision: whole packets.
-    fn threshold_of_marks(&self) -> u32 {
-        let reduction = f64::from(self.cwnd) * self.share() / 2.0;
-        self.cwnd.saturating_sub(reduction.round() as u32).max(MIN_WINDOW as u32)
-    }
-
-    /// Sets a window without a fraction, but for what the first revision has counted.
-    fn set_cwnd(&mut self, cwnd: u32) {
-        (self.cwnd, self.window) = (cwnd, f64::from(cwnd) + self.counted / f64::from(cwnd));
-    }
-
-    /// The threshold at which the transport begins a reduction (`prague_ssthresh`).
-    fn begin_fall(&mut self) {
-        if self.law.raises_threshold {
-            self.ssthresh = self.ssthresh.max(self.cwnd);
-        }
-        if let Some(detector) = &mut self.detector {
-            detector.on_fall(self.ssthresh);
-        }
-    }
-
     fn take_round_trip(&mut self, rtt: Option<Duration>) {
         if let (Some(detector), Some(rtt)) = (&mut self.detector, rtt) {
             detector.on_round_trip(rtt);
-        }
-    }
-
-    /// `prague_enter_loss`, `prague_react_to_loss`.
-    fn enter_loss(&mut self) {
-        if self.law.falls_after_rounds {
-            self.ssthresh = (self.cwnd / 2).max(MIN_WINDOW as u32);
-        } else {
-            self.window = in_parts(self.window / 2.0).max(if self.law.counts_whole { f64::MIN } else { MIN_WINDOW });
-            self.is_in_loss = true;
-        }
-    }
-
-    /// `prague_update_cwnd`.
-    fn grow(&mut self, ack: &Ack<'_>) {
-        let marked = std::mem::take(&mut self.newly_marked);
-        if marked > 0 && !std::mem::replace(&mut self.has_answered_mark, true) && self.law.halves_at_first_mark {
-            self.window = in_parts(self.window / 2.0).max(MIN_WINDOW);
-        }
-        let is_suppressed = !self.law.grows_by_unmarked && marked > 0;
-        let mut acked = if is_suppressed { 0 } else { ack.newly_delivered.saturating_sub(marked) };
-        let may_grow = !self.is_in_loss || (self.law.grows_in_loss && self.ssthresh != INFINITE_SSTHRESH);
-        if acked > 0 && may_grow && (ack.is_cwnd_limited || !ack.rate.is_app_limited) {
-            if self.is_in_slow_start() {
-                acked = self.slow_start(acked);
-                if acked == 0 {
-                    self.choose_increase();
-                    return;
-                }
-            }
-            self.add(f64::from(acked) * self.increase);
-        }
-        if self.law.falls_after_rounds {
-            return;
-        }
-        let cwnd = self.cwnd;
-        if self.law.counts_whole {
-            self.follow_whole();
-        } else {
-            self.follow();
-        }
-        if self.cwnd != cwnd {
-            self.choose_increase();
-        }
-    }
-
-    /// `tcp_slow_start`; returns the packets left over.
-    fn slow_start(&mut self, acked: u32) -> u32 {
-        let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
-        let left = acked - (grown - self.cwnd);
-        if self.law.falls_after_rounds {
-            self.set_cwnd(grown);
-            return left;
-        }
-        let keeps = if self.law.keeps_falling { self.window - f64::from(self.cwnd) } else { 0.0 };
-        (self.cwnd, self.window) = (grown, f64::from(grown) + keeps);
-        left
-    }
-
-    /// Grows by the part of a packet that so many acknowledged ones are of the window.
-    fn add(&mut self, acked: f64) {
-        if self.law.falls_after_rounds {
-            self.count(acked);
-            return;
-        }
-        let per_round = if self.law.counts_whole { f64::from(self.cwnd) } else { self.window };
-        let size = self.law.grows_by.map_or(1.0, |size| size.count() as f64 / self.packet_size.count() as f64);
-        self.window += in_parts(acked * size / per_round);
-    }
-
-    /// One packet towards the fraction, rounded up.
-    fn follow(&mut self) {
-        let target = self.window.ceil() as u32;
-        if self.cwnd > target {
-            self.cwnd -= 1;
-            self.ssthresh = self.cwnd;
-        } else if self.cwnd < target {
-            self.cwnd += 1;
-        }
-    }
-
-    /// One packet towards the fraction, once they are one apart, as `prague_update_cwnd` ends up to version 0.5.
-    fn follow_whole(&mut self) {
-        let apart = self.window - f64::from(self.cwnd);
-        if apart >= 1.0 {
-            self.cwnd += 1;
-        } else if apart <= -1.0 {
-            self.cwnd -= 1;
-            if f64::from(self.cwnd) < MIN_WINDOW {
-                self.set_cwnd(MIN_WINDOW as u32);
-            }
-            self.ssthresh = self.cwnd;
         }
     }
 }
@@ -587,23 +339,8 @@ impl Scheme for Prague {
         self.state = State::Open;
     }
 
-    /// `tcp_undo_cwnd_reduction`, `prague_cwnd_undo`.
     fn on_undo(&mut self, _now: Instant) {
-        let Some(before) = self.before_loss.take() else { return };
-        // Up to version 0.5 only the transport's return ends it.
-        self.is_in_loss &= self.law.counts_whole;
-        let apart = |window: f64, cwnd: u32| window - f64::from(cwnd);
-        let changed = apart(self.window, self.cwnd) - apart(before.window, before.cwnd);
-        let fraction = apart(self.window, self.cwnd) + changed;
-        self.cwnd = self.cwnd.max(before.cwnd);
-        self.ssthresh = self.ssthresh.max(before.ssthresh);
-        if self.law.falls_after_rounds {
-            self.set_cwnd(self.cwnd);
-        } else if self.law.counts_whole {
-            self.window = f64::from(self.cwnd) + fraction;
-        } else {
-            self.window = self.undone_window(&before);
-        }
+        self.undo();
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::rounds::{TRANSITION, corrected};
 use super::*;
 use crate::scheme::sce::tests::feedback;
 use crate::scheme::window::{ack, timeout};
