@@ -212,6 +212,8 @@ pub struct Lost {
     pub size: Bytes,
     /// What [`super::Scheme::on_sent`] returned for it.
     pub packet: u64,
+    /// The timer that waits for reordering found it, so no ack follows.
+    pub is_timer: bool,
 }
 
 /// Data goes out again after everything had been acknowledged.

@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn only_wanted_events_are_told() {
-        let lost = Lost { now: NOW, size: Bytes::new(1_000), packet: 0 };
+        let lost = Lost { now: NOW, size: Bytes::new(1_000), packet: 0, is_timer: false };
         for (wanted, told) in [(0, 0), (1 << 3, 1)] {
             let (mut scheme, messages) = scheme(10, wanted);
             scheme.on_lost(&lost);

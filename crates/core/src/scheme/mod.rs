@@ -168,6 +168,10 @@ pub trait Scheme: Send {
     /// are due.
     fn on_tx_start(&mut self, _start: &TxStart) {}
 
+    /// The application has nothing to send, and the window would let it; told again and again while that lasts. Only with
+    /// [`Feedback::Numbered`].
+    fn on_app_limited(&mut self) {}
+
     /// Whether the scheme is ever to be woken by a timer of its own; it is asked once.
     fn has_timer(&self) -> bool {
         false

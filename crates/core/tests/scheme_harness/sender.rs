@@ -443,7 +443,12 @@ impl Sender {
                 count += 1;
                 self.lost += 1;
                 self.in_flight -= 1;
-                self.scheme.on_lost(&Lost { now: self.now, size: packet.size, packet: packet.scheme_state });
+                self.scheme.on_lost(&Lost {
+                    now: self.now,
+                    size: packet.size,
+                    packet: packet.scheme_state,
+                    is_timer: false,
+                });
             }
         }
         count

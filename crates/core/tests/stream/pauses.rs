@@ -1,6 +1,7 @@
 //! Senders whose application pauses.
 
 use bakeoff_core::endpoint::Endpoint;
+use bakeoff_core::scheme::Feedback;
 use bakeoff_core::traffic::{Distribution, TrafficConfig};
 use bakeoff_core::transport::stream::StreamConfig;
 use bakeoff_core::units::Instant;
@@ -43,4 +44,23 @@ fn what_is_written_into_a_full_window_is_not_limited() {
     assert_eq!(script.send(5, 115).len(), 5);
     script.ack(10, &[], 115, 135);
     assert_eq!(script.last_sample().map(|sample| sample.is_app_limited), Some(false));
+}
+
+#[test]
+fn that_the_application_is_silent_is_told_when_its_last_data_has_left_and_while_there_is_room() {
+    for (feedback, times) in [(Feedback::Numbered, 1), (Feedback::Tcp, 0)] {
+        let config = StreamConfig { feedback, ..StreamConfig::DEFAULT };
+        let traffic = TrafficConfig::Finite { size_bytes: 5 * config.mss.count() };
+        let mut script = Script::with_traffic(config, &traffic);
+        script.silences();
+        assert_eq!((script.send(3, 100).len(), script.silences()), (3, 0), "there is more");
+        script.ack(3, &[], 100, 120);
+        assert_eq!((script.send(2, 120).len(), script.silences()), (2, 0), "the window is full");
+        script.ack(4, &[], 120, 140);
+        assert_eq!((script.send(2, 140).len(), script.silences()), (0, times));
+        let mut script = Script::with_traffic(config, &traffic);
+        script.silences();
+        assert_eq!(script.send(9, 100).len(), 5);
+        assert_eq!(script.silences() > 0, feedback == Feedback::Numbered);
+    }
 }

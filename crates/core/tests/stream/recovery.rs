@@ -114,3 +114,23 @@ fn of_several_late_segments_the_lowest_tells_how_far_packets_change_places() {
         assert_eq!(is_reordering_common(script, 0, &[(7, 10)]), is_common, "{lowest}");
     }
 }
+
+#[test]
+fn a_loss_says_whether_a_timer_found_it() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    script.send(5, 100);
+    script.ack(0, &[(2, 5)], 100, 120);
+    assert_eq!(script.losses(), [false, false], "three later ones have arrived");
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    script.send(3, 100);
+    script.ack(0, &[(2, 3)], 100, 120);
+    assert!(script.losses().is_empty(), "it may be reordering");
+    script.wake(3);
+    assert_eq!(script.losses(), [true, true]);
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    script.send(1, 100);
+    script.wake(1);
+    script.wake(1);
+    assert_eq!(script.sender.stats.timeouts, 1);
+    assert_eq!(script.losses(), [false, false], "a timeout is told as one");
+}

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::packet::{Ecn, Envelope, FlowId};
 use bakeoff_core::packet_pool::PacketPool;
-use bakeoff_core::scheme::{Ack, Cause, Congestion, RateSample, Scheme, Timeout};
+use bakeoff_core::scheme::{Ack, Cause, Congestion, Lost, RateSample, Scheme, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Duration, Instant};
@@ -48,6 +48,10 @@ struct Told {
     round_trips: Arc<Mutex<Vec<Option<u64>>>>,
     /// The delivery-rate sample of every ack.
     samples: Arc<Mutex<Vec<RateSample>>>,
+    /// Of every lost packet, whether a timer found it.
+    losses: Arc<Mutex<Vec<bool>>>,
+    /// How often the application was said to limit the sender.
+    silences: Arc<AtomicU32>,
 }
 
 impl Told {
@@ -78,6 +82,14 @@ impl Scheme for Told {
 
     fn on_timeout(&mut self, timeout: &Timeout) {
         self.push(Event::Timeout { is_first: timeout.is_first });
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner).push(lost.is_timer);
+    }
+
+    fn on_app_limited(&mut self) {
+        self.silences.fetch_add(1, Ordering::Relaxed);
     }
 
     fn on_reduced(&mut self, _now: Instant) {
@@ -207,6 +219,16 @@ impl Script {
     /// The last ack's sample of the delivery rate.
     pub(super) fn last_sample(&self) -> Option<RateSample> {
         self.told.samples.lock().unwrap_or_else(PoisonError::into_inner).last().copied()
+    }
+
+    /// Of every lost packet, whether a timer found it.
+    pub(super) fn losses(&self) -> Vec<bool> {
+        self.told.losses.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How often the application was said to limit the sender, since the last time this was asked.
+    pub(super) fn silences(&self) -> u32 {
+        self.told.silences.swap(0, Ordering::Relaxed)
     }
 
     /// The round trips that acks have shown.

@@ -8,26 +8,26 @@ use crate::units::Duration;
 /// Rounds that the maximum of the bandwidth covers (`bbr_bw_rtts`).
 const WINDOW_ROUNDS: u64 = 10;
 /// Growth that shows that the pipe is not full yet (`bbr_full_bw_thresh`).
-pub(in crate::scheme) const FULL_THRESHOLD: u32 = GAIN_UNIT * 5 / 4;
+const FULL_THRESHOLD: u32 = GAIN_UNIT * 5 / 4;
 /// Rounds without such growth after which it is (`bbr_full_bw_cnt`).
 const FULL_ROUNDS: u32 = 3;
 
 /// What the model takes from an ack.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::scheme) struct Sample {
+pub(super) struct Sample {
     /// Packets delivered so far.
-    pub(in crate::scheme) delivered: u64,
+    pub(super) delivered: u64,
     /// Packets delivered when the sampled packet was sent.
-    pub(in crate::scheme) prior_delivered: u64,
+    pub(super) prior_delivered: u64,
     /// Delivery rate; `None` if the ack gives none.
-    pub(in crate::scheme) bandwidth: Option<Bandwidth>,
-    pub(in crate::scheme) is_app_limited: bool,
+    pub(super) bandwidth: Option<Bandwidth>,
+    pub(super) is_app_limited: bool,
 }
 
 impl Sample {
     /// What an ack shows; packets that were `limited` say no more than those of a limited application.
     #[inline]
-    pub(in crate::scheme) fn of(ack: &Ack<'_>, limited: &Limited) -> Self {
+    pub(super) fn of(ack: &Ack<'_>, limited: &Limited) -> Self {
         let micros = ack.rate.interval.map_or(0, Duration::as_micros);
         Self {
             delivered: ack.delivered,
@@ -40,17 +40,17 @@ impl Sample {
 
 /// Counts round trips by the packets delivered in them.
 #[derive(Debug, Default)]
-pub(in crate::scheme) struct Rounds {
-    pub(in crate::scheme) count: u64,
+pub(super) struct Rounds {
+    pub(super) count: u64,
     /// True while the first ack of a round is being processed.
-    pub(in crate::scheme) is_start: bool,
+    pub(super) is_start: bool,
     /// The round ends when a packet is acknowledged that was sent after this many had been delivered.
     end: u64,
 }
 
 impl Rounds {
     /// Takes a valid sample.
-    pub(in crate::scheme) fn on_sample(&mut self, sample: &Sample) {
+    pub(super) fn on_sample(&mut self, sample: &Sample) {
         self.is_start = sample.prior_delivered >= self.end;
         if self.is_start {
             self.end = sample.delivered;
@@ -59,26 +59,26 @@ impl Rounds {
     }
 
     /// A round begins now, with `delivered` packets delivered.
-    pub(in crate::scheme) fn restart(&mut self, delivered: u64) {
+    pub(super) fn restart(&mut self, delivered: u64) {
         self.end = delivered;
     }
 }
 
 /// The most that was delivered in any of the last ten rounds.
 #[derive(Debug)]
-pub(in crate::scheme) struct BandwidthFilter(WindowedMax);
+pub(super) struct BandwidthFilter(WindowedMax);
 
 impl BandwidthFilter {
-    pub(in crate::scheme) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(WindowedMax::new(WINDOW_ROUNDS))
     }
 
-    pub(in crate::scheme) fn max(&self) -> Bandwidth {
+    pub(super) fn max(&self) -> Bandwidth {
         Bandwidth(self.0.get().unwrap_or(0))
     }
 
     /// Takes a sample, unless the application held it down below what is known.
-    pub(in crate::scheme) fn on_sample(&mut self, round: u64, bandwidth: Bandwidth, is_app_limited: bool) {
+    pub(super) fn on_sample(&mut self, round: u64, bandwidth: Bandwidth, is_app_limited: bool) {
         if !is_app_limited || bandwidth >= self.max() {
             self.0.update(round, bandwidth.0);
         }
@@ -111,27 +111,25 @@ impl Limited {
 
 /// Start-up's test for a full pipe (`bbr_check_full_bw_reached`).
 #[derive(Debug)]
-pub(in crate::scheme) struct FullPipe {
-    /// Growth that shows that the pipe is not full yet.
-    threshold: u32,
-    pub(in crate::scheme) is_reached: bool,
+pub(super) struct FullPipe {
+    pub(super) is_reached: bool,
     /// The bandwidth that the next rounds have to exceed by a quarter.
-    pub(in crate::scheme) bandwidth: Bandwidth,
+    pub(super) bandwidth: Bandwidth,
     rounds: u32,
 }
 
 impl FullPipe {
-    /// A pipe that is full when three rounds bring less growth than `threshold`.
-    pub(in crate::scheme) fn new(threshold: u32) -> Self {
-        Self { threshold, is_reached: false, bandwidth: Bandwidth::default(), rounds: 0 }
+    /// A pipe that is full when three rounds bring no growth.
+    pub(super) fn new() -> Self {
+        Self { is_reached: false, bandwidth: Bandwidth::default(), rounds: 0 }
     }
 
     /// A round of a sender that was not limited by its application ends with this filtered bandwidth.
-    pub(in crate::scheme) fn on_round(&mut self, bandwidth: Bandwidth) {
+    pub(super) fn on_round(&mut self, bandwidth: Bandwidth) {
         if self.is_reached {
             return;
         }
-        if bandwidth >= self.bandwidth.scaled(self.threshold) {
+        if bandwidth >= self.bandwidth.scaled(FULL_THRESHOLD) {
             self.bandwidth = bandwidth;
             self.rounds = 0;
             return;
@@ -141,12 +139,12 @@ impl FullPipe {
     }
 
     /// A timeout: the next round starts the comparison anew.
-    pub(in crate::scheme) fn on_timeout(&mut self) {
+    pub(super) fn on_timeout(&mut self) {
         self.bandwidth = Bandwidth::default();
     }
 
     /// The loss that slowed the sender down was none.
-    pub(in crate::scheme) fn on_undo(&mut self) {
+    pub(super) fn on_undo(&mut self) {
         self.bandwidth = Bandwidth::default();
         self.rounds = 0;
     }
@@ -158,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
-        let mut pipe = FullPipe::new(FULL_THRESHOLD);
+        let mut pipe = FullPipe::new();
         for bandwidth in [100, 200, 250] {
             pipe.on_round(Bandwidth(bandwidth));
             assert_eq!(pipe.bandwidth, Bandwidth(bandwidth));
@@ -173,7 +171,7 @@ mod tests {
 
     #[test]
     fn growth_by_a_quarter_starts_the_count_again() {
-        let mut pipe = FullPipe::new(FULL_THRESHOLD);
+        let mut pipe = FullPipe::new();
         for bandwidth in [250, 250, 250, 312, 312, 312] {
             pipe.on_round(Bandwidth(bandwidth));
         }

@@ -1,66 +1,53 @@
 //! Numbers as the kernel keeps them: bandwidth in packets per microsecond times 2^24, gains in units of 1/256.
 
-use crate::units::Duration;
-
 /// One packet per microsecond (`BW_UNIT`).
-pub(in crate::scheme) const BANDWIDTH_UNIT: u64 = 1 << BANDWIDTH_SHIFT;
+pub(super) const BANDWIDTH_UNIT: u64 = 1 << BANDWIDTH_SHIFT;
 const BANDWIDTH_SHIFT: u32 = 24;
 
 /// A gain of one (`BBR_UNIT`).
-pub(in crate::scheme) const GAIN_UNIT: u32 = 1 << GAIN_SHIFT;
+pub(super) const GAIN_UNIT: u32 = 1 << GAIN_SHIFT;
 const GAIN_SHIFT: u32 = 8;
 
 /// A bandwidth in packets per microsecond, times 2^24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::scheme) struct Bandwidth(pub(in crate::scheme) u64);
+pub(super) struct Bandwidth(pub(super) u64);
 
 impl Bandwidth {
     /// `packets` in `micros`, which is not zero. Saturates at the kernel's 32 bits, about 3 Tbit/s.
-    pub(in crate::scheme) fn of(packets: u64, micros: u64) -> Self {
+    pub(super) fn of(packets: u64, micros: u64) -> Self {
         Self((packets * BANDWIDTH_UNIT / micros).min(u64::from(u32::MAX)))
     }
 
-    /// `bytes` in an interval, for a model that counts bytes in place of packets; more than any path has, if that is zero.
-    pub(in crate::scheme) fn of_bytes(bytes: u64, interval: Duration) -> Self {
-        Self((bytes << BANDWIDTH_SHIFT) / interval.as_micros().max(1))
-    }
-
     /// `self * gain`.
-    pub(in crate::scheme) fn scaled(self, gain: u32) -> Self {
+    pub(super) fn scaled(self, gain: u32) -> Self {
         Self((self.0 * u64::from(gain)) >> GAIN_SHIFT)
     }
 
     /// Whole packets that pass in `micros`.
-    pub(in crate::scheme) fn packets_in(self, micros: u64) -> u32 {
+    pub(super) fn packets_in(self, micros: u64) -> u32 {
         saturate(self.0.saturating_mul(micros) >> BANDWIDTH_SHIFT)
     }
 
-    /// Whole bytes, for a model that counts those.
-    pub(in crate::scheme) fn bytes_in(self, micros: u64) -> u64 {
-        let bytes = (u128::from(self.0) * u128::from(micros)) >> BANDWIDTH_SHIFT;
-        u64::try_from(bytes).unwrap_or(u64::MAX)
-    }
-
     /// Packets in flight over `min_rtt` microseconds, times `gain`, rounded up (`bbr_bdp`).
-    pub(in crate::scheme) fn bdp(self, min_rtt: u64, gain: u32) -> u32 {
+    pub(super) fn bdp(self, min_rtt: u64, gain: u32) -> u32 {
         let product = self.0.saturating_mul(min_rtt).saturating_mul(gain.into()) >> GAIN_SHIFT;
         saturate(product.div_ceil(BANDWIDTH_UNIT))
     }
 
     /// Bytes per second with packets of `mss`, times `gain`, less `margin_percent` (`bbr_rate_bytes_per_sec`).
-    pub(in crate::scheme) fn bytes_per_second(self, mss: u64, gain: u32, margin_percent: u32) -> u64 {
+    pub(super) fn bytes_per_second(self, mss: u64, gain: u32, margin_percent: u32) -> u64 {
         let bytes = self.0.saturating_mul(mss).saturating_mul(gain.into()) >> GAIN_SHIFT;
         ((u128::from(bytes) * u128::from(10_000 * (100 - margin_percent))) >> BANDWIDTH_SHIFT) as u64
     }
 
     /// Bit/s of payload.
-    pub(in crate::scheme) fn bits_per_second(self, mss: u64) -> f64 {
+    pub(super) fn bits_per_second(self, mss: u64) -> f64 {
         self.0 as f64 * mss as f64 * 8e6 / BANDWIDTH_UNIT as f64
     }
 }
 
 /// No window or packet count is larger; the kernel has its `snd_cwnd_clamp`.
-pub(in crate::scheme) const MAX_PACKETS: u32 = 1 << 30;
+pub(super) const MAX_PACKETS: u32 = 1 << 30;
 
 fn saturate(packets: u64) -> u32 {
     packets.min(MAX_PACKETS.into()) as u32

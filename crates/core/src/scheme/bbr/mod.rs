@@ -26,7 +26,7 @@
 
 mod aggregation;
 pub(super) mod bandwidth;
-pub(super) mod fixed_point;
+mod fixed_point;
 mod long_term;
 pub(super) mod model;
 mod pacing;
@@ -36,7 +36,7 @@ mod window;
 mod tests;
 
 use self::aggregation::Aggregation;
-use self::bandwidth::{BandwidthFilter, FULL_THRESHOLD, FullPipe, Rounds};
+use self::bandwidth::{BandwidthFilter, FullPipe, Rounds};
 use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
@@ -158,7 +158,7 @@ impl Bbr {
             cwnd_gain: model::HIGH_GAIN,
             rounds: Rounds::default(),
             bandwidth: BandwidthFilter::new(),
-            full_pipe: FullPipe::new(FULL_THRESHOLD),
+            full_pipe: FullPipe::new(),
             long_term: LongTerm::new(mss, generation.margin_percent),
             aggregation: Aggregation::default(),
             phase: 0,

@@ -16,9 +16,9 @@ pub(super) const HIGH_GAIN: u32 = GAIN_UNIT * 2_885 / 1_000 + 1;
 /// Its inverse empties in one round the queue that start-up left (`bbr_drain_gain`).
 pub(super) const DRAIN_GAIN: u32 = GAIN_UNIT * 1_000 / 2_885;
 /// Window over bandwidth-delay product in the long run (`bbr_cwnd_gain`).
-pub(in crate::scheme) const CWND_GAIN: u32 = GAIN_UNIT * 2;
+pub(super) const CWND_GAIN: u32 = GAIN_UNIT * 2;
 /// The gain cycle: look for more, drain what that left in the queue, cruise (`bbr_pacing_gain`).
-pub(in crate::scheme) const CYCLE: [u32; 8] =
+pub(super) const CYCLE: [u32; 8] =
     [GAIN_UNIT * 5 / 4, GAIN_UNIT * 3 / 4, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT];
 /// The cycle starts anywhere but in the phase that drains (`bbr_cycle_rand`).
 const CYCLE_STARTS: u64 = 7;

@@ -66,7 +66,7 @@ impl Path {
         self.now += self.gap;
         for _ in 0..losses {
             let packet = self.flying.pop_front().expect("enough in flight");
-            self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_448), packet });
+            self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_448), packet, is_timer: false });
         }
         if losses > 0 && !std::mem::replace(&mut self.is_recovering, true) {
             self.bbr.on_congestion(&Congestion {
@@ -168,7 +168,7 @@ fn what_an_ack_delivers_is_delivered_before_what_it_shows_lost() {
         next_sequence: 0,
     });
     let packet = path.flying.pop_front().unwrap();
-    path.bbr.on_lost(&Lost { now: path.now, size: Bytes::new(1_448), packet });
+    path.bbr.on_lost(&Lost { now: path.now, size: Bytes::new(1_448), packet, is_timer: false });
     assert_eq!(path.bbr.latest.round_delivered, path.delivered + 3);
 }
 
@@ -179,7 +179,7 @@ fn a_spurious_timeout_that_ended_a_probe_brings_it_back() {
     path.bbr.inflight_longterm = 80.0;
     path.bbr.is_bw_probe_sample = true;
     for packet in std::mem::take(&mut path.flying) {
-        path.bbr.on_lost(&Lost { now: path.now, size: Bytes::new(1_448), packet });
+        path.bbr.on_lost(&Lost { now: path.now, size: Bytes::new(1_448), packet, is_timer: false });
     }
     assert_eq!(path.bbr.state, State::Down);
     path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 40, ..timeout(true) });

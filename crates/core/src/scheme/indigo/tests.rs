@@ -128,6 +128,6 @@ fn lost_packets_are_forgotten() {
     assert!(indigo.packets.is_empty());
     let sent = Sent { now: at(100), size: Bytes::new(1), is_retransmission: false, in_flight: 1, delivered: 0 };
     let packet = indigo.on_sent(&sent);
-    indigo.on_lost(&Lost { now: at(200), size: Bytes::new(1), packet });
+    indigo.on_lost(&Lost { now: at(200), size: Bytes::new(1), packet, is_timer: false });
     assert!(indigo.packets.is_empty());
 }

@@ -1,14 +1,14 @@
 //! What is in flight, packet by packet and in bytes.
 //!
-//! **Source.** Chromium `net/quic/core`: `quic_unacked_packet_map.cc` (a packet is in flight until it is acknowledged or lost, and
-//! then never again), and `bandwidth_sampler.cc`: what a packet remembers of the time when it was sent, and the bandwidth that its
-//! ack shows.
+//! **Source.** Chromium `quic/core`: `quic_unacked_packet_map.cc` (a packet is in flight until it is acknowledged or lost, and
+//! then never again), and `bandwidth_sampler.cc`: what a packet remembers of the time when it was sent, and what its ack shows.
 
 use std::collections::VecDeque;
 
-use crate::scheme::bbr::fixed_point::Bandwidth;
+use super::bandwidth::Bandwidth;
+use super::tick;
 use crate::scheme::{Ack, Lost, Sent};
-use crate::units::Instant;
+use crate::units::{Duration, Instant};
 
 /// The packet that was acknowledged last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,12 +25,31 @@ struct Acked {
 pub(in crate::scheme) struct Packet {
     /// What QUIC counts of it.
     pub(in crate::scheme) bytes: u64,
+    is_retransmission: bool,
     /// Bytes that had been acknowledged when it was sent, and sent with it.
     delivered: u64,
     sent: u64,
     sent_at: Instant,
     /// As it was when the packet was sent.
     last_acked: Acked,
+    is_app_limited: bool,
+}
+
+/// What the ack of a packet shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scheme) struct Sample {
+    pub(in crate::scheme) bandwidth: Bandwidth,
+    pub(in crate::scheme) rtt: Duration,
+    /// The packet was sent while the sender could have sent more.
+    pub(in crate::scheme) is_app_limited: bool,
+}
+
+/// What has been found lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::scheme) struct Losses {
+    pub(in crate::scheme) bytes: u64,
+    /// Number of the newest packet of them.
+    pub(in crate::scheme) newest: Option<u64>,
 }
 
 /// The packets in flight. They are numbered from one; a retransmission is a packet of its own.
@@ -43,11 +62,20 @@ pub(in crate::scheme) struct Flight {
     first: u64,
     count: u32,
     bytes: u64,
-    /// Bytes sent and acknowledged so far, and lost since the last ack.
+    /// Bytes sent and acknowledged so far.
     sent: u64,
     delivered: u64,
-    lost: u64,
     last_acked: Acked,
+    /// Found lost since losses were last looked at; in flight until then.
+    lost: Vec<u64>,
+    /// What the ack that is being processed acknowledges, in order.
+    acked: Vec<u64>,
+    /// The round trip of the retransmissions among them, where it is not the one since they left.
+    echoed: Option<Duration>,
+    /// Of lost packets that the sender is never told of: bytes that count as acknowledged from the next event on.
+    untold: u64,
+    /// The sender is limited by its application until a packet after this one is acknowledged.
+    limited_until: Option<u64>,
 }
 
 impl Flight {
@@ -61,19 +89,18 @@ impl Flight {
             bytes: 0,
             sent: 0,
             delivered: 0,
-            lost: 0,
             last_acked: Acked::default(),
+            lost: Vec::new(),
+            acked: Vec::new(),
+            echoed: None,
+            untold: 0,
+            limited_until: None,
         }
     }
 
     /// Bytes in flight.
     pub(in crate::scheme) fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// Bytes that were in flight before the ack that is being processed, with what it has shown to be lost.
-    pub(in crate::scheme) fn bytes_before(&self) -> u64 {
-        self.bytes + self.lost
     }
 
     /// Bytes acknowledged so far.
@@ -86,57 +113,149 @@ impl Flight {
         self.first + self.packets.len() as u64 - 1
     }
 
+    /// True if what is sent now shows no more than what the application has to send.
+    pub(in crate::scheme) fn is_app_limited(&self) -> bool {
+        self.limited_until.is_some()
+    }
+
+    /// The sender could send more than it has, up to now (`OnAppLimited`).
+    pub(in crate::scheme) fn on_app_limited(&mut self) {
+        self.limited_until = Some(self.newest());
+    }
+
     /// A packet leaves, and what it counts for.
     pub(in crate::scheme) fn on_sent(&mut self, sent: &Sent) -> u64 {
-        let bytes = sent.size.count() + self.overhead;
+        let (bytes, now) = (sent.size.count() + self.overhead, tick(sent.now));
         self.sent += bytes;
         if self.bytes == 0 {
             // What is sent from here on is measured from here on.
-            self.last_acked = Acked { sent: self.sent, sent_at: sent.now, at: sent.now };
+            self.last_acked = Acked { sent: self.sent, sent_at: now, at: now };
         }
-        let Self { sent: all, delivered, last_acked, .. } = *self;
-        self.packets.push_back(Some(Packet { bytes, delivered, sent: all, sent_at: sent.now, last_acked }));
+        self.packets.push_back(Some(Packet {
+            bytes,
+            is_retransmission: sent.is_retransmission,
+            delivered: self.delivered,
+            sent: self.sent,
+            sent_at: sent.now,
+            last_acked: self.last_acked,
+            is_app_limited: self.is_app_limited(),
+        }));
         self.count += 1;
         self.bytes += bytes;
         bytes
     }
 
-    /// A packet was lost.
+    /// A packet was found lost, which is looked at with the next event.
     pub(in crate::scheme) fn on_lost(&mut self, lost: &Lost) {
-        self.lost += self.take(lost.packet).map_or(0, |packet| packet.bytes);
+        self.lost.push(lost.packet);
+    }
+
+    /// A timeout was needless: what was found lost since is in flight after all.
+    pub(in crate::scheme) fn forget_losses(&mut self) {
+        self.lost.clear();
+    }
+
+    /// An ack begins: what was found lost leaves the flight, but for what the ack shows to have arrived.
+    pub(in crate::scheme) fn begin_ack(&mut self, ack: &Ack<'_>) -> Losses {
+        self.acked.clear();
+        self.acked.extend_from_slice(ack.packets);
+        self.acked.sort_unstable();
+        self.echoed = self.echo_of_earlier_transmission(ack);
+        self.take_losses()
+    }
+
+    /// Of a segment that was sent twice our transport takes the last transmission for what arrived. If the ack echoes the round trip of
+    /// none of its packets, it was an earlier one.
+    fn echo_of_earlier_transmission(&self, ack: &Ack<'_>) -> Option<Duration> {
+        let packets = || self.acked.iter().filter_map(|number| self.get(*number));
+        if !packets().any(|packet| packet.is_retransmission) {
+            return None;
+        }
+        let echoed = ack.rtt?.as_micros();
+        let since = |packet: &Packet| ack.now.since(packet.sent_at).as_micros();
+        let is_known = packets().any(|packet| since(packet) == echoed);
+        (!is_known).then_some(Duration::from_micros(echoed))
+    }
+
+    /// What the ack that is being processed acknowledges, in order.
+    pub(in crate::scheme) fn acked(&self) -> &[u64] {
+        &self.acked
+    }
+
+    /// The round trip that an ack shows, if its newest packet is newer than `largest`, before that is taken.
+    pub(in crate::scheme) fn newest_round_trip(&self, largest: u64, now: Instant) -> Option<Duration> {
+        let newest = self.acked.last().filter(|newest| **newest > largest)?;
+        self.get(*newest).map(|packet| self.round_trip(packet, now))
+    }
+
+    /// What was found lost leaves the flight.
+    pub(in crate::scheme) fn take_losses(&mut self) -> Losses {
+        let mut losses = Losses::default();
+        for number in std::mem::take(&mut self.lost) {
+            if self.acked.binary_search(&number).is_err()
+                && let Some(packet) = self.take(number)
+            {
+                losses.bytes += packet.bytes;
+                losses.newest = losses.newest.max(Some(number));
+            }
+        }
+        losses
+    }
+
+    /// The sender is not told of these losses, and takes them for acknowledged once they are history (`RemoveObsoletePackets`).
+    pub(in crate::scheme) fn keep_untold(&mut self, losses: Losses) {
+        self.untold += losses.bytes;
     }
 
     /// A packet was acknowledged; `None` if it had been lost.
     pub(in crate::scheme) fn on_acked(&mut self, number: u64, now: Instant) -> Option<Packet> {
         let packet = self.take(number)?;
         self.delivered += packet.bytes;
-        self.last_acked = Acked { sent: packet.sent, sent_at: packet.sent_at, at: now };
+        self.last_acked = Acked { sent: packet.sent, sent_at: tick(packet.sent_at), at: tick(now) };
+        self.limited_until = self.limited_until.filter(|end| number <= *end);
         Some(packet)
     }
 
-    /// The bandwidth that an ack shows, right after [`Flight::on_acked`] gave its packet. Of the packet acknowledged last before this one
-    /// was sent: the lesser of the rates at which bytes were acknowledged since it was, and sent since it was
-    /// (`OnPacketAcknowledgedInner`).
-    pub(in crate::scheme) fn bandwidth(&self, packet: &Packet, now: Instant) -> Option<Bandwidth> {
+    /// What an ack shows, right after [`Flight::on_acked`] gave its packet (`OnPacketAcknowledgedInner`). The bandwidth is the lesser
+    /// of two rates, both since the packet that had been acknowledged last when this one was sent: of what was acknowledged since it
+    /// was, and of what was sent since it was.
+    pub(in crate::scheme) fn sample(&self, packet: &Packet, now: Instant) -> Option<Sample> {
         let since = packet.last_acked;
-        if now <= since.at {
+        if tick(now) <= since.at {
             return None;
         }
-        let acked = Bandwidth::of_bytes(self.delivered - packet.delivered, now.since(since.at));
-        if packet.sent_at <= since.sent_at {
-            return Some(acked);
-        }
-        Some(acked.min(Bandwidth::of_bytes(packet.sent - since.sent, packet.sent_at.since(since.sent_at))))
+        let acked = Bandwidth::of(self.delivered - packet.delivered, tick(now).since(since.at));
+        let sent_at = tick(packet.sent_at);
+        let bandwidth = if sent_at <= since.sent_at {
+            acked
+        } else {
+            acked.min(Bandwidth::of(packet.sent - since.sent, sent_at.since(since.sent_at)))
+        };
+        Some(Sample { bandwidth, rtt: self.round_trip(packet, now), is_app_limited: packet.is_app_limited })
     }
 
-    /// An ack has been processed. Returns the bytes lost since the last one.
-    pub(in crate::scheme) fn end_ack(&mut self, ack: &Ack<'_>) -> u64 {
+    /// Whole microseconds. Chromium's clock cuts both ends to such, so that a round trip varies by one where nothing else does.
+    fn round_trip(&self, packet: &Packet, now: Instant) -> Duration {
+        let echoed = self.echoed.filter(|_| packet.is_retransmission);
+        echoed.unwrap_or_else(|| Duration::from_micros(now.since(packet.sent_at).as_micros()))
+    }
+
+    /// An event has been processed, after which the transport waits for so many packets.
+    pub(in crate::scheme) fn end_ack(&mut self, ack: &Ack<'_>) {
         // Of a packet that was sent twice as a probe the transport knows one copy.
         while self.count > ack.in_flight {
             let Some(oldest) = self.packets.iter().position(Option::is_some) else { break };
             self.take(self.first + oldest as u64);
         }
-        std::mem::take(&mut self.lost)
+    }
+
+    /// What the sender was not told of is history.
+    pub(in crate::scheme) fn count_untold(&mut self) {
+        self.delivered += std::mem::take(&mut self.untold);
+    }
+
+    fn get(&self, number: u64) -> Option<&Packet> {
+        self.packets.get(number.checked_sub(self.first)? as usize)?.as_ref()
     }
 
     fn take(&mut self, number: u64) -> Option<Packet> {
@@ -166,7 +285,12 @@ mod tests {
     }
 
     fn lost(packet: u64) -> Lost {
-        Lost { now: Instant::ZERO, size: Bytes::ZERO, packet }
+        Lost { now: Instant::ZERO, size: Bytes::ZERO, packet, is_timer: false }
+    }
+
+    /// An ack of these packets begins; `rtt` is what it echoes.
+    fn begin(flight: &mut Flight, packets: &[u64], now: Instant, rtt: Duration) -> Losses {
+        flight.begin_ack(&Ack { now, rtt: Some(rtt), packets, ..one_ack(1) })
     }
 
     #[test]
@@ -177,14 +301,68 @@ mod tests {
         assert_eq!((counted, flight.newest(), flight.bytes()), ([1_409, 1_409, 209], 3, 3_027));
         assert_eq!(flight.on_acked(1, now).map(|packet| packet.bytes), Some(1_409));
         flight.on_lost(&lost(2));
-        assert_eq!((flight.bytes(), flight.bytes_before(), flight.delivered()), (209, 1_618, 1_409));
+        assert_eq!((flight.bytes(), flight.delivered()), (1_618, 1_409), "until the next ack");
         flight.on_sent(&sent(1_387, now));
-        assert_eq!(flight.end_ack(&Ack { in_flight: 2, ..one_ack(1) }), 1_409);
+        assert_eq!(begin(&mut flight, &[4, 3], now, Duration::ZERO), Losses { bytes: 1_409, newest: Some(2) });
+        assert_eq!((flight.bytes(), flight.acked()), (1_618, &[3, 4][..]));
         assert_eq!(flight.on_acked(2, now), None, "it was lost");
         assert_eq!(flight.on_acked(4, now).map(|packet| packet.delivered), Some(1_409));
         assert_eq!(flight.on_acked(3, now).map(|packet| packet.delivered), Some(0));
-        assert_eq!((flight.bytes(), flight.bytes_before(), flight.newest()), (0, 0, 4));
+        assert_eq!((flight.bytes(), flight.newest()), (0, 4));
         assert_eq!(flight.on_acked(5, now), None, "never sent");
+    }
+
+    #[test]
+    fn what_the_next_ack_shows_to_have_arrived_was_not_lost() {
+        let mut flight = Flight::new(0);
+        (0..3).for_each(|_| _ = flight.on_sent(&sent(1_000, at(0))));
+        (1..4).for_each(|number| flight.on_lost(&lost(number)));
+        assert_eq!(begin(&mut flight, &[3], at(1), Duration::ZERO), Losses { bytes: 2_000, newest: Some(2) });
+        flight.on_lost(&lost(3));
+        flight.forget_losses();
+        assert_eq!((flight.take_losses(), flight.bytes()), (Losses::default(), 1_000));
+    }
+
+    #[test]
+    fn losses_that_nobody_is_told_of_count_as_acknowledged_after_the_next_event() {
+        let mut flight = Flight::new(0);
+        flight.on_sent(&sent(1_000, at(0)));
+        flight.keep_untold(Losses { bytes: 700, newest: Some(1) });
+        assert_eq!(flight.delivered(), 0);
+        flight.count_untold();
+        flight.count_untold();
+        assert_eq!(flight.delivered(), 700);
+    }
+
+    #[test]
+    fn what_leaves_after_the_application_fell_silent_is_limited_until_a_packet_of_that_is_acknowledged() {
+        let mut flight = Flight::new(0);
+        let send = |flight: &mut Flight, millis| flight.on_sent(&sent(1_000, at(millis)));
+        send(&mut flight, 0);
+        flight.on_app_limited();
+        (1..4).for_each(|millis| _ = send(&mut flight, millis));
+        let limited = |flight: &mut Flight, number| {
+            let packet = flight.on_acked(number, at(10 + number)).unwrap();
+            (flight.sample(&packet, at(10 + number)).unwrap().is_app_limited, flight.is_app_limited())
+        };
+        assert_eq!(limited(&mut flight, 1), (false, true));
+        assert_eq!(limited(&mut flight, 2), (true, false));
+        send(&mut flight, 20);
+        assert_eq!(limited(&mut flight, 3), (true, false));
+        assert_eq!(limited(&mut flight, 5), (false, false));
+    }
+
+    #[test]
+    fn a_round_trip_is_that_of_the_transmission_that_arrived() {
+        let trip = |rtt: u64| {
+            let mut flight = Flight::new(0);
+            flight.on_sent(&sent(1_000, at(0)));
+            flight.on_sent(&Sent { is_retransmission: true, ..sent(1_000, at(300)) });
+            begin(&mut flight, &[2], at(340), Duration::from_millis(rtt));
+            assert_eq!(flight.newest_round_trip(2, at(340)), None, "no news");
+            flight.newest_round_trip(1, at(340)).map(Duration::as_millis)
+        };
+        assert_eq!((trip(40), trip(340)), (Some(40), Some(340)));
     }
 
     #[test]
@@ -214,10 +392,10 @@ mod tests {
                 continue;
             }
             (1..number).for_each(|earlier| flight.on_lost(&lost(earlier)));
+            flight.take_losses();
             let packet = flight.on_acked(number, at(millis)).unwrap();
-            let bandwidth = flight.bandwidth(&packet, at(millis));
-            // A bandwidth is rounded down, and so a microsecond more.
-            shown.push(bandwidth.map(|bandwidth| bandwidth.bytes_in(1_001)));
+            let sample = flight.sample(&packet, at(millis));
+            shown.push(sample.map(|sample| sample.bandwidth.bytes_in(Duration::from_millis(1))));
         }
         shown
     }
@@ -234,7 +412,7 @@ mod tests {
         let mut flight = Flight::new(0);
         flight.on_sent(&sent(1_000, at(5)));
         let packet = flight.on_acked(1, at(5)).unwrap();
-        assert_eq!(flight.bandwidth(&packet, at(5)), None);
+        assert_eq!(flight.sample(&packet, at(5)), None);
     }
 
     #[test]

@@ -4,16 +4,20 @@
 //! **Source.** Chromium (google/quiche 790af403, June 2019; google/proto-quic 77961f1a, May 2017): `quic_constants.h`,
 //! `tcp_cubic_sender_bytes.cc`, `bbr_sender.cc`.
 
+mod bandwidth;
 mod flight;
+mod rtt;
 mod timeout;
 mod windowed;
 
-pub(super) use self::flight::Flight;
-pub(super) use self::timeout::PendingTimeout;
+pub(super) use self::bandwidth::Bandwidth;
+pub(super) use self::flight::{Flight, Losses};
+pub(super) use self::rtt::{INITIAL_RTT, RoundTrips};
+pub(super) use self::timeout::{Answer, PendingTimeout};
 pub(super) use self::windowed::{WindowedMax, WindowedMin};
 use super::Parameters;
 use crate::info::{Kind, Parameter};
-use crate::units::{Bytes, Duration, Rate};
+use crate::units::{Bytes, Duration, Instant};
 
 /// The unit of window arithmetic, bytes (`kDefaultTCPMSS`).
 pub(super) const MSS: u64 = 1_460;
@@ -33,8 +37,6 @@ pub(super) const FIRST_RTT: Parameter = Parameter {
 };
 /// The largest window, bytes (`kDefaultMaxCongestionWindowPackets`).
 pub(super) const MAX_WINDOW: u64 = 2_000 * MSS;
-/// Round trip that is assumed until one is measured (`kInitialRttMs`).
-pub(super) const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// IPv4 and UDP headers, which QUIC does not count.
 pub(super) const HEADERS: Bytes = Bytes::new(28);
 
@@ -52,10 +54,9 @@ pub(super) fn initial_window(parameters: &Parameters) -> u64 {
     (parameters.number(INITIAL_WINDOW.name) * MSS as f64) as u64
 }
 
-/// The round trip that counts as measured before the first packet: no minimum is above it.
-pub(super) fn first_rtt(parameters: &Parameters) -> Duration {
-    let told = Some(parameters.number(FIRST_RTT.name)).filter(|ms| *ms > 0.0);
-    told.map_or(Duration::MAX, |ms| Duration::from_secs_f64(ms / 1e3))
+/// The round trip that counts as measured before the first packet.
+pub(super) fn first_rtt(parameters: &Parameters) -> Option<Duration> {
+    Some(parameters.number(FIRST_RTT.name)).filter(|ms| *ms > 0.0).map(|ms| Duration::from_secs_f64(ms / 1e3))
 }
 
 impl PacketSize {
@@ -71,7 +72,7 @@ impl PacketSize {
     }
 }
 
-/// `bytes` in `time`; `None` if that is no rate at all.
-pub(super) fn rate(bytes: u64, time: Duration) -> Option<Rate> {
-    Rate::of(Bytes::new(bytes), time).filter(|rate| !rate.is_zero())
+/// What Chromium's clock shows, which ticks in microseconds (`QuicTime`).
+pub(super) fn tick(time: Instant) -> Instant {
+    Instant::from_nanos(time.as_micros() * 1_000)
 }

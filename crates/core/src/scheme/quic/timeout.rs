@@ -7,22 +7,34 @@
 //! `MarkForRetransmission`, `RetransmitRtoPackets`; google/quiche of 2019: `PostProcessNewlyAckedPackets`). Since April 2022
 //! google/quiche has no retransmission timeout that a sender hears of.
 
+/// What an ack says of a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scheme) enum Answer {
+    /// Something sent since the timer expired has arrived.
+    Needed,
+    /// Something sent before it has.
+    Needless,
+}
+
 /// A timeout that nothing has answered yet.
 #[derive(Debug, Default)]
 pub(in crate::scheme) struct PendingTimeout {
     /// The newest packet sent before the timer first expired.
     newest: Option<u64>,
+    /// The transport knows that it was spurious.
+    is_cancelled: bool,
 }
 
 impl PendingTimeout {
     /// The timer expired; `newest` is the packet sent last.
     pub(in crate::scheme) fn begin(&mut self, newest: u64) {
         self.newest.get_or_insert(newest);
+        self.is_cancelled = false;
     }
 
-    /// The timeout proved spurious.
+    /// The timeout proved spurious, whatever the next ack says.
     pub(in crate::scheme) fn cancel(&mut self) {
-        self.newest = None;
+        self.is_cancelled = true;
     }
 
     /// True until an ack answers.
@@ -30,9 +42,14 @@ impl PendingTimeout {
         self.newest.is_some()
     }
 
-    /// An ack of these packets; true if it is the answer, and shows that the timeout was needed.
-    pub(in crate::scheme) fn on_ack(&mut self, packets: &[u64]) -> bool {
-        !packets.is_empty() && self.newest.take().is_some_and(|newest| packets.iter().any(|packet| *packet > newest))
+    /// An ack of these packets; `None` if it answers no timeout.
+    pub(in crate::scheme) fn on_ack(&mut self, packets: &[u64]) -> Option<Answer> {
+        if packets.is_empty() {
+            return None;
+        }
+        let newest = self.newest.take()?;
+        let is_needed = !self.is_cancelled && packets.iter().any(|packet| *packet > newest);
+        Some(if is_needed { Answer::Needed } else { Answer::Needless })
     }
 }
 
@@ -43,15 +60,17 @@ mod tests {
     #[test]
     fn only_an_ack_of_what_was_sent_since_shows_that_a_timeout_was_needed() {
         let mut timeout = PendingTimeout::default();
-        assert!(!timeout.on_ack(&[1, 2]), "there was none");
-        for (acked, was_needed) in [(&[6_u64, 8][..], true), (&[6, 7], false)] {
+        assert_eq!(timeout.on_ack(&[1, 2]), None, "there was none");
+        for (acked, answer) in [(&[6_u64, 8][..], Answer::Needed), (&[6, 7], Answer::Needless)] {
             timeout.begin(7);
             timeout.begin(9);
-            assert!(!timeout.on_ack(&[]) && timeout.is_pending(), "no answer");
-            assert_eq!((timeout.on_ack(acked), timeout.is_pending()), (was_needed, false));
+            assert_eq!((timeout.on_ack(&[]), timeout.is_pending()), (None, true), "no answer");
+            assert_eq!((timeout.on_ack(acked), timeout.is_pending()), (Some(answer), false));
         }
         timeout.begin(7);
         timeout.cancel();
-        assert!(!timeout.is_pending() && !timeout.on_ack(&[8]));
+        assert_eq!(timeout.on_ack(&[8]), Some(Answer::Needless));
+        timeout.begin(7);
+        assert_eq!(timeout.on_ack(&[8]), Some(Answer::Needed));
     }
 }

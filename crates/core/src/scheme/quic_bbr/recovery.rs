@@ -14,7 +14,7 @@ pub(super) enum Phase {
 
 /// What an ack means for recovery.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
+pub(super) struct News {
     /// The newest packet acknowledged, and the newest sent.
     pub(super) acked: u64,
     pub(super) sent: u64,
@@ -33,21 +33,21 @@ pub(super) struct Recovery {
 
 impl Recovery {
     /// True if this is the first loss, so that a round trip is to begin now.
-    pub(super) fn on_ack(&mut self, event: &Event) -> bool {
-        if event.has_losses {
-            self.end = event.sent;
+    pub(super) fn on_ack(&mut self, news: &News) -> bool {
+        if news.has_losses {
+            self.end = news.sent;
         }
         if self.phase == Phase::None {
-            if event.has_losses {
+            if news.has_losses {
                 self.phase = Phase::Conservation;
                 self.window = 0;
             }
-            return event.has_losses;
+            return news.has_losses;
         }
-        if self.phase == Phase::Conservation && event.is_round_start {
+        if self.phase == Phase::Conservation && news.is_round_start {
             self.phase = Phase::Growth;
         }
-        if !event.has_losses && event.acked > self.end {
+        if !news.has_losses && news.acked > self.end {
             self.phase = Phase::None;
         }
         false
@@ -77,33 +77,33 @@ impl Recovery {
 mod tests {
     use super::*;
 
-    const QUIET: Event = Event { acked: 1, sent: 100, has_losses: false, is_round_start: false };
+    const QUIET: News = News { acked: 1, sent: 100, has_losses: false, is_round_start: false };
 
     #[test]
     fn the_first_round_conserves_and_the_next_one_grows() {
         let mut recovery = Recovery::default();
-        assert!(recovery.on_ack(&Event { has_losses: true, ..QUIET }));
+        assert!(recovery.on_ack(&News { has_losses: true, ..QUIET }));
         recovery.adjust(1_460, 14_600, 58_400);
         assert_eq!(recovery.limit(1 << 30), 59_860, "what is in flight, and what has arrived");
-        recovery.on_ack(&Event { acked: 2, ..QUIET });
+        recovery.on_ack(&News { acked: 2, ..QUIET });
         recovery.adjust(1_460, 0, 58_400);
         assert_eq!(recovery.limit(1 << 30), 59_860);
-        recovery.on_ack(&Event { acked: 3, is_round_start: true, ..QUIET });
+        recovery.on_ack(&News { acked: 3, is_round_start: true, ..QUIET });
         recovery.adjust(1_460, 0, 58_400);
         assert_eq!(recovery.limit(1 << 30), 61_320);
-        recovery.on_ack(&Event { acked: 4, has_losses: true, sent: 150, ..QUIET });
+        recovery.on_ack(&News { acked: 4, has_losses: true, sent: 150, ..QUIET });
         recovery.adjust(1_460, 20_000, 40_000);
         assert_eq!(recovery.limit(1 << 30), 42_780, "less what was lost, more what arrived");
-        recovery.on_ack(&Event { acked: 150, sent: 150, ..QUIET });
+        recovery.on_ack(&News { acked: 150, sent: 150, ..QUIET });
         assert_eq!(recovery.phase, Phase::Growth);
-        recovery.on_ack(&Event { acked: 151, sent: 200, ..QUIET });
+        recovery.on_ack(&News { acked: 151, sent: 200, ..QUIET });
         assert_eq!((recovery.phase, recovery.limit(1 << 30)), (Phase::None, 1 << 30));
     }
 
     #[test]
     fn four_packets_are_always_allowed() {
         let mut recovery = Recovery::default();
-        recovery.on_ack(&Event { has_losses: true, ..QUIET });
+        recovery.on_ack(&News { has_losses: true, ..QUIET });
         recovery.adjust(0, 0, 0);
         assert_eq!(recovery.limit(1 << 30), 4 * 1_460);
     }

@@ -117,14 +117,19 @@ fn a_missing_packet_costs_three_tenths_of_its_window_once_per_loss_phase() {
     (verus.window, verus.in_flight) = (100.0, 50);
     let lost = |window| Tag { sent: at(900), window, generation: 0, number: 0 };
     for window in [80, 60] {
-        verus.on_lost(&Lost { now: at(1_000), size: Bytes::new(1_448), packet: lost(window).encode() });
+        verus.on_lost(&Lost {
+            now: at(1_000),
+            size: Bytes::new(1_448),
+            packet: lost(window).encode(),
+            is_timer: false,
+        });
     }
     verus.expire(at(1_149));
     assert_eq!((verus.window, verus.in_flight), (100.0, 50));
     verus.expire(at(1_150));
     assert!((verus.window - 56.0).abs() < 1e-9 && verus.is_loss_phase, "{}", verus.window);
     assert_eq!(verus.in_flight, 48);
-    verus.on_lost(&Lost { now: at(1_200), size: Bytes::new(1_448), packet: lost(40).encode() });
+    verus.on_lost(&Lost { now: at(1_200), size: Bytes::new(1_448), packet: lost(40).encode(), is_timer: false });
     verus.expire(at(1_400));
     assert!((verus.window - 56.0).abs() < 1e-9, "the same loss phase");
     let later = |window| Tag { sent: at(1_301), ..lost(window) };
@@ -139,7 +144,7 @@ fn a_missing_packet_that_comes_in_time_is_not_lost_and_one_that_comes_later_is_n
     let mut verus = informed();
     let packets = [(); 3].map(|()| send(&mut verus, 1_000));
     for packet in [packets[0], packets[2]] {
-        verus.on_lost(&Lost { now: at(1_100), size: Bytes::new(1_448), packet });
+        verus.on_lost(&Lost { now: at(1_100), size: Bytes::new(1_448), packet, is_timer: false });
     }
     acknowledge(&mut verus, packets[1], 1_110);
     acknowledge(&mut verus, packets[0], 1_249);

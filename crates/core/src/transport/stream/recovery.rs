@@ -250,7 +250,7 @@ impl Sender {
         let (scheme, stats) = (&mut self.scheme, &mut self.stats);
         let wait = self.rack.detect_if_advanced(&mut self.scoreboard, context, now, |segment| {
             stats.lost += 1;
-            scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
+            scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state, is_timer: false });
         });
         if let Some(wait) = wait {
             self.set_reordering_timer(wait, now);
@@ -377,7 +377,7 @@ impl Sender {
             if is_news && !segment.is_sacked && (is_first || self.rack.is_overdue(&segment, now)) {
                 self.scoreboard.mark_lost(sequence);
                 self.stats.lost += 1;
-                self.scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
+                self.scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state, is_timer: false });
             }
         }
     }
@@ -411,7 +411,7 @@ impl Sender {
         // What may still be lost then waits for the next ack or the timeout.
         self.rack.detect(&mut self.scoreboard, context, now, |segment| {
             stats.lost += 1;
-            scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state });
+            scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state, is_timer: true });
         });
         if prior_in_flight != self.scoreboard.in_flight() && self.recovery.state != State::Recovery {
             self.enter_recovery(false, true, now);

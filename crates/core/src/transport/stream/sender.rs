@@ -343,6 +343,7 @@ impl Sender {
             if let Some(packet) = self.send_new(now, pool) {
                 return Some(packet);
             }
+            self.tell_if_application_is_silent(now);
             if self.recovery.retransmit == Retransmit::Last {
                 self.give_up_frto();
                 return self
@@ -410,6 +411,7 @@ impl Sender {
         self.scoreboard.push(now, length, snapshot, scheme_state);
         self.source.take(length);
         self.after_sending(now, length);
+        self.tell_if_application_is_silent(now);
         let must_rearm = is_idle || self.timer.is_some_and(|timer| timer.purpose == Purpose::LossProbe);
         if !self.schedule_loss_probe(now, false) && must_rearm {
             self.rearm_retransmission_timer(now);
@@ -449,6 +451,16 @@ impl Sender {
                 next_sequence: self.scoreboard.next(),
                 is_app_limited: self.sampler.is_app_limited(),
             });
+        }
+    }
+
+    /// That the application limits the sender shows when the last of its data has left, whatever the pacer says.
+    fn tell_if_application_is_silent(&mut self, now: Instant) {
+        if self.config.feedback == Feedback::Numbered
+            && self.source.available(now) == Bytes::ZERO
+            && self.scheme.has_room(self.scoreboard.in_flight())
+        {
+            self.scheme.on_app_limited();
         }
     }
 

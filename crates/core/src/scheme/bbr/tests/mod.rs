@@ -53,7 +53,9 @@ impl Path {
     fn ack_with_losses(&mut self, newly_lost: u32) {
         self.now += self.gap;
         self.delivered += 1;
-        (0..newly_lost).for_each(|_| self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_448), packet: 0 }));
+        (0..newly_lost).for_each(|_| {
+            self.bbr.on_lost(&Lost { now: self.now, size: Bytes::new(1_448), packet: 0, is_timer: false });
+        });
         let in_flight = u64::from(self.in_flight);
         let rate = RateSample {
             delivered: in_flight,

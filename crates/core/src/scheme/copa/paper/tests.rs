@@ -2,7 +2,7 @@ use super::super::testing::{ack, at};
 use super::*;
 use crate::scheme::window::timeout;
 
-const LOST: Lost = Lost { now: Instant::ZERO, size: Bytes::new(1_448), packet: 0 };
+const LOST: Lost = Lost { now: Instant::ZERO, size: Bytes::new(1_448), packet: 0, is_timer: false };
 
 /// Past slow start with 40 packets on a path of 100 ms.
 fn sender() -> Paper {
