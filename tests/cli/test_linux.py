@@ -161,9 +161,9 @@ def started_guests(start: Start, here: Path, built: Any) -> tuple[subprocess.Pop
     os.mkfifo(fifo)
     built(f"[ -p {fifo} ] || exit 1; echo $$ >{fifo}; exec sleep 1000")
     process = start(*LINUX, "--jobs", "2")
-    pids: list[int] = []
-    while len(pids) < 2:
-        pids += [int(line) for line in fifo.read_text().split()]
+    # Open for both, so that no guest writes where nobody reads any more, which would end it.
+    with os.fdopen(os.open(fifo, os.O_RDWR)) as lines:
+        pids = [int(lines.readline()) for _ in range(2)]
     return process, [os.pidfd_open(pid) for pid in pids]
 
 
