@@ -153,7 +153,7 @@ def test_all_rows_of_a_report_count_losses_alike(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
 ) -> None:
     plan = plan_of(("quic_bbr",), 1, level="summary", reference="bbr-loss/clean")
-    cells = [{"sender": sender, "case": "1"} for sender in ("BBR(false)", "BBR(false), gain 2")]
+    cells = [{"sender": sender, "case": "1"} for sender in ("BBR(false)", "BBR(false), gain 2.885")]
     runs = tuple(replace(plan.runs[0], id=f"run{place}", cell=cell) for place, cell in enumerate(cells))
     report = model.load(filled(replace(plan, runs=runs)))
     with_published, without = report.groups

@@ -3,40 +3,20 @@
 
 mod common;
 
-use std::ops::Range;
-
 use common::{Dumbbell, Run, bulk, mean_after, run};
 use serde_json::{Value, json};
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
-/// What packets a flow sends, and how the queue takes them.
-struct Packets {
-    mss_bytes: u64,
-    traffic: fn() -> Value,
-    room_bytes: u64,
-}
-
-/// All alike.
-const EQUAL: Packets = Packets { mss_bytes: 987, traffic: || json!({"kind": "bulk"}), room_bytes: 0 };
-/// Those of the program of the study, with the same mean: two large ones and a small one in turn, which the queue takes only
-/// while a packet of the MTU would fit.
-const PUBLISHED: Packets =
-    Packets { mss_bytes: 1_387, traffic: || json!({"kind": "bulk", "write_bytes": 2961}), room_bytes: 1_500 };
-
-/// Three flows, 40 s apart and up to 100 ms late, over a link with the same rate both ways and 200 ms of round trip, for 300 s.
-fn study(
-    seed: u64,
-    (scheme, parameters): (&str, &Value),
-    (rate_bps, queue_bytes): (u64, u64),
-    loss: f64,
-    packets: &Packets,
-) -> Run {
+/// Three flows, 40 s apart and up to 100 ms late, over a link with the same rate both ways and 200 ms of round trip, for 300 s. As
+/// from the program of the study two large packets and a small one leave in turn, which the queue takes only while a packet of
+/// the MTU would fit.
+fn study(seed: u64, (scheme, parameters): (&str, &Value), (rate_bps, queue_bytes): (u64, u64), loss: f64) -> Run {
     let flows: Vec<_> = (0..3_u64)
         .map(|flow| {
             json!({
                 "scheme": scheme, "parameters": parameters, "start_ns": flow * 40_000_000_000, "acks": "each",
-                "mss_bytes": packets.mss_bytes, "traffic": (packets.traffic)(),
+                "handshake": false, "mss_bytes": 1_387, "traffic": {"kind": "bulk", "write_bytes": 2_961},
             })
         })
         .collect();
@@ -44,8 +24,7 @@ fn study(
         Dumbbell { seed, seconds: 300.0, rate_bps, one_way_ms: 100.0, loss, level: "summary", ..Dumbbell::new(&flows) };
     let mut scenario = path.json();
     scenario["reverse"][0]["link"] = scenario["forward"][0]["link"].clone();
-    scenario["forward"][0]["queue"] =
-        json!({"kind": "fifo", "limit_bytes": queue_bytes, "room_bytes": packets.room_bytes});
+    scenario["forward"][0]["queue"] = json!({"kind": "fifo", "limit_bytes": queue_bytes, "room_bytes": 1_500});
     run(&scenario)
 }
 
@@ -61,41 +40,52 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// Cases 4, 5 and 7 of the study: link rate and bytes of queue.
 const LINKS: [(u64, u64); 3] = [(4_000_000, 150_000), (4_000_000, 200_000), (5_000_000, 187_500)];
 
+/// What the program of the study gives all of its flows, and the start-up that it had when the study appeared.
+fn published(is_slow_start_up: bool, drains_to_target: bool) -> Value {
+    let mut parameters = json!({
+        "initial_window": 10, "pacing_margin": 1, "first_rtt": 100, "clock_resolution": 1, "drain_to_target": drains_to_target,
+    });
+    if is_slow_start_up {
+        parameters["startup_gain"] = 2.0.into();
+        parameters["startup_growth"] = 1.5.into();
+    }
+    parameters
+}
+
+/// The median loss without draining to target, and with it.
+fn losses_of_draining(seeds: u64, link: (u64, u64), is_slow_start_up: bool) -> [f64; 2] {
+    [false, true].map(|drains| {
+        let parameters = published(is_slow_start_up, drains);
+        // The phases of the gain cycle are drawn, and with few seeds a median depends on them.
+        median((1..=seeds).map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.0))).collect())
+    })
+}
+
 #[test]
 fn draining_to_target_loses_less() {
-    // The aim is 1.5. In case 5 the suite has 1.5 by this measure with 100 seeds. What is published, 1.3 to 4.5 %, is for
-    // packets of two sizes, of which more are lost.
-    compare_draining(25, &json!({"initial_window": 10}), [1.5, 1.2, 1.5], 0.009..0.045);
+    for link in LINKS {
+        let [without, with] = losses_of_draining(25, link, false);
+        assert!((0.013..0.045).contains(&without), "{link:?}: {without}");
+        // The program of the study has 0.60 to 0.68.
+        assert!((0.5..0.8).contains(&(with / without)), "{link:?}: {without} without, {with} with");
+    }
 }
 
 #[test]
 fn draining_to_target_loses_next_to_nothing_after_a_slower_start_up() {
-    let start_up = json!({"initial_window": 10, "startup_gain": 2.0, "startup_growth": 1.5});
-    // The program of the study, run again, loses 0.06 to 2 % there.
-    compare_draining(25, &start_up, [1.5; 3], 0.000_6..0.022);
-}
-
-/// The median loss without draining to target, and over that with it.
-fn compare_draining(seeds: u64, parameters: &Value, least_ratios: [f64; 3], expected: Range<f64>) {
-    for (link, least) in LINKS.into_iter().zip(least_ratios) {
-        let losses = |drains: bool| {
-            let mut parameters = parameters.clone();
-            parameters["drain_to_target"] = drains.into();
-            // The phases of the gain cycle are drawn, and with few seeds a median depends on them.
-            let run = |seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.0, &EQUAL));
-            median((1..=seeds).map(run).collect())
-        };
-        let (without, with) = (losses(false), losses(true));
-        assert!(expected.contains(&without), "{link:?}: {without}");
-        assert!(without >= least * with, "{link:?}: {without} without, {with} with");
+    for link in LINKS {
+        let [without, with] = losses_of_draining(25, link, true);
+        // The program of the study, run again, loses 0.06 to 2 % there, and with the flag 0.15 % at most.
+        assert!((0.000_6..0.022).contains(&without), "{link:?}: {without}");
+        assert!(with < 0.003 && without >= 1.5 * with, "{link:?}: {without} without, {with} with");
     }
 }
 
 #[test]
 fn the_published_packets_lose_as_published() {
-    let parameters = json!({"initial_window": 10, "pacing_margin": 1, "first_rtt": 100});
+    let parameters = published(false, false);
     for (link, published) in LINKS.into_iter().zip([0.0400, 0.0255, 0.0330]) {
-        let losses = SEEDS.map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.0, &PUBLISHED)));
+        let losses = SEEDS.map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.0)));
         let loss = median(losses.collect());
         assert!((0.75..1.25).contains(&(loss / published)), "{link:?}: {loss}, published {published}");
     }
@@ -104,11 +94,8 @@ fn the_published_packets_lose_as_published() {
 #[test]
 fn one_percent_of_injected_loss_hides_what_the_flag_does() {
     for link in LINKS {
-        let parameters = json!({
-            "initial_window": 10, "drain_to_target": true, "startup_gain": 2.0, "startup_growth": 1.5,
-            "pacing_margin": 1, "first_rtt": 100,
-        });
-        let losses = SEEDS.map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.01, &PUBLISHED)));
+        let parameters = published(true, true);
+        let losses = SEEDS.map(|seed| loss_rate(&study(seed, ("quic_bbr", &parameters), link, 0.01)));
         let loss = median(losses.collect());
         assert!((0.0095..0.0135).contains(&loss), "{link:?}: {loss}");
     }
@@ -117,9 +104,9 @@ fn one_percent_of_injected_loss_hides_what_the_flag_does() {
 #[test]
 fn cubic_loses_as_published_when_it_is_told_half_of_the_round_trip() {
     // The published program reports a round trip of 100 ms, which is half of what the path has, before it sends.
-    let parameters = json!({"initial_window": 10, "first_rtt": 100});
+    let parameters = json!({"initial_window": 10, "first_rtt": 100, "clock_resolution": 1});
     let loss = |link: (u64, u64)| {
-        median(SEEDS.map(|seed| loss_rate(&study(seed, ("quic_cubic", &parameters), link, 0.0, &PUBLISHED))).collect())
+        median(SEEDS.map(|seed| loss_rate(&study(seed, ("quic_cubic", &parameters), link, 0.0))).collect())
     };
     // Link rate and bytes of queue of cases 1 and 3, 4 and 6, 7 and 9, and their published loss.
     let pairs = [
@@ -167,26 +154,27 @@ fn quic_bbr_fills_a_link_and_leaves_the_queue_empty_but_for_its_probes() {
 
 #[test]
 fn two_quic_bbr_flows_queue_for_most_of_a_round_trip_and_for_half_of_one_when_they_drain() {
-    let mut with_draining = Vec::new();
-    for seed in SEEDS {
-        let standing = |drains: bool| {
-            let flow = |start_ns: u64| json!({"scheme": "quic_bbr", "start_ns": start_ns, "parameters": {"drain_to_target": drains}});
-            let path = Dumbbell { seed, seconds: 120.0, ..deep(&[flow(0), flow(10_000_000_000)]) };
-            let run = path.run();
-            (run.utilisation(), queue_ms(&run, &path, 20.0))
-        };
-        // 97.7 %, 86 ms of queue and 126 ms at the 95th percentile in an independent implementation, and 51 ms with draining.
-        let (utilisation, (mean, late)) = standing(false);
-        assert!((utilisation - 0.977).abs() < 0.01, "seed {seed}: {utilisation}");
-        assert!(
-            (mean / 86.0 - 1.0).abs() < 0.2 && (late / 126.0 - 1.0).abs() < 0.1,
-            "seed {seed}: {mean} and {late} ms"
-        );
-        with_draining.push(standing(true).1.0);
-    }
-    // 40 to 52 ms in sixteen seeds.
-    let mean = with_draining.iter().sum::<f64>() / with_draining.len() as f64;
-    assert!((mean / 51.0 - 1.0).abs() < 0.15, "{with_draining:?} ms with draining to target");
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    // Of the seeds: the mean queue, and its 95th percentile.
+    let standing = |drains: bool| {
+        let flow = |start_ns: u64| json!({"scheme": "quic_bbr", "start_ns": start_ns, "parameters": {"drain_to_target": drains}});
+        let (means, lates): (Vec<_>, Vec<_>) = SEEDS
+            .map(|seed| {
+                let path = Dumbbell { seed, seconds: 120.0, ..deep(&[flow(0), flow(10_000_000_000)]) };
+                let run = path.run();
+                let utilisation = run.utilisation();
+                assert!((utilisation - 0.977).abs() < 0.01, "seed {seed}: {utilisation}");
+                queue_ms(&run, &path, 20.0)
+            })
+            .unzip();
+        (mean(&means), mean(&lates))
+    };
+    // 97.7 %, 86 ms of queue and 126 ms at the 95th percentile in one run of an independent implementation, and 51 ms with
+    // draining; here 98 to 105 ms and 40 to 52 ms in sixteen seeds.
+    let (queue, late) = standing(false);
+    assert!((queue / 86.0 - 1.0).abs() < 0.2 && (late / 126.0 - 1.0).abs() < 0.1, "{queue} and {late} ms");
+    let (queue, _) = standing(true);
+    assert!((queue / 51.0 - 1.0).abs() < 0.15, "{queue} ms with draining to target");
 }
 
 #[test]

@@ -54,10 +54,9 @@ const BINS_PER_SECOND: usize = 10;
 
 /// Parameters with which the shipped suites run a scheme: what they are called here, and their values.
 fn of_suites() -> Vec<(&'static str, &'static str, Value)> {
-    let published = json!({"initial_window": 10, "pacing_margin": 1, "first_rtt": 100});
+    let published = json!({"initial_window": 10, "pacing_margin": 1, "first_rtt": 100, "clock_resolution": 1});
     let fast_start = json!({"startup_gain": 2.0, "startup_growth": 1.5});
     let to_target = json!({"drain_to_target": true});
-    let ten = json!({"initial_window": 10});
     vec![
         ("bbr", "2018", json!({"generation": "2018"})),
         ("copa", "pantheon-2017-08", json!({"profile": "pantheon-2017-08"})),
@@ -67,15 +66,11 @@ fn of_suites() -> Vec<(&'static str, &'static str, Value)> {
         ("prague", "2019b", json!({"profile": "2019b"})),
         ("prague", "2020", json!({"profile": "2020"})),
         ("quic_bbr", "published", published.clone()),
+        ("quic_bbr", "published-target", with(&published, &to_target)),
         ("quic_bbr", "published-start", with(&published, &fast_start)),
         ("quic_bbr", "published-both", with(&with(&published, &fast_start), &to_target)),
-        ("quic_bbr", "clean", ten.clone()),
-        ("quic_bbr", "clean-target", with(&ten, &to_target)),
-        ("quic_bbr", "clean-start", with(&ten, &fast_start)),
-        ("quic_bbr", "clean-both", with(&with(&ten, &fast_start), &to_target)),
         ("quic_cubic", "2017", json!({"generation": "2017"})),
-        ("quic_cubic", "published", json!({"initial_window": 10, "first_rtt": 100})),
-        ("quic_cubic", "clean", ten),
+        ("quic_cubic", "published", json!({"initial_window": 10, "first_rtt": 100, "clock_resolution": 1})),
         ("reno_sce", "unpaced", json!({"pacing": false})),
     ]
 }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::bandwidth::Bandwidth;
-use super::tick;
+use super::clock::Clock;
 use crate::scheme::{Ack, Lost, Sent};
 use crate::units::{Duration, Instant};
 
@@ -55,6 +55,7 @@ pub(in crate::scheme) struct Losses {
 /// The packets in flight. They are numbered from one; a retransmission is a packet of its own.
 #[derive(Debug)]
 pub(in crate::scheme) struct Flight {
+    clock: Clock,
     /// What QUIC counts of a packet beside its payload.
     overhead: u64,
     /// The packets from number `first` on, `None` for those that are not in flight any more.
@@ -80,8 +81,9 @@ pub(in crate::scheme) struct Flight {
 
 impl Flight {
     /// An empty one, of packets with so many bytes beside their payload.
-    pub(in crate::scheme) fn new(overhead: u64) -> Self {
+    pub(in crate::scheme) fn new(overhead: u64, clock: Clock) -> Self {
         Self {
+            clock,
             overhead,
             packets: VecDeque::new(),
             first: 1,
@@ -125,7 +127,7 @@ impl Flight {
 
     /// A packet leaves, and what it counts for.
     pub(in crate::scheme) fn on_sent(&mut self, sent: &Sent) -> u64 {
-        let (bytes, now) = (sent.size.count() + self.overhead, tick(sent.now));
+        let (bytes, now) = (sent.size.count() + self.overhead, self.clock.read(sent.now));
         self.sent += bytes;
         if self.bytes == 0 {
             // What is sent from here on is measured from here on.
@@ -211,7 +213,8 @@ impl Flight {
     pub(in crate::scheme) fn on_acked(&mut self, number: u64, now: Instant) -> Option<Packet> {
         let packet = self.take(number)?;
         self.delivered += packet.bytes;
-        self.last_acked = Acked { sent: packet.sent, sent_at: tick(packet.sent_at), at: tick(now) };
+        self.last_acked =
+            Acked { sent: packet.sent, sent_at: self.clock.read(packet.sent_at), at: self.clock.read(now) };
         self.limited_until = self.limited_until.filter(|end| number <= *end);
         Some(packet)
     }
@@ -220,12 +223,11 @@ impl Flight {
     /// of two rates, both since the packet that had been acknowledged last when this one was sent: of what was acknowledged since it
     /// was, and of what was sent since it was.
     pub(in crate::scheme) fn sample(&self, packet: &Packet, now: Instant) -> Option<Sample> {
-        let since = packet.last_acked;
-        if tick(now) <= since.at {
+        let (since, acked_at, sent_at) = (packet.last_acked, self.clock.read(now), self.clock.read(packet.sent_at));
+        if acked_at <= since.at {
             return None;
         }
-        let acked = Bandwidth::of(self.delivered - packet.delivered, tick(now).since(since.at));
-        let sent_at = tick(packet.sent_at);
+        let acked = Bandwidth::of(self.delivered - packet.delivered, acked_at.since(since.at));
         let bandwidth = if sent_at <= since.sent_at {
             acked
         } else {
@@ -234,10 +236,10 @@ impl Flight {
         Some(Sample { bandwidth, rtt: self.round_trip(packet, now), is_app_limited: packet.is_app_limited })
     }
 
-    /// Whole microseconds. Chromium's clock cuts both ends to such, so that a round trip varies by one where nothing else does.
+    /// By the clock, so that it varies even where nothing else does.
     fn round_trip(&self, packet: &Packet, now: Instant) -> Duration {
-        let echoed = self.echoed.filter(|_| packet.is_retransmission);
-        echoed.unwrap_or_else(|| Duration::from_micros(now.since(packet.sent_at).as_micros()))
+        let earlier = self.echoed.filter(|_| packet.is_retransmission).map(|rtt| now - rtt);
+        self.clock.read(now).since(self.clock.read(earlier.unwrap_or(packet.sent_at)))
     }
 
     /// An event has been processed, after which the transport waits for so many packets.
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn packets_of_all_sizes_are_counted_until_they_are_acknowledged_or_lost() {
-        let (mut flight, now) = (Flight::new(22), at(1));
+        let (mut flight, now) = (Flight::new(22, Clock::default()), at(1));
         assert_eq!(flight.newest(), 0);
         let counted = [1_387, 1_387, 187].map(|payload| flight.on_sent(&sent(payload, at(0))));
         assert_eq!((counted, flight.newest(), flight.bytes()), ([1_409, 1_409, 209], 3, 3_027));
@@ -314,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_the_next_ack_shows_to_have_arrived_was_not_lost() {
-        let mut flight = Flight::new(0);
+        let mut flight = Flight::new(0, Clock::default());
         (0..3).for_each(|_| _ = flight.on_sent(&sent(1_000, at(0))));
         (1..4).for_each(|number| flight.on_lost(&lost(number)));
         assert_eq!(begin(&mut flight, &[3], at(1), Duration::ZERO), Losses { bytes: 2_000, newest: Some(2) });
@@ -325,7 +327,7 @@ mod tests {
 
     #[test]
     fn losses_that_nobody_is_told_of_count_as_acknowledged_after_the_next_event() {
-        let mut flight = Flight::new(0);
+        let mut flight = Flight::new(0, Clock::default());
         flight.on_sent(&sent(1_000, at(0)));
         flight.keep_untold(Losses { bytes: 700, newest: Some(1) });
         assert_eq!(flight.delivered(), 0);
@@ -336,7 +338,7 @@ mod tests {
 
     #[test]
     fn what_leaves_after_the_application_fell_silent_is_limited_until_a_packet_of_that_is_acknowledged() {
-        let mut flight = Flight::new(0);
+        let mut flight = Flight::new(0, Clock::default());
         let send = |flight: &mut Flight, millis| flight.on_sent(&sent(1_000, at(millis)));
         send(&mut flight, 0);
         flight.on_app_limited();
@@ -355,7 +357,7 @@ mod tests {
     #[test]
     fn a_round_trip_is_that_of_the_transmission_that_arrived() {
         let trip = |rtt: u64| {
-            let mut flight = Flight::new(0);
+            let mut flight = Flight::new(0, Clock::default());
             flight.on_sent(&sent(1_000, at(0)));
             flight.on_sent(&Sent { is_retransmission: true, ..sent(1_000, at(300)) });
             begin(&mut flight, &[2], at(340), Duration::from_millis(rtt));
@@ -366,8 +368,21 @@ mod tests {
     }
 
     #[test]
+    fn both_ends_of_a_round_trip_are_cut_by_the_clock() {
+        let trip = |clock: Clock, sent_ns: u64, acked_ns: u64| {
+            let mut flight = Flight::new(0, clock);
+            flight.on_sent(&sent(1_000, Instant::from_nanos(sent_ns)));
+            let now = Instant::from_nanos(acked_ns);
+            begin(&mut flight, &[1], now, Duration::from_nanos(acked_ns - sent_ns));
+            flight.newest_round_trip(0, now).map(Duration::as_nanos)
+        };
+        assert_eq!(trip(Clock::default(), 1_900, 42_100), Some(41_000));
+        assert_eq!(trip(Clock::default(), 1_100, 42_900), Some(41_000));
+    }
+
+    #[test]
     fn what_the_transport_does_not_wait_for_is_not_in_flight() {
-        let mut flight = Flight::new(0);
+        let mut flight = Flight::new(0, Clock::default());
         for _ in 0..3 {
             flight.on_sent(&sent(1_000, at(0)));
         }
@@ -381,7 +396,7 @@ mod tests {
     /// Packets of 1000 bytes that leave at the first times, and whose acks come at the second ones; `None` is lost, as the next
     /// ack shows. What the acks show, in bytes per millisecond.
     fn bandwidths(packets: &[(u64, Option<u64>)]) -> Vec<Option<u64>> {
-        let mut flight = Flight::new(0);
+        let mut flight = Flight::new(0, Clock::default());
         let mut events: Vec<_> = (1..).zip(packets).map(|(number, (sent, _))| (*sent, true, number)).collect();
         events.extend((1..).zip(packets).filter_map(|(number, (_, acked))| Some(((*acked)?, false, number))));
         events.sort_unstable();
@@ -409,7 +424,7 @@ mod tests {
     #[test]
     fn after_silence_it_begins_anew_and_no_time_shows_nothing() {
         assert_eq!(bandwidths(&[(0, Some(50)), (1_000, Some(1_050))])[1], Some(20));
-        let mut flight = Flight::new(0);
+        let mut flight = Flight::new(0, Clock::default());
         flight.on_sent(&sent(1_000, at(5)));
         let packet = flight.on_acked(1, at(5)).unwrap();
         assert_eq!(flight.sample(&packet, at(5)), None);

@@ -5,19 +5,21 @@
 //! `tcp_cubic_sender_bytes.cc`, `bbr_sender.cc`.
 
 mod bandwidth;
+mod clock;
 mod flight;
 mod rtt;
 mod timeout;
 mod windowed;
 
 pub(super) use self::bandwidth::Bandwidth;
+pub(super) use self::clock::{CLOCK_RESOLUTION, Clock};
 pub(super) use self::flight::{Flight, Losses};
 pub(super) use self::rtt::{INITIAL_RTT, RoundTrips};
 pub(super) use self::timeout::{Answer, PendingTimeout};
 pub(super) use self::windowed::{WindowedMax, WindowedMin};
 use super::Parameters;
 use crate::info::{Kind, Parameter};
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Bytes, Duration};
 
 /// The unit of window arithmetic, bytes (`kDefaultTCPMSS`).
 pub(super) const MSS: u64 = 1_460;
@@ -70,9 +72,4 @@ impl PacketSize {
     pub(super) fn packets(&self, bytes: u64) -> u32 {
         bytes.div_ceil(self.counted).max(1) as u32
     }
-}
-
-/// What Chromium's clock shows, which ticks in microseconds (`QuicTime`).
-pub(super) fn tick(time: Instant) -> Instant {
-    Instant::from_nanos(time.as_micros() * 1_000)
 }

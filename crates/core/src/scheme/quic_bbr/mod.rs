@@ -13,7 +13,8 @@
 //! of start-up for rate and window, 2.885 in Chromium; its inverse drains. `startup_growth`: growth of the bandwidth in a
 //! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `pacing_margin`: how far
 //! below the bandwidth to pace, none in Chromium. `first_rtt`: a round trip that a program reports as measured before it sends,
-//! none in Chromium, which paces start-up by the least of them. The ns-3 port of July 2019 had 2.0, 1.5, 10, 1 % and 100 ms.
+//! none in Chromium, which paces start-up by the least of them. `clock_resolution`: a microsecond in Chromium. The ns-3 port of July
+//! 2019 had 2.0, 1.5, 10, 1 %, 100 ms and 1 ms.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport. As in QUIC a transmission has a number of its own, and
@@ -22,15 +23,12 @@
 //!   A lost tail that a probe repairs costs nothing here, and a recovery in Chromium, which still finds its first transmission lost.
 //! - What a timeout took for lost counts as acknowledged after the next ack. In Chromium it does, too, but once what it was sent
 //!   again as has been acknowledged.
-//! - A round trip is cut to whole microseconds, in Chromium both its ends are, by the clock. So it varies by a microsecond there even where
-//!   nothing else does, and a microsecond less puts the next look at the empty path off.
 //! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
 //!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.
 //!
-//! **How it is validated.** Chromium's `bbr_sender.cc` itself was given the events of runs of ours: after all but one of 1.8 million its
-//! window is within 0.1 % of ours, and after every one but for the cut of the round trips the same, as are rate and mode
-//! (docs/originals.md); an excerpt of that is a unit test. Phases with and without the flag, recovery and the ten-second probe beside
+//! **How it is validated.** Chromium's `bbr_sender.cc` itself was given the events of runs of ours: after every one of 1.8 million it has
+//! the same window, rate and mode (docs/originals.md); an excerpt of that is a unit test. Phases with and without the flag, recovery and the ten-second probe beside
 //! the parts; loss rates of a published study in the simulator's behaviour tests.
 
 mod full_pipe;
@@ -43,8 +41,8 @@ use self::full_pipe::FullPipe;
 use self::recovery::Recovery;
 use super::bbr::model::{MODE, Mode};
 use super::quic::{
-    self, Bandwidth, FIRST_RTT, Flight, INITIAL_WINDOW, Losses, MSS, PacketSize, PendingTimeout, RoundTrips,
-    WindowedMax, first_rtt, initial_window,
+    self, Bandwidth, CLOCK_RESOLUTION, Clock, FIRST_RTT, Flight, INITIAL_WINDOW, Losses, MSS, PacketSize,
+    PendingTimeout, RoundTrips, WindowedMax, first_rtt, initial_window,
 };
 use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
@@ -88,6 +86,7 @@ pub(super) const INFO: Info = Info {
             doc: "how far below the bandwidth to pace",
         },
         FIRST_RTT,
+        CLOCK_RESOLUTION,
     ],
     telemetry: &[
         MODE,
@@ -109,6 +108,7 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
         startup_growth: parameters.number("startup_growth") as f32,
         initial_window: initial_window(&parameters),
         pace: 1.0 - parameters.number("pacing_margin") / 100.0,
+        clock: Clock::of(&parameters),
     };
     let trips = RoundTrips::with_first(first_rtt(&parameters));
     Box::new(QuicBbr::new(PacketSize::of(packet_size, mss), options, trips, random))
@@ -123,6 +123,7 @@ struct Options {
     initial_window: u64,
     /// Pacing rate over that of the model.
     pace: f64,
+    clock: Clock,
 }
 
 #[derive(Debug)]
@@ -189,7 +190,7 @@ impl QuicBbr {
             pacing_rate: Bandwidth::default(),
             pacing_gain: options.startup_gain,
             cwnd_gain: options.startup_gain,
-            flight: Flight::new(packet.overhead),
+            flight: Flight::new(packet.overhead, options.clock),
             timeout: PendingTimeout::default(),
             trips,
             largest_acked: 0,
@@ -244,7 +245,7 @@ impl Scheme for QuicBbr {
     /// `OnPacketSent`. Every transmission has a number.
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         if self.flight.newest() == 0 {
-            self.epoch_start = quic::tick(sent.now);
+            self.epoch_start = self.options.clock.read(sent.now);
         }
         self.is_leaving_idle |= self.flight.bytes() == 0 && self.flight.is_app_limited();
         self.flight.on_sent(sent);
@@ -256,7 +257,7 @@ impl Scheme for QuicBbr {
         let mut losses = self.flight.begin_ack(ack);
         let untold = if self.timeout.is_pending() { std::mem::take(&mut losses) } else { Losses::default() };
         self.timeout.on_ack(ack.packets);
-        let event = Event { now: quic::tick(ack.now), losses, prior_in_flight };
+        let event = Event { now: self.options.clock.read(ack.now), losses, prior_in_flight };
         if !ack.packets.is_empty() || losses.newest.is_some() {
             self.on_event(&event, Some(ack));
         }
@@ -272,7 +273,7 @@ impl Scheme for QuicBbr {
         self.flight.on_lost(lost);
         if lost.is_timer {
             let losses = self.flight.take_losses();
-            self.on_event(&Event { now: quic::tick(lost.now), losses, prior_in_flight }, None);
+            self.on_event(&Event { now: self.options.clock.read(lost.now), losses, prior_in_flight }, None);
         }
     }
 

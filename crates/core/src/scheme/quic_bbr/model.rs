@@ -4,7 +4,7 @@ use super::recovery::News;
 use super::{Event, MIN_WINDOW, QuicBbr};
 use crate::scheme::Ack;
 use crate::scheme::bbr::model::{Mode, first_phase};
-use crate::scheme::quic::{Bandwidth, INITIAL_RTT, MAX_WINDOW, tick};
+use crate::scheme::quic::{Bandwidth, INITIAL_RTT, MAX_WINDOW};
 use crate::units::{Duration, Instant};
 
 /// Window over bandwidth-delay product in the long run (`quic_bbr_cwnd_gain`).
@@ -89,7 +89,7 @@ impl QuicBbr {
                 self.bandwidth.update(self.rounds, sample.bandwidth.0);
             }
         }
-        shortest.is_some_and(|rtt| self.update_min_rtt(rtt, tick(now)))
+        shortest.is_some_and(|rtt| self.update_min_rtt(rtt, self.options.clock.read(now)))
     }
 
     fn update_min_rtt(&mut self, rtt: Duration, now: Instant) -> bool {

@@ -27,11 +27,12 @@ impl Path {
             startup_growth: 1.25,
             initial_window: 32 * MSS,
             pace: 1.0,
+            clock: Clock::default(),
         };
         let size = PacketSize::of(Bytes::new(1_488), Bytes::new(1_420));
         let bbr = QuicBbr::new(size, options, RoundTrips::default(), RandomStream::new(seed, "quic_bbr"));
         let (sent, rtt) = (VecDeque::new(), Duration::from_millis(40));
-        Self { bbr, now: Instant::ZERO, in_flight: 39, sent, rtt }
+        Self { bbr, now: Instant::ZERO + rtt, in_flight: 39, sent, rtt }
     }
 
     /// In the gain cycle, with more in flight than it drains to, at the beginning of the phase that probes.
@@ -216,8 +217,8 @@ fn after_ten_seconds_four_packets_show_the_empty_path() {
     let mut path = Path::probing(false, 7);
     path.rtt = Duration::from_millis(45);
     path.until(|bbr| bbr.mode == Mode::ProbeRtt);
-    // The path's 40 ms were first seen with the first ack.
-    assert_eq!(path.now, Instant::ZERO + Duration::from_millis(10_002));
+    // 40 ms were first seen with the first ack, at 41.
+    assert_eq!(path.now, Instant::ZERO + Duration::from_millis(10_042));
     assert_eq!(path.bbr.cwnd(), 4, "4 MSS of 1460 bytes in packets of 1460");
     assert_eq!(path.bbr.pacing_gain, 1.0);
     path.in_flight = 3;
@@ -246,7 +247,7 @@ fn less_than_four_mss_and_a_packet_in_flight_is_small_enough() {
     // 4 MSS and 1451 or 1452 bytes, of which 40 are no payload.
     for (last, is_small) in [(1_411, true), (1_412, false)] {
         let mut path = Path::probing(false, 7);
-        path.bbr.flight = Flight::new(40);
+        path.bbr.flight = Flight::new(40, Clock::default());
         let [number, ..] = [1_420, 1_420, 1_420, 1_420, 1_420, last].map(|payload| {
             let (now, size) = (path.now, Bytes::new(payload));
             path.bbr.on_sent(&Sent { now, size, is_retransmission: false, in_flight: 1, delivered: 0 })
@@ -344,7 +345,7 @@ fn start_up_and_a_recovery_are_those_of_the_original_to_the_byte() {
     ];
     let mut bbr = Path::new(false, 1).bbr;
     bbr.packet = PacketSize::of(Bytes::new(1_500), Bytes::new(1_472));
-    bbr.flight = Flight::new(0);
+    bbr.flight = Flight::new(0, Clock::default());
     let (micros, size) = (|count| Instant::ZERO + Duration::from_micros(count), Bytes::new(1_472));
     let mut sent = 0;
     for number in (1_u64..=300).filter(|number| *number != 150) {

@@ -13,7 +13,7 @@
 //! plateau where it was not reached again, no packet of tolerance before that, and results that hold for 30 ms while the window
 //! stays. `first_rtt`: a round trip that a program reports as measured before the first packet (`RttStats::UpdateRtt`), none in
 //! Chromium. The ns-3 port of June 2019 reports 100 ms; on a longer path that stays the minimum, and slow start ends with the
-//! eighth ack.
+//! eighth ack. `clock_resolution`: a microsecond in Chromium, a millisecond in that port.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport: three later packets, the time limit of RACK,
@@ -21,13 +21,12 @@
 //!   its own, so a lost retransmission is a loss like any other; and no reduction is ever undone. Of a segment that was sent twice,
 //!   the last transmission counts as what arrived; its round trip is that of the one that did. A lost tail that a
 //!   probe repairs costs nothing here, and a reduction in Chromium, which still finds its first transmission lost.
-//! - A round trip is cut to whole microseconds, in Chromium both its ends are, by the clock.
 //! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
 //!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - After a timeout that was needed the window begins anew, as until 2022; Chromium of today has no such timeout.
 //!
-//! **How it is validated.** Chromium's senders of 2019 and 2017 themselves, given the events of runs of ours, have the same window
-//! and threshold after every one, and rates within 0.02 % (docs/originals.md); excerpts of that are unit tests. Factors, curve, the end of slow start and
+//! **How it is validated.** Chromium's senders of 2019 and 2017 themselves, given the events of runs of ours, have the same window,
+//! threshold and rate after every one (docs/originals.md); excerpts of that are unit tests. Factors, curve, the end of slow start and
 //! one reduction per window here; ordering and level of the loss rates of a published study, and two connections' worth of a link, in
 //! the simulator's behaviour tests.
 
@@ -41,8 +40,8 @@ use self::curve::{Curve, Generation};
 use self::prr::Reduction;
 use self::slow_start::DelayDetector;
 use super::quic::{
-    self, Answer, Bandwidth, FIRST_RTT, Flight, INITIAL_WINDOW, Losses, MAX_WINDOW, MSS, PacketSize, PendingTimeout,
-    RoundTrips, first_rtt, initial_window,
+    self, Answer, Bandwidth, CLOCK_RESOLUTION, Clock, FIRST_RTT, Flight, INITIAL_WINDOW, Losses, MAX_WINDOW, MSS,
+    PacketSize, PendingTimeout, RoundTrips, first_rtt, initial_window,
 };
 use super::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
@@ -76,6 +75,7 @@ pub(super) const INFO: Info = Info {
             doc: "whose curve: Chromium's since 2018, or that of May 2017",
         },
         FIRST_RTT,
+        CLOCK_RESOLUTION,
     ],
     telemetry: &[
         Quantity { name: "window", unit: "bytes", doc: "congestion window, UDP payload" },
@@ -90,13 +90,14 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { mss, packet_size, parameters, .. } = setup;
     let generation = if parameters.text("generation") == "2017" { Generation::Of2017 } else { Generation::Current };
     let curve = Curve::new(parameters.number("connections") as f32, generation);
-    let trips = RoundTrips::with_first(first_rtt(&parameters));
-    Box::new(QuicCubic::new(PacketSize::of(packet_size, mss), initial_window(&parameters), curve, trips))
+    let (trips, clock) = (RoundTrips::with_first(first_rtt(&parameters)), Clock::of(&parameters));
+    Box::new(QuicCubic::new(PacketSize::of(packet_size, mss), initial_window(&parameters), curve, trips, clock))
 }
 
 #[derive(Debug)]
 struct QuicCubic {
     packet: PacketSize,
+    clock: Clock,
     window: u64,
     ssthresh: u64,
     trips: RoundTrips,
@@ -112,15 +113,16 @@ struct QuicCubic {
 }
 
 impl QuicCubic {
-    fn new(packet: PacketSize, window: u64, curve: Curve, trips: RoundTrips) -> Self {
+    fn new(packet: PacketSize, window: u64, curve: Curve, trips: RoundTrips, clock: Clock) -> Self {
         Self {
             packet,
+            clock,
             window,
             ssthresh: MAX_WINDOW,
             trips,
             curve,
             detector: DelayDetector::default(),
-            flight: Flight::new(packet.overhead),
+            flight: Flight::new(packet.overhead, clock),
             largest_acked: 0,
             cutback: 0,
             reduction: None,
@@ -242,7 +244,7 @@ impl Scheme for QuicCubic {
 
     /// `OnCongestionEvent`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let (now, prior_in_flight) = (quic::tick(ack.now), self.flight.bytes());
+        let (now, prior_in_flight) = (self.clock.read(ack.now), self.flight.bytes());
         let losses = self.flight.begin_ack(ack);
         if let Some(rtt) = self.flight.newest_round_trip(self.largest_acked, ack.now) {
             self.take_round_trip(rtt);

@@ -25,6 +25,7 @@ fn flow_after(first_rtt: Option<Duration>) -> QuicCubic {
         10 * MSS,
         Curve::new(2.0, Generation::Current),
         RoundTrips::with_first(first_rtt),
+        Clock::default(),
     )
 }
 
@@ -171,7 +172,7 @@ fn windows_are_those_of_the_original_to_the_byte() {
 /// is lost. After some of the acks: window in bytes, bits per second.
 fn window_and_rate(generation: Generation) -> [(u64, u64, u64); 8] {
     let size = PacketSize::of(Bytes::new(1_500), Bytes::new(1_472));
-    let mut flow = QuicCubic::new(size, 32 * MSS, Curve::new(2.0, generation), RoundTrips::default());
+    let mut flow = QuicCubic::new(size, 32 * MSS, Curve::new(2.0, generation), RoundTrips::default(), Clock::default());
     let micros = |count| Instant::ZERO + Duration::from_micros(count);
     let mut sent = 0;
     let mut ack_up_to = |last: u64, first: u64| {
