@@ -44,7 +44,7 @@ use self::pacing::Departed;
 use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
-use crate::units::{Instant, Rate};
+use crate::units::{Duration, Instant, Rate};
 
 /// Name, parameters and source.
 pub(super) const INFO: Info = Info {
@@ -189,6 +189,7 @@ impl Scheme for Bbr {
     /// `bbr_init`.
     fn on_connected(&mut self, connected: &Connected) {
         self.cwnd = connected.initial_window;
+        self.min_rtt.micros = connected.srtt.map(Duration::as_micros);
         self.pace_initially(connected.srtt);
     }
 

@@ -186,10 +186,6 @@ impl Bbr {
     /// `bbr_update_min_rtt`.
     fn update_min_rtt(&mut self, ack: &Ack<'_>) {
         let now = ack.now.as_millis();
-        if self.min_rtt.micros.is_none() && !ack.min_rtt.is_zero() {
-            // What the handshake showed.
-            self.min_rtt.micros = Some(ack.min_rtt.as_micros());
-        }
         let is_expired = now > *self.min_rtt.stamp.get_or_insert(now) + MIN_RTT_WINDOW_MS;
         if let Some(rtt) = ack.rtt.map(Duration::as_micros) {
             let is_current = self.generation.is_current;

@@ -5,7 +5,7 @@ mod window;
 
 use super::*;
 use crate::scheme::RateSample;
-use crate::units::{Bytes, Duration};
+use crate::units::Bytes;
 
 const CURRENT: Generation = Generation { margin_percent: 1, is_current: true };
 const OLD: Generation = Generation { margin_percent: 0, is_current: false };

@@ -132,6 +132,23 @@ fn only_a_shorter_round_trip_puts_off_the_probe() {
 }
 
 #[test]
+fn the_shortest_round_trip_is_at_first_that_of_the_handshake_and_a_shorter_first_ack_puts_off_the_probe() {
+    let probe = |first| {
+        let mut path = Path::new(CURRENT, 1);
+        assert_eq!(path.bbr.min_rtt.micros, Some(40_000));
+        path.bbr.min_rtt.start(Instant::ZERO);
+        path.now += Duration::from_secs(2);
+        path.rtt = Duration::from_micros(first);
+        path.ack();
+        path.rtt = Duration::from_millis(41);
+        path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
+        path.now.as_millis()
+    };
+    assert_eq!(probe(40_000), 10_001);
+    assert_eq!(probe(39_999), 12_002);
+}
+
+#[test]
 fn after_idle_it_paces_at_the_bandwidth() {
     let mut path = Path::probing(CURRENT, 1);
     path.ack_until(|bbr| bbr.pacing_gain == 320);
