@@ -41,7 +41,7 @@ use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
 use self::pacing::Departed;
-use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, State, Timeout, TxStart};
+use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, State, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant, Rate};
@@ -113,8 +113,11 @@ struct Bbr {
 
     delivered: u64,
     lost: u64,
-    /// When the last packet was delivered, microseconds.
+    /// When the last packet was delivered or, if it is later, the first one left with nothing outstanding, microseconds
+    /// (`delivered_mstamp`).
     delivered_at: u64,
+    /// True until the packet leaves that is the first outstanding.
+    begins_flight: bool,
 
     mode: Mode,
     pacing_gain: u32,
@@ -153,6 +156,7 @@ impl Bbr {
             delivered: 0,
             lost: 0,
             delivered_at: 0,
+            begins_flight: false,
             mode: Mode::StartUp,
             pacing_gain: model::HIGH_GAIN,
             cwnd_gain: model::HIGH_GAIN,
@@ -195,8 +199,15 @@ impl Scheme for Bbr {
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
         self.min_rtt.start(sent.now);
+        if std::mem::take(&mut self.begins_flight) {
+            self.delivered_at = sent.now.as_micros();
+        }
         self.last_sent = Some(Departed { at: sent.now, size: sent.size, rate: self.payload_rate() });
         0
+    }
+
+    fn on_restart(&mut self, _restart: &Restart) {
+        self.begins_flight = true;
     }
 
     /// `bbr_main`.

@@ -204,7 +204,7 @@ impl Bbr {
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(ack);
         }
-        if ack.newly_delivered > 0 {
+        if ack.rate.delivered > 0 {
             self.is_idle_restart = false;
         }
     }

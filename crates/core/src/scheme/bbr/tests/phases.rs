@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::scheme::window::ack as one_ack;
+use crate::scheme::window::{ack as one_ack, timeout};
 
 #[test]
 fn gains_are_those_of_the_kernel() {
@@ -181,6 +181,32 @@ fn a_policed_path_is_used_at_its_rate() {
     assert_eq!(path.bbr.pacing_gain, GAIN_UNIT);
     path.bbr.on_undo(path.now);
     assert!(path.bbr.long_term.bandwidth_in_use().is_none());
+}
+
+#[test]
+fn what_a_policer_lets_through_is_counted_from_when_the_flight_left() {
+    let mut path = Path::new(CURRENT, 1);
+    path.now += Duration::from_secs(1);
+    let (now, rto) = (path.now, Duration::from_millis(500));
+    path.bbr.on_restart(&Restart { now, idle: Duration::ZERO, rto, is_app_limited: false });
+    path.bbr.on_sent(&Sent { now, size: Bytes::new(1_448), is_retransmission: false, in_flight: 1, delivered: 0 });
+    path.now += rto;
+    path.bbr.on_timeout(&Timeout { now: path.now, prior_in_flight: 1, in_flight: 0, ..timeout(true) });
+    (path.in_flight, path.gap, path.state) = (1, Duration::from_millis(50), State::Loss);
+    path.acks(11);
+    path.ack_with_losses(3);
+    // Twelve packets in 1.1 s.
+    assert_eq!(path.bbr.long_term.bandwidth.0, (12 << 24) / 1_100_000);
+}
+
+#[test]
+fn a_return_from_idle_lasts_until_an_ack_gives_a_sample() {
+    let mut path = Path::probing(CURRENT, 1);
+    path.bbr.is_idle_restart = true;
+    path.bbr.on_ack(&Ack { now: path.now, delivered: path.delivered, ..one_ack(1) });
+    assert!(path.bbr.is_idle_restart, "what was sent twice and arrived twice gives none");
+    path.ack();
+    assert!(!path.bbr.is_idle_restart);
 }
 
 #[test]
