@@ -16,8 +16,8 @@
 //!
 //! **Deviations.**
 //! - The kernel corrects the packets in flight for those whose departure the pacer has booked ahead
-//!   (`bbr_packets_in_net_at_edt`). Here the pacer holds back one packet at most, so its departure is taken to be one
-//!   packet time after the last one left.
+//!   (`bbr_packets_in_net_at_edt`). Here the pacer holds back one packet at most, as the kernel's own does where no fq
+//!   queueing discipline paces.
 //! - There is no segmentation offload. The segment goal of the kernel (`bbr_tso_segs_goal`) still adds to the window;
 //!   how many packets leave back to back is the transport's setting.
 //!
@@ -40,7 +40,7 @@ use self::bandwidth::{BandwidthFilter, FullPipe, Rounds};
 use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
-use self::pacing::Departed;
+use self::pacing::Departure;
 use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, State, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
@@ -109,7 +109,7 @@ struct Bbr {
     /// Packets of one of the kernel's segments at this rate.
     segment_goal: u32,
     has_seen_rtt: bool,
-    last_sent: Option<Departed>,
+    departure: Departure,
 
     delivered: u64,
     lost: u64,
@@ -152,7 +152,7 @@ impl Bbr {
             packet_rate: Rate::default(),
             segment_goal: 1,
             has_seen_rtt: false,
-            last_sent: None,
+            departure: Departure::new(),
             delivered: 0,
             lost: 0,
             delivered_at: 0,
@@ -202,7 +202,8 @@ impl Scheme for Bbr {
         if std::mem::take(&mut self.begins_flight) {
             self.delivered_at = sent.now.as_micros();
         }
-        self.last_sent = Some(Departed { at: sent.now, size: sent.size, rate: self.payload_rate() });
+        let rate = self.payload_rate();
+        self.departure.on_sent(sent.now, sent.size, rate);
         0
     }
 

@@ -3,7 +3,6 @@
 use super::Bbr;
 use super::fixed_point::{Bandwidth, GAIN_UNIT, MAX_PACKETS};
 use super::model::{MIN_WINDOW, Mode};
-use super::pacing::Departed;
 use crate::scheme::{Ack, INITIAL_WINDOW, State};
 use crate::units::Instant;
 
@@ -36,8 +35,7 @@ impl Bbr {
             return in_flight;
         }
         let growing = if self.pacing_gain > GAIN_UNIT { self.segment_goal } else { 0 };
-        let departure = self.last_sent.map_or(now, Departed::next);
-        let delivered_until = self.bandwidth().packets_in(departure.since(now).as_micros());
+        let delivered_until = self.bandwidth().packets_in(self.departure.wait(now).as_micros());
         (in_flight + growing).saturating_sub(delivered_until)
     }
 

@@ -22,15 +22,17 @@ fn start_up_ends_three_rounds_after_the_last_growth_and_drains() {
     assert_eq!(path.bbr.ssthresh(), Some(46));
     path.acks(20);
     assert_eq!(path.bbr.mode, Mode::Drain);
-    // One packet time of what is in flight still waits for the pacer.
-    path.bbr.on_sent(&Sent {
-        now: path.now + path.gap,
-        size: Bytes::new(1_448),
-        is_retransmission: false,
-        in_flight: 48,
-        delivered: path.delivered,
-    });
-    path.in_flight = 47;
+    // The tenth packet is the first to count; at the gain of draining three leave the network in its gap, less a part.
+    for _ in 0..10 {
+        path.bbr.on_sent(&Sent {
+            now: path.now + path.gap,
+            size: Bytes::new(1_448),
+            is_retransmission: false,
+            in_flight: 49,
+            delivered: path.delivered,
+        });
+    }
+    path.in_flight = 48;
     path.ack();
     assert_eq!(path.bbr.mode, Mode::ProbeBandwidth);
 }
