@@ -44,7 +44,8 @@ pub(super) enum Verdict {
 
 #[derive(Debug)]
 pub(super) struct LongTerm {
-    mss: u64,
+    /// Bytes of a packet that a rate counts.
+    paced_size: u64,
     margin_percent: u32,
     /// The rate of the last lossy interval; zero for none.
     pub(super) bandwidth: Bandwidth,
@@ -57,9 +58,9 @@ pub(super) struct LongTerm {
 }
 
 impl LongTerm {
-    pub(super) fn new(mss: u64, margin_percent: u32) -> Self {
+    pub(super) fn new(paced_size: u64, margin_percent: u32) -> Self {
         Self {
-            mss,
+            paced_size,
             margin_percent,
             bandwidth: Bandwidth::default(),
             is_in_use: false,
@@ -78,7 +79,7 @@ impl LongTerm {
 
     /// Forgets everything.
     pub(super) fn reset(&mut self) {
-        *self = Self::new(self.mss, self.margin_percent);
+        *self = Self::new(self.paced_size, self.margin_percent);
     }
 
     pub(super) fn observe(&mut self, seen: &Observation) -> Verdict {
@@ -134,7 +135,7 @@ impl LongTerm {
         let bandwidth = Bandwidth::of(delivered, millis * 1_000);
         if self.bandwidth.0 > 0 {
             let difference = Bandwidth(bandwidth.0.abs_diff(self.bandwidth.0));
-            let difference_in_bytes = difference.bytes_per_second(self.mss, GAIN_UNIT, self.margin_percent);
+            let difference_in_bytes = difference.bytes_per_second(self.paced_size, GAIN_UNIT, self.margin_percent);
             if difference.0 * AGREEMENT_DIVISOR <= self.bandwidth.0 || difference_in_bytes <= AGREEMENT_BYTES_PER_SECOND
             {
                 self.bandwidth = Bandwidth(u64::midpoint(bandwidth.0, self.bandwidth.0));

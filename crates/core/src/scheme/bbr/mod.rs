@@ -8,11 +8,11 @@
 //! **Source.** N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016; Linux
 //! `net/ipv4/tcp_bbr.c`, whose integer arithmetic is kept. Names of its functions and constants stand beside the parts.
 //!
-//! **Parameters.** `generation`: "current" (default; Linux 5.10 and later) or "2018" (Linux 4.9 to 4.17: no pacing
+//! **Parameters.** `generation`: "current" (default; Linux 5.10 and later) or "2018" (Linux 4.17: no pacing
 //! margin of 1 %, no correction for packets that wait in the pacer, no allowance for ack aggregation, no two packets
-//! more while probing; and a round trip equal to the shortest put off its probe). Its rate was that of packets with their IP
-//! headers (`tcp_mss_to_mtu`), as fq counts them where a device has no header of its own; on Ethernet fq counts 14 bytes
-//! more, which slows it by 0.9 %.
+//! more while probing; a round trip equal to the shortest put off its probe, which a return from idle did not end). Its rate was that of
+//! packets with their IP headers (`tcp_mss_to_mtu`), as fq counts them where a device has no header of its own; on Ethernet fq counts 14
+//! bytes more, which slows it by 0.9 %.
 //!
 //! **Deviations.**
 //! - The kernel corrects the packets in flight for those whose departure the pacer has booked ahead
@@ -55,7 +55,7 @@ pub(super) const INFO: Info = Info {
         name: "generation",
         kind: Kind::Choice { options: &["current", "2018"], default: "current" },
         unit: "",
-        doc: "which kernels to follow: 5.10 and later, or 4.9 to 4.17",
+        doc: "which kernels to follow: 5.10 and later, or 4.17",
     }],
     telemetry: &[
         MODE,
@@ -80,7 +80,8 @@ struct Generation {
     /// How far below the bandwidth to pace (`bbr_pacing_margin_percent`).
     margin_percent: u32,
     /// Paces payload instead of packets, corrects for what waits in the pacer, allows for ack aggregation, adds two
-    /// packets while probing, and only a shorter round trip puts off the probe for it.
+    /// packets while probing; only a shorter round trip puts off the probe for it, and idle time may end that; its end restores the window
+    /// before losses count, and its cap holds for acks that deliver nothing; gains follow the mode at the end of an ack.
     is_current: bool,
 }
 
@@ -97,14 +98,16 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
 struct Bbr {
     mss: u64,
     packet_size: u64,
+    /// Bytes of a packet that the pacing rate counts.
+    paced_size: u64,
     generation: Generation,
     random: RandomStream,
 
     cwnd: u32,
     ssthresh: Option<u32>,
-    /// Bytes of payload per second.
+    /// Bytes per second (`sk_pacing_rate`).
     pacing_rate: u64,
-    /// The same in packets, as the transport is told.
+    /// The same of whole packets, as the transport is told.
     packet_rate: Rate,
     /// Packets of one of the kernel's segments at this rate.
     segment_goal: u32,
@@ -133,17 +136,21 @@ struct Bbr {
     min_rtt: MinRtt,
     is_idle_restart: bool,
 
-    /// The window to return to after recovery or a probe of the round-trip time.
+    /// The window to return to after recovery or a probe of the round-trip time ...
     prior_cwnd: u32,
+    /// ... with the next delivery (`restore_cwnd`).
+    is_restoring: bool,
     previous_state: State,
     is_conserving: bool,
 }
 
 impl Bbr {
     fn new(mss: u64, packet_size: u64, generation: Generation, random: RandomStream) -> Self {
+        let paced_size = if generation.is_current { mss } else { packet_size };
         Self {
             mss,
             packet_size,
+            paced_size,
             generation,
             random,
             cwnd: INITIAL_WINDOW,
@@ -163,13 +170,14 @@ impl Bbr {
             rounds: Rounds::default(),
             bandwidth: BandwidthFilter::new(),
             full_pipe: FullPipe::new(),
-            long_term: LongTerm::new(mss, generation.margin_percent),
+            long_term: LongTerm::new(paced_size, generation.margin_percent),
             aggregation: Aggregation::default(),
             phase: 0,
             phase_start: 0,
             min_rtt: MinRtt::default(),
             is_idle_restart: false,
             prior_cwnd: 0,
+            is_restoring: false,
             previous_state: State::Open,
             is_conserving: false,
         }
@@ -202,8 +210,9 @@ impl Scheme for Bbr {
         if std::mem::take(&mut self.begins_flight) {
             self.delivered_at = sent.now.as_micros();
         }
-        let rate = self.payload_rate();
-        self.departure.on_sent(sent.now, sent.size, rate);
+        if self.generation.is_current {
+            self.departure.on_sent(sent.now, sent.size, Rate::from_bits_per_second(self.pacing_rate * 8));
+        }
         0
     }
 
@@ -256,8 +265,8 @@ impl Scheme for Bbr {
         self.aggregation.restart(start.now.as_micros());
         match self.mode {
             Mode::ProbeBandwidth => self.pace(GAIN_UNIT),
-            Mode::ProbeRtt => self.end_rtt_probe(start.now),
-            Mode::StartUp | Mode::Drain => {}
+            Mode::ProbeRtt if self.generation.is_current => self.end_rtt_probe(start.now),
+            Mode::StartUp | Mode::Drain | Mode::ProbeRtt => {}
         }
     }
 

@@ -166,10 +166,13 @@ impl Bbr {
 
     /// `bbr_reset_probe_bw_mode`.
     #[cold]
-    fn probe_bandwidth(&mut self) {
+    pub(super) fn probe_bandwidth(&mut self) {
         self.mode = Mode::ProbeBandwidth;
         self.phase = first_phase(&mut self.random);
         self.phase_start = self.delivered_at;
+        if !self.generation.is_current {
+            (self.pacing_gain, self.cwnd_gain) = self.gains();
+        }
     }
 
     /// `bbr_check_drain`.
@@ -231,7 +234,11 @@ impl Bbr {
             return;
         }
         self.min_rtt.stamp = Some(now.as_millis());
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.generation.is_current {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+        } else {
+            self.is_restoring = true;
+        }
         if self.full_pipe.is_reached {
             self.probe_bandwidth();
         } else {

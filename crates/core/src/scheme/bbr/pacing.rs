@@ -27,33 +27,28 @@ impl Bbr {
     pub(super) fn pace_initially(&mut self, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let bandwidth = Bandwidth::of(self.cwnd.into(), srtt.unwrap_or(NOMINAL_RTT).as_micros().max(1));
-        self.set_pacing_rate(bandwidth.bytes_per_second(self.mss, model::HIGH_GAIN, self.generation.margin_percent));
+        self.set_pacing_rate(bandwidth.bytes_per_second(self.paced_size, model::HIGH_GAIN, self.generation.margin_percent));
     }
 
     /// Until the pipe is full the rate only grows (`bbr_set_pacing_rate`).
     pub(super) fn pace(&mut self, gain: u32) {
-        let rate = self.bandwidth().bytes_per_second(self.mss, gain, self.generation.margin_percent);
+        let rate = self.bandwidth().bytes_per_second(self.paced_size, gain, self.generation.margin_percent);
         if self.full_pipe.is_reached || rate > self.pacing_rate {
             self.set_pacing_rate(rate);
         }
     }
 
-    /// The rate of the payload.
-    pub(super) fn payload_rate(&self) -> Rate {
-        Rate::from_bits_per_second(self.pacing_rate * 8)
-    }
-
-    /// Takes a rate in bytes of payload per second. A transport paces packets, with their headers.
+    /// Takes a rate in bytes per second. A transport paces packets, with their headers.
     pub(super) fn set_pacing_rate(&mut self, rate: u64) {
         if rate != self.pacing_rate {
             self.pacing_rate = rate;
             self.segment_goal = segment_goal(rate, self.mss);
-            self.packet_rate = self.payload_rate().scale(self.packet_size, self.mss);
+            self.packet_rate = Rate::from_bits_per_second(rate * 8).scale(self.packet_size, self.paced_size);
         }
     }
 }
 
-/// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`), at `rate` bytes per second.
+/// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`), at a pacing rate in bytes per second.
 fn segment_goal(rate: u64, mss: u64) -> u32 {
     let least = if rate < SINGLE_SEGMENT_RATE { 1 } else { 2 };
     let packets = (rate >> SEGMENT_RATE_SHIFT).min(SEGMENT_LIMIT) / mss;

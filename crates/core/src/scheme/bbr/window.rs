@@ -49,7 +49,7 @@ impl Bbr {
         if ack.newly_delivered > 0 {
             self.cwnd = self.window_after(ack);
         }
-        if self.mode == Mode::ProbeRtt {
+        if self.mode == Mode::ProbeRtt && (ack.newly_delivered > 0 || self.generation.is_current) {
             self.cwnd = self.cwnd.min(MIN_WINDOW);
         }
     }
@@ -85,9 +85,9 @@ impl Bbr {
             self.rounds.restart(ack.delivered);
             cwnd = ack.in_flight + ack.newly_delivered;
         } else if previous >= State::Recovery && ack.state < State::Recovery {
-            cwnd = cwnd.max(self.prior_cwnd);
+            self.is_restoring = true;
             self.is_conserving = false;
         }
-        cwnd
+        if std::mem::take(&mut self.is_restoring) { cwnd.max(self.prior_cwnd) } else { cwnd }
     }
 }

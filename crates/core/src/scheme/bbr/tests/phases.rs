@@ -222,6 +222,44 @@ fn the_probe_of_the_round_trip_lasts_a_whole_round_from_when_four_are_in_flight(
 }
 
 #[test]
+fn in_2018_only_a_delivery_cut_the_window_of_the_probe_or_ended_it() {
+    let after = |generation| {
+        let mut path = Path::probing(generation, 1);
+        path.rtt = Duration::from_millis(41);
+        path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
+        let prior = path.bbr.prior_cwnd;
+        path.bbr.cwnd = 9;
+        path.bbr.on_ack(&Ack { now: path.now, delivered: path.delivered, in_flight: 9, ..one_ack(0) });
+        let without_delivery = path.bbr.cwnd;
+        path.in_flight = 4;
+        path.ack();
+        path.now += Duration::from_millis(300);
+        let (now, delivered) = (path.now, path.delivered);
+        path.bbr.on_tx_start(&TxStart { now, delivered, next_sequence: 0, is_app_limited: true });
+        (without_delivery, path.bbr.mode, path.bbr.cwnd == prior)
+    };
+    assert_eq!(after(CURRENT), (4, Mode::ProbeBandwidth, true));
+    assert_eq!(after(OLD), (9, Mode::ProbeRtt, false));
+}
+
+#[test]
+fn in_2018_the_window_before_a_probe_came_back_after_losses_had_counted() {
+    let is_whole = |generation| {
+        let mut path = Path::probing(generation, 1);
+        path.rtt = Duration::from_millis(41);
+        path.ack_until(|bbr| bbr.mode == Mode::ProbeRtt);
+        path.in_flight = 4;
+        path.ack();
+        path.now += Duration::from_millis(300);
+        path.acks(3);
+        path.ack_with_losses(10);
+        assert_eq!(path.bbr.mode, Mode::ProbeBandwidth);
+        path.bbr.cwnd >= path.bbr.prior_cwnd
+    };
+    assert_eq!((is_whole(CURRENT), is_whole(OLD)), (false, true));
+}
+
+#[test]
 fn an_ack_that_the_receiver_may_have_held_back_renews_no_round_trip() {
     let mut path = Path::probing(CURRENT, 1);
     path.now += Duration::from_secs(11);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::scheme::bbr::fixed_point::Bandwidth;
 use crate::scheme::window::timeout;
 use crate::scheme::{Cause, Parameters, Value};
 
@@ -42,6 +43,29 @@ fn packets_are_paced_by_size_with_a_margin_today_and_without_one_in_2018() {
     assert_eq!(current.bbr.pacing_gain, old.bbr.pacing_gain);
     assert!((rate(CURRENT) / (gain * 0.99 * 12e6) - 1.0).abs() < 1e-3, "{}", rate(CURRENT));
     assert!((rate(OLD) / (gain * 12e6) - 1.0).abs() < 1e-3, "{}", rate(OLD));
+}
+
+#[test]
+fn in_2018_a_segment_was_of_the_rate_with_headers() {
+    let goal = |generation| {
+        let mut bbr = Path::new(generation, 1).bbr;
+        bbr.full_pipe.is_reached = true;
+        bbr.bandwidth.on_sample(0, Bandwidth::of(102, 1_000_000), false);
+        bbr.pace(GAIN_UNIT);
+        bbr.segment_goal
+    };
+    // 147,696 bytes of payload in a second, less 1 %, and 153,000 of packets; from 150,000 on a segment has two packets.
+    assert_eq!((goal(CURRENT), goal(OLD)), (1, 2));
+}
+
+#[test]
+fn in_2018_gains_followed_the_mode_at_once() {
+    let gain = |generation| {
+        let mut bbr = Path::new(generation, 1).bbr;
+        bbr.probe_bandwidth();
+        bbr.cwnd_gain
+    };
+    assert_eq!((gain(CURRENT), gain(OLD)), (model::HIGH_GAIN, model::CWND_GAIN));
 }
 
 #[test]
