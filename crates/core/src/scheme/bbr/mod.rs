@@ -22,7 +22,8 @@
 //!   how many packets leave back to back is the transport's setting.
 //!
 //! **How it is validated.** Constants, phases, policer detection, the full-pipe test, recovery and the ten-second probe
-//! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests.
+//! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests. The
+//! kernel's file was given the events of our runs (docs/originals.md), and its stack runs beside ours (docs/agreement.md).
 
 mod aggregation;
 pub(super) mod bandwidth;
@@ -257,8 +258,8 @@ impl Scheme for Bbr {
 
     /// `bbr_cwnd_event`.
     fn on_tx_start(&mut self, start: &TxStart) {
-        // A probe of the round trip limits as an application does.
-        if !start.is_app_limited && !self.min_rtt.limited.covers(start.delivered) {
+        // A probe of the round trip limits as an application does, until an ack of something outstanding (`tcp_rate_gen`).
+        if !start.is_app_limited && !self.min_rtt.limited.covers(self.delivered) {
             return;
         }
         self.is_idle_restart = true;

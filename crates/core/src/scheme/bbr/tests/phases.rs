@@ -174,6 +174,16 @@ fn after_idle_it_paces_at_the_bandwidth() {
 }
 
 #[test]
+fn a_late_copy_does_not_end_what_a_probe_of_the_round_trip_limits() {
+    let mut path = Path::probing(CURRENT, 1);
+    let (now, delivered) = (path.now, path.delivered);
+    path.bbr.min_rtt.limited.begin(delivered);
+    // The copy counts as delivered, and its ack is of nothing outstanding.
+    path.bbr.on_tx_start(&TxStart { now, delivered: delivered + 1, next_sequence: 0, is_app_limited: false });
+    assert!(path.bbr.is_idle_restart);
+}
+
+#[test]
 fn a_policed_path_is_used_at_its_rate() {
     let mut path = Path::probing(CURRENT, 1);
     for packet in 0..1_000 {
