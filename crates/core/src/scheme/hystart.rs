@@ -54,7 +54,7 @@ impl HyStart {
     /// Starts again after a timeout, with a round that lasts until all that had been sent is repaired.
     pub fn restart(&mut self, now: Instant, next_sequence: u64) {
         self.has_found = false;
-        self.begin_round(now, next_sequence);
+        self.begin_round(whole_micros(now), next_sequence);
     }
 
     /// True once slow start was left.
@@ -68,13 +68,14 @@ impl HyStart {
         if self.has_found || !window.is_in_slow_start() {
             return;
         }
+        let now = whole_micros(acked.now);
         if acked.first_unacked > self.round_end {
-            self.begin_round(acked.now, acked.next_sequence);
+            self.begin_round(now, acked.next_sequence);
         }
         if window.cwnd < LOW_WINDOW {
             return;
         }
-        if self.is_long_train(window, acked, min_rtt) || self.has_risen(rtt, min_rtt) {
+        if self.is_long_train(window, acked, now, min_rtt) || self.has_risen(rtt, min_rtt) {
             self.has_found = true;
             window.ssthresh = window.cwnd;
         }
@@ -88,16 +89,16 @@ impl HyStart {
         self.samples = 0;
     }
 
-    fn is_long_train(&mut self, window: &Window, acked: &Acked, min_rtt: Duration) -> bool {
-        if acked.now.since(self.last_ack) > ACK_SPACING {
+    fn is_long_train(&mut self, window: &Window, acked: &Acked, now: Instant, min_rtt: Duration) -> bool {
+        if now.since(self.last_ack) > ACK_SPACING {
             return false;
         }
-        self.last_ack = acked.now;
+        self.last_ack = now;
         let mut threshold = min_rtt + ack_delay(window, acked);
         if !self.is_paced {
             threshold = threshold.scale(1, 2);
         }
-        acked.now.since(self.round_start) > threshold
+        now.since(self.round_start) > threshold
     }
 
     fn has_risen(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
@@ -108,6 +109,11 @@ impl HyStart {
         }
         self.round_rtt > min_rtt + rise(min_rtt)
     }
+}
+
+/// As the kernel's clock has it (`bictcp_clock_us`).
+fn whole_micros(time: Instant) -> Instant {
+    Instant::ZERO + Duration::from_micros(time.as_micros())
 }
 
 /// The rise above the least round trip that ends slow start.

@@ -38,6 +38,7 @@ pub(super) struct Linux {
     origin: u64,
     /// In 1/1024 s.
     k: u64,
+    /// The beginning of a jiffy.
     epoch_start: Option<Instant>,
     /// What the count below is in: 1 for packets.
     per_packet: i64,
@@ -78,9 +79,11 @@ impl Linux {
         self.epoch_start
     }
 
-    /// Idle time does not count.
+    /// Idle time does not count (`cubictcp_cwnd_event_tx_start`).
     pub(super) fn shift_epoch(&mut self, now: Instant, idle: Duration) {
-        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now));
+        let now_jiffy = jiffy(now);
+        let idle = now_jiffy.since(jiffy(now - idle));
+        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now_jiffy));
     }
 
     /// A reduction of `cwnd` to this share of it, in whole 1024ths; returns the new threshold.
@@ -119,7 +122,7 @@ impl Linux {
             self.reno_cwnd = cwnd;
             self.origin = self.last_max.max(cwnd);
             self.k = cube_root((1 << CURVE_SHIFT) / CUBE_SCALE * (self.origin - cwnd));
-            now
+            jiffy(now)
         });
         // A round trip ahead: what is decided now shows when its acks return.
         let elapsed = now.as_millis() - epoch_start.as_millis() + min_rtt.as_micros().div_ceil(1_000);
@@ -138,7 +141,7 @@ impl Linux {
 
     /// The plateau of the curve comes to now, at the level that the curve has, less so many packets.
     pub(super) fn flatten(&mut self, now: Instant, packets: u64) {
-        let Some(start) = self.epoch_start.replace(now) else {
+        let Some(start) = self.epoch_start.replace(jiffy(now)) else {
             self.epoch_start = None;
             return;
         };
@@ -170,6 +173,11 @@ impl Linux {
     pub(super) fn curve(&self) -> (f64, f64, f64) {
         (self.last_max as f64, self.k as f64 / SCALE as f64, self.reno_cwnd as f64)
     }
+}
+
+/// The beginning of the jiffy.
+fn jiffy(time: Instant) -> Instant {
+    Instant::ZERO + Duration::from_millis(time.as_millis())
 }
 
 /// The cube root to 0.2 %, with the kernel's errors (`cubic_root`): a guess from the leading digits and one of Newton's

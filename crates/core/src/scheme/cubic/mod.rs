@@ -151,6 +151,8 @@ impl WindowAlgorithm for Cubic {
     /// `cubictcp_acked`.
     fn on_acked(&mut self, window: &mut Window, acked: &Acked) {
         let Some(rtt) = acked.rtt else { return };
+        // The kernel's clock has microseconds, and no round trip of none.
+        let rtt = Duration::from_micros(rtt.as_micros().max(1));
         // Samples of the first second after a reduction still show the old queue.
         if self.epoch_start().is_some_and(|start| acked.now.since(start) < Duration::from_secs(1)) {
             return;

@@ -234,6 +234,21 @@ fn idle_time_does_not_count_and_a_timeout_forgets_curve_and_round_trip() {
 }
 
 #[test]
+fn linux_counts_idle_time_and_the_first_second_in_jiffies() {
+    let micros = |micros| Instant::ZERO + Duration::from_micros(micros);
+    let mut law = Linux::new(true, true);
+    law.packets_per_increase(100, 1, micros(1_000_700), ms(10));
+    law.shift_epoch(micros(1_010_600), Duration::from_micros(5_400));
+    assert_eq!(law.epoch_start(), Some(micros(1_005_000)), "from jiffy 1005 to 1010");
+    let slow_start = SlowStart::HyStart(HyStart::new(false));
+    let mut cubic = Cubic { law: Law::Linux(law), slow_start, min_rtt: None, has_abe: false };
+    for (now, found) in [(2_004_999, None), (2_005_000, Some(Duration::from_micros(9_000)))] {
+        cubic.on_acked(&mut window(100), &one_acked(micros(now), Duration::from_nanos(9_000_900), 1, 2));
+        assert_eq!(cubic.min_rtt, found, "at {now} us");
+    }
+}
+
+#[test]
 fn before_the_first_loss_linux_grows_by_a_twentieth() {
     let mut law = Linux::new(true, false);
     assert_eq!(law.packets_per_increase(100, 1, Instant::ZERO + ms(1), ms(100)), 20);
@@ -351,12 +366,13 @@ fn an_ack_train_of_half_the_delay_ends_slow_start() {
 
 #[test]
 fn acks_more_than_two_milliseconds_apart_are_no_train() {
-    for (spacing_us, is_train) in [(2_000, true), (2_001, false)] {
+    // The clock has microseconds.
+    for (spacing_ns, is_train) in [(2_000_000, true), (2_000_009, true), (2_001_000, false)] {
         let mut hystart = HyStart::new(false);
         let mut window = Window::initial();
         window.cwnd = 100;
         for n in 0..100 {
-            let now = Instant::ZERO + ms(1_000) + Duration::from_micros(spacing_us * n);
+            let now = Instant::ZERO + ms(1_000) + Duration::from_nanos(spacing_ns * n);
             hystart.on_acked(&mut window, &one_acked(now, ms(100), 1_000, 2_000), ms(100), ms(100));
         }
         assert_eq!(!window.is_in_slow_start(), is_train);
