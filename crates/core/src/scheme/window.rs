@@ -99,6 +99,11 @@ impl Window {
     }
 }
 
+/// The time since the last packet left, from its jiffy of 1 ms to that of `now` (`lsndtime`).
+pub(super) fn in_jiffies(idle: Duration, now: Instant) -> Duration {
+    Duration::from_millis(now.as_millis() - (now - idle).as_millis())
+}
+
 /// How a window-based scheme falls and grows (Linux `struct tcp_congestion_ops`).
 pub trait WindowAlgorithm: Send {
     /// The threshold after a congestion event at this window; at least 2.
@@ -284,6 +289,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     fn on_restart(&mut self, restart: &Restart) {
         let Restart { now, idle, rto, .. } = *restart;
         self.algorithm.on_restart(now, idle);
+        let idle = in_jiffies(idle, now);
         if idle <= rto {
             return;
         }

@@ -2,6 +2,7 @@
 //!
 //! Time is in jiffies of 1 ms and, inside the curve, in units of 1/1024 s.
 
+use crate::scheme::window::in_jiffies;
 use crate::units::{Duration, Instant};
 
 /// The window falls to this many 1024ths after a loss.
@@ -81,9 +82,8 @@ impl Linux {
 
     /// Idle time does not count (`cubictcp_cwnd_event_tx_start`).
     pub(super) fn shift_epoch(&mut self, now: Instant, idle: Duration) {
-        let now_jiffy = jiffy(now);
-        let idle = now_jiffy.since(jiffy(now - idle));
-        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now_jiffy));
+        let idle = in_jiffies(idle, now);
+        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(jiffy(now)));
     }
 
     /// A reduction of `cwnd` to this share of it, in whole 1024ths; returns the new threshold.

@@ -219,12 +219,19 @@ fn a_recovery_may_end_before_its_reduction() {
 #[test]
 fn every_timeout_of_idleness_halves_the_window() {
     let rto = Duration::from_millis(300);
-    let restart = |idle| Restart { now: NOW, idle, rto, is_app_limited: true };
+    let restart = |idle| Restart { now: NOW + idle, idle, rto, is_app_limited: true };
     for (idle_ms, cwnd) in [(300, 100), (301, 50), (600, 50), (601, 25), (10_000, 10)] {
         let mut scheme = scheme(100, 50);
         scheme.on_restart(&restart(Duration::from_millis(idle_ms)));
         let ssthresh = if idle_ms > 300 { 75 } else { 50 };
         assert_eq!(state(&scheme), (cwnd, Some(ssthresh)), "after {idle_ms} ms");
+    }
+    // The last packet left at 0.6 of a millisecond.
+    for (now_us, cwnd) in [(301_999, 100), (302_000, 50), (601_999, 50), (602_000, 25)] {
+        let (now, idle) = (Instant::ZERO + Duration::from_micros(now_us), Duration::from_micros(now_us - 1_600));
+        let mut scheme = scheme(100, 50);
+        scheme.on_restart(&Restart { now, ..restart(idle) });
+        assert_eq!(scheme.cwnd(), cwnd, "at {now_us} us");
     }
     let mut small = scheme(4, 2);
     small.on_restart(&restart(Duration::from_secs(10)));
