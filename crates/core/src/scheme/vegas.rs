@@ -9,7 +9,7 @@
 //!
 //! **Deviations.** As Linux: slow start doubles every round trip, not every second one; the backlog is estimated as
 //! window x (rtt - base) / base, which exceeds the packets queued by the ratio of rtt to base; the base round trip
-//! never ages.
+//! never ages. Unlike there, that product has more than 32 bits: thousands of packets times a second overflow in Linux.
 //!
 //! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests.
 
@@ -84,7 +84,7 @@ struct Vegas {
     alpha: u64,
     beta: u64,
     gamma: u64,
-    /// Of the transport, at the last ack or timeout.
+    /// Of the transport, at the last ack, reduction or timeout.
     state: State,
     /// Off while the transport repairs losses, as a rule; Reno rules then (`doing_vegas_now`).
     is_on: bool,
@@ -118,7 +118,11 @@ impl Vegas {
 }
 
 impl WindowAlgorithm for Vegas {
+    /// A reduction begins, not always with an ack; that for a tail loss is over with the ack that shows it
+    /// (`tcp_process_tlp_ack`), and so is the round.
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
+        self.state = State::Recovery;
+        self.is_on = false;
         window.half()
     }
 

@@ -120,6 +120,27 @@ fn while_losses_are_repaired_it_is_reno() {
 }
 
 #[test]
+fn a_tail_loss_ends_the_round() {
+    let (mut vegas, mut window) = (informed(), window(100, 50));
+    vegas.round.samples = 10;
+    let open = Ack { first_unacked: 1_001, next_sequence: 1_100, rtt: Some(rtt_with(0.0)), ..ack(1) };
+    vegas.on_acked(&mut window, &acked(&open));
+    assert_eq!(vegas.ssthresh_after_tail_loss(&window, Instant::ZERO), 50);
+    vegas.on_ack(&mut window, &open);
+    vegas.grow(&mut window, &open);
+    assert_eq!((window.cwnd, vegas.round.end, vegas.round.samples), (100, 1_100, 0));
+}
+
+#[test]
+fn after_a_loss_that_a_timer_found_it_rules_from_the_first_packet_that_leaves_alone() {
+    let (mut vegas, mut window) = (informed(), window(100, 50));
+    vegas.ssthresh_after_loss(&window, Instant::ZERO);
+    vegas.on_tx_start(&START);
+    hear(&mut vegas, &mut window, &Ack { state: State::Recovery, rtt: None, ..ack(1) });
+    assert!(vegas.is_on);
+}
+
+#[test]
 fn what_leaves_while_nothing_is_in_flight_forgets_the_base() {
     let mut vegas = informed();
     vegas.on_tx_start(&START);
