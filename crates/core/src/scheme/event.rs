@@ -234,6 +234,8 @@ pub struct Restart {
 pub struct TxStart {
     /// Now.
     pub now: Instant,
+    /// Since the last packet left.
+    pub idle: Duration,
     /// Packets delivered so far.
     pub delivered: u64,
     /// The next segment that has never been sent.

@@ -223,6 +223,7 @@ impl Sender {
         if self.in_flight == 0 {
             self.scheme.on_tx_start(&TxStart {
                 now: self.now,
+                idle: self.now.since(self.last_sent),
                 delivered: self.delivered,
                 next_sequence: self.next(),
                 is_app_limited: self.is_app_limited,

@@ -586,7 +586,8 @@ fn a_flow_that_was_idle_does_not_probe_the_round_trip() {
     assert!((path.bbr.pacing_rate / (1.25 * 0.99 * path.bbr.bw) - 1.0).abs() < 1e-9, "{}", path.bbr.pacing_rate);
     path.rtt = Duration::from_millis(41);
     path.now += Duration::from_secs(6);
-    let mut start = TxStart { now: path.now, delivered: path.bbr.delivered, next_sequence: 0, is_app_limited: false };
+    let (now, idle, delivered) = (path.now, Duration::from_secs(6), path.bbr.delivered);
+    let mut start = TxStart { now, idle, delivered, next_sequence: 0, is_app_limited: false };
     path.bbr.on_tx_start(&start);
     assert!(!path.bbr.is_idle_restart, "a packet that is alone in the network is no return from idle");
     start.is_app_limited = true;

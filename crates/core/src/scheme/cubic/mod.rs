@@ -25,7 +25,7 @@ use super::hystart::HyStart;
 use super::hystart_plus_plus::HyStartPlusPlus;
 use super::reno::ABE;
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Acked, Scheme, Setup, Timeout};
+use super::{Ack, Acked, Scheme, Setup, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -198,10 +198,10 @@ impl WindowAlgorithm for Cubic {
         }
     }
 
-    fn on_restart(&mut self, now: Instant, idle: Duration) {
+    fn on_tx_start(&mut self, start: &TxStart) {
         match &mut self.law {
-            Law::Linux(law) => law.shift_epoch(now, idle),
-            Law::Rfc9438(law) => law.shift_epoch(now, idle),
+            Law::Linux(law) => law.shift_epoch(start.now, start.idle),
+            Law::Rfc9438(law) => law.shift_epoch(start.now, start.idle),
         }
     }
 

@@ -24,8 +24,8 @@ use crate::info::Info;
 use crate::scheme::hystart::HyStart;
 use crate::scheme::sce::{self, Echoes};
 use crate::scheme::window::{Window, WindowAlgorithm, WindowBased};
-use crate::scheme::{Ack, Acked, EcnFeedback, PacingRatios, Scheme, Setup, Timeout};
-use crate::units::{Duration, Instant};
+use crate::scheme::{Ack, Acked, EcnFeedback, PacingRatios, Scheme, Setup, Timeout, TxStart};
+use crate::units::Instant;
 
 /// Name, parameters and source.
 pub(in crate::scheme) const INFO: Info = Info {
@@ -98,8 +98,8 @@ impl WindowAlgorithm for CubicSce {
         self.cubic.on_timeout(timeout);
     }
 
-    fn on_restart(&mut self, now: Instant, idle: Duration) {
-        self.cubic.on_restart(now, idle);
+    fn on_tx_start(&mut self, start: &TxStart) {
+        self.cubic.on_tx_start(start);
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
@@ -110,6 +110,7 @@ impl WindowAlgorithm for CubicSce {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Duration;
     use crate::scheme::sce::tests::{echoes, feedback};
     use crate::scheme::window::{INFINITE_SSTHRESH, ack, window_of};
 

@@ -6,7 +6,7 @@ use super::{Cubic, Law, SlowStart};
 use crate::scheme::hystart::{HyStart, rise};
 use crate::scheme::hystart_plus_plus::HyStartPlusPlus;
 use crate::scheme::window::{Window, WindowAlgorithm, WindowBased, ack, acked, timeout};
-use crate::scheme::{Ack, Acked, Cause, Congestion, Scheme, Timeout};
+use crate::scheme::{Ack, Acked, Cause, Congestion, Scheme, Timeout, TxStart};
 use crate::units::{Duration, Instant};
 
 /// The curve W(t) = 0.4 (t - K)^3 + plateau after a reduction to 0.7 of the plateau.
@@ -221,9 +221,10 @@ fn idle_time_does_not_count_and_a_timeout_forgets_curve_and_round_trip() {
         let mut window = window(70);
         cubic.grow(&mut window, &Ack { now: Instant::ZERO + ms(1_000), ..ack(1) });
         let later = Instant::ZERO + ms(10_000);
-        for (idle, start) in [(4_000, 5_000), (6_000, 10_000)] {
-            cubic.on_restart(later, ms(idle));
-            assert_eq!(cubic.epoch_start(), Some(Instant::ZERO + ms(start)), "never later than now");
+        for (idle, epoch) in [(4_000, 5_000), (6_000, 10_000)] {
+            let start = TxStart { now: later, idle: ms(idle), delivered: 0, next_sequence: 0, is_app_limited: true };
+            cubic.on_tx_start(&start);
+            assert_eq!(cubic.epoch_start(), Some(Instant::ZERO + ms(epoch)), "never later than now");
         }
         cubic.on_timeout(&timeout(true));
         assert_eq!((cubic.epoch_start(), cubic.min_rtt), (None, None));

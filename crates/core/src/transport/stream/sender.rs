@@ -447,6 +447,7 @@ impl Sender {
         if self.scoreboard.in_flight() == 0 {
             self.scheme.on_tx_start(&TxStart {
                 now,
+                idle: now.since(self.last_sent),
                 delivered: self.sampler.delivered(),
                 next_sequence: self.scoreboard.next(),
                 is_app_limited: self.sampler.is_app_limited(),

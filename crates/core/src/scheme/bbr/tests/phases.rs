@@ -156,6 +156,7 @@ fn after_idle_it_paces_at_the_bandwidth() {
     path.ack_until(|bbr| bbr.pacing_gain == 320);
     let mut start = TxStart {
         now: path.now + Duration::from_secs(20),
+        idle: Duration::from_secs(20),
         delivered: path.bbr.delivered,
         next_sequence: 0,
         is_app_limited: false,
