@@ -15,7 +15,7 @@
 //! and the loss on a slow drop-tail link in the simulator's behaviour tests; beside the program over four links (`docs/originals.md`).
 
 use super::monitor::Interval;
-use super::sender::{Controller, Order, Sender, Span};
+use super::sender::{Controller, Order, Sender};
 use super::trials::Trials;
 use super::{RATE, UTILITY, WINDOW, period};
 use crate::info::{Info, Quantity};
@@ -194,7 +194,7 @@ impl Controller for Allegro {
     const PACKETS_PER_MESSAGE: usize = 20;
     const MOST_WAITING: usize = 100;
 
-    fn begin(&mut self, number: u64, _now: Instant) -> (f64, Span) {
+    fn begin(&mut self, number: u64) -> (f64, u32) {
         let rate = self.next_rate(number);
         let period = period(self.packet, rate, MEGABIT);
         let packets = if 1.1 * self.srtt / period > MIN_PACKETS {
@@ -203,10 +203,10 @@ impl Controller for Allegro {
         } else {
             (MIN_TIME / period).max(MIN_PACKETS)
         };
-        (rate, Span::Packets(packets.min(f64::from(WINDOW)) as u32))
+        (rate, packets.min(f64::from(WINDOW)) as u32)
     }
 
-    fn is_known(&self, interval: &Interval, newest: Option<u64>, _now: Instant) -> bool {
+    fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool {
         newest.is_some_and(|newest| interval.number < newest)
     }
 

@@ -9,49 +9,44 @@
 //! **Parameters.** None.
 //!
 //! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of their
-//! deviations after it was sent; here the transport may send it again before, but its interval waits as long for its result.
-//! A packet that comes after it was sent again counts; there only the last transmission does (`ProcessAck`). After an interval of a
-//! single packet, which has no speed, probing begins again around the same rate. An interval of which one packet or none
-//! arrived has no trend here; in the original zero over zero becomes the least integer, and the utility a huge one.
+//! deviations after it was sent; here the transport may send it again before, and the scheme is told as late as there. What is told
+//! of a packet that was sent twice is told of the second; there each has its own number. A rate has an upper limit, of 10¹¹ bit/s.
 //!
-//! **How it is validated.** Utility, modes and changes here; what the utility leads to on a path in the simulator's
-//! behaviour tests; beside the program over four links (`docs/originals.md`).
+//! **How it is validated.** Its state after every event beside that of its code (`docs/originals.md`); utility, modes and changes here;
+//! what the utility leads to on a path in the simulator's behaviour tests; beside the program over four links.
 
-use super::monitor::Interval;
-use super::sender::{Controller, Order, Sender, Span};
+mod intervals;
+mod tracker;
+
+use self::intervals::{Current, Fate, Intervals, News, Outcome};
+use self::tracker::Tracker;
 use super::step::{Growth, MIN_CHANGE, Step};
-use super::trials::Trials;
-use super::utility::{MEBIBIT, loss_weight, quantised, reward, speed};
-use super::{RATE, UTILITY};
+use super::utility::MEBIBIT;
+use super::{RATE, UTILITY, WINDOW, pacing};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
-use crate::scheme::{Ack, Scheme, Setup};
-use crate::units::{Bytes, Duration, Instant};
+use crate::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Setup, Timeout};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// Ten packets of 1400 bytes in ten milliseconds, in units of 2^20 bit/s.
 const FIRST_RATE: f64 = 10.0 * 1_400.0 * 8.0 / 0.01 / MEBIBIT;
 const MIN_RATE: f64 = 2.0;
 /// A limit that the original lacks.
 const MAX_RATE: f64 = 1e5;
-const LATENCY_COEFFICIENT: f64 = 11_330.0;
 /// The utility counts payload: packets without the headers of IP, UDP and UDT.
 const HEADERS: Bytes = Bytes::new(20 + 8 + 16);
 /// Half the distance between the two rates of a pair.
-const PROBE: f64 = 0.05;
-const PAIRS: usize = 2;
-/// Length of an interval in round trips, and weight of a new one in their average.
+const PROBE: f32 = 0.05;
+const TRIALS: usize = 4;
+/// Length of an interval in average round trips.
 const ROUND_TRIPS: f64 = 1.5;
-const WEIGHT: f64 = 0.25;
 /// A packet's round trip over the average at the start of the interval under way which ends the start: what
 /// `OnCongestionEvent` calls `avg_rtt_us` is that of a packet.
-const START_TOLERANCE: f64 = 1.3;
-/// What a decision is divided by when it proves wrong.
-const BACK_FROM_UP: f64 = 1.02;
-const BACK_FROM_DOWN: f64 = 0.98;
-/// UDT's round trip and deviation before the first sample, seconds, and the weight of a new one (`m_iRTT`, `m_iRTTVar`).
-const UDT_RTT: f64 = 10.0;
-const UDT_DEVIATION: f64 = 5.0;
-const UDT_WEIGHT: f64 = 0.125;
+const START_TOLERANCE: f32 = 0.3;
+/// By how much of it the rate comes back from a decision that proves wrong.
+const BACK: f32 = 0.02;
+/// Where nothing is heard UDT looks for losses as often as this.
+const SILENCE: Duration = Duration::from_millis(100);
 
 /// Name, parameters and source.
 pub(in crate::scheme) const INFO: Info = Info {
@@ -65,220 +60,257 @@ pub(in crate::scheme) const INFO: Info = Info {
 /// Makes one for a flow that starts.
 pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { packet_size, random, .. } = setup;
-    Box::new(Sender::new(Experimental::new(packet_size, random), FIRST_RATE))
+    Box::new(Experimental::new(packet_size, random))
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// The interval whose result is awaited, as soon as there is a round trip, and the utility to beat.
-    Starting { awaited: Option<u64>, utility: f64 },
-    /// Rates to try, and the rate and utility of each result.
-    Probing(Trials<(f64, f64)>),
-    /// Rate and utility to compare the awaited result with.
-    Decided { awaited: u64, previous: (f64, f64) },
+    Starting,
+    Probing,
+    Decided,
 }
 
 #[derive(Debug)]
 struct Experimental {
-    payload: Bytes,
     random: RandomStream,
+    /// Of the next interval, in 2^20 bit/s; while trials are made, that of the newest.
     rate: f64,
+    pacing_rate: Rate,
     mode: Mode,
+    intervals: Intervals,
+    tracker: Tracker,
     step: Step,
-    /// The average round trip, seconds, and what it was when the interval under way began; `None` before the first.
-    rtt: Option<f64>,
-    rtt_at_begin: Option<f64>,
-    /// The round trip has risen in the start.
-    is_inflated: bool,
-    /// UDT's own average round trip and deviation, seconds.
-    udt_rtt: f64,
-    udt_deviation: f64,
+    /// The average round trip, microseconds; 0 before the first.
+    rtt: u64,
+    /// The newest trial, or the decision that is followed.
     is_up: bool,
-    utility: f64,
+    /// What the next result is compared with.
+    latest: Outcome,
+    /// The newest utility.
+    utility: f32,
+    /// When an ack came or losses were looked for.
+    looked: Option<Instant>,
+}
+
+/// A rate that is changed by a share of it, up or down, and one that was.
+fn away(rate: f64, share: f32, is_up: bool) -> f64 {
+    rate * f64::from(if is_up { 1.0 + share } else { 1.0 - share })
+}
+fn back(rate: f64, share: f32, is_up: bool) -> f64 {
+    rate * (1.0 / f64::from(if is_up { 1.0 + share } else { 1.0 - share }))
 }
 
 impl Experimental {
     fn new(packet: Bytes, random: RandomStream) -> Self {
         Self {
-            payload: packet.saturating_sub(HEADERS),
             random,
             rate: FIRST_RATE,
-            mode: Mode::Starting { awaited: None, utility: 0.0 },
+            pacing_rate: pacing(FIRST_RATE, MEBIBIT),
+            mode: Mode::Starting,
+            intervals: Intervals::new(packet.saturating_sub(HEADERS)),
+            tracker: Tracker::new(),
             step: Step::new(Growth::Experimental),
-            rtt: None,
-            rtt_at_begin: None,
-            is_inflated: false,
-            udt_rtt: UDT_RTT,
-            udt_deviation: UDT_DEVIATION,
+            rtt: 0,
             is_up: true,
+            latest: Outcome::default(),
             utility: 0.0,
+            looked: None,
         }
     }
 
-    fn set_rate(&mut self, rate: f64) {
-        self.rate = rate.min(MAX_RATE);
+    /// The rate around which trials are made.
+    fn base_rate(&self) -> f64 {
+        if self.mode == Mode::Probing && self.intervals.is_in_useful() {
+            back(self.rate, PROBE, self.is_up)
+        } else {
+            self.rate
+        }
     }
 
-    /// Pairs around the rate, from the interval `next` on.
-    fn probe(&mut self, next: u64) {
-        self.mode = Mode::Probing(Trials::new(self.rate, PROBE, PAIRS, next, &mut self.random));
+    /// The rate of the interval that begins: a trial's, or after the last trial the one around which they were made
+    /// (`MaybeSetSendingRate`).
+    fn choose_rate(&mut self) {
+        let trials = self.intervals.useful();
+        if self.mode != Mode::Probing || trials == TRIALS && !self.intervals.is_in_useful() {
+            return;
+        }
+        self.rate = self.base_rate();
+        if trials == TRIALS {
+            return;
+        }
+        self.is_up = if trials.is_multiple_of(2) { self.random.chance(0.5) } else { !self.is_up };
+        self.rate = away(self.rate, PROBE, self.is_up);
     }
 
-    /// The change of rate that two results, of rate and utility, ask for (`ComputeRateChange`).
-    fn change(&mut self, one: (f64, f64), other: (f64, f64)) -> f64 {
-        let difference = one.0 - other.0;
-        let change =
-            if difference == 0.0 { MIN_CHANGE } else { self.step.change((one.1 - other.1) / difference, self.rate) };
-        change.max(MIN_RATE - self.rate)
+    fn begin(&mut self, packet: u64, start: u64) {
+        self.choose_rate();
+        let most = if self.mode == Mode::Probing { TRIALS } else { 1 };
+        let is_useful = self.rtt > 0 && self.intervals.useful() < most;
+        let end = start + (ROUND_TRIPS * self.rtt as f64) as u64;
+        self.intervals.begin(Current { rate: self.rate, is_useful, start, end, rtt: self.rtt }, packet);
+        self.pacing_rate = pacing(self.rate, MEBIBIT);
     }
 
-    fn make(&mut self, change: f64, previous: (f64, f64), next: u64) {
+    fn probe(&mut self) {
+        self.rate = match self.mode {
+            Mode::Starting => self.rate * 0.5,
+            Mode::Probing => self.base_rate(),
+            Mode::Decided => back(self.rate, BACK, self.is_up),
+        };
+        self.mode = Mode::Probing;
+    }
+
+    /// The change of rate that two results ask for (`ComputeRateChange`).
+    fn change(&mut self, one: Outcome, other: Outcome) -> f64 {
+        let change = if one.rate.total_cmp(&other.rate).is_eq() {
+            MIN_CHANGE
+        } else {
+            let gradient = (one.utility - other.utility) / (one.rate - other.rate) as f32;
+            self.step.change(f64::from(gradient), self.rate)
+        };
+        if self.rate + change < MIN_RATE { MIN_RATE - self.rate } else { change }
+    }
+
+    fn make(&mut self, change: f64, latest: Outcome) {
         self.step.remember(change);
-        self.mode = Mode::Decided { awaited: next, previous };
-        self.set_rate(self.rate + change);
+        (self.mode, self.latest) = (Mode::Decided, latest);
+        self.rate = (self.rate + change).min(MAX_RATE);
     }
 
     /// Both pairs have to agree on the direction. The first says how far, and the better half of the second is what the
     /// next result is compared with.
-    fn decide(&mut self, results: &[(f64, f64)], next: u64) {
-        let is_up = |first: usize| {
-            let ((rate, utility), (other_rate, other_utility)) = (results[first], results[first + 1]);
-            if utility > other_utility { rate > other_rate } else { rate < other_rate }
+    fn decide(&mut self, results: &[Outcome]) {
+        let is_up = |pair: &[Outcome]| {
+            let (one, other) = (pair[0], pair[1]);
+            if one.utility > other.utility { one.rate > other.rate } else { one.rate < other.rate }
         };
-        if is_up(0) != is_up(2) {
-            self.probe(next);
+        // An application that pauses sends fewer trials.
+        let (first, second) = results.split_at(results.len() / 2);
+        if results.len() < TRIALS || is_up(first) != is_up(second) {
+            self.probe();
             return;
         }
-        self.is_up = is_up(0);
-        let best = if results[2].1 > results[3].1 { results[2] } else { results[3] };
-        let change = self.change(results[0], results[1]);
-        self.make(change, best, next);
+        self.is_up = is_up(first);
+        let best = if second[0].utility > second[1].utility { second[0] } else { second[1] };
+        let change = self.change(first[0], first[1]);
+        self.make(change, best);
     }
 
-    /// One more step while its sign stays; else a little back, and probing.
-    fn follow(&mut self, this: (f64, f64), previous: (f64, f64), next: u64) {
-        let change = self.change(this, previous);
-        if (change > 0.0) == self.step.was_up() {
-            self.make(change, this, next);
+    /// What all useful intervals came to.
+    fn on_results(&mut self, results: &[Outcome]) {
+        let [this, ..] = *results else { return };
+        match self.mode {
+            Mode::Starting if this.utility > self.latest.utility => {
+                self.rate = (2.0 * self.rate).min(MAX_RATE);
+                self.latest = this;
+            }
+            Mode::Starting => self.probe(),
+            Mode::Probing => self.decide(results),
+            // One more step while its sign stays; else a little back, and probing.
+            Mode::Decided => {
+                let change = self.change(this, self.latest);
+                if (change > 0.0) == self.step.was_up() {
+                    self.make(change, this);
+                } else {
+                    self.probe();
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, packet: u64, fate: Fate, now: u64) {
+        match self.intervals.on_event(packet, fate, now) {
+            News::Nothing => return,
+            News::Known => {
+                let results = self.intervals.outcomes();
+                self.utility = results.last().map_or(self.utility, |newest| newest.utility);
+                self.on_results(&results);
+            }
+            News::Void => {}
+        }
+        self.intervals.forget();
+    }
+
+    /// A packet that was waited for arrived.
+    fn on_arrived(&mut self, packet: u64, rtt: u64, now: u64) {
+        self.rtt = if self.rtt == 0 { rtt } else { ((self.rtt as f64 * 3.0 + rtt as f64) / 4.0) as u64 };
+        let before = self.intervals.current().map_or(0, |current| current.rtt);
+        let most = ((1.0 + START_TOLERANCE) * before as f32) as u64;
+        if self.mode == Mode::Starting && before > 0 && rtt > most {
+            self.intervals.clear();
+            self.probe();
         } else {
-            self.set_rate(self.rate / if self.is_up { BACK_FROM_UP } else { BACK_FROM_DOWN });
-            self.probe(next);
+            self.on_event(packet, Fate::Arrived(rtt), now);
         }
     }
 
-    /// True if the result of an interval is of interest.
-    fn is_useful(&self, number: u64) -> bool {
-        match &self.mode {
-            Mode::Starting { awaited, .. } => awaited.is_some_and(|awaited| number >= awaited),
-            Mode::Probing(trials) => trials.is_of(number),
-            Mode::Decided { awaited, .. } => number >= *awaited,
+    fn look_for_losses(&mut self, now: Instant) {
+        self.looked = Some(now);
+        while let Some(packet) = self.tracker.give_up(now) {
+            self.on_event(packet, Fate::Lost, now.as_micros());
         }
     }
-
-    /// How long a packet is waited for before it is taken for lost, seconds (`checkTimers`).
-    fn loss_delay(&self) -> f64 {
-        2.0 * self.udt_rtt + 4.0 * self.udt_deviation
-    }
 }
 
-/// The utility as coded: the latency term is per packet, and a falling round trip is rewarded.
-fn utility(interval: &Interval, payload: Bytes) -> f64 {
-    let (speed, loss) = (speed(interval, payload), interval.loss());
-    let half = interval.rtts.len() / 2;
-    let sum = |part: &[f64]| part.iter().sum::<f64>();
-    let (first, second) = (sum(&interval.rtts[..half]), sum(&interval.rtts[half..2 * half]));
-    let all = first + second;
-    let trend = if all > 0.0 { 2.0 * (second - first) / all } else { 0.0 };
-    let latency = LATENCY_COEFFICIENT * payload.count() as f64;
-    reward(speed) - speed * (loss_weight(loss) * loss + latency * quantised(trend))
-}
-
-impl Controller for Experimental {
-    const UNIT: f64 = MEBIBIT;
-    const NEEDS_RTTS: bool = true;
-
-    fn begin(&mut self, number: u64, now: Instant) -> (f64, Span) {
-        let trial = if let Mode::Probing(trials) = &self.mode { trials.rate(number) } else { None };
-        // Before the first round trip every packet is one.
-        let duration = Duration::from_secs_f64(ROUND_TRIPS * self.rtt.unwrap_or(0.0));
-        self.rtt_at_begin = self.rtt;
-        (trial.unwrap_or(self.rate), Span::Until(now + duration))
+impl Scheme for Experimental {
+    fn cwnd(&self) -> u32 {
+        WINDOW
     }
 
-    fn is_known(&self, interval: &Interval, _newest: Option<u64>, now: Instant) -> bool {
-        let is_given_up = |sent: Instant| now.since(sent).as_secs_f64() > self.loss_delay();
-        !self.is_useful(interval.number)
-            || interval.is_accounted_for() && interval.last_lost.is_none_or(is_given_up)
-            || is_given_up(interval.last_sent)
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pacing_rate)
+    }
+
+    fn feedback(&self) -> Feedback {
+        Feedback::EveryPacket
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        let (packet, now) = (self.tracker.on_sent(sent.now), sent.now.as_micros());
+        self.looked.get_or_insert(sent.now);
+        let is_over = |current: Current| self.rtt > 0 && now > current.end;
+        if self.intervals.useful() == 0 || self.intervals.current().is_none_or(is_over) {
+            self.begin(packet, now);
+        }
+        self.intervals.on_sent(packet, now);
+        packet
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let Some(rtt) = ack.rtt.map(Duration::as_secs_f64) else { return };
-        self.rtt = Some(self.rtt.map_or(rtt, |average| (1.0 - WEIGHT) * average + WEIGHT * rtt));
-        self.udt_rtt += UDT_WEIGHT * (rtt - self.udt_rtt);
-        self.udt_deviation += UDT_WEIGHT * ((rtt - self.udt_rtt).abs() - self.udt_deviation);
-        let is_starting = matches!(self.mode, Mode::Starting { .. });
-        self.is_inflated = is_starting && self.rtt_at_begin.is_some_and(|before| rtt > START_TOLERANCE * before);
+        for packet in ack.packets {
+            match self.tracker.on_acked(*packet, ack.now) {
+                Some(rtt) => self.on_arrived(*packet, rtt, ack.now.as_micros()),
+                None => self.tracker.measure(ack.rtt.map_or(0, Duration::as_micros)),
+            }
+            self.look_for_losses(ack.now);
+        }
     }
 
-    fn on_result(&mut self, interval: &Interval, next: u64, _measured_rtt: Option<f64>) -> Order {
-        if self.is_inflated || !self.is_useful(interval.number) {
-            return Order::GoOn;
-        }
-        let is_single = interval.sent < 2;
-        if !is_single {
-            self.utility = utility(interval, self.payload);
-        }
-        let this = (interval.rate, self.utility);
-        match &mut self.mode {
-            Mode::Starting { awaited, .. } if is_single => *awaited = Some(next),
-            Mode::Starting { awaited, utility } if self.utility > *utility => {
-                (*awaited, *utility) = (Some(next), self.utility);
-                self.set_rate(2.0 * self.rate);
-            }
-            Mode::Starting { .. } => {
-                self.set_rate(self.rate / 2.0);
-                self.probe(next);
-            }
-            Mode::Probing(_) if is_single => self.probe(next),
-            Mode::Probing(trials) => match trials.add(interval.number, this) {
-                Some(results) => self.decide(&results, next),
-                None => return Order::GoOn,
-            },
-            Mode::Decided { awaited, .. } if is_single => *awaited = next,
-            Mode::Decided { previous, .. } => {
-                let previous = *previous;
-                self.follow(this, previous, next);
-            }
-        }
-        Order::Begin
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn has_timer(&self) -> bool {
+        true
     }
 
-    fn after_ack(&mut self, next: u64) -> Order {
-        let has_rtt = self.rtt.is_some();
-        match &mut self.mode {
-            Mode::Starting { .. } if std::mem::take(&mut self.is_inflated) => {
-                self.set_rate(self.rate / 2.0);
-                self.probe(next);
-                Order::Begin
-            }
-            Mode::Starting { awaited: awaited @ None, .. } if has_rtt => {
-                *awaited = Some(next);
-                Order::GoOn
-            }
-            _ => Order::GoOn,
-        }
+    fn next_timer(&self) -> Option<Instant> {
+        self.looked.filter(|_| self.tracker.is_waiting()).map(|looked| looked + SILENCE)
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        self.look_for_losses(now);
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         let mode = match self.mode {
-            Mode::Starting { .. } => 0,
-            Mode::Probing(_) => 1,
-            Mode::Decided { .. } => 2,
+            Mode::Starting => 0,
+            Mode::Probing => 1,
+            Mode::Decided => 2,
         };
         report("mode", f64::from(mode));
-        report("rate", self.rate * MEBIBIT);
-        report("utility", self.utility);
+        report("rate", self.base_rate() * MEBIBIT);
+        report("utility", f64::from(self.utility));
     }
 }
 

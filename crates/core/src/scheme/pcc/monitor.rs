@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::units::{Duration, Instant};
+use crate::units::Instant;
 
 /// Bits of a packet's state that hold its send time in microseconds; the rest is the number of its interval.
 const TIME_BITS: u32 = 40;
@@ -26,10 +26,6 @@ pub(super) struct Interval {
     /// Its last packet arrived.
     pub(super) is_last_acked: bool,
     pub(super) lost: u32,
-    /// When the latest of those was sent.
-    pub(super) last_lost: Option<Instant>,
-    /// Round trips in the order of their acks, seconds, if they are kept.
-    pub(super) rtts: Vec<f64>,
     /// Round trips that were measured, and sums over (send time, round trip): round trips, times, squares of times, products.
     samples: u32,
     rtt_sum: f64,
@@ -64,11 +60,6 @@ impl Interval {
         (n * self.products - self.times * self.rtt_sum) / spread
     }
 
-    /// True if every packet so far was acknowledged or declared lost.
-    pub(super) fn is_accounted_for(&self) -> bool {
-        self.acked + self.lost >= self.sent
-    }
-
     /// Everything that is not acknowledged counts as lost.
     fn close(&mut self) {
         self.lost = self.sent - self.acked;
@@ -81,21 +72,13 @@ fn age_micros(packet: u64, now: Instant) -> u64 {
 }
 
 /// The interval under way and those that wait for their results, oldest first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Monitors {
     waiting: VecDeque<Interval>,
     next: u64,
-    keeps_rtts: bool,
-    /// Memory of intervals that are done with, for the round trips of new ones.
-    spare: Vec<Vec<f64>>,
 }
 
 impl Monitors {
-    /// No interval yet; each is to keep its single round trips or not.
-    pub(super) fn new(keeps_rtts: bool) -> Self {
-        Self { waiting: VecDeque::new(), next: 0, keeps_rtts, spare: Vec::new() }
-    }
-
     /// Begins an interval.
     pub(super) fn begin(&mut self, now: Instant, rate: f64) -> u64 {
         if let Some(last) = self.waiting.back_mut() {
@@ -114,8 +97,6 @@ impl Monitors {
             acked: 0,
             is_last_acked: false,
             lost: 0,
-            last_lost: None,
-            rtts: self.spare.pop().unwrap_or_default(),
             samples: 0,
             rtt_sum: 0.0,
             times: 0.0,
@@ -151,13 +132,10 @@ impl Monitors {
     #[inline]
     pub(super) fn measure(&mut self, packet: u64, now: Instant) -> Option<u64> {
         let sent_micros = packet & TIME_MASK;
-        let (micros, keeps_rtts) = (age_micros(packet, now), self.keeps_rtts);
+        let micros = age_micros(packet, now);
         let interval = self.find(packet)?;
         let [rtt, sent_s] = [micros, sent_micros].map(|micros| micros as f64 / 1e6);
         let time = sent_s - interval.start_s;
-        if keeps_rtts {
-            interval.rtts.push(rtt);
-        }
         interval.samples += 1;
         interval.rtt_sum += rtt;
         interval.times += time;
@@ -176,15 +154,6 @@ impl Monitors {
         Some(interval.number)
     }
 
-    /// A packet was declared lost.
-    pub(super) fn on_lost(&mut self, packet: u64, now: Instant) {
-        if let Some(interval) = self.find(packet) {
-            interval.lost += 1;
-            let sent = now - Duration::from_micros(age_micros(packet, now));
-            interval.last_lost = Some(interval.last_lost.map_or(sent, |last| last.max(sent)));
-        }
-    }
-
     /// The oldest interval, if it is over and `is_done` says that its result is known, or if more than `most` wait.
     pub(super) fn take(&mut self, most: usize, is_done: impl Fn(&Interval) -> bool) -> Option<Interval> {
         let oldest = self.waiting.front()?;
@@ -196,13 +165,6 @@ impl Monitors {
         Some(interval)
     }
 
-    /// An interval that was taken is done with.
-    pub(super) fn give_back(&mut self, interval: Interval) {
-        let mut rtts = interval.rtts;
-        rtts.clear();
-        self.spare.push(rtts);
-    }
-
     /// Mean round trip so far of an interval that is not done with.
     pub(super) fn mean_rtt_of(&self, number: u64) -> Option<f64> {
         self.waiting.iter().find(|interval| interval.number == number)?.mean_rtt()
@@ -212,6 +174,7 @@ impl Monitors {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::units::Duration;
 
     /// An interval that lasted a second and ended as said.
     pub(in crate::scheme::pcc) fn interval(rate: f64, sent: u32, lost: u32, rtt: f64) -> Interval {
@@ -227,8 +190,6 @@ pub(super) mod tests {
             acked: sent - lost,
             is_last_acked: true,
             lost,
-            last_lost: None,
-            rtts: vec![rtt; (sent - lost) as usize],
             samples: sent - lost,
             rtt_sum: rtt * f64::from(sent - lost),
             times: 0.0,
@@ -248,7 +209,7 @@ pub(super) mod tests {
 
     /// An interval of ten packets, 10 ms apart, in which the next one begins with the last packet.
     fn ten_packets() -> (Monitors, Vec<u64>) {
-        let mut monitors = Monitors::new(false);
+        let mut monitors = Monitors::default();
         monitors.begin(at(1_000), 1.0);
         let packets = (0..10).map(|n| monitors.on_sent(at(1_000 + 10 * n))).collect();
         assert_eq!(monitors.begin(at(1_090), 2.0), 1);
@@ -284,7 +245,7 @@ pub(super) mod tests {
 
     #[test]
     fn an_interval_is_sent_from_its_start_to_its_last_packet_however_late_the_next_one_begins() {
-        let mut monitors = Monitors::new(false);
+        let mut monitors = Monitors::default();
         monitors.begin(at(1_000), 1.0);
         for millis in [1_010, 1_020] {
             monitors.on_sent(at(millis));

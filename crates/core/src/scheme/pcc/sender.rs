@@ -1,21 +1,12 @@
-//! The sender that all three schemes are: one monitor interval after the other, each at the rate that a controller
+//! The sender that Allegro and Vivace are: one monitor interval after the other, each at the rate that a controller
 //! names, and the result of each back to it, once and in their order.
 
 use std::slice;
 
 use super::monitor::{Interval, Monitors};
 use super::{WINDOW, pacing};
-use crate::scheme::{Ack, Congestion, Feedback, Lost, Scheme, Sent, Timeout};
+use crate::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
 use crate::units::{Instant, Rate};
-
-/// How long an interval lasts.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Span {
-    /// For so many packets more, at least one; the next interval begins with the last of them.
-    Packets(u32),
-    /// Until the first packet after this, with which the next one begins.
-    Until(Instant),
-}
 
 /// What a controller makes of what it learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,27 +15,23 @@ pub(super) enum Order {
     GoOn,
     /// It goes on at this rate.
     Pace(f64),
-    /// The next packet begins another.
-    Begin,
 }
 
 /// What the schemes differ in: the next rate, how long it is tried, and what its result means.
 pub(super) trait Controller: Send {
     /// The unit of its rates, bit/s.
     const UNIT: f64;
-    /// Looks at the single round trips of an interval.
-    const NEEDS_RTTS: bool = false;
     /// Packets of which the receiver tells at once, and only the last of them tells the round trip.
     const PACKETS_PER_MESSAGE: usize = 1;
     /// Intervals that may wait for their results.
     const MOST_WAITING: usize = usize::MAX;
 
-    /// Rate and length of an interval that begins.
-    fn begin(&mut self, number: u64, now: Instant) -> (f64, Span);
+    /// Rate of an interval that begins, and how many packets more it lasts, at least one: with the last of them the next begins.
+    fn begin(&mut self, number: u64) -> (f64, u32);
 
     /// True if nothing more is to be waited for in an interval that is over; `newest` is the one of which the message at
     /// hand reports a packet.
-    fn is_known(&self, interval: &Interval, newest: Option<u64>, now: Instant) -> bool;
+    fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool;
 
     /// An ack came in, whose results are not yet taken.
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
@@ -52,11 +39,6 @@ pub(super) trait Controller: Send {
     /// What came of an interval, when `next` is the number of the next one to begin and `measured_rtt` the mean round trip
     /// so far, seconds, of the one that is still open and of whose round trip the message at hand tells.
     fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order;
-
-    /// The results of an ack are taken.
-    fn after_ack(&mut self, _next: u64) -> Order {
-        Order::GoOn
-    }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64));
 }
@@ -66,8 +48,8 @@ pub(super) struct Sender<C> {
     controller: C,
     monitors: Monitors,
     pacing_rate: Rate,
-    /// Of the interval under way; `None` if the next packet begins one.
-    span: Option<Span>,
+    /// Packets that the interval under way still lacks; 0 before the first interval.
+    left: u32,
     /// Packets that arrived and of which the receiver has not told.
     untold: Vec<u64>,
 }
@@ -77,17 +59,17 @@ impl<C: Controller> Sender<C> {
     pub(super) fn new(controller: C, rate: f64) -> Self {
         Self {
             controller,
-            monitors: Monitors::new(C::NEEDS_RTTS),
+            monitors: Monitors::default(),
             pacing_rate: pacing(rate, C::UNIT),
-            span: None,
+            left: 0,
             untold: Vec::with_capacity(C::PACKETS_PER_MESSAGE),
         }
     }
 
     fn begin_interval(&mut self, now: Instant) {
-        let (rate, span) = self.controller.begin(self.monitors.next_number(), now);
+        let (rate, packets) = self.controller.begin(self.monitors.next_number());
         self.pacing_rate = pacing(rate, C::UNIT);
-        self.span = Some(span);
+        self.left = packets;
         self.monitors.begin(now, rate);
     }
 
@@ -95,7 +77,6 @@ impl<C: Controller> Sender<C> {
         match order {
             Order::GoOn => {}
             Order::Pace(rate) => self.pacing_rate = pacing(rate, C::UNIT),
-            Order::Begin => self.span = None,
         }
     }
 
@@ -105,7 +86,7 @@ impl<C: Controller> Sender<C> {
         let measured = packets.last().and_then(|last| self.monitors.measure(*last, now));
         for packet in packets {
             let newest = self.monitors.on_acked(*packet);
-            self.take_results(now, newest, measured);
+            self.take_results(newest, measured);
         }
     }
 
@@ -121,15 +102,14 @@ impl<C: Controller> Sender<C> {
     }
 
     #[inline(always)]
-    fn take_results(&mut self, now: Instant, newest: Option<u64>, measured: Option<u64>) {
+    fn take_results(&mut self, newest: Option<u64>, measured: Option<u64>) {
         loop {
             let controller = &self.controller;
-            let is_known = |interval: &Interval| controller.is_known(interval, newest, now);
+            let is_known = |interval: &Interval| controller.is_known(interval, newest);
             let Some(interval) = self.monitors.take(C::MOST_WAITING, is_known) else { return };
             let measured_rtt = measured.and_then(|number| self.monitors.mean_rtt_of(number));
             let order = self.controller.on_result(&interval, self.monitors.next_number(), measured_rtt);
             self.obey(order);
-            self.monitors.give_back(interval);
         }
     }
 }
@@ -148,20 +128,13 @@ impl<C: Controller> Scheme for Sender<C> {
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
-        let is_over = match self.span {
-            None => true,
-            Some(Span::Packets(_)) => false,
-            Some(Span::Until(end)) => sent.now > end,
-        };
-        if is_over {
+        if self.left == 0 {
             self.begin_interval(sent.now);
         }
         let packet = self.monitors.on_sent(sent.now);
-        if let Some(Span::Packets(left)) = &mut self.span {
-            *left -= 1;
-            if *left == 0 {
-                self.begin_interval(sent.now);
-            }
+        self.left -= 1;
+        if self.left == 0 {
+            self.begin_interval(sent.now);
         }
         packet
     }
@@ -176,19 +149,11 @@ impl<C: Controller> Scheme for Sender<C> {
                 self.gather(*packet, ack.now);
             }
         }
-        let order = self.controller.after_ack(self.monitors.next_number());
-        self.obey(order);
     }
 
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 
-    fn on_lost(&mut self, lost: &Lost) {
-        self.monitors.on_lost(lost.packet, lost.now);
-    }
-
-    fn on_timeout(&mut self, timeout: &Timeout) {
-        self.take_results(timeout.now, None, None);
-    }
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
         self.controller.telemetry(report);
@@ -214,11 +179,11 @@ mod tests {
         const UNIT: f64 = 1e6;
         const PACKETS_PER_MESSAGE: usize = 2;
 
-        fn begin(&mut self, number: u64, _now: Instant) -> (f64, Span) {
-            (number as f64 + 1.0, Span::Packets(self.packets))
+        fn begin(&mut self, number: u64) -> (f64, u32) {
+            (number as f64 + 1.0, self.packets)
         }
 
-        fn is_known(&self, interval: &Interval, newest: Option<u64>, _now: Instant) -> bool {
+        fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool {
             newest.is_some_and(|newest| interval.number < newest)
         }
 
@@ -289,8 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn a_result_may_change_the_rate_at_once_or_begin_another_interval() {
-        for (order, rate) in [(Order::GoOn, 3.0), (Order::Pace(9.0), 9.0), (Order::Begin, 4.0)] {
+    fn a_result_may_change_the_rate_at_once() {
+        for (order, rate) in [(Order::GoOn, 3.0), (Order::Pace(9.0), 9.0)] {
             let mut sender = sender(3);
             sender.controller.order = Some(order);
             let packets: Vec<_> = (0..6).map(|n| send(&mut sender, 10 * n)).collect();

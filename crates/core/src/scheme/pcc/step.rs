@@ -79,9 +79,9 @@ impl Step {
         if turn == Turn::On {
             self.gain_confidence();
         }
-        let limit = (BOUNDARY + BOUNDARY_STEP * self.boundary) * rate;
-        if change.abs() > limit {
-            change = limit.copysign(change);
+        let limit = self.limit();
+        if self.is_beyond(change, limit, rate) {
+            change = (limit * rate).copysign(change);
             self.boundary += 1.0;
         } else {
             self.boundary = (self.boundary - 1.0).max(0.0);
@@ -93,6 +93,21 @@ impl Step {
             change = MIN_CHANGE.copysign(change);
         }
         change
+    }
+
+    /// The largest change, as a share of the rate. The experimental program has it in single precision, and compares it so.
+    fn limit(&self) -> f64 {
+        match self.growth {
+            Growth::Vivace => BOUNDARY + BOUNDARY_STEP * self.boundary,
+            Growth::Experimental => f64::from(BOUNDARY as f32 + self.boundary as f32 * BOUNDARY_STEP as f32),
+        }
+    }
+
+    fn is_beyond(&self, change: f64, limit: f64, rate: f64) -> bool {
+        match self.growth {
+            Growth::Vivace => change.abs() > limit * rate,
+            Growth::Experimental => (change as f32 / rate as f32).abs() > limit as f32,
+        }
     }
 
     fn factor(&self) -> f64 {

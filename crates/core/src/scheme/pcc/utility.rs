@@ -1,5 +1,4 @@
-//! What the utilities of Vivace and of the experimental variant are made of: the same reward, loss term and slope, weighed
-//! differently.
+//! What the utility of Vivace is made of.
 
 use super::monitor::Interval;
 use crate::units::Bytes;

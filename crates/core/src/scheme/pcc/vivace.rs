@@ -20,7 +20,7 @@
 //! what happens to slow links in the simulator's behaviour tests; beside the Pantheon's binary over four links (`docs/originals.md`).
 
 use super::monitor::Interval;
-use super::sender::{Controller, Order, Sender, Span};
+use super::sender::{Controller, Order, Sender};
 use super::step::{Growth, Step, Turn};
 use super::trials::Trials;
 use super::utility::{LOSS_COEFFICIENT, loss_weight, quantised, reward, speed};
@@ -28,7 +28,7 @@ use super::{RATE, UTILITY, period};
 use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::random::RandomStream;
 use crate::scheme::{Scheme, Setup};
-use crate::units::{Bytes, Instant};
+use crate::units::Bytes;
 
 /// The rates of the controller are in Mbit/s.
 const MEGABIT: f64 = 1e6;
@@ -352,7 +352,7 @@ impl Controller for Vivace {
     const UNIT: f64 = MEGABIT;
     const MOST_WAITING: usize = 500;
 
-    fn begin(&mut self, number: u64, _now: Instant) -> (f64, Span) {
+    fn begin(&mut self, number: u64) -> (f64, u32) {
         let rate = match &mut self.mode {
             Mode::Start { awaited, .. } => {
                 if awaited.is_none() {
@@ -369,10 +369,10 @@ impl Controller for Vivace {
         };
         let rtt = if self.rtt > TOO_LONG_RTT { LONG_RTT } else { self.rtt };
         let packets = rtt / period(self.packet, rate, MEGABIT);
-        (rate, Span::Packets(packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32))
+        (rate, packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32)
     }
 
-    fn is_known(&self, interval: &Interval, newest: Option<u64>, _now: Instant) -> bool {
+    fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool {
         newest.is_some_and(|newest| interval.number < newest || interval.is_last_acked)
     }
 

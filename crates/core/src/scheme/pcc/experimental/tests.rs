@@ -1,154 +1,183 @@
 #![allow(clippy::float_cmp, reason = "rates and steps are exact")]
 
-use super::super::monitor::tests::{interval, numbered};
 use super::*;
 use crate::scheme::window;
-use crate::units::Rate;
 
 const PACKET: Bytes = Bytes::new(1_500);
 
-#[test]
-fn latency_dwarfs_everything_once_it_is_seen() {
-    let steady = interval(10.0, 1_000, 0, 0.1);
-    let speed: f64 = 1_000.0 * 12_000.0 / MEBIBIT;
-    assert!((utility(&steady, PACKET) - speed.powf(0.9)).abs() < 1e-9);
-    let odd = interval(10.0, 999, 0, 0.1);
-    assert!((utility(&odd, PACKET) - (0.999 * speed).powf(0.9)).abs() < 1e-9, "the last round trip has no partner");
-    let mut rising = steady.clone();
-    for rtt in &mut rising.rtts[500..] {
-        *rtt = 0.103;
-    }
-    let cost = speed * 11_330.0 * 1_500.0 * 0.02;
-    assert!((utility(&rising, PACKET) - (speed.powf(0.9) - cost)).abs() < 1e-3);
-    rising.rtts.reverse();
-    assert!(utility(&rising, PACKET) > cost, "and a falling round trip is rewarded");
+fn new() -> Experimental {
+    Experimental::new(PACKET, RandomStream::new(1, "pcc"))
 }
 
-#[test]
-fn three_percent_of_loss_is_where_it_begins_to_cost() {
-    let at = |lost| utility(&interval(10.0, 1_000, lost, 0.1), PACKET);
-    assert!(at(0) - at(30) < 1.0);
-    assert!(at(30) - at(31) > 3.0);
+fn at(micros: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+fn send(pcc: &mut Experimental, micros: u64) -> u64 {
+    pcc.on_sent(&Sent { now: at(micros), size: PACKET, is_retransmission: false, in_flight: 1, delivered: 0 })
+}
+
+fn acknowledge(pcc: &mut Experimental, packet: u64, micros: u64) {
+    pcc.on_ack(&Ack { now: at(micros), packets: &[packet], ..window::ack(1) });
+}
+
+/// One that knows a round trip of 100 ms, at 200 ms.
+fn started() -> Experimental {
+    let mut pcc = new();
+    let packet = send(&mut pcc, 100_000);
+    acknowledge(&mut pcc, packet, 200_000);
+    pcc
+}
+
+fn outcome(rate: f64, utility: f32) -> Outcome {
+    Outcome { rate, utility }
 }
 
 #[test]
 fn the_first_rate_is_ten_packets_in_ten_milliseconds() {
-    let pcc = Sender::new(Experimental::new(PACKET, RandomStream::new(1, "pcc")), FIRST_RATE);
-    assert_eq!(pcc.pacing_rate().map(Rate::as_bits_per_second), Some(11_200_000));
-}
-
-fn started() -> Experimental {
-    let mut pcc = Experimental::new(PACKET, RandomStream::new(1, "pcc"));
-    pcc.on_ack(&ack(0, 100));
-    pcc.after_ack(0);
-    pcc
-}
-
-fn ack(millis: u64, rtt_ms: u64) -> Ack<'static> {
-    let now = Instant::ZERO + Duration::from_millis(millis);
-    Ack { now, rtt: Some(Duration::from_millis(rtt_ms)), ..window::ack(1) }
+    assert_eq!(new().pacing_rate().map(Rate::as_bits_per_second), Some(11_200_000));
 }
 
 #[test]
-fn the_start_doubles_while_utility_grows_and_both_pairs_have_to_agree() {
-    let mut pcc = started();
-    let order = pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 0, None);
-    assert_eq!(order, Order::Begin, "half a round trip before the interval under way would end");
-    assert!((pcc.rate - 2.0 * FIRST_RATE).abs() < 1e-9);
-    pcc.on_result(&interval(2.0 * FIRST_RATE, 850, 0, 0.1), 0, None);
-    assert!((pcc.rate - FIRST_RATE).abs() < 1e-9);
-    assert!(matches!(pcc.mode, Mode::Probing(_)));
-    pcc.decide(&[(11.0, 2.0), (10.0, 1.0), (11.0, 1.0), (10.0, 2.0)], 9);
-    assert!(matches!(pcc.mode, Mode::Probing(_)));
-    pcc.decide(&[(11.0, 2.0), (10.0, 1.0), (10.0, 1.0), (11.0, 3.0)], 9);
-    assert!(matches!(pcc.mode, Mode::Decided { previous: (11.0, 3.0), .. }) && pcc.is_up);
-    assert!(pcc.rate >= FIRST_RATE + MIN_CHANGE);
-    let decided = pcc.rate;
-    pcc.follow((decided, 2.0), (11.0, 3.0), 10);
-    assert!((pcc.rate - decided / 1.02).abs() < 1e-9 && matches!(pcc.mode, Mode::Probing(_)), "{}", pcc.rate);
-}
-
-#[test]
-fn a_decision_that_proves_wrong_is_taken_back_by_two_percent_and_no_rate_is_below_two() {
-    let mut pcc = started();
-    pcc.rate = 2.2;
-    pcc.decide(&[(2.3, 1.0), (2.1, 2.0), (2.3, 1.0), (2.1, 2.0)], 9);
-    assert_eq!(pcc.rate, MIN_RATE, "the least change of 0.5 would lead below");
-    pcc.follow((2.0, 1.0), (2.1, 2.0), 10);
-    assert!((pcc.rate - MIN_RATE / 0.98).abs() < 1e-9 && matches!(pcc.mode, Mode::Probing(_)));
-}
-
-#[test]
-fn the_first_pair_says_how_far() {
-    let mut pcc = started();
-    pcc.rate = 100.0;
-    // Gradients of one and of four.
-    pcc.decide(&[(105.0, 11.0), (95.0, 1.0), (95.0, 1.0), (105.0, 41.0)], 9);
-    assert_eq!(pcc.rate, 101.0);
-}
-
-#[test]
-fn an_interval_lasts_for_one_and_a_half_average_round_trips() {
-    let mut pcc = started();
-    for (rtt_ms, millis) in [(None, 150), (Some(200), 187)] {
-        if let Some(rtt_ms) = rtt_ms {
-            pcc.on_ack(&ack(1, rtt_ms));
-        }
-        let Span::Until(end) = pcc.begin(0, Instant::ZERO).1 else { panic!("a time") };
-        assert_eq!(end.since(Instant::ZERO).as_millis(), millis);
+fn before_the_first_round_trip_every_packet_begins_an_interval_of_no_use() {
+    let mut pcc = new();
+    for micros in [0, 1_000] {
+        send(&mut pcc, micros);
+        assert!(pcc.intervals.current().is_some_and(|current| current.start == micros && !current.is_useful));
     }
+    acknowledge(&mut pcc, 0, 100_000);
+    send(&mut pcc, 101_000);
+    assert!(pcc.intervals.is_in_useful());
 }
 
 #[test]
-fn the_utility_counts_packets_without_the_headers_of_ip_udp_and_udt() {
+fn an_interval_lasts_for_one_and_a_half_average_round_trips_and_to_the_packet_after() {
     let mut pcc = started();
-    let result = interval(FIRST_RATE, 900, 0, 0.1);
-    pcc.on_result(&result, 0, None);
-    // 1500 less 28, and less 16.
-    let speed = 900.0 * 1_456.0 * 8.0 / MEBIBIT;
-    assert!((pcc.utility - speed.powf(0.9)).abs() < 1e-9, "{}", pcc.utility);
+    send(&mut pcc, 200_000);
+    send(&mut pcc, 350_000);
+    assert!(pcc.intervals.is_in_useful());
+    send(&mut pcc, 350_001);
+    assert!(!pcc.intervals.is_in_useful(), "the next one is of no use until the result of that one is known");
+}
+
+#[test]
+fn the_average_is_cut_to_microseconds() {
+    let mut pcc = started();
+    let packet = send(&mut pcc, 200_000);
+    acknowledge(&mut pcc, packet, 300_003);
+    assert_eq!(pcc.rtt, 100_000);
+}
+
+#[test]
+fn the_start_doubles_while_utility_grows() {
+    let mut pcc = started();
+    pcc.on_results(&[outcome(FIRST_RATE, 9.0)]);
+    assert_eq!((pcc.rate, pcc.mode), (2.0 * FIRST_RATE, Mode::Starting));
+    pcc.on_results(&[outcome(2.0 * FIRST_RATE, 8.0)]);
+    assert_eq!((pcc.rate, pcc.mode), (FIRST_RATE, Mode::Probing));
 }
 
 #[test]
 fn a_round_trip_that_rises_by_a_third_ends_the_start() {
-    for (rtt_ms, is_starting) in [(129, true), (131, false)] {
+    for (rtt, mode) in [(129_999, Mode::Starting), (130_000, Mode::Probing)] {
         let mut pcc = started();
-        pcc.begin(0, Instant::ZERO);
-        pcc.on_ack(&ack(10, rtt_ms));
-        pcc.on_result(&interval(FIRST_RATE, 900, 0, 0.1), 5, None);
-        assert_eq!(pcc.after_ack(5), if is_starting { Order::GoOn } else { Order::Begin });
-        assert_eq!(matches!(pcc.mode, Mode::Starting { .. }), is_starting, "{rtt_ms} ms");
-        assert_eq!(pcc.rate, FIRST_RATE * if is_starting { 2.0 } else { 0.5 });
+        let packet = send(&mut pcc, 200_000);
+        acknowledge(&mut pcc, packet, 200_000 + rtt);
+        assert_eq!(pcc.mode, mode, "{rtt}");
+    }
+}
+
+/// One that tries rates around 100.
+fn probing() -> Experimental {
+    let mut pcc = started();
+    (pcc.mode, pcc.rate) = (Mode::Probing, 100.0);
+    pcc
+}
+
+#[test]
+fn trials_are_pairs_of_five_percent_around_the_rate_to_which_it_returns() {
+    let mut pcc = probing();
+    let rates: Vec<_> = (0..6)
+        .map(|n| {
+            send(&mut pcc, 200_000 + 150_001 * n);
+            (pcc.rate, pcc.base_rate())
+        })
+        .collect();
+    let [up, down] = [1.05_f32, 0.95].map(|share| 100.0 * f64::from(share));
+    for pair in rates[..4].chunks(2) {
+        let (one, other) = (pair[0].0, pair[1].0);
+        assert!((one.max(other) - up).abs() < 1e-9 && (one.min(other) - down).abs() < 1e-9, "{one} and {other}");
+    }
+    assert!(rates.iter().all(|(_, base)| (base - 100.0).abs() < 1e-9), "{rates:?}");
+    assert_eq!(rates[4].0, rates[4].1);
+    assert_eq!(rates[5], rates[4]);
+}
+
+#[test]
+fn both_pairs_have_to_agree() {
+    let mut pcc = probing();
+    pcc.on_results(&[outcome(105.0, 2.0), outcome(95.0, 1.0), outcome(105.0, 1.0), outcome(95.0, 2.0)]);
+    assert_eq!((pcc.mode, pcc.rate), (Mode::Probing, 100.0));
+    // A gradient of one and one of four: the first says how far.
+    let [first, second] = [[outcome(105.0, 11.0), outcome(95.0, 1.0)], [outcome(95.0, 1.0), outcome(105.0, 41.0)]];
+    pcc.on_results(&[first, second].concat());
+    assert_eq!((pcc.mode, pcc.rate, pcc.is_up), (Mode::Decided, 101.0, true));
+    assert_eq!(pcc.latest, second[1], "and the better one of the second is to beat");
+}
+
+#[test]
+fn fewer_than_four_trials_decide_nothing() {
+    let mut pcc = probing();
+    send(&mut pcc, 200_000);
+    for few in [1, 2, 3] {
+        pcc.on_results(&vec![outcome(105.0, 2.0); few]);
+        assert_eq!(pcc.mode, Mode::Probing);
     }
 }
 
 #[test]
-fn what_is_of_no_interest_is_not_waited_for() {
-    let mut pcc = started();
-    pcc.mode = Mode::Decided { awaited: 5, previous: (1.0, 1.0) };
-    let is_known = |number| {
-        let mut interval = numbered(number, 10.0, 100, 0);
-        interval.acked = 50;
-        pcc.is_known(&interval, None, interval.last_sent)
-    };
-    assert_eq!([is_known(4), is_known(5)], [true, false]);
+fn a_decision_that_proves_wrong_is_taken_back_by_two_percent() {
+    for (is_up, share) in [(true, 1.02_f32), (false, 0.98)] {
+        let mut pcc = probing();
+        let sign = if is_up { 1.0 } else { -1.0 };
+        (pcc.mode, pcc.is_up, pcc.latest) = (Mode::Decided, is_up, outcome(99.0, 2.0));
+        pcc.step.remember(sign);
+        pcc.on_results(&[outcome(100.0, 2.0 + sign as f32)]);
+        assert_eq!((pcc.mode, pcc.rate), (Mode::Decided, 100.0 + sign));
+        pcc.on_results(&[outcome(101.0, 2.0)]);
+        let back = (100.0 + sign) * (1.0 / f64::from(share));
+        assert_eq!((pcc.mode, pcc.rate), (Mode::Probing, back), "{is_up}");
+    }
 }
 
 #[test]
-fn losses_count_after_two_round_trips_and_four_deviations() {
+fn no_decision_leads_below_two() {
+    let mut pcc = probing();
+    pcc.rate = 2.2;
+    pcc.on_results(&[outcome(2.3, 1.0), outcome(2.1, 2.0), outcome(2.3, 1.0), outcome(2.1, 2.0)]);
+    assert!((pcc.rate - MIN_RATE).abs() < 1e-12, "the least change of 0.5 would: {}", pcc.rate);
+}
+
+#[test]
+fn a_single_packet_ends_the_trials_without_a_result_at_the_rate_that_it_had() {
+    let mut pcc = probing();
+    let packet = send(&mut pcc, 200_000);
+    let rate = pcc.rate;
+    send(&mut pcc, 350_001);
+    acknowledge(&mut pcc, packet, 350_001);
+    assert_eq!((pcc.intervals.useful(), pcc.intervals.current().is_none()), (0, true));
+    assert_ne!(pcc.rate, rate, "the second trial's");
+    assert_eq!(pcc.base_rate(), pcc.rate);
+}
+
+#[test]
+fn what_is_not_heard_of_is_looked_for_every_hundred_milliseconds() {
     let mut pcc = started();
-    // 10 s and 5 s, and one round trip of 100 ms.
-    assert!((pcc.loss_delay() - 39.356).abs() < 0.001, "{}", pcc.loss_delay());
-    (pcc.udt_rtt, pcc.udt_deviation) = (0.1, 0.043_75);
-    let now = Instant::ZERO + Duration::from_secs(9);
-    let before = |age_ms| now - Duration::from_millis(age_ms);
-    let with = |last_sent, last_lost, lost| {
-        let mut interval = interval(10.0, 10, 1, 0.1);
-        (interval.last_sent, interval.last_lost, interval.lost) = (last_sent, last_lost, lost);
-        pcc.is_known(&interval, None, now)
-    };
-    let lost = |age_ms| with(now, Some(before(age_ms)), 1);
-    assert_eq!([lost(374), lost(376)], [false, true]);
-    let unheard_of = |age_ms| with(before(age_ms), None, 0);
-    assert_eq!([unheard_of(374), unheard_of(376)], [false, true]);
+    assert_eq!(pcc.next_timer(), None, "nothing is under way");
+    send(&mut pcc, 210_000);
+    assert_eq!(pcc.next_timer(), Some(at(300_000)));
+    pcc.on_timer(at(300_000));
+    assert_eq!(pcc.next_timer(), Some(at(400_000)));
+    pcc.on_timer(at(60_000_000));
+    assert_eq!((pcc.next_timer(), pcc.tracker.is_waiting()), (None, false));
 }
