@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::extreme::Extreme;
 use super::{LEAST_WINDOW, MOST_WINDOW, Shown, pace};
-use crate::scheme::{Ack, Congestion, Feedback, Lost, Scheme, Timeout};
+use crate::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// Packets of the first window; as many acks, and all but one of as many again, change nothing (`num_probe_pkts`).
@@ -13,8 +13,8 @@ const PROBE_PACKETS_2017: u32 = 5;
 /// For how long the shortest round trip is believed: ten seconds, or twenty of it.
 const MIN_RTT_LENGTH: Duration = Duration::from_secs(10);
 const MIN_RTT_ROUNDS: u64 = 20;
-/// The queue is nearly empty below this share of its longest delay of four round trips (`RTTWindow::is_copa`).
-const NEARLY_EMPTY: f64 = 0.1;
+/// The queue is nearly empty if so many times its delay are less than the longest of four round trips (`RTTWindow::is_copa`).
+const NEARLY_EMPTY: u64 = 10;
 const SWING_ROUNDS: u64 = 4;
 /// Share of lost packets at which the window falls, to what, and from how many on it is judged (`ReduceOnLoss`).
 const TOO_MANY_LOST: f64 = 0.3;
@@ -95,9 +95,9 @@ impl Rtt {
                 let swing = longest.min(smooth * SWING_ROUNDS);
                 let min = min.update(now, rtt, longest);
                 let standing = standing.update(now, rtt, longest.min(smooth.scale(1, 2)));
-                let least = swing_min.update(now, rtt, swing).saturating_sub(min).as_secs_f64();
-                let most = swing_max.update(now, rtt, swing).saturating_sub(min).as_secs_f64();
-                Delays { latest: rtt, min, standing, is_copa: least < NEARLY_EMPTY * most }
+                let least = swing_min.update(now, rtt, swing).saturating_sub(min);
+                let most = swing_max.update(now, rtt, swing).saturating_sub(min);
+                Delays { latest: rtt, min, standing, is_copa: least * NEARLY_EMPTY < most }
             }
         }
     }
@@ -112,9 +112,9 @@ fn is_emptied_twice(recent: &VecDeque<(Instant, Duration)>, rtt: Duration, now: 
     if newer < JUDGED_SAMPLES || older < JUDGED_SAMPLES {
         return true;
     }
-    let least = recent.iter().map(|(_, rtt)| rtt.as_secs_f64()).fold(f64::INFINITY, f64::min);
-    let most = within(SWING_ROUNDS).map(|(_, rtt)| rtt.as_secs_f64()).fold(0.0, f64::max);
-    let is_low = |(_, rtt): &(Instant, Duration)| rtt.as_secs_f64() < least + NEARLY_EMPTY * (most - least);
+    let least = recent.iter().map(|(_, rtt)| *rtt).min().unwrap_or_default();
+    let most = within(SWING_ROUNDS).map(|(_, rtt)| *rtt).max().unwrap_or_default();
+    let is_low = |(_, rtt): &(Instant, Duration)| rtt.saturating_sub(least) * NEARLY_EMPTY < most.saturating_sub(least);
     within(SWING_ROUNDS / 2).any(is_low) && within(SWING_ROUNDS).skip(newer).any(is_low)
 }
 
@@ -169,7 +169,9 @@ pub(super) struct GenericCc {
     last_delta_growth: Option<Instant>,
     last_delta_loss: Option<Instant>,
     guard: LossGuard,
-    lost: u32,
+    /// Transmissions, counted from none, and the one after the newest acknowledged (`unacknowledged_packets`).
+    sent: u64,
+    expected: u64,
     last_ack: Option<Instant>,
     /// The window before silence, which may prove to have been a delay.
     before_silence: f64,
@@ -215,7 +217,8 @@ impl GenericCc {
             last_delta_growth: None,
             last_delta_loss: None,
             guard: LossGuard::default(),
-            lost: 0,
+            sent: 0,
+            expected: 0,
             last_ack: None,
             before_silence: 0.0,
         }
@@ -227,7 +230,8 @@ impl GenericCc {
         let mut rtt = std::mem::replace(&mut self.rtt, Rtt::latest());
         rtt.forget();
         let before_silence = self.before_silence.max(self.window);
-        *self = Self { rtt, last_ack: Some(now), before_silence, ..fresh };
+        let sent = self.sent;
+        *self = Self { rtt, last_ack: Some(now), before_silence, sent, expected: sent, ..fresh };
     }
 
     /// Too early to adapt, at an ack that does not count yet.
@@ -320,9 +324,16 @@ impl GenericCc {
         self.window = self.window.clamp(LEAST_WINDOW, MOST_WINDOW);
     }
 
+    /// What an ack overtakes is lost: how many of them.
+    fn overtaken(&mut self, packets: &[u64]) -> u64 {
+        let newest = packets.iter().max().copied().unwrap_or_default();
+        let lost = newest.saturating_sub(self.expected);
+        self.expected = self.expected.max(newest + 1);
+        lost
+    }
+
     /// Losses that this ack showed.
-    fn take_losses(&mut self, now: Instant) {
-        let lost = std::mem::take(&mut self.lost);
+    fn take_losses(&mut self, lost: u64, now: Instant) {
         if self.program != Program::Later {
             if lost > 0 {
                 self.update_delta(true, Duration::ZERO, now);
@@ -363,6 +374,12 @@ impl Scheme for GenericCc {
         Feedback::EveryPacket
     }
 
+    /// `onPktSent`: the number of the transmission.
+    fn on_sent(&mut self, _sent: &Sent) -> u64 {
+        self.sent += 1;
+        self.sent - 1
+    }
+
     /// `onACK`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let Some(rtt) = ack.rtt.filter(|_| ack.newly_delivered > 0) else { return };
@@ -370,15 +387,12 @@ impl Scheme for GenericCc {
         self.delays = self.rtt.update(rtt, self.delays.min, ack.now, self.is_auto);
         self.update_delta(false, rtt, ack.now);
         self.move_window(ack.now);
-        self.take_losses(ack.now);
+        let lost = self.overtaken(ack.packets);
+        self.take_losses(lost, ack.now);
         self.acked = self.acked.saturating_add(1);
     }
 
     fn on_congestion(&mut self, _congestion: &Congestion) {}
-
-    fn on_lost(&mut self, _lost: &Lost) {
-        self.lost += 1;
-    }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
         let silence = if self.program == Program::August2017 { SILENCE_2017 } else { SILENCE };

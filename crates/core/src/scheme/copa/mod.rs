@@ -29,7 +29,7 @@
 //!   lost packets are sent again, and leave the window when our transport declares them lost: after a timeout within the two
 //!   seconds below, the window goes out again. As there, every packet is
 //!   acknowledged; "paper" and "mvfst" have the acks of our stream, with exact times.
-//! - In genericCC whatever an ack overtakes is lost, so that reordering and lost acks count as losses; here they do not.
+//! - If the silence after which genericCC begins again proves to have been a delay, the window comes back; there it does not.
 //! - In genericCC one packet more than the window may be out, and what an ack lets out waits for a whole gap. Where the window limits,
 //!   the two cancel at f7ca42f; at d0153f8 half a packet is left, a fifth of the rate at the least window.
 //! - A new gap counts from the packet that leaves next, in genericCC from the last one that left.
@@ -50,7 +50,7 @@
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
 //! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests; `"pantheon"` beside its program over four
-//! links, and `"mvfst"` beside its code, event by event (`docs/originals.md`).
+//! links, and all profiles but "paper" beside their code, event by event (`docs/originals.md`).
 
 mod extreme;
 mod generic_cc;

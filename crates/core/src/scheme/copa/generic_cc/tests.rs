@@ -95,10 +95,39 @@ fn every_ack_that_shows_a_loss_doubles_delta_while_others_fill_the_queue() {
     let before = 1.0 / (1.0 / sender.delta + 1.0);
     assert!(before < 0.021, "{before}");
     for (millis, doublings) in [(9_001, 1), (9_002, 2)] {
-        sender.lost = 3;
-        sender.on_ack(&ack(millis, 190, millis));
+        // Three are overtaken.
+        let packets = [sender.expected + 3];
+        sender.on_ack(&Ack { packets: &packets, ..ack(millis, 190, millis) });
         let expected = before * f64::from(1 << doublings);
         assert!((sender.delta / expected - 1.0).abs() < 1e-9, "{} after {doublings}", sender.delta);
+    }
+}
+
+#[test]
+fn what_an_ack_overtakes_is_lost_once() {
+    let mut sender = GenericCc::later(PACKET, 0.1, true);
+    let sent = Sent { now: at(0), size: PACKET, is_retransmission: false, in_flight: 1, delivered: 0 };
+    for number in 0..10 {
+        assert_eq!(sender.on_sent(&sent), number);
+    }
+    for (packet, lost) in [(0, 0), (3, 2), (1, 0), (2, 0), (4, 0), (6, 1)] {
+        assert_eq!(sender.overtaken(&[packet]), lost, "packet {packet}");
+    }
+    sender.begin_again(at(3_000));
+    // What was sent before is forgotten.
+    for (packet, lost) in [(9, 0), (11, 1), (12, 0)] {
+        assert_eq!(sender.overtaken(&[packet]), lost, "packet {packet}");
+    }
+}
+
+#[test]
+fn a_queue_of_just_a_tenth_of_the_longest_is_not_nearly_empty() {
+    for (rtt_ms, is_copa) in [(104, true), (105, false)] {
+        let mut sender = GenericCc::later(PACKET, 0.1, true);
+        for (millis, rtt_ms) in [(0, 100), (1_000, 150), (1_001, rtt_ms)] {
+            sender.on_ack(&ack(millis, rtt_ms, millis));
+        }
+        assert_eq!(sender.delays.is_copa, is_copa, "{rtt_ms} ms");
     }
 }
 
@@ -110,8 +139,8 @@ fn when_more_than_three_tenths_of_more_than_twenty_packets_are_lost_the_window_f
     {
         let mut sender = steady(GenericCc::later(PACKET, 0.1, false));
         sender.guard = LossGuard { since: Some(at(since)), ..LossGuard::default() };
-        sender.lost = lost;
-        (0..packets - lost).for_each(|_| sender.take_losses(at(1_000)));
+        sender.take_losses(lost, at(1_000));
+        (1..packets - lost).for_each(|_| sender.take_losses(0, at(1_000)));
         assert!((sender.window - window).abs() < 1e-9, "{lost} of {packets}: {}", sender.window);
     }
 }
@@ -186,8 +215,7 @@ fn the_oldest_one_wants_an_empty_queue_in_both_halves_of_four_round_trips() {
         if !is_copa {
             assert!(sender.delta < 0.5, "a packet more with every round trip: {}", sender.delta);
             let before = sender.delta;
-            sender.lost = 1;
-            sender.on_ack(&ack(2_000, 180, 90));
+            sender.on_ack(&Ack { packets: &[2], ..ack(2_000, 180, 90) });
             assert!(sender.delta > 1.4 * before && sender.delta <= 2.0 * before, "and half as many after a loss");
         }
     }
