@@ -25,7 +25,7 @@ fn send(remy: &mut RemyCc, micros: u64) -> u64 {
 
 /// The ack of a packet that took 100 ms there and `rtt_ms` in all.
 fn acknowledge(remy: &mut RemyCc, packet: u64, rtt_ms: u64) {
-    let sent = Tag::decode(packet).sent;
+    let sent = Tag::decode(packet, at(10_000_000)).sent;
     let one_way_delay = Some(Duration::from_millis(100));
     remy.on_ack(&Ack { now: sent + Duration::from_millis(rtt_ms), one_way_delay, packets: &[packet], ..ack(1) });
 }
@@ -49,7 +49,7 @@ fn packets_received_are_timed_by_the_receivers_clock_in_generic_cc_and_by_the_ac
         let packets = [0, 8_000].map(|micros| send(&mut remy, micros));
         // The second one takes 16 ms more there, and as long in all.
         for (packet, there) in packets.into_iter().zip([100, 116]) {
-            let now = Tag::decode(packet).sent + Duration::from_millis(150);
+            let now = Tag::decode(packet, at(10_000_000)).sent + Duration::from_millis(150);
             let one_way_delay = Some(Duration::from_millis(there));
             remy.on_ack(&Ack { now, one_way_delay, packets: &[packet], ..ack(1) });
         }
@@ -65,12 +65,12 @@ fn of_several_packets_the_latest_counts_and_an_overtaken_one_does_not_set_the_co
         remy.on_ack(&Ack { now: at(150_000), packets, ..ack(1) });
         (remy.expected, remy.memory().0[0])
     };
-    assert_eq!(acknowledge(&packets[..1]), (1, 0.0));
+    assert_eq!(acknowledge(&packets[..1]), (Some(1), 0.0));
     // The third, and with it the second, which is told of last.
-    assert_eq!(acknowledge(&[packets[2], packets[1]]), (3, 0.0));
-    assert_eq!(acknowledge(&packets[1..2]), (3, 0.0));
+    assert_eq!(acknowledge(&[packets[2], packets[1]]), (Some(3), 0.0));
+    assert_eq!(acknowledge(&packets[1..2]), (Some(3), 0.0));
     // 24 ms after the first: the others were not next.
-    assert_eq!(acknowledge(&packets[3..4]), (4, 3.0));
+    assert_eq!(acknowledge(&packets[3..4]), (Some(4), 3.0));
 }
 
 #[test]
@@ -194,6 +194,26 @@ fn silence_forgets_everything() {
         |millis| Timeout { now: Instant::ZERO + Duration::from_millis(millis), prior_in_flight: 50, ..timeout(true) };
     remy.on_timeout(&timeout(2_100));
     assert_eq!(remy.cwnd(), 50);
+    let late = [0, 8_000].map(|micros| send(&mut remy, 2_000_000 + micros));
     remy.on_timeout(&timeout(2_101));
     assert_eq!((remy.cwnd(), remy.pacing_rate()), (2, None));
+    // What was sent before counts from the first that comes.
+    for packet in late {
+        acknowledge(&mut remy, packet, 150);
+    }
+    assert_eq!(remy.memory().0[0], 1.0);
+}
+
+#[test]
+fn a_tag_keeps_nanoseconds_and_the_number() {
+    let second = |seconds, nanos| Instant::ZERO + Duration::from_secs(seconds) + Duration::from_nanos(nanos);
+    // The nanoseconds of a tag begin anew after 1099.5 s.
+    for (sent, now) in [
+        (second(0, 1), second(0, 1)),
+        (second(1_099, 999_999_999), second(1_101, 0)),
+        (second(90_000, 7), second(91_000, 0)),
+    ] {
+        let tag = Tag { sent, number: Tag::NUMBERS - 1 };
+        assert_eq!(Tag::decode(tag.encode(), now), tag);
+    }
 }
