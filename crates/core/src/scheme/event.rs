@@ -148,6 +148,8 @@ pub struct Ack<'a> {
     pub first_unacked: u64,
     /// Sequence number of the next new packet, in packets.
     pub next_sequence: u64,
+    /// When the pacer lets the next packet go; not after now if it may go at once (Linux `tcp_wstamp_ns`).
+    pub next_departure: Instant,
     /// True if the receiver echoes an ECN mark.
     pub is_ecn_echo: bool,
     /// What [`super::Scheme::on_sent`] returned for each newly delivered packet: for its last transmission or, with

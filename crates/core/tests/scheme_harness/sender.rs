@@ -367,6 +367,7 @@ impl Sender {
             delivered: self.delivered,
             first_unacked: self.first,
             next_sequence: self.next(),
+            next_departure: self.now,
             is_ecn_echo: step.is_ecn_echo,
             packets: &delivery.packets,
         };

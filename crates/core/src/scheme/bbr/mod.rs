@@ -41,7 +41,6 @@ use self::bandwidth::{BandwidthFilter, FullPipe, Rounds};
 use self::fixed_point::GAIN_UNIT;
 use self::long_term::LongTerm;
 use self::model::{MODE, MinRtt, Mode};
-use self::pacing::Departure;
 use super::{Ack, Congestion, Connected, INITIAL_WINDOW, Lost, Restart, Scheme, Sent, Setup, State, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::random::RandomStream;
@@ -113,7 +112,6 @@ struct Bbr {
     /// Packets of one of the kernel's segments at this rate.
     segment_goal: u32,
     has_seen_rtt: bool,
-    departure: Departure,
 
     delivered: u64,
     lost: u64,
@@ -160,7 +158,6 @@ impl Bbr {
             packet_rate: Rate::default(),
             segment_goal: 1,
             has_seen_rtt: false,
-            departure: Departure::new(),
             delivered: 0,
             lost: 0,
             delivered_at: 0,
@@ -210,9 +207,6 @@ impl Scheme for Bbr {
         self.min_rtt.start(sent.now);
         if std::mem::take(&mut self.begins_flight) {
             self.delivered_at = sent.now.as_micros();
-        }
-        if self.generation.is_current {
-            self.departure.on_sent(sent.now, sent.size, Rate::from_bits_per_second(self.pacing_rate * 8));
         }
         0
     }

@@ -149,7 +149,7 @@ impl Bbr {
         if self.pacing_gain == GAIN_UNIT {
             return is_full_length;
         }
-        let in_net = self.packets_in_net(ack.prior_in_flight, ack.now);
+        let in_net = self.packets_in_net(ack.prior_in_flight, ack);
         if self.pacing_gain > GAIN_UNIT {
             // The path may not hold as much as this phase wants to send.
             return is_full_length && (ack.newly_lost > 0 || in_net >= self.inflight(self.pacing_gain));
@@ -181,7 +181,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             self.ssthresh = Some(self.inflight(GAIN_UNIT));
         }
-        if self.mode == Mode::Drain && self.packets_in_net(ack.in_flight, ack.now) <= self.inflight(GAIN_UNIT) {
+        if self.mode == Mode::Drain && self.packets_in_net(ack.in_flight, ack) <= self.inflight(GAIN_UNIT) {
             self.probe_bandwidth();
         }
     }

@@ -4,7 +4,6 @@ use super::Bbr;
 use super::fixed_point::{Bandwidth, GAIN_UNIT, MAX_PACKETS};
 use super::model::{MIN_WINDOW, Mode};
 use crate::scheme::{Ack, INITIAL_WINDOW, State};
-use crate::units::Instant;
 
 /// What is added to the window while probing, so that even a tiny one grows.
 const PROBE_PACKETS: u32 = 2;
@@ -30,12 +29,12 @@ impl Bbr {
     }
 
     /// What will be in the network when the pacer lets the next packet go (`bbr_packets_in_net_at_edt`).
-    pub(super) fn packets_in_net(&self, in_flight: u32, now: Instant) -> u32 {
+    pub(super) fn packets_in_net(&self, in_flight: u32, ack: &Ack<'_>) -> u32 {
         if !self.generation.is_current {
             return in_flight;
         }
         let growing = if self.pacing_gain > GAIN_UNIT { self.segment_goal } else { 0 };
-        let delivered_until = self.bandwidth().packets_in(self.departure.wait(now).as_micros());
+        let delivered_until = self.bandwidth().packets_in(ack.next_departure.since(ack.now).as_micros());
         (in_flight + growing).saturating_sub(delivered_until)
     }
 

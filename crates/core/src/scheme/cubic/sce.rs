@@ -110,9 +110,9 @@ impl WindowAlgorithm for CubicSce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Duration;
     use crate::scheme::sce::tests::{echoes, feedback};
     use crate::scheme::window::{INFINITE_SSTHRESH, ack, window_of};
+    use crate::units::Duration;
 
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)

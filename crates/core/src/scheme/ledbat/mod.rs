@@ -115,6 +115,7 @@ mod testing {
             delivered: 0,
             first_unacked: 0,
             next_sequence: 0,
+            next_departure: Instant::ZERO,
             is_ecn_echo: false,
             packets: &[],
         }

@@ -4,13 +4,8 @@ use super::*;
 use crate::scheme::window::{ack, acked, timeout};
 
 const BASE_MS: u64 = 100;
-const START: TxStart = TxStart {
-    now: Instant::ZERO,
-    idle: Duration::ZERO,
-    delivered: 900,
-    next_sequence: 1_100,
-    is_app_limited: false,
-};
+const START: TxStart =
+    TxStart { now: Instant::ZERO, idle: Duration::ZERO, delivered: 900, next_sequence: 1_100, is_app_limited: false };
 
 fn vegas() -> Vegas {
     Vegas {

@@ -31,6 +31,7 @@ pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
         delivered: 0,
         first_unacked: 0,
         next_sequence: 0,
+        next_departure: Instant::ZERO,
         is_ecn_echo: false,
         packets: &[],
     }

@@ -132,6 +132,7 @@ impl Sender {
             delivered: self.sampler.delivered(),
             first_unacked: self.scoreboard.first(),
             next_sequence: self.scoreboard.next(),
+            next_departure: self.pacer.next(),
             is_ecn_echo: report.is_ecn_echo,
             packets: &self.newly_delivered,
         });

@@ -6,9 +6,14 @@ use crate::scheme::{Feedback, PacingRatios};
 use crate::transmission_time::TransmissionTime;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
-/// The first packets of a connection leave unpaced, as in the fq queueing discipline; those of programs that send datagrams do not.
+/// After so many packets of a connection no gap is left: from the tenth on Linux counts one, Chromium after its first ten
+/// (`kInitialUnpacedBurst`). Programs that send datagrams pace from the first.
 fn unpaced_packets(feedback: Feedback) -> u64 {
-    if feedback == Feedback::EveryPacket { 0 } else { 10 }
+    match feedback {
+        Feedback::Tcp => 9,
+        Feedback::Numbered => 10,
+        Feedback::EveryPacket => 0,
+    }
 }
 
 /// Tells when the next packet may leave.
@@ -94,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn after_ten_packets_gaps_follow_the_rate() {
-        assert_eq!(departures(1, 14)[9..], [0, 0, 1, 2, 3]);
+    fn from_the_tenth_packet_on_gaps_follow_the_rate() {
+        assert_eq!(departures(1, 14)[8..], [0, 0, 1, 2, 3, 4]);
     }
 
     #[test]
@@ -107,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_burst_leaves_together_and_pays_for_all() {
-        assert_eq!(departures(3, 16)[9..], [0, 0, 0, 0, 3, 3, 3]);
+        assert_eq!(departures(3, 16)[9..], [0, 0, 0, 3, 3, 3, 6]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ struct Path {
     gap: Duration,
     rtt: Duration,
     in_flight: u32,
+    /// How long the pacer holds the next packet back after an ack.
+    held: Duration,
     delivered: u64,
     state: State,
 }
@@ -31,6 +33,7 @@ impl Path {
             gap: Duration::from_millis(1),
             rtt: Duration::from_millis(40),
             in_flight: 40,
+            held: Duration::ZERO,
             delivered: 0,
             state: State::Open,
         }
@@ -85,6 +88,7 @@ impl Path {
             delivered: self.delivered,
             first_unacked: self.delivered,
             next_sequence: self.delivered + in_flight,
+            next_departure: self.now + self.held,
             is_ecn_echo: false,
             packets: &[],
         });

@@ -22,17 +22,11 @@ fn start_up_ends_three_rounds_after_the_last_growth_and_drains() {
     assert_eq!(path.bbr.ssthresh(), Some(46));
     path.acks(20);
     assert_eq!(path.bbr.mode, Mode::Drain);
-    // The tenth packet is the first to count; at the gain of draining three leave the network in its gap, less a part.
-    for _ in 0..10 {
-        path.bbr.on_sent(&Sent {
-            now: path.now + path.gap,
-            size: Bytes::new(1_448),
-            is_retransmission: false,
-            in_flight: 49,
-            delivered: path.delivered,
-        });
-    }
-    path.in_flight = 48;
+    // In a gap at the gain of draining three leave the network, less a part.
+    (path.in_flight, path.held) = (48, Duration::from_micros(1_900));
+    path.ack();
+    assert_eq!(path.bbr.mode, Mode::Drain);
+    path.held = Duration::from_micros(2_900);
     path.ack();
     assert_eq!(path.bbr.mode, Mode::ProbeBandwidth);
 }
@@ -180,7 +174,13 @@ fn a_late_copy_does_not_end_what_a_probe_of_the_round_trip_limits() {
     let (now, delivered) = (path.now, path.delivered);
     path.bbr.min_rtt.limited.begin(delivered);
     // The copy counts as delivered, and its ack is of nothing outstanding.
-    path.bbr.on_tx_start(&TxStart { now, delivered: delivered + 1, next_sequence: 0, is_app_limited: false });
+    path.bbr.on_tx_start(&TxStart {
+        now,
+        delivered: delivered + 1,
+        idle: Duration::ZERO,
+        next_sequence: 0,
+        is_app_limited: false,
+    });
     assert!(path.bbr.is_idle_restart);
 }
 
@@ -246,7 +246,7 @@ fn in_2018_only_a_delivery_cut_the_window_of_the_probe_or_ended_it() {
         path.ack();
         path.now += Duration::from_millis(300);
         let (now, delivered) = (path.now, path.delivered);
-        path.bbr.on_tx_start(&TxStart { now, delivered, next_sequence: 0, is_app_limited: true });
+        path.bbr.on_tx_start(&TxStart { now, delivered, idle: Duration::ZERO, next_sequence: 0, is_app_limited: true });
         (without_delivery, path.bbr.mode, path.bbr.cwnd == prior)
     };
     assert_eq!(after(CURRENT), (4, Mode::ProbeBandwidth, true));
