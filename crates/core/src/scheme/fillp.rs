@@ -20,7 +20,7 @@
 //! behaviour tests.
 
 use super::bbr;
-use super::{Ack, Congestion, Connected, Feedback, Lost, Scheme, Sent, Setup, Timeout, TxStart};
+use super::{Ack, Congestion, Connected, Feedback, Lost, Restart, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::info::Info;
 use crate::units::{Instant, Rate};
 
@@ -119,6 +119,10 @@ impl Scheme for FillP {
 
     fn on_undo(&mut self, now: Instant) {
         self.bbr.on_undo(now);
+    }
+
+    fn on_restart(&mut self, restart: &Restart) {
+        self.bbr.on_restart(restart);
     }
 
     fn on_tx_start(&mut self, start: &TxStart) {

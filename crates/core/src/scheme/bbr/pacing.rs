@@ -24,16 +24,17 @@ impl Bbr {
     pub(super) fn pace_initially(&mut self, srtt: Option<Duration>) {
         self.has_seen_rtt = srtt.is_some();
         let bandwidth = Bandwidth::of(self.cwnd.into(), srtt.unwrap_or(NOMINAL_RTT).as_micros().max(1));
-        self.set_pacing_rate(bandwidth.bytes_per_second(
-            self.paced_size,
-            model::HIGH_GAIN,
-            self.generation.margin_percent,
-        ));
+        self.set_pacing_rate(self.rate(bandwidth, model::HIGH_GAIN));
+    }
+
+    /// Bytes per second (`bbr_bw_to_pacing_rate`).
+    fn rate(&self, bandwidth: Bandwidth, gain: u32) -> u64 {
+        bandwidth.bytes_per_second(self.paced_size, gain, self.generation.margin_percent)
     }
 
     /// Until the pipe is full the rate only grows (`bbr_set_pacing_rate`).
     pub(super) fn pace(&mut self, gain: u32) {
-        let rate = self.bandwidth().bytes_per_second(self.paced_size, gain, self.generation.margin_percent);
+        let rate = self.rate(self.bandwidth(), gain);
         if self.full_pipe.is_reached || rate > self.pacing_rate {
             self.set_pacing_rate(rate);
         }
