@@ -179,6 +179,13 @@ mod tests {
     }
 
     #[test]
+    fn the_experimental_program_has_the_boundary_in_single_precision() {
+        let [first, second] = [0.05_f32, 0.05 + 0.06].map(|share| -1_000.0 * f64::from(share));
+        assert_eq!(changes(Growth::Experimental, &[-1e6, -1e6]), [first, second]);
+        assert_eq!(changes(Growth::Experimental, &[-40.0]), [-40.0], "within it");
+    }
+
+    #[test]
     fn a_change_of_direction_costs_confidence() {
         assert_eq!(changes(Growth::Vivace, &[1.0, 1.0, -1.0, -1.0, -1.0]), [1.0, 1.0, -1.0, -1.0, -1.0]);
         // Three in a row cost no more than two.
