@@ -9,15 +9,17 @@
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. More than one result of the same ack come oldest first, there newest first.
+//! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. The average round trip, by which intervals last, is of what the sender
+//! measures every 10 ms; in the program of what its receiver does, by messages of its own and their answers.
 //!
-//! **How it is validated.** Utility, doubling, votes and moves here; climbing, tolerance of random loss up to its cliff,
-//! and the loss on a slow drop-tail link in the simulator's behaviour tests; beside the program over four links (`docs/originals.md`).
+//! **How it is validated.** Its state after every event beside that of its code (`docs/originals.md`); utility, doubling, votes and moves
+//! here; climbing, tolerance of random loss up to its cliff, and the loss on a slow drop-tail link in the simulator's behaviour tests;
+//! beside the program over four links.
 
 use super::monitor::Interval;
 use super::sender::{Controller, Order, Sender};
 use super::trials::Trials;
-use super::{RATE, UTILITY, WINDOW, period};
+use super::{RATE, UTILITY, WINDOW};
 use crate::info::{Info, Quantity};
 use crate::random::RandomStream;
 use crate::scheme::{Ack, Scheme, Setup};
@@ -28,13 +30,12 @@ const MEGABIT: f64 = 1e6;
 const STEP: f64 = 0.01;
 /// Experiments are at most five percent wide.
 const MAX_WIDTH: u32 = 5;
-/// UDT's round trip before the first sample, seconds; one of every 10 ms counts, by an eighth.
-const INITIAL_RTT: f64 = 0.1;
-const RTT_WEIGHT: f64 = 0.125;
+/// UDT's round trip before the first sample, microseconds; one of every 10 ms counts, by an eighth.
+const INITIAL_RTT: u64 = 100_000;
 const RTT_INTERVAL: Duration = Duration::from_millis(10);
-/// Fewest packets of an interval, and its least time at high rates, seconds.
+/// Fewest packets of an interval, and its least time at high rates, microseconds.
 const MIN_PACKETS: f64 = 10.0;
-const MIN_TIME: f64 = 0.005;
+const MIN_TIME: f64 = 5_000.0;
 /// A host that falls so far behind its rate is the limit, Mbit/s; and only above this rate.
 const HOST_GAP: f64 = 30.0;
 const HOST_RATE: f64 = 200.0;
@@ -84,7 +85,8 @@ struct Allegro {
     mode: Mode,
     /// Half the width of the experiments, percent.
     width: u32,
-    srtt: f64,
+    /// Microseconds.
+    srtt: u64,
     next_sample: Instant,
     last_rtt: Option<f64>,
     utility: f64,
@@ -178,14 +180,15 @@ impl Allegro {
 }
 
 /// The utility of the program: packets per second that arrive, less what a loss of more than 5 % or a growing round trip
-/// takes away, less packets lost per second; per millisecond of round trip.
+/// takes away, less packets lost per second; per millisecond of round trip, which is given in microseconds.
 fn utility(interval: &Interval, rtt: f64, previous_rtt: f64) -> f64 {
     let seconds = interval.sending_time().max(1e-6);
     let (sent, lost) = (f64::from(interval.sent), f64::from(interval.lost));
-    let of_loss = 1.0 / (1.0 + (100.0 * (interval.loss() - 0.05)).exp());
-    let of_rtt = 1.0 / (1.0 + (10.0 * (1.0 - previous_rtt / rtt.max(1e-9))).exp());
-    let micros = (rtt * 1e6).max(1.0);
-    1_000.0 / micros * ((sent - lost) / seconds * of_loss * of_rtt - lost / seconds)
+    let rtt = rtt.max(1.0);
+    // As the program computes them, since two utilities may be equal.
+    let of_loss = 1.0 - 1.0 / (1.0 + (-100.0 * (lost / sent - 0.05)).exp());
+    let of_rtt = 1.0 - 1.0 / (1.0 + (-10.0 * (1.0 - previous_rtt / rtt)).exp());
+    ((sent - lost) / seconds * of_loss * of_rtt - lost / seconds) / rtt * 1_000.0
 }
 
 impl Controller for Allegro {
@@ -196,29 +199,30 @@ impl Controller for Allegro {
 
     fn begin(&mut self, number: u64) -> (f64, u32) {
         let rate = self.next_rate(number);
-        let period = period(self.packet, rate, MEGABIT);
-        let packets = if 1.1 * self.srtt / period > MIN_PACKETS {
+        // Microseconds of a packet.
+        let (period, srtt) = (self.packet.count() as f64 * 8.0 / rate, self.srtt as f64);
+        let packets = if srtt * 1.1 / period > MIN_PACKETS {
             let longer = self.random.below(3) as f64 / 10.0;
-            self.srtt * (1.5 + longer) / period
+            srtt * (1.5 + longer) / period
         } else {
             (MIN_TIME / period).max(MIN_PACKETS)
         };
         (rate, packets.min(f64::from(WINDOW)) as u32)
     }
 
-    fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool {
+    fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
         newest.is_some_and(|newest| interval.number < newest)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if let Some(rtt) = ack.rtt.filter(|_| ack.now >= self.next_sample) {
-            self.srtt += RTT_WEIGHT * (rtt.as_secs_f64() - self.srtt);
+            self.srtt = (7 * self.srtt + rtt.as_micros()) >> 3;
             self.next_sample = ack.now + RTT_INTERVAL;
         }
     }
 
     fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order {
-        let rtt = measured_rtt.or_else(|| interval.mean_rtt()).unwrap_or(self.srtt);
+        let rtt = measured_rtt.or_else(|| interval.mean_rtt()).unwrap_or(self.srtt as f64);
         let is_first = interval.number == 0;
         let previous = self.last_rtt.replace(rtt).unwrap_or(rtt);
         let halved = if is_first && matches!(self.mode, Mode::Start { .. }) { 0.5 } else { 1.0 };

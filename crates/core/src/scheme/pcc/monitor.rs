@@ -26,28 +26,25 @@ pub(super) struct Interval {
     /// Its last packet arrived.
     pub(super) is_last_acked: bool,
     pub(super) lost: u32,
-    /// Round trips that were measured, and sums over (send time, round trip): round trips, times, squares of times, products.
+    /// Round trips that were measured, and sums over (send time, round trip): round trips (also in whole microseconds), times,
+    /// squares of times, products.
     samples: u32,
     rtt_sum: f64,
+    rtt_micros: u64,
     times: f64,
     squares: f64,
     products: f64,
 }
 
 impl Interval {
-    /// Round trip on average, seconds; `None` before the first.
+    /// Round trip on average, microseconds; `None` before the first.
     pub(super) fn mean_rtt(&self) -> Option<f64> {
-        (self.samples > 0).then(|| self.rtt_sum / f64::from(self.samples))
+        mean(self.rtt_micros, self.samples)
     }
 
-    /// The share of packets that did not arrive.
-    pub(super) fn loss(&self) -> f64 {
-        f64::from(self.lost) / f64::from(self.sent.max(1))
-    }
-
-    /// Seconds from its start to its last packet.
+    /// Seconds from its start to its last packet, by a clock of microseconds.
     pub(super) fn sending_time(&self) -> f64 {
-        self.last_sent.since(self.start).as_secs_f64()
+        (self.last_sent.as_micros() - self.start.as_micros()) as f64 / 1e6
     }
 
     /// The slope of round trips over send times, by least squares; zero if it cannot be known.
@@ -66,6 +63,10 @@ impl Interval {
     }
 }
 
+fn mean(sum: u64, samples: u32) -> Option<f64> {
+    (samples > 0).then(|| sum as f64 / f64::from(samples))
+}
+
 /// Microseconds since a packet was sent.
 fn age_micros(packet: u64, now: Instant) -> u64 {
     now.as_micros().wrapping_sub(packet & TIME_MASK) & TIME_MASK
@@ -76,6 +77,8 @@ fn age_micros(packet: u64, now: Instant) -> u64 {
 pub(super) struct Monitors {
     waiting: VecDeque<Interval>,
     next: u64,
+    /// Of those before, the round trips in microseconds, their sum and how many.
+    past: VecDeque<(u64, u32)>,
 }
 
 impl Monitors {
@@ -99,6 +102,7 @@ impl Monitors {
             lost: 0,
             samples: 0,
             rtt_sum: 0.0,
+            rtt_micros: 0,
             times: 0.0,
             squares: 0.0,
             products: 0.0,
@@ -119,29 +123,44 @@ impl Monitors {
         (current.number << TIME_BITS) | (now.as_micros() & TIME_MASK)
     }
 
+    /// How many intervals after the oldest that waits a packet's is, or before it.
     #[inline]
-    fn find(&mut self, packet: u64) -> Option<&mut Interval> {
+    fn place(&self, packet: u64) -> i64 {
         let first = self.next - self.waiting.len() as u64;
         // The state holds the low bits of a number.
-        let bits = u64::BITS - TIME_BITS;
-        let behind = (packet >> TIME_BITS).wrapping_sub(first) & ((1 << bits) - 1);
-        self.waiting.get_mut(usize::try_from(behind).ok()?)
+        (((packet >> TIME_BITS).wrapping_sub(first) << TIME_BITS) as i64) >> TIME_BITS
     }
 
-    /// Measures the round trip of a packet that arrived; returns the number of its interval, unless that is done with.
     #[inline]
-    pub(super) fn measure(&mut self, packet: u64, now: Instant) -> Option<u64> {
+    fn find(&mut self, packet: u64) -> Option<&mut Interval> {
+        let place = usize::try_from(self.place(packet)).ok()?;
+        self.waiting.get_mut(place)
+    }
+
+    /// Measures the round trip of a packet that arrived; returns the mean of its interval so far, microseconds, unless
+    /// that is forgotten.
+    #[inline]
+    pub(super) fn measure(&mut self, packet: u64, now: Instant) -> Option<f64> {
         let sent_micros = packet & TIME_MASK;
         let micros = age_micros(packet, now);
-        let interval = self.find(packet)?;
+        let Some(interval) = self.find(packet) else { return self.measure_late(packet, micros) };
         let [rtt, sent_s] = [micros, sent_micros].map(|micros| micros as f64 / 1e6);
         let time = sent_s - interval.start_s;
         interval.samples += 1;
         interval.rtt_sum += rtt;
+        interval.rtt_micros += micros;
         interval.times += time;
         interval.squares += time * time;
         interval.products += time * rtt;
-        Some(interval.number)
+        interval.mean_rtt()
+    }
+
+    /// The same of a packet whose interval is done with.
+    fn measure_late(&mut self, packet: u64, micros: u64) -> Option<f64> {
+        let place = self.past.len() as i64 + self.place(packet);
+        let (sum, samples) = self.past.get_mut(usize::try_from(place).ok()?)?;
+        (*sum, *samples) = (*sum + micros, *samples + 1);
+        mean(*sum, *samples)
     }
 
     /// A packet arrived; returns the number of its interval, unless that is done with.
@@ -154,20 +173,18 @@ impl Monitors {
         Some(interval.number)
     }
 
-    /// The oldest interval, if it is over and `is_done` says that its result is known, or if more than `most` wait.
-    pub(super) fn take(&mut self, most: usize, is_done: impl Fn(&Interval) -> bool) -> Option<Interval> {
-        let oldest = self.waiting.front()?;
-        if oldest.end.is_none() || !(is_done(oldest) || self.waiting.len() > most) {
-            return None;
-        }
-        let mut interval = self.waiting.pop_front()?;
-        interval.close();
-        Some(interval)
-    }
-
-    /// Mean round trip so far of an interval that is not done with.
-    pub(super) fn mean_rtt_of(&self, number: u64) -> Option<f64> {
-        self.waiting.iter().find(|interval| interval.number == number)?.mean_rtt()
+    /// The oldest intervals that are over and of which `is_done` says that their results are known, and what is more than
+    /// `most`; newest first, as the originals look for them.
+    pub(super) fn take(&mut self, most: usize, is_done: impl Fn(&Interval) -> bool) -> impl Iterator<Item = Interval> {
+        let is_known = |interval: &&Interval| interval.end.is_some() && is_done(interval);
+        let excess = self.waiting.len().saturating_sub(most);
+        let known = self.waiting.iter().take_while(is_known).count().max(excess);
+        self.past.extend(self.waiting.iter().take(known).map(|interval| (interval.rtt_micros, interval.samples)));
+        self.past.drain(..self.past.len().saturating_sub(most));
+        self.waiting.drain(..known).rev().map(|mut interval| {
+            interval.close();
+            interval
+        })
     }
 }
 
@@ -192,6 +209,7 @@ pub(super) mod tests {
             lost,
             samples: sent - lost,
             rtt_sum: rtt * f64::from(sent - lost),
+            rtt_micros: (rtt * 1e6) as u64 * u64::from(sent - lost),
             times: 0.0,
             squares: 0.0,
             products: 0.0,
@@ -220,10 +238,10 @@ pub(super) mod tests {
     fn packets_find_their_interval() {
         let (mut monitors, packets) = ten_packets();
         let later = monitors.on_sent(at(1_100));
-        assert!(monitors.take(9, |_| true).is_some_and(|first| first.loss() > 0.99));
+        assert_eq!(monitors.take(9, |_| true).map(|first| first.lost).collect::<Vec<_>>(), [10]);
         assert_eq!(monitors.on_acked(packets[0]), None, "its interval is gone");
         assert_eq!(monitors.on_acked(later), Some(1));
-        assert!(monitors.take(9, |_| true).is_none(), "it is not over");
+        assert_eq!(monitors.take(9, |_| true).count(), 0, "it is not over");
     }
 
     #[test]
@@ -236,10 +254,10 @@ pub(super) mod tests {
                 monitors.measure(packet, at(1_000 + 10 * n as u64 + 100 + n as u64));
             }
         }
-        let done = monitors.take(9, |interval| interval.is_last_acked).expect("its last packet");
+        let done = monitors.take(9, |interval| interval.is_last_acked).next().expect("its last packet");
         assert_eq!((done.sent, done.acked, done.lost), (10, 9, 1));
         assert!((done.rtt_slope() - 0.1).abs() < 1e-6, "{}", done.rtt_slope());
-        assert!(done.mean_rtt().is_some_and(|rtt| (rtt - 0.105).abs() < 1e-9), "{:?}", done.mean_rtt());
+        assert!(done.mean_rtt().is_some_and(|rtt| (rtt - 105_000.0).abs() < 1e-9), "{:?}", done.mean_rtt());
         assert!((done.sending_time() - 0.09).abs() < 1e-9);
     }
 
@@ -251,7 +269,7 @@ pub(super) mod tests {
             monitors.on_sent(at(millis));
         }
         monitors.begin(at(1_050), 2.0);
-        let done = monitors.take(9, |_| true).expect("it is over");
+        let done = monitors.take(9, |_| true).next().expect("it is over");
         assert!((done.sending_time() - 0.02).abs() < 1e-9, "{}", done.sending_time());
     }
 
@@ -259,16 +277,41 @@ pub(super) mod tests {
     fn only_an_ack_of_the_last_packet_tells_that_it_arrived() {
         let (mut monitors, packets) = ten_packets();
         monitors.on_acked(packets[8]);
-        assert!(monitors.take(9, |interval| interval.is_last_acked).is_none());
+        assert_eq!(monitors.take(9, |interval| interval.is_last_acked).count(), 0);
         monitors.on_acked(packets[9]);
-        assert!(monitors.take(9, |interval| interval.is_last_acked).is_some());
+        assert_eq!(monitors.take(9, |interval| interval.is_last_acked).count(), 1);
     }
 
     #[test]
     fn the_oldest_is_given_up_when_too_many_wait() {
         let (mut monitors, _) = ten_packets();
-        assert!(monitors.take(2, |_| false).is_none());
-        let lost = monitors.take(1, |_| false).expect("one too many");
+        assert_eq!(monitors.take(2, |_| false).count(), 0);
+        let lost = monitors.take(1, |_| false).next().expect("one too many");
         assert_eq!((lost.sent, lost.lost), (10, 10));
+    }
+    #[test]
+    fn the_newest_of_those_that_are_known_comes_first() {
+        let (mut monitors, _) = ten_packets();
+        monitors.begin(at(1_100), 3.0);
+        let numbers: Vec<_> = monitors.take(9, |_| true).map(|interval| interval.number).collect();
+        assert_eq!(numbers, [1, 0]);
+    }
+
+    #[test]
+    fn a_round_trip_counts_for_its_interval_after_the_result_too_until_that_is_forgotten() {
+        let (mut monitors, packets) = ten_packets();
+        assert_eq!(monitors.measure(packets[0], at(1_100)), Some(100_000.0));
+        assert_eq!(monitors.take(1, |_| true).count(), 1);
+        assert_eq!(monitors.measure(packets[1], at(1_130)), Some(110_000.0));
+        monitors.begin(at(1_200), 3.0);
+        assert_eq!(monitors.take(1, |_| true).count(), 1);
+        assert_eq!(monitors.measure(packets[2], at(1_140)), None);
+    }
+
+    #[test]
+    fn both_ends_of_the_time_of_sending_are_whole_microseconds() {
+        let mut one = interval(1.0, 1, 0, 0.1);
+        (one.start, one.last_sent) = (Instant::from_nanos(1_999), Instant::from_nanos(3_000));
+        assert!((one.sending_time() - 2e-6).abs() < 1e-12, "{}", one.sending_time());
     }
 }

@@ -31,13 +31,13 @@ pub(super) trait Controller: Send {
 
     /// True if nothing more is to be waited for in an interval that is over; `newest` is the one of which the message at
     /// hand reports a packet.
-    fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool;
+    fn is_known(interval: &Interval, newest: Option<u64>) -> bool;
 
     /// An ack came in, whose results are not yet taken.
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
 
     /// What came of an interval, when `next` is the number of the next one to begin and `measured_rtt` the mean round trip
-    /// so far, seconds, of the one that is still open and of whose round trip the message at hand tells.
+    /// so far, microseconds, of the one of whose round trip the message at hand tells.
     fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order;
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64));
@@ -73,13 +73,6 @@ impl<C: Controller> Sender<C> {
         self.monitors.begin(now, rate);
     }
 
-    fn obey(&mut self, order: Order) {
-        match order {
-            Order::GoOn => {}
-            Order::Pace(rate) => self.pacing_rate = pacing(rate, C::UNIT),
-        }
-    }
-
     /// The receiver tells of packets.
     #[inline]
     fn on_message(&mut self, packets: &[u64], now: Instant) {
@@ -102,14 +95,13 @@ impl<C: Controller> Sender<C> {
     }
 
     #[inline(always)]
-    fn take_results(&mut self, newest: Option<u64>, measured: Option<u64>) {
-        loop {
-            let controller = &self.controller;
-            let is_known = |interval: &Interval| controller.is_known(interval, newest);
-            let Some(interval) = self.monitors.take(C::MOST_WAITING, is_known) else { return };
-            let measured_rtt = measured.and_then(|number| self.monitors.mean_rtt_of(number));
-            let order = self.controller.on_result(&interval, self.monitors.next_number(), measured_rtt);
-            self.obey(order);
+    fn take_results(&mut self, newest: Option<u64>, measured: Option<f64>) {
+        let (controller, next) = (&mut self.controller, self.monitors.next_number());
+        let is_known = |interval: &Interval| C::is_known(interval, newest);
+        for interval in self.monitors.take(C::MOST_WAITING, is_known) {
+            if let Order::Pace(rate) = controller.on_result(&interval, next, measured) {
+                self.pacing_rate = pacing(rate, C::UNIT);
+            }
         }
     }
 }
@@ -183,14 +175,14 @@ mod tests {
             (number as f64 + 1.0, self.packets)
         }
 
-        fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool {
+        fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
             newest.is_some_and(|newest| interval.number < newest)
         }
 
         fn on_result(&mut self, interval: &Interval, _next: u64, measured_rtt: Option<f64>) -> Order {
-            let millis = |seconds: f64| (seconds * 1e3).round();
-            let rtt = millis(measured_rtt.unwrap_or_default());
-            self.results.push((interval.number, interval.sent, interval.acked, millis(interval.sending_time()), rtt));
+            let rtt = (measured_rtt.unwrap_or_default() / 1e3).round();
+            let millis = (interval.sending_time() * 1e3).round();
+            self.results.push((interval.number, interval.sent, interval.acked, millis, rtt));
             self.order.unwrap_or(Order::GoOn)
         }
 

@@ -7,7 +7,7 @@ pub(super) struct Trials<T> {
     pub(super) rates: Vec<f64>,
     /// The interval that has the first of the rates; the next ones follow.
     first: u64,
-    results: Vec<T>,
+    results: Vec<Option<T>>,
 }
 
 impl<T> Trials<T> {
@@ -18,7 +18,8 @@ impl<T> Trials<T> {
             let sign = if random.chance(0.5) { 1.0 } else { -1.0 };
             rates.extend([rate * (1.0 + sign * share), rate * (1.0 - sign * share)]);
         }
-        Self { rates, first, results: Vec::new() }
+        let results = rates.iter().map(|_| None).collect();
+        Self { rates, first, results }
     }
 
     /// The rate of an interval; `None` after the last trial.
@@ -26,18 +27,13 @@ impl<T> Trials<T> {
         self.rates.get(number.saturating_sub(self.first) as usize).copied()
     }
 
-    /// True if the interval is not older than the trials.
-    pub(super) fn is_of(&self, number: u64) -> bool {
-        number >= self.first
-    }
-
-    /// Takes the result of an interval, which may be older than the trials; with the last one all are returned, in the
-    /// order of the rates.
+    /// Takes the result of an interval, which may be none of the trials; with the one that was missing all are returned,
+    /// in the order of the rates.
     pub(super) fn add(&mut self, number: u64, result: T) -> Option<Vec<T>> {
-        if self.is_of(number) {
-            self.results.push(result);
-        }
-        (self.results.len() == self.rates.len()).then(|| std::mem::take(&mut self.results))
+        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        *self.results.get_mut(place)? = Some(result);
+        let is_complete = self.results.iter().all(Option::is_some);
+        is_complete.then(|| self.results.iter_mut().filter_map(Option::take).collect())
     }
 }
 
@@ -62,12 +58,13 @@ mod tests {
     }
 
     #[test]
-    fn results_count_from_the_first_trial_on_and_come_together() {
+    fn results_count_from_the_first_trial_on_and_come_together_in_the_order_of_the_trials() {
         let mut trials = Trials::new(10.0, 0.05, 1, 7, &mut RandomStream::new(1, "trials"));
         assert_eq!([trials.rate(7), trials.rate(8)], [Some(trials.rates[0]), Some(trials.rates[1])]);
         assert_eq!(trials.rate(9), None);
         assert_eq!(trials.add(6, "older"), None);
-        assert_eq!(trials.add(7, "first"), None);
-        assert_eq!(trials.add(8, "second"), Some(vec!["first", "second"]));
+        assert_eq!(trials.add(8, "second"), None);
+        assert_eq!(trials.add(9, "newer"), None);
+        assert_eq!(trials.add(7, "first"), Some(vec!["first", "second"]));
     }
 }

@@ -13,8 +13,7 @@
 //! defaults of the source: no latency coefficient, Vivace-Loss, and a start that forgives some losses and slopes).
 //!
 //! **Deviations.** See [`super`]. The base rate, which is never below 1.3 Mbit/s after the start, is at most 1024 Mbit/s; there
-//! all rates are. A slope that cannot be known, of a single round trip, is zero; there it is not a number. More than one result of
-//! the same ack come oldest first, there newest first.
+//! all rates are. A slope that cannot be known, of a single round trip, is zero; there it is not a number.
 //!
 //! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
 //! what happens to slow links in the simulator's behaviour tests; beside the Pantheon's binary over four links (`docs/originals.md`).
@@ -372,13 +371,13 @@ impl Controller for Vivace {
         (rate, packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32)
     }
 
-    fn is_known(&self, interval: &Interval, newest: Option<u64>) -> bool {
+    fn is_known(interval: &Interval, newest: Option<u64>) -> bool {
         newest.is_some_and(|newest| interval.number < newest || interval.is_last_acked)
     }
 
     fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order {
         if let Some(rtt) = measured_rtt.or_else(|| interval.mean_rtt()) {
-            self.rtt = rtt;
+            self.rtt = rtt / 1e6;
         }
         let (number, outcome) = (interval.number, self.outcome(interval));
         self.utility = outcome.utility;

@@ -20,7 +20,7 @@ fn loss_of_up_to_five_percent_hardly_matters() {
     ] {
         // The program halves the first term while the round trip stays, and counts a thousand packets over one of 100,000 us.
         let loss = f64::from(lost) / 1_000.0;
-        let program = utility(&interval(10.0, 1_000, lost, 0.1), 0.1, 0.1) * 0.1;
+        let program = utility(&interval(10.0, 1_000, lost, 0.1), 1e5, 1e5) * 0.1;
         let paper = 2.0 * (program + loss) - loss;
         assert!((paper - expected).abs() < 0.001, "{lost}: {paper}, not {expected}");
     }
@@ -29,11 +29,23 @@ fn loss_of_up_to_five_percent_hardly_matters() {
 #[test]
 fn a_growing_round_trip_costs() {
     // A sigmoid of ten times one less the ratio of the round trips, and one of the loss, which is 0.9933 without any.
-    for (before, rtt, share) in [(0.1, 0.1, 0.5), (0.1, 0.11, 0.28719), (0.11, 0.1, 0.73106)] {
-        let found = utility(&interval(10.0, 1_000, 0, rtt), rtt, before);
-        let expected = 1_000.0 / (1e6 * rtt) * 1_000.0 * 0.99331 * share;
-        assert!((found / expected - 1.0).abs() < 1e-4, "{before} to {rtt} s: {found}, not {expected}");
+    for (before, rtt, share) in [(1e5, 1e5, 0.5), (1e5, 1.1e5, 0.28719), (1.1e5, 1e5, 0.73106)] {
+        let found = utility(&interval(10.0, 1_000, 0, 0.1), rtt, before);
+        let expected = 1_000.0 / rtt * 1_000.0 * 0.99331 * share;
+        assert!((found / expected - 1.0).abs() < 1e-4, "{before} to {rtt} us: {found}, not {expected}");
     }
+}
+
+#[test]
+fn utilities_are_those_of_the_program_to_the_last_bit() {
+    let mut one = interval(10.0, 133, 0, 0.1);
+    one.last_sent = one.start + Duration::from_micros(153_911);
+    let found =
+        [(0, 50_123.5, 50_120.25), (2, 61_007.2, 50_120.25), (9, 48_000.0, 51_000.0)].map(|(lost, rtt, before)| {
+            one.lost = lost;
+            utility(&one, rtt, before)
+        });
+    assert_eq!(found, [8.559_597_372_358_889, 1.733_444_347_431_520_2, 0.377_133_637_986_985_74]);
 }
 
 fn allegro() -> Allegro {
@@ -100,7 +112,7 @@ fn experiments_widen_to_five_percent_and_the_move_after_them_is_half_of_that_and
 #[test]
 fn the_utility_of_the_very_first_interval_counts_half() {
     let result = |number| numbered(number, 2.0, 200, 0);
-    let whole = utility(&result(0), 0.1, 0.1);
+    let whole = utility(&result(0), 1e5, 1e5);
     let mut pcc = allegro();
     for (number, share) in [(0, 0.5), (1, 1.0)] {
         pcc.on_result(&result(number), 5, None);
@@ -117,10 +129,10 @@ fn the_utility_of_the_very_first_interval_counts_half() {
 fn an_interval_lasts_for_one_and_a_half_round_trips_or_a_little_more_but_for_five_milliseconds_and_ten_packets() {
     for (rate, srtt, expected) in [
         // Gaps of 1.2 ms, 12 ms, 12 ms and 0.12 ms.
-        (10.0, 0.1, &[125, 133, 141][..]),
-        (1.0, 0.114, &[14, 15, 16]),
-        (1.0, 0.1, &[10]),
-        (100.0, 0.001, &[41]),
+        (10.0, 100_000, &[125, 133, 141][..]),
+        (1.0, 114_000, &[14, 15, 16]),
+        (1.0, 100_000, &[10]),
+        (100.0, 1_000, &[41]),
     ] {
         let mut pcc = allegro();
         (pcc.rate, pcc.srtt) = (rate, srtt);
@@ -188,10 +200,11 @@ fn a_host_that_cannot_keep_up_is_where_the_first_move_ends_too() {
 #[test]
 fn one_round_trip_of_every_ten_milliseconds_counts_an_eighth() {
     let mut pcc = allegro();
-    let expected = [0.1 - 0.01, 0.09, 0.09, 0.09 - 0.07 / 8.0];
+    // Whole microseconds: 90,000 less an eighth of 70,001.
+    let expected = [90_000, 90_000, 90_000, 81_249];
     for (millis, srtt) in [0, 3, 9, 10].into_iter().zip(expected) {
         let now = Instant::ZERO + Duration::from_millis(millis);
-        pcc.on_ack(&Ack { now, rtt: Some(Duration::from_millis(20)), ..window::ack(1) });
-        assert!((pcc.srtt - srtt).abs() < 1e-9, "{millis} ms: {}", pcc.srtt);
+        pcc.on_ack(&Ack { now, rtt: Some(Duration::from_micros(20_000 - millis / 10)), ..window::ack(1) });
+        assert_eq!(pcc.srtt, srtt, "{millis} ms");
     }
 }

@@ -265,10 +265,9 @@ fn a_small_step_in_the_same_direction_is_made_at_once_and_searched_around_with_o
 
 #[test]
 fn an_interval_is_known_with_the_ack_of_its_last_packet_or_of_the_next_one() {
-    let pcc = vivace();
     let mut interval = numbered(7, 10.0, 100, 0);
     interval.acked = 90;
-    let known = |interval: &Interval, newest| pcc.is_known(interval, Some(newest));
+    let known = |interval: &Interval, newest| Vivace::is_known(interval, Some(newest));
     assert!(known(&interval, 7));
     (interval.acked, interval.is_last_acked) = (100, false);
     assert_eq!([known(&interval, 7), known(&interval, 8)], [false, true]);
