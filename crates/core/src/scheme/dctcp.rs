@@ -11,10 +11,12 @@
 //! in whole numbers, so that it never falls below 15 of 1024, and a rare mark still lowers the window by 0.7 %.
 //!
 //! **Deviations.** Marks are learnt from accurate ECN, as Linux does where both ends have it, and not from the echo of RFC
-//! 8257, section 3.2. Both laws count packets, the RFC bytes.
+//! 8257, section 3.2. Both laws count packets, the RFC bytes. A loss that a timer finds while the window falls for a mark halves
+//! the threshold with the next ack, in Linux at once.
 //!
 //! **How it is validated.** Alpha against its closed form and the kernel's integers here; standing queue and utilisation in
-//! the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
+//! the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by event, in
+//! docs/originals.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, EcnFeedback, Scheme, Setup, State};

@@ -11,7 +11,8 @@
 //! window x (rtt - base) / base, which exceeds the packets queued by the ratio of rtt to base; the base round trip
 //! never ages. Unlike there, that product has more than 32 bits: thousands of packets times a second overflow in Linux.
 //!
-//! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests.
+//! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests; beside the kernel's own
+//! code, event by event, in docs/originals.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Scheme, Setup, State, Timeout, TxStart};

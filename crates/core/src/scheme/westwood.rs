@@ -11,7 +11,8 @@
 //! **Deviations.** Time is in jiffies of 1 ms, as in a kernel with `HZ` = 1000. Bytes are whole packets of an MSS.
 //!
 //! **How it is validated.** Filter, interval, counting and the fall here; utilisation, the emptied queue and the gain
-//! over Reno under random loss in the simulator's behaviour tests; beside the kernel by `bakeoff agree`.
+//! over Reno under random loss in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by
+//! event, in docs/originals.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Scheme, Setup, Timeout};
