@@ -11,6 +11,8 @@
 //! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of their
 //! deviations after it was sent; here the transport may send it again before, and the scheme is told as late as there. What is told
 //! of a packet that was sent twice is told of the second; there each has its own number. A rate has an upper limit, of 10¹¹ bit/s.
+//! An interval of which one packet or none arrived has no trend here; in the original zero over zero becomes the least integer, and the
+//! utility a huge one, so that its rate would grow without end while a path stands still.
 //!
 //! **How it is validated.** Its state after every event beside that of its code (`docs/originals.md`); utility, modes and changes here;
 //! what the utility leads to on a path in the simulator's behaviour tests; beside the program over four links.
