@@ -3,7 +3,7 @@
 use super::drift::Drift;
 use super::history::DelayHistory;
 use super::{TARGET, report_delays};
-use crate::scheme::{Ack, Cause, Congestion, Feedback, Restart, Scheme, Timeout};
+use crate::scheme::{Ack, Cause, Congestion, Feedback, Lost, Restart, Scheme, Timeout};
 use crate::units::{Bytes, Duration, Instant};
 
 /// Most that the window grows in a round trip, bytes (`MAX_CWND_INCREASE_BYTES_PER_RTT`).
@@ -22,6 +22,11 @@ const LIMITED_WITHIN: Duration = Duration::from_secs(1);
 /// Shortest retransmission timeout, by which an idle sender's window decays.
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The clock of `current_ms`.
+fn whole_millis(now: Instant) -> Instant {
+    Instant::ZERO + Duration::from_millis(now.as_millis())
+}
+
 #[derive(Debug)]
 pub(super) struct Libutp {
     mss: u64,
@@ -32,6 +37,8 @@ pub(super) struct Libutp {
     drift: Drift,
     last_decay: Option<Instant>,
     last_limited: Option<Instant>,
+    /// A loss waits for the end of its ack.
+    must_decay: bool,
     /// Window and slow start before a timeout that may still prove spurious.
     before_timeout: Option<(u64, bool)>,
 }
@@ -47,12 +54,13 @@ impl Libutp {
             drift: Drift::default(),
             last_decay: None,
             last_limited: None,
+            must_decay: false,
             before_timeout: None,
         }
     }
 
-    /// `apply_ccontrol`.
-    fn control(&mut self, ack: &Ack<'_>) {
+    /// `apply_ccontrol`, at the whole millisecond `now`.
+    fn control(&mut self, ack: &Ack<'_>, now: Instant) {
         // A queue cannot hold a packet for longer than its round trip; a base that says so is too low.
         let queueing = match ack.rtt {
             Some(rtt) if self.history.queueing() > rtt => {
@@ -65,7 +73,7 @@ impl Libutp {
         let window_factor = acked.min(self.window) as f64 / acked.max(self.window) as f64;
         let off_target = TARGET.as_micros() as f64 - queueing.as_micros() as f64;
         let mut gain = GAIN * window_factor * off_target / TARGET.as_micros() as f64;
-        if gain > 0.0 && self.last_limited.is_none_or(|limited| ack.now.since(limited) > LIMITED_WITHIN) {
+        if gain > 0.0 && self.last_limited.is_none_or(|limited| now.since(limited) > LIMITED_WITHIN) {
             gain = 0.0;
         }
         let controlled = ((self.window as f64 + gain) as u64).max(MIN_WINDOW);
@@ -73,7 +81,7 @@ impl Libutp {
             let slow_started = (self.window as f64 + window_factor * self.mss as f64) as u64;
             if slow_started > self.ssthresh {
                 self.is_slow_start = false;
-            } else if queueing > TARGET.scale(9, 10) {
+            } else if queueing.as_micros() > TARGET.scale(9, 10).as_micros() {
                 self.is_slow_start = false;
                 self.ssthresh = self.window;
             } else {
@@ -87,6 +95,7 @@ impl Libutp {
 
     /// `maybe_decay_win`.
     fn decay(&mut self, now: Instant) {
+        self.must_decay = false;
         if self.last_decay.is_some_and(|last| now.since(last) < DECAY_INTERVAL) {
             return;
         }
@@ -112,28 +121,35 @@ impl Scheme for Libutp {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        let now = whole_millis(ack.now);
         if ack.is_cwnd_limited {
-            self.last_limited = Some(ack.now);
+            self.last_limited = Some(now);
         }
         if let Some(delay) = ack.one_way_delay.filter(|delay| !delay.is_zero()) {
-            self.history.add(delay, ack.now);
-            self.drift.add(delay, ack.now);
+            self.history.add(delay, now);
+            self.drift.add(delay, now);
             if ack.newly_delivered > 0 {
-                self.control(ack);
+                self.control(ack, now);
             }
         }
-        if ack.newly_lost > 0 {
-            self.decay(ack.now);
+        if self.must_decay || ack.newly_lost > 0 {
+            self.decay(now);
         }
     }
 
+    /// The ack that shows it is taken first.
     fn on_congestion(&mut self, congestion: &Congestion) {
-        if congestion.cause != Cause::Ecn {
-            self.decay(congestion.now);
+        self.must_decay |= congestion.cause != Cause::Ecn && !congestion.is_timer;
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        if lost.is_timer {
+            self.decay(whole_millis(lost.now));
         }
     }
 
     fn on_timeout(&mut self, _timeout: &Timeout) {
+        self.must_decay = false;
         self.before_timeout.get_or_insert((self.window, self.is_slow_start));
         self.window = self.mss;
         self.is_slow_start = true;

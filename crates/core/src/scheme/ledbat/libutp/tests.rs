@@ -68,25 +68,44 @@ fn slow_start_ends_at_90_milliseconds() {
     assert_eq!(sender.ssthresh, sender.window);
 }
 
+/// A loss that an ack of nothing shows at `micros`.
+fn lose(sender: &mut Libutp, micros: u64) {
+    let now = Instant::ZERO + Duration::from_micros(micros);
+    sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 64, is_timer: false });
+    sender.on_ack(&Ack { newly_lost: 1, newly_delivered: 0, ..ack(now, BASE) });
+}
+
 #[test]
-fn it_halves_at_most_every_100_milliseconds() {
+fn it_halves_at_most_every_100_milliseconds_of_a_clock_that_counts_whole_ones() {
     let mut sender = sender(64);
     sender.is_slow_start = true;
     let mut packets = Vec::new();
-    for millis in [0, 50, 99, 100, 150, 200] {
-        let now = Instant::ZERO + ms(millis);
-        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 64, is_timer: false });
+    for micros in [900, 50_000, 99_999, 100_000, 150_000, 200_000] {
+        lose(&mut sender, micros);
         packets.push(sender.cwnd());
     }
     assert_eq!(packets, [32, 32, 32, 16, 16, 8]);
     assert_eq!((sender.is_slow_start, sender.ssthresh), (false, 8 * MSS));
-    // An ack that shows a loss counts as well, and a mark does not.
-    let lossy = Ack { newly_lost: 1, newly_delivered: 0, ..ack(Instant::ZERO + ms(300), BASE) };
-    sender.on_ack(&lossy);
-    assert_eq!((sender.window, sender.ssthresh), (4 * MSS, 4 * MSS));
+    // A mark does not count.
     let now = Instant::ZERO + ms(500);
     sender.on_congestion(&Congestion { now, cause: Cause::Ecn, in_flight: 4, is_timer: false });
-    assert_eq!(sender.window, 4 * MSS);
+    sender.on_ack(&Ack { newly_delivered: 0, ..ack(now, BASE) });
+    assert_eq!(sender.window, 8 * MSS);
+}
+
+#[test]
+fn an_ack_that_shows_a_loss_counts_before_it_and_a_loss_without_an_ack_at_once() {
+    let mut sender = sender(100);
+    let now = Instant::ZERO + ms(1_000);
+    sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 64, is_timer: false });
+    sender.on_ack(&Ack { newly_lost: 1, ..ack(now, BASE) });
+    // A hundredth of 3000 bytes, and then half.
+    assert_eq!(sender.window, 50 * MSS + 15);
+    let size = Bytes::new(MSS);
+    sender.on_lost(&Lost { now: now + ms(100), size, packet: 0, is_timer: false });
+    assert_eq!(sender.window, 50 * MSS + 15);
+    sender.on_lost(&Lost { now: now + ms(100), size, packet: 0, is_timer: true });
+    assert_eq!(sender.window, 25 * MSS + 7);
 }
 
 #[test]
@@ -100,7 +119,7 @@ fn what_a_slow_clock_seems_to_save_is_added_to_the_delay() {
     let penalty = sender.drift.penalty().as_micros() as f64;
     assert!(penalty > 20_000.0, "{penalty}");
     sender.last_limited = Some(Instant::ZERO);
-    sender.control(&ack(Instant::ZERO, BASE));
+    sender.control(&ack(Instant::ZERO, BASE), Instant::ZERO);
     // A hundredth of the 3000 bytes, less the share of the target.
     assert_eq!(sender.window, 100 * MSS + (30.0 * (1.0 - penalty / 100_000.0)) as u64);
 }
@@ -109,8 +128,7 @@ fn what_a_slow_clock_seems_to_save_is_added_to_the_delay() {
 fn one_packet_may_always_be_sent() {
     let mut sender = sender(1);
     for halving in 0..20 {
-        let now = Instant::ZERO + ms(100 * halving);
-        sender.on_congestion(&Congestion { now, cause: Cause::Loss, in_flight: 1, is_timer: false });
+        lose(&mut sender, 100_000 * halving);
     }
     assert_eq!((sender.window, sender.cwnd()), (10, 1));
 }
