@@ -329,7 +329,8 @@ impl Verus {
         if tag.sent < self.session_start {
             return;
         }
-        let delay = now.since(tag.sent).as_secs_f64() * 1e3;
+        // The program's clock counts whole microseconds (`gettimeofday`).
+        let delay = now.as_micros().saturating_sub(tag.sent.as_micros()) as f64 / 1e3;
         self.latest = delay;
         if self.is_slow_start && delay > SLOW_START_EXIT {
             self.window = (DECREASE * f64::from(tag.window)).max(1.0);

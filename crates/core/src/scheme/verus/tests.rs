@@ -51,7 +51,9 @@ fn half_a_second_ends_slow_start_with_seven_tenths() {
     let mut verus = Verus::new(6.0);
     (1..=60).for_each(|window| verus.profile.add(window, 8.0 * window as f64));
     let tag = Tag { sent: at(0), window: 60, generation: 0, number: 0 };
-    acknowledge(&mut verus, tag.encode(), 500);
+    // Half a second and 0.999 µs, on a clock of microseconds.
+    let now = at(500) + Duration::from_nanos(999);
+    verus.on_ack(&Ack { now, in_flight: 0, packets: &[tag.encode()], ..ack(1) });
     assert!(verus.is_slow_start);
     let window = verus.window;
     acknowledge(&mut verus, tag.encode(), 501);
