@@ -56,6 +56,11 @@ impl Instant {
         self.0 / 1_000_000
     }
 
+    /// What a clock shows that counts in this unit: rounded down.
+    pub const fn truncated(self, unit: Duration) -> Self {
+        Self(self.0 / unit.0 * unit.0)
+    }
+
     /// Time elapsed since `earlier`; zero if `earlier` is in fact later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))

@@ -12,6 +12,8 @@ use super::Acked;
 use super::window::Window;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
+/// What the kernel's clock counts in (`bictcp_clock_us`).
+const CLOCK_UNIT: Duration = Duration::from_micros(1);
 /// Below this window the detectors sleep (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
 /// Acks closer than this belong to one train (`hystart_ack_delta_us`).
@@ -54,7 +56,7 @@ impl HyStart {
     /// Starts again after a timeout, with a round that lasts until all that had been sent is repaired.
     pub fn restart(&mut self, now: Instant, next_sequence: u64) {
         self.has_found = false;
-        self.begin_round(whole_micros(now), next_sequence);
+        self.begin_round(now.truncated(CLOCK_UNIT), next_sequence);
     }
 
     /// True once slow start was left.
@@ -68,7 +70,7 @@ impl HyStart {
         if self.has_found || !window.is_in_slow_start() {
             return;
         }
-        let now = whole_micros(acked.now);
+        let now = acked.now.truncated(CLOCK_UNIT);
         if acked.first_unacked > self.round_end {
             self.begin_round(now, acked.next_sequence);
         }
@@ -109,11 +111,6 @@ impl HyStart {
         }
         self.round_rtt > min_rtt + rise(min_rtt)
     }
-}
-
-/// As the kernel's clock has it (`bictcp_clock_us`).
-fn whole_micros(time: Instant) -> Instant {
-    Instant::ZERO + Duration::from_micros(time.as_micros())
 }
 
 /// The rise above the least round trip that ends slow start.

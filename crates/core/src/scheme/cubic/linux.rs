@@ -5,6 +5,8 @@
 use crate::scheme::window::in_jiffies;
 use crate::units::{Duration, Instant};
 
+/// At `HZ` = 1000.
+const JIFFY: Duration = Duration::from_millis(1);
 /// The window falls to this many 1024ths after a loss.
 const BETA: u64 = 717;
 const SCALE: u64 = 1_024;
@@ -83,7 +85,7 @@ impl Linux {
     /// Idle time does not count (`cubictcp_cwnd_event_tx_start`).
     pub(super) fn shift_epoch(&mut self, now: Instant, idle: Duration) {
         let idle = in_jiffies(idle, now);
-        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(jiffy(now)));
+        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now.truncated(JIFFY)));
     }
 
     /// A reduction of `cwnd` to this share of it, in whole 1024ths; returns the new threshold.
@@ -122,7 +124,7 @@ impl Linux {
             self.reno_cwnd = cwnd;
             self.origin = self.last_max.max(cwnd);
             self.k = cube_root((1 << CURVE_SHIFT) / CUBE_SCALE * (self.origin - cwnd));
-            jiffy(now)
+            now.truncated(JIFFY)
         });
         // A round trip ahead: what is decided now shows when its acks return.
         let elapsed = now.as_millis() - epoch_start.as_millis() + min_rtt.as_micros().div_ceil(1_000);
@@ -141,7 +143,7 @@ impl Linux {
 
     /// The plateau of the curve comes to now, at the level that the curve has, less so many packets.
     pub(super) fn flatten(&mut self, now: Instant, packets: u64) {
-        let Some(start) = self.epoch_start.replace(jiffy(now)) else {
+        let Some(start) = self.epoch_start.replace(now.truncated(JIFFY)) else {
             self.epoch_start = None;
             return;
         };
@@ -173,11 +175,6 @@ impl Linux {
     pub(super) fn curve(&self) -> (f64, f64, f64) {
         (self.last_max as f64, self.k as f64 / SCALE as f64, self.reno_cwnd as f64)
     }
-}
-
-/// The beginning of the jiffy.
-fn jiffy(time: Instant) -> Instant {
-    Instant::ZERO + Duration::from_millis(time.as_millis())
 }
 
 /// The cube root to 0.2 %, with the kernel's errors (`cubic_root`): a guess from the leading digits and one of Newton's

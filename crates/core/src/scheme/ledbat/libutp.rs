@@ -22,10 +22,8 @@ const LIMITED_WITHIN: Duration = Duration::from_secs(1);
 /// Shortest retransmission timeout, by which an idle sender's window decays.
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The clock of `current_ms`.
-fn whole_millis(now: Instant) -> Instant {
-    Instant::ZERO + Duration::from_millis(now.as_millis())
-}
+/// What `current_ms` counts in.
+const CLOCK_UNIT: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub(super) struct Libutp {
@@ -121,7 +119,7 @@ impl Scheme for Libutp {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let now = whole_millis(ack.now);
+        let now = ack.now.truncated(CLOCK_UNIT);
         if ack.is_cwnd_limited {
             self.last_limited = Some(now);
         }
@@ -144,7 +142,7 @@ impl Scheme for Libutp {
 
     fn on_lost(&mut self, lost: &Lost) {
         if lost.is_timer {
-            self.decay(whole_millis(lost.now));
+            self.decay(lost.now.truncated(CLOCK_UNIT));
         }
     }
 

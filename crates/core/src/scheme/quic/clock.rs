@@ -28,8 +28,7 @@ impl Clock {
 
     /// What it shows.
     pub(in crate::scheme) fn read(self, time: Instant) -> Instant {
-        let resolution = self.resolution.as_nanos();
-        Instant::from_nanos(time.as_nanos() / resolution * resolution)
+        time.truncated(self.resolution)
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct SelectLoop {
 
 /// The time as the program's clock has it.
 pub(super) fn clock(now: Instant) -> Instant {
-    Instant::ZERO + Duration::from_millis(now.as_millis())
+    now.truncated(Duration::from_millis(1))
 }
 
 impl SelectLoop {

@@ -198,7 +198,7 @@ impl Verus {
             last_ack,
             next_epoch,
             generation: (generation + 1) % Tag::GENERATIONS,
-            session_start: Instant::ZERO + Duration::from_micros(now.as_micros()),
+            session_start: now.truncated(Duration::from_micros(1)),
             timeout: now + MAX_TIMEOUT,
             ..Self::new(delay_ratio)
         };
