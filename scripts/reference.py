@@ -124,7 +124,7 @@ def schemes() -> str:
         "because what a packet carries is encrypted.",
         "",
         "What each is held against is described in [validation](../validation.md), the original programs in",
-        "[originals](../originals.md).",
+        "[originals](../originals.md), their code in [event by event](../event-by-event.md).",
         "",
         "Every sender records the telemetry below, and its scheme may add to it; a stack may leave some out.",
         "",

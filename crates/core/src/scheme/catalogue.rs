@@ -20,7 +20,7 @@ pub enum Validation {
     Program,
     /// The same, in a profile that is not the default.
     ProgramInProfile(&'static str),
-    /// Its original code, which was given the events of our runs: docs/originals.md.
+    /// Its original code, which was given the events of our runs: docs/event-by-event.md.
     Code,
     /// An implementation by others, over the same path.
     Implementation,

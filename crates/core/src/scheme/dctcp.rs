@@ -16,7 +16,7 @@
 //!
 //! **How it is validated.** Alpha against its closed form and the kernel's integers here; standing queue and utilisation in
 //! the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by event, in
-//! docs/originals.md.
+//! docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, EcnFeedback, Scheme, Setup, State};

@@ -13,7 +13,7 @@
 //!
 //! **How it is validated.** Both curves, the patience before full growth, growth and timeouts here; utilisation and
 //! recovery in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by event, in
-//! docs/originals.md.
+//! docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Scheme, Setup, Timeout};

@@ -10,7 +10,7 @@
 //! counts every packet that an ack covers (no limit of RFC 3465).
 //!
 //! **How it is validated.** Growth and halving here; utilisation and the √(3/2p) law in the simulator's behaviour
-//! tests; beside the kernel's own code, event by event, in docs/originals.md.
+//! tests; beside the kernel's own code, event by event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Scheme, Setup};

@@ -12,7 +12,7 @@
 //! never ages. Unlike there, that product has more than 32 bits: thousands of packets times a second overflow in Linux.
 //!
 //! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests; beside the kernel's own
-//! code, event by event, in docs/originals.md.
+//! code, event by event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Scheme, Setup, State, Timeout, TxStart};

@@ -12,7 +12,7 @@
 //!
 //! **How it is validated.** Filter, interval, counting and the fall here; utilisation, the emptied queue and the gain
 //! over Reno under random loss in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by
-//! event, in docs/originals.md.
+//! event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Scheme, Setup, Timeout};

@@ -23,7 +23,7 @@
 //!
 //! **How it is validated.** Constants, phases, policer detection, the full-pipe test, recovery and the ten-second probe
 //! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests. The
-//! kernel's file was given the events of our runs (docs/originals.md), and its stack runs beside ours (docs/agreement.md).
+//! kernel's file was given the events of our runs (docs/event-by-event.md), and its stack runs beside ours (docs/agreement.md).
 
 mod aggregation;
 pub(super) mod bandwidth;

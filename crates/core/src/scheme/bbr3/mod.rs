@@ -28,7 +28,7 @@
 //!
 //! **How it is validated.** The draft's example test cases here and in the simulator's behaviour tests; utilisation,
 //! queue, loss in shallow buffers, and tolerance of random loss there too. Beside Linux' version 3, event by event, with the draft's
-//! sentences in the place of what Linux does otherwise (`docs/originals.md`).
+//! sentences in the place of what Linux does otherwise (`docs/event-by-event.md`).
 
 mod control;
 mod cruise;

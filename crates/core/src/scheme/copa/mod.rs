@@ -50,7 +50,7 @@
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
 //! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests; `"pantheon"` beside its program over four
-//! links, and all profiles but "paper" beside their code, event by event (`docs/originals.md`).
+//! links, and all profiles but "paper" beside their code, event by event (`docs/event-by-event.md`).
 
 mod extreme;
 mod generic_cc;

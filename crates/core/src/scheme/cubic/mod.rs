@@ -12,7 +12,7 @@
 //!
 //! **How it is validated.** The curve against RFC 9438's formula, `HyStart` exits and growth limits in unit tests;
 //! utilisation, fairness and the curve of a whole flow in the simulator's behaviour tests; beside the kernel's own code, event
-//! by event, in docs/originals.md.
+//! by event, in docs/event-by-event.md.
 
 mod linux;
 mod rfc9438;

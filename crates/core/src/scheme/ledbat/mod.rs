@@ -27,7 +27,7 @@
 //!
 //! **How it is validated.** Gain, decrease, base history, decay and timeouts beside the parts; standing queue,
 //! utilisation, the latecomer's advantage and yielding to CUBIC in the simulator's behaviour tests; beside libutp over four links,
-//! and beside its code, event by event (`docs/originals.md`).
+//! and beside its code, event by event (`docs/event-by-event.md`).
 
 mod drift;
 mod history;

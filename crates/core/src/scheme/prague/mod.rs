@@ -51,7 +51,7 @@
 //! delivers nothing; the kernel's send buffer bounds it there, and nothing would here.
 //!
 //! **How it is validated.** Event by event beside the code of each kernel profile, over 35 paths, and `draft` beside `udp_prague`
-//! (`docs/originals.md`); falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
+//! (`docs/event-by-event.md`); falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
 //! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
 
 mod early;

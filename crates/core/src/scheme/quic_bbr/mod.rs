@@ -28,7 +28,7 @@
 //! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.
 //!
 //! **How it is validated.** Chromium's `bbr_sender.cc` itself was given the events of runs of ours: after every one of 1.8 million it has
-//! the same window, rate and mode (docs/originals.md); an excerpt of that is a unit test. Phases with and without the flag, recovery and the ten-second probe beside
+//! the same window, rate and mode (docs/event-by-event.md); an excerpt of that is a unit test. Phases with and without the flag, recovery and the ten-second probe beside
 //! the parts; loss rates of a published study in the simulator's behaviour tests.
 
 mod full_pipe;

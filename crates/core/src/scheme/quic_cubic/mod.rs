@@ -26,7 +26,7 @@
 //! - After a timeout that was needed the window begins anew, as until 2022; Chromium of today has no such timeout.
 //!
 //! **How it is validated.** Chromium's senders of 2019 and 2017 themselves, given the events of runs of ours, have the same window,
-//! threshold and rate after every one (docs/originals.md); excerpts of that are unit tests. Factors, curve, the end of slow start and
+//! threshold and rate after every one (docs/event-by-event.md); excerpts of that are unit tests. Factors, curve, the end of slow start and
 //! one reduction per window here; ordering and level of the loss rates of a published study, and two connections' worth of a link, in
 //! the simulator's behaviour tests.
 
