@@ -137,10 +137,9 @@ impl Monitors {
         self.waiting.get_mut(place)
     }
 
-    /// Measures the round trip of a packet that arrived; returns the mean of its interval so far, microseconds, unless
-    /// that is forgotten.
+    /// Measures the round trip of a packet that arrived.
     #[inline]
-    pub(super) fn measure(&mut self, packet: u64, now: Instant) -> Option<f64> {
+    pub(super) fn measure(&mut self, packet: u64, now: Instant) {
         let sent_micros = packet & TIME_MASK;
         let micros = age_micros(packet, now);
         let Some(interval) = self.find(packet) else { return self.measure_late(packet, micros) };
@@ -152,15 +151,27 @@ impl Monitors {
         interval.times += time;
         interval.squares += time * time;
         interval.products += time * rtt;
-        interval.mean_rtt()
     }
 
     /// The same of a packet whose interval is done with.
-    fn measure_late(&mut self, packet: u64, micros: u64) -> Option<f64> {
-        let place = self.past.len() as i64 + self.place(packet);
-        let (sum, samples) = self.past.get_mut(usize::try_from(place).ok()?)?;
-        (*sum, *samples) = (*sum + micros, *samples + 1);
-        mean(*sum, *samples)
+    #[cold]
+    fn measure_late(&mut self, packet: u64, micros: u64) {
+        let place = self.place_in_past(packet);
+        if let Some((sum, samples)) = place.and_then(|place| self.past.get_mut(place)) {
+            (*sum, *samples) = (*sum + micros, *samples + 1);
+        }
+    }
+
+    fn place_in_past(&self, packet: u64) -> Option<usize> {
+        usize::try_from(self.past.len() as i64 + self.place(packet)).ok()
+    }
+
+    /// The mean round trip so far of a packet's interval, microseconds, unless that is forgotten.
+    pub(super) fn mean_rtt(&self, packet: u64) -> Option<f64> {
+        match usize::try_from(self.place(packet)) {
+            Ok(place) => self.waiting.get(place)?.mean_rtt(),
+            Err(_) => self.past.get(self.place_in_past(packet)?).and_then(|(sum, samples)| mean(*sum, *samples)),
+        }
     }
 
     /// A packet arrived; returns the number of its interval, unless that is done with.
@@ -173,12 +184,16 @@ impl Monitors {
         Some(interval.number)
     }
 
-    /// The oldest intervals that are over and of which `is_done` says that their results are known, and what is more than
-    /// `most`; newest first, as the originals look for them.
-    pub(super) fn take(&mut self, most: usize, is_done: impl Fn(&Interval) -> bool) -> impl Iterator<Item = Interval> {
+    /// How many of the oldest intervals are over and done, or more than `most`.
+    #[inline]
+    pub(super) fn known(&self, most: usize, is_done: impl Fn(&Interval) -> bool) -> usize {
         let is_known = |interval: &&Interval| interval.end.is_some() && is_done(interval);
         let excess = self.waiting.len().saturating_sub(most);
-        let known = self.waiting.iter().take_while(is_known).count().max(excess);
+        self.waiting.iter().take_while(is_known).count().max(excess)
+    }
+
+    /// So many of the oldest, newest first, as the originals look for them; as many as `most` are not forgotten yet.
+    pub(super) fn take(&mut self, known: usize, most: usize) -> impl Iterator<Item = Interval> {
         self.past.extend(self.waiting.iter().take(known).map(|interval| (interval.rtt_micros, interval.samples)));
         self.past.drain(..self.past.len().saturating_sub(most));
         self.waiting.drain(..known).rev().map(|mut interval| {
@@ -225,6 +240,15 @@ pub(super) mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
+    fn take(
+        monitors: &mut Monitors,
+        most: usize,
+        is_done: impl Fn(&Interval) -> bool,
+    ) -> impl Iterator<Item = Interval> {
+        let known = monitors.known(most, is_done);
+        monitors.take(known, most)
+    }
+
     /// An interval of ten packets, 10 ms apart, in which the next one begins with the last packet.
     fn ten_packets() -> (Monitors, Vec<u64>) {
         let mut monitors = Monitors::default();
@@ -238,10 +262,10 @@ pub(super) mod tests {
     fn packets_find_their_interval() {
         let (mut monitors, packets) = ten_packets();
         let later = monitors.on_sent(at(1_100));
-        assert_eq!(monitors.take(9, |_| true).map(|first| first.lost).collect::<Vec<_>>(), [10]);
+        assert_eq!(take(&mut monitors, 9, |_| true).map(|first| first.lost).collect::<Vec<_>>(), [10]);
         assert_eq!(monitors.on_acked(packets[0]), None, "its interval is gone");
         assert_eq!(monitors.on_acked(later), Some(1));
-        assert_eq!(monitors.take(9, |_| true).count(), 0, "it is not over");
+        assert_eq!(take(&mut monitors, 9, |_| true).count(), 0, "it is not over");
     }
 
     #[test]
@@ -254,7 +278,7 @@ pub(super) mod tests {
                 monitors.measure(packet, at(1_000 + 10 * n as u64 + 100 + n as u64));
             }
         }
-        let done = monitors.take(9, |interval| interval.is_last_acked).next().expect("its last packet");
+        let done = take(&mut monitors, 9, |interval| interval.is_last_acked).next().expect("its last packet");
         assert_eq!((done.sent, done.acked, done.lost), (10, 9, 1));
         assert!((done.rtt_slope() - 0.1).abs() < 1e-6, "{}", done.rtt_slope());
         assert!(done.mean_rtt().is_some_and(|rtt| (rtt - 105_000.0).abs() < 1e-9), "{:?}", done.mean_rtt());
@@ -269,7 +293,7 @@ pub(super) mod tests {
             monitors.on_sent(at(millis));
         }
         monitors.begin(at(1_050), 2.0);
-        let done = monitors.take(9, |_| true).next().expect("it is over");
+        let done = take(&mut monitors, 9, |_| true).next().expect("it is over");
         assert!((done.sending_time() - 0.02).abs() < 1e-9, "{}", done.sending_time());
     }
 
@@ -277,35 +301,40 @@ pub(super) mod tests {
     fn only_an_ack_of_the_last_packet_tells_that_it_arrived() {
         let (mut monitors, packets) = ten_packets();
         monitors.on_acked(packets[8]);
-        assert_eq!(monitors.take(9, |interval| interval.is_last_acked).count(), 0);
+        assert_eq!(take(&mut monitors, 9, |interval| interval.is_last_acked).count(), 0);
         monitors.on_acked(packets[9]);
-        assert_eq!(monitors.take(9, |interval| interval.is_last_acked).count(), 1);
+        assert_eq!(take(&mut monitors, 9, |interval| interval.is_last_acked).count(), 1);
     }
 
     #[test]
     fn the_oldest_is_given_up_when_too_many_wait() {
         let (mut monitors, _) = ten_packets();
-        assert_eq!(monitors.take(2, |_| false).count(), 0);
-        let lost = monitors.take(1, |_| false).next().expect("one too many");
+        assert_eq!(take(&mut monitors, 2, |_| false).count(), 0);
+        let lost = take(&mut monitors, 1, |_| false).next().expect("one too many");
         assert_eq!((lost.sent, lost.lost), (10, 10));
     }
+
     #[test]
     fn the_newest_of_those_that_are_known_comes_first() {
         let (mut monitors, _) = ten_packets();
         monitors.begin(at(1_100), 3.0);
-        let numbers: Vec<_> = monitors.take(9, |_| true).map(|interval| interval.number).collect();
+        let numbers: Vec<_> = take(&mut monitors, 9, |_| true).map(|interval| interval.number).collect();
         assert_eq!(numbers, [1, 0]);
     }
 
     #[test]
     fn a_round_trip_counts_for_its_interval_after_the_result_too_until_that_is_forgotten() {
         let (mut monitors, packets) = ten_packets();
-        assert_eq!(monitors.measure(packets[0], at(1_100)), Some(100_000.0));
-        assert_eq!(monitors.take(1, |_| true).count(), 1);
-        assert_eq!(monitors.measure(packets[1], at(1_130)), Some(110_000.0));
+        let measure = |monitors: &mut Monitors, packet: usize, millis| {
+            monitors.measure(packets[packet], at(millis));
+            monitors.mean_rtt(packets[packet])
+        };
+        assert_eq!(measure(&mut monitors, 0, 1_100), Some(100_000.0));
+        assert_eq!(take(&mut monitors, 1, |_| true).count(), 1);
+        assert_eq!(measure(&mut monitors, 1, 1_130), Some(110_000.0));
         monitors.begin(at(1_200), 3.0);
-        assert_eq!(monitors.take(1, |_| true).count(), 1);
-        assert_eq!(monitors.measure(packets[2], at(1_140)), None);
+        assert_eq!(take(&mut monitors, 1, |_| true).count(), 1);
+        assert_eq!(measure(&mut monitors, 2, 1_140), None);
     }
 
     #[test]

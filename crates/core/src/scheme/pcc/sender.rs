@@ -76,10 +76,14 @@ impl<C: Controller> Sender<C> {
     /// The receiver tells of packets.
     #[inline]
     fn on_message(&mut self, packets: &[u64], now: Instant) {
-        let measured = packets.last().and_then(|last| self.monitors.measure(*last, now));
+        let Some(measured) = packets.last().copied() else { return };
+        self.monitors.measure(measured, now);
         for packet in packets {
             let newest = self.monitors.on_acked(*packet);
-            self.take_results(newest, measured);
+            let known = self.monitors.known(C::MOST_WAITING, |interval| C::is_known(interval, newest));
+            if known > 0 {
+                self.take_results(known, measured);
+            }
         }
     }
 
@@ -94,12 +98,11 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    #[inline(always)]
-    fn take_results(&mut self, newest: Option<u64>, measured: Option<f64>) {
+    fn take_results(&mut self, known: usize, measured: u64) {
         let (controller, next) = (&mut self.controller, self.monitors.next_number());
-        let is_known = |interval: &Interval| C::is_known(interval, newest);
-        for interval in self.monitors.take(C::MOST_WAITING, is_known) {
-            if let Order::Pace(rate) = controller.on_result(&interval, next, measured) {
+        let measured_rtt = self.monitors.mean_rtt(measured);
+        for interval in self.monitors.take(known, C::MOST_WAITING) {
+            if let Order::Pace(rate) = controller.on_result(&interval, next, measured_rtt) {
                 self.pacing_rate = pacing(rate, C::UNIT);
             }
         }
