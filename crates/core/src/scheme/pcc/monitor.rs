@@ -190,7 +190,7 @@ impl Monitors {
         let is_known = |interval: &&Interval| interval.end.is_some() && is_done(interval);
         let excess = self.waiting.len().saturating_sub(most);
         // Next to every ack finds none.
-        if excess == 0 && self.waiting.front().filter(is_known).is_none() {
+        if excess == 0 && self.waiting.front().is_none_or(|oldest| !is_known(&oldest)) {
             return 0;
         }
         self.waiting.iter().take_while(is_known).count().max(excess)
