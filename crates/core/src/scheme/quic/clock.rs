@@ -41,12 +41,26 @@ impl Default for Clock {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::scheme::Value;
 
     #[test]
     fn time_is_cut_to_what_the_clock_counts_in() {
         let shown = |clock: Clock| clock.read(Instant::from_nanos(2_999_999)).as_nanos();
         assert_eq!(shown(Clock::default()), 2_999_000);
         assert_eq!(shown(Clock { resolution: Duration::from_millis(1) }), 2_000_000);
+    }
+
+    #[test]
+    fn the_parameter_is_in_milliseconds_and_a_microsecond_unless_given() {
+        let clock = |given: &[(&str, f64)]| {
+            let given: BTreeMap<_, _> =
+                given.iter().map(|(name, value)| ((*name).to_owned(), Value::Number(*value))).collect();
+            Clock::of(&Parameters::resolve("quic_bbr", &[CLOCK_RESOLUTION], &given).expect("within bounds"))
+        };
+        assert_eq!(clock(&[]), Clock::default());
+        assert_eq!(clock(&[("clock_resolution", 2.5)]).resolution, Duration::from_micros(2_500));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::scheme::bbr::fixed_point::Bandwidth;
-use crate::scheme::window::timeout;
+use crate::scheme::window::{ack as one_ack, timeout};
 use crate::scheme::{Cause, Parameters, Value};
 
 #[test]
@@ -66,6 +66,18 @@ fn in_2018_gains_followed_the_mode_at_once() {
         bbr.cwnd_gain
     };
     assert_eq!((gain(CURRENT), gain(OLD)), (model::HIGH_GAIN, model::CWND_GAIN));
+}
+
+#[test]
+fn in_2018_what_arrives_before_the_pacer_lets_go_again_counted_as_in_flight() {
+    let in_net = |generation| {
+        let mut bbr = Path::probing(generation, 1).bbr;
+        bbr.pacing_gain = GAIN_UNIT;
+        let now = Instant::ZERO + Duration::from_secs(1);
+        // A packet arrives every millisecond.
+        bbr.packets_in_net(50, &Ack { now, next_departure: now + Duration::from_micros(10_100), ..one_ack(1) })
+    };
+    assert_eq!((in_net(CURRENT), in_net(OLD)), (40, 50));
 }
 
 #[test]
