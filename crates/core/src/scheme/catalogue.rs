@@ -74,7 +74,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: fillp::FILLP, validation: Validation::Approximation, new: fillp::new_fillp },
     SchemeEntry { info: fillp::FILLP_SHEEP, validation: Validation::Approximation, new: fillp::new_fillp_sheep },
     SchemeEntry { info: illinois::INFO, validation: Validation::Kernel, new: illinois::new },
-    SchemeEntry { info: indigo::INFO, validation: Validation::Published, new: indigo::new },
+    SchemeEntry { info: indigo::INFO, validation: Validation::Code, new: indigo::new },
     SchemeEntry { info: koho::KOHO_CC, validation: Validation::Program, new: koho::new_koho_cc },
     SchemeEntry { info: ledbat::INFO, validation: Validation::Program, new: ledbat::new },
     SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Implementation, new: ledbat::plus_plus::new },

@@ -11,22 +11,22 @@
 //! (2601c92, without calibration 1f3a7f7) or 128 units (3ae9e4e), or 2 of 256 (a9b2060, 7224f22). An experiment has to name
 //! one; bakeoff ships none. `network` says which of these sizes it has to have, so that no file fills the row of another.
 //!
-//! **Deviations.** The original frees its window as soon as a later packet is acknowledged and never sends again; our
-//! transport waits for three later packets and retransmits, and a packet that
-//! comes after it was declared lost is no sample. Its payload was 1400 bytes; ours is the flow's.
-//! After a second of silence it sends one packet whatever its window; here that is left to the transport's timeouts.
+//! **Deviations.** The original never sends anything again; here what our transport takes for lost leaves before new data, and its
+//! timeouts send a packet whatever the window says. A lost ack is no sample in the original; here the next ack tells what it told. A network
+//! decides in no time. Its payload was 1400 bytes; ours is the flow's.
 //!
-//! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; the windows
-//! that the published weights settle at, with those weights at hand, in the simulator's behaviour tests.
+//! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; beside the program's
+//! code, told the same events (`docs/event-by-event.md`); the windows that the published weights settle at, with those weights at
+//! hand, in the simulator's behaviour tests.
 
 mod network;
 
 use std::collections::VecDeque;
 
 use self::network::{ACTIONS, INPUTS, Network};
-use super::{Ack, Congestion, Feedback, INITIAL_WINDOW, Lost, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Congestion, Feedback, INITIAL_WINDOW, Scheme, Sent, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// Weight of a new sample (`env/sender.py`, `ewma_factor`).
 const EWMA: f64 = 0.125;
@@ -39,9 +39,11 @@ const FIRST_ACTION: usize = 4;
 const MIN_WINDOW: f64 = 2.0;
 /// No window is larger, packets.
 const MAX_WINDOW: f64 = 16_777_216.0;
+/// After so long without an ack one packet leaves whatever the window says (`run`, `TIMEOUT`).
+const SILENCE: Duration = Duration::from_secs(1);
 /// Bytes per millisecond to Mbit/s.
 const MBPS: f64 = 0.008;
-/// Packets that are remembered; one that was neither acknowledged nor lost goes when there are more.
+/// Packets that are remembered from the oldest that was not acknowledged on; there it is forgotten.
 const MAX_REMEMBERED: usize = 1 << 18;
 
 /// Name, parameters and source.
@@ -98,9 +100,17 @@ struct Indigo {
     network: Option<Network>,
     /// With its fraction: half of five is two and a half.
     cwnd: f64,
+    /// The clock begins with the first packet (`curr_ts_ms`).
+    epoch: Option<Instant>,
     packets: VecDeque<Packet>,
     /// Number of the first one remembered.
     first: u64,
+    /// One more than the highest that was acknowledged.
+    next_ack: u64,
+    /// Since the last ack, or the last packet that left without room.
+    silent_since: Instant,
+    /// A packet may leave without room.
+    is_overdue: bool,
     sent_bytes: u64,
     delivered_bytes: u64,
     delivered_ms: u64,
@@ -117,8 +127,12 @@ impl Indigo {
             mss,
             network,
             cwnd: f64::from(INITIAL_WINDOW),
+            epoch: None,
             packets: VecDeque::new(),
             first: 0,
+            next_ack: 0,
+            silent_since: Instant::ZERO,
+            is_overdue: false,
             sent_bytes: 0,
             delivered_bytes: 0,
             delivered_ms: 0,
@@ -128,6 +142,19 @@ impl Indigo {
             step_start_ms: None,
             action: FIRST_ACTION,
         }
+    }
+
+    fn clock_ms(&mut self, now: Instant) -> u64 {
+        now.since(*self.epoch.get_or_insert(now)).as_millis()
+    }
+
+    fn next_number(&self) -> u64 {
+        self.first + self.packets.len() as u64
+    }
+
+    /// What an ack overtakes leaves the window (`window_is_open`).
+    fn is_window_open(&self) -> bool {
+        (self.next_number().saturating_sub(self.next_ack) as f64) < self.cwnd
     }
 
     /// Forgets a packet and returns what was known of it.
@@ -188,9 +215,12 @@ impl Indigo {
 }
 
 impl Scheme for Indigo {
-    /// A packet leaves while fewer than that, with its fraction, are out (`window_is_open`).
     fn cwnd(&self) -> u32 {
         self.cwnd.ceil() as u32
+    }
+
+    fn has_room(&self, _in_flight: u32) -> bool {
+        self.is_overdue || self.is_window_open()
     }
 
     fn feedback(&self) -> Feedback {
@@ -199,9 +229,9 @@ impl Scheme for Indigo {
 
     /// Returns the packet's number.
     fn on_sent(&mut self, sent: &Sent) -> u64 {
-        let sent_ms = sent.now.as_millis();
-        if self.packets.is_empty() && self.sent_bytes == 0 {
-            self.delivered_ms = sent_ms;
+        let sent_ms = self.clock_ms(sent.now);
+        if !self.is_window_open() {
+            (self.silent_since, self.is_overdue) = (sent.now, false);
         }
         if self.packets.len() >= MAX_REMEMBERED {
             self.packets.pop_front();
@@ -215,22 +245,34 @@ impl Scheme for Indigo {
             is_done: false,
         });
         self.sent_bytes += self.mss.count();
-        self.first + self.packets.len() as u64 - 1
+        self.next_number() - 1
     }
 
+    /// `recv`.
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        let now_ms = self.clock_ms(ack.now);
+        (self.silent_since, self.is_overdue) = (ack.now, false);
         for number in ack.packets {
+            self.next_ack = self.next_ack.max(number + 1);
             if let Some(packet) = self.recall(*number) {
-                self.take_acked(&packet, ack.now.as_millis());
+                self.take_acked(&packet, now_ms);
             }
         }
     }
 
-    fn on_congestion(&mut self, _congestion: &Congestion) {}
-
-    fn on_lost(&mut self, lost: &Lost) {
-        self.recall(lost.packet);
+    fn has_timer(&self) -> bool {
+        true
     }
+
+    fn next_timer(&self) -> Option<Instant> {
+        (!self.has_room(0)).then_some(self.silent_since + SILENCE)
+    }
+
+    fn on_timer(&mut self, _now: Instant) {
+        self.is_overdue = true;
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
 
     fn on_timeout(&mut self, _timeout: &Timeout) {}
 

@@ -14,6 +14,15 @@ fn always(action: usize) -> Indigo {
     Indigo::new(Bytes::new(1_400), network)
 }
 
+fn send(indigo: &mut Indigo, now: Instant) -> u64 {
+    let size = Bytes::new(1_400);
+    indigo.on_sent(&Sent { now, size, is_retransmission: false, in_flight: 1, delivered: 0 })
+}
+
+fn acknowledge(indigo: &mut Indigo, packet: u64, now: Instant) {
+    indigo.on_ack(&Ack { now, packets: &[packet], ..one_ack(1) });
+}
+
 /// One packet per millisecond, each acknowledged after `rtt`, from `from` on.
 fn run(indigo: &mut Indigo, from: u64, count: u64, rtt: u64) {
     run_until(indigo, from, count, rtt, from + count + rtt);
@@ -26,16 +35,10 @@ fn run_until(indigo: &mut Indigo, from: u64, count: u64, rtt: u64, end: u64) {
         if now >= from + rtt
             && let Some(number) = numbers.pop_front()
         {
-            indigo.on_ack(&Ack { now: at(now), packets: &[number], ..one_ack(1) });
+            acknowledge(indigo, number, at(now));
         }
         if now < from + count {
-            numbers.push_back(indigo.on_sent(&Sent {
-                now: at(now),
-                size: Bytes::new(1_400),
-                is_retransmission: false,
-                in_flight: 1,
-                delivered: 0,
-            }));
+            numbers.push_back(send(indigo, at(now)));
         }
     }
 }
@@ -72,16 +75,9 @@ fn the_features_are_delay_above_the_least_and_rates_in_megabits() {
 
 /// Five packets, a millisecond apart, of which the first arrives at 50 ms and the second at `second_ms`.
 fn five_packets(indigo: &mut Indigo, second_ms: u64) {
-    let send = |millis| Sent {
-        now: at(millis),
-        size: Bytes::new(1_400),
-        is_retransmission: false,
-        in_flight: 1,
-        delivered: 0,
-    };
-    (0..5).for_each(|millis| assert_eq!(indigo.on_sent(&send(millis)), millis));
+    (0..5).for_each(|millis| assert_eq!(send(indigo, at(millis)), millis));
     for (packet, millis) in [(0, 50), (1, second_ms)] {
-        indigo.on_ack(&Ack { now: at(millis), packets: &[packet], ..one_ack(1) });
+        acknowledge(indigo, packet, at(millis));
     }
 }
 
@@ -122,12 +118,51 @@ fn the_policy_sees_delay_rates_window_and_the_last_action_which_was_to_double_be
 }
 
 #[test]
-fn lost_packets_are_forgotten() {
+fn what_an_ack_overtakes_leaves_the_window_and_is_a_sample_all_the_same_if_it_comes() {
     let mut indigo = always(2);
-    run(&mut indigo, 0, 5, 50);
-    assert!(indigo.packets.is_empty());
-    let sent = Sent { now: at(100), size: Bytes::new(1), is_retransmission: false, in_flight: 1, delivered: 0 };
-    let packet = indigo.on_sent(&sent);
-    indigo.on_lost(&Lost { now: at(200), size: Bytes::new(1), packet, is_timer: false });
-    assert!(indigo.packets.is_empty());
+    (0..10).for_each(|_| assert!(indigo.has_room(0) && send(&mut indigo, at(0)) < 10));
+    assert!(!indigo.has_room(0), "ten are out");
+    acknowledge(&mut indigo, 3, at(50));
+    (10..14).for_each(|number| assert!(indigo.has_room(10) && send(&mut indigo, at(50)) == number));
+    assert!(!indigo.has_room(0), "4 to 13 are");
+    let delivered = indigo.delivered_bytes;
+    acknowledge(&mut indigo, 1, at(58));
+    assert_eq!(indigo.delivered_bytes, delivered + 1_400);
+    assert!((indigo.averages[0].unwrap_or_default() - 0.125 * 8.0).abs() < 1e-9, "eight milliseconds later");
+    assert!(!indigo.has_room(0));
+}
+
+#[test]
+fn one_packet_leaves_for_every_second_of_silence() {
+    let mut indigo = always(2);
+    while indigo.has_room(0) {
+        send(&mut indigo, at(0));
+    }
+    acknowledge(&mut indigo, 0, at(50));
+    assert_eq!(indigo.next_timer(), None, "the window has room");
+    send(&mut indigo, at(400));
+    assert_eq!(indigo.next_timer(), Some(at(1_050)));
+    for second in 1..4 {
+        let due = at(1_000 * second + 50);
+        assert!(indigo.next_timer() == Some(due) && !indigo.has_room(0));
+        indigo.on_timer(due);
+        assert!(indigo.next_timer().is_none() && indigo.has_room(100));
+        send(&mut indigo, due);
+    }
+    indigo.on_timer(at(5_000));
+    acknowledge(&mut indigo, 4, at(5_000));
+    send(&mut indigo, at(5_000));
+    assert!(!indigo.has_room(0), "an ack ends it");
+}
+
+#[test]
+fn the_clock_begins_with_the_first_packet() {
+    let micros = |micros| Instant::ZERO + Duration::from_micros(micros);
+    for (sent, rtt) in [(0, 10), (500, 11)] {
+        let mut indigo = always(2);
+        indigo.clock_ms(micros(1_700));
+        let packet = send(&mut indigo, micros(1_700 + sent));
+        acknowledge(&mut indigo, packet, micros(1_700 + sent + 10_600));
+        assert_eq!(indigo.min_rtt_ms, Some(rtt));
+    }
 }
