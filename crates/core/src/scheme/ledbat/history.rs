@@ -14,8 +14,8 @@ pub(super) struct DelayHistory {
     max_bins: usize,
     bin_start: Instant,
     base: Option<Duration>,
-    /// Delays above the base of their time.
-    recent: VecDeque<Duration>,
+    /// Delays, and what they were above the base of their time.
+    recent: VecDeque<(Duration, Duration)>,
     max_recent: usize,
 }
 
@@ -44,7 +44,7 @@ impl DelayHistory {
         if self.recent.len() == self.max_recent {
             self.recent.pop_front();
         }
-        self.recent.push_back(delay.saturating_sub(base));
+        self.recent.push_back((delay, delay.saturating_sub(base)));
         self.base = Some(base);
         if now.since(self.bin_start) > BIN {
             self.bin_start = now;
@@ -61,9 +61,15 @@ impl DelayHistory {
         self.base
     }
 
-    /// The delay above the base: the least of the last samples.
+    /// The least of the last delays, above the base (RFC 6817, section 2.4.2).
     pub(super) fn queueing(&self) -> Duration {
-        self.recent.iter().min().copied().unwrap_or_default()
+        let least = self.recent.iter().map(|(delay, _)| *delay).min();
+        least.zip(self.base).map_or(Duration::ZERO, |(delay, base)| delay.saturating_sub(base))
+    }
+
+    /// The least that one of the last delays was above the base of its time (libutp `cur_delay_hist`).
+    pub(super) fn queueing_of_its_time(&self) -> Duration {
+        self.recent.iter().map(|(_, above)| *above).min().unwrap_or_default()
     }
 
     /// The base was too low by `excess`.
@@ -110,6 +116,19 @@ mod tests {
         // A bin is closed by the first sample after its minute.
         assert_eq!(forgotten_after(13), 13 * 61);
         assert_eq!(forgotten_after(10), 10 * 61);
+    }
+
+    #[test]
+    fn the_last_delays_are_above_the_base_of_now_or_of_their_time() {
+        let mut history = DelayHistory::new(1, 3);
+        history.add(ms(50), Instant::ZERO);
+        let mut queueing = Vec::new();
+        // The last one begins a minute, and with it the base is 80 ms.
+        for (second, delay) in [(58, 80), (59, 90), (60, 85), (61, 80)] {
+            history.add(ms(delay), Instant::ZERO + Duration::from_secs(second));
+            queueing.push((history.queueing().as_millis(), history.queueing_of_its_time().as_millis()));
+        }
+        assert_eq!(queueing, [(0, 0), (0, 0), (30, 30), (0, 30)]);
     }
 
     #[test]

@@ -61,11 +61,11 @@ impl Libutp {
     fn control(&mut self, ack: &Ack<'_>, now: Instant) {
         // A queue cannot hold a packet for longer than its round trip; a base that says so is too low.
         let queueing = match ack.rtt {
-            Some(rtt) if self.history.queueing() > rtt => {
-                self.history.raise_base(self.history.queueing().saturating_sub(rtt));
+            Some(rtt) if self.history.queueing_of_its_time() > rtt => {
+                self.history.raise_base(self.history.queueing_of_its_time().saturating_sub(rtt));
                 rtt
             }
-            _ => self.history.queueing(),
+            _ => self.history.queueing_of_its_time(),
         } + self.drift.penalty();
         let acked = ack.newly_delivered_bytes.count();
         let window_factor = acked.min(self.window) as f64 / acked.max(self.window) as f64;
@@ -176,7 +176,7 @@ impl Scheme for Libutp {
     }
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report_delays(report, self.window as f64, self.history.queueing(), self.history.base());
+        report_delays(report, self.window as f64, self.history.queueing_of_its_time(), self.history.base());
     }
 }
 
