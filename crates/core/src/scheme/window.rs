@@ -106,6 +106,11 @@ pub(super) fn in_jiffies(idle: Duration, now: Instant) -> Duration {
 
 /// How a window-based scheme falls and grows (Linux `struct tcp_congestion_ops`).
 pub trait WindowAlgorithm: Send {
+    /// The window of a flow that starts, where the transport's is `transport`.
+    fn initial_window(&self, transport: u32) -> u32 {
+        transport
+    }
+
     /// The threshold after a congestion event at this window; at least 2.
     fn ssthresh_after_loss(&mut self, window: &Window, now: Instant) -> u32;
 
@@ -200,7 +205,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     }
 
     fn on_connected(&mut self, connected: &Connected) {
-        self.window.cwnd = connected.initial_window;
+        self.window.cwnd = self.algorithm.initial_window(connected.initial_window);
     }
 
     fn on_sent(&mut self, _sent: &Sent) -> u64 {
@@ -293,7 +298,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         if idle <= rto {
             return;
         }
-        let restart = INITIAL_WINDOW.min(self.window.cwnd);
+        let restart = self.algorithm.initial_window(INITIAL_WINDOW).min(self.window.cwnd);
         self.window.ssthresh = self.current_ssthresh();
         let mut left = idle.saturating_sub(rto);
         while !left.is_zero() && self.window.cwnd > restart {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scheme::window;
+use crate::scheme::{Connected, Restart, window};
 
 const BASE_MS: u64 = 100;
 
@@ -62,6 +62,54 @@ fn it_grows_only_where_the_window_limits_and_shrinks_always() {
 }
 
 #[test]
+fn it_begins_with_two_packets_and_again_after_a_long_silence() {
+    for (transport, packets) in [(10, 2), (1, 1)] {
+        let mut scheme = WindowBased::new(PlusPlus::new());
+        scheme.on_connected(&Connected { initial_window: transport, srtt: None });
+        assert_eq!(scheme.cwnd(), packets);
+        for n in 0..40 {
+            scheme.on_ack(&ack_at(n, 0));
+        }
+        let (idle, rto) = (Duration::from_secs(60), Duration::from_secs(1));
+        scheme.on_restart(&Restart { now: at(100_000), idle, rto, is_app_limited: true });
+        assert_eq!(scheme.cwnd(), 2);
+    }
+}
+
+#[test]
+fn three_thirds_of_a_packet_are_one() {
+    let (mut plus_plus, mut window) = (PlusPlus::new(), Window::initial());
+    plus_plus.history.add(Duration::from_millis(40), at(0));
+    window.cwnd = 2;
+    let mut windows = Vec::new();
+    for n in 0..15 {
+        plus_plus.grow(&mut window, &ack_at(n, 0));
+        windows.push(window.cwnd);
+    }
+    assert_eq!(windows, [2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7]);
+}
+
+#[test]
+fn the_ack_that_ends_the_initial_slow_start_counts_in_the_next_phase() {
+    let (mut plus_plus, mut window) = avoiding(60 + 30);
+    plus_plus.phase = Phase::InitialSlowStart;
+    window.ssthresh = INFINITE_SSTHRESH;
+    plus_plus.grow(&mut window, &Ack { newly_delivered: 10, ..ack_at(5, 90) });
+    // Half a packet less for each, and 0.05 more for all: 0.5 - 100 x (90 / 60 - 1) in a round trip, by half at most.
+    assert_eq!((window.cwnd, window.ssthresh), (95, 95));
+}
+
+#[test]
+fn nothing_but_the_end_of_a_rest_raises_the_window_above_two() {
+    let (mut plus_plus, mut window) = avoiding(0);
+    plus_plus.phase = Phase::Rest { began: at(1_000), until: at(1_200) };
+    // As after an undo.
+    window.cwnd = 50;
+    step(&mut plus_plus, &mut window, &ack_at(1_100, 0));
+    assert_eq!((window.cwnd, window.ssthresh), (2, 100));
+}
+
+#[test]
 fn slow_start_grows_by_the_gain_and_ends_at_45_milliseconds() {
     let (mut plus_plus, mut window) = (PlusPlus::new(), Window::initial());
     (0..10).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(n, 0)));
@@ -94,9 +142,10 @@ fn the_return_ends_at_the_threshold() {
     let (mut plus_plus, mut window) = avoiding(0);
     plus_plus.phase = Phase::Return { began: at(1_000) };
     window.cwnd = 99;
-    // Half a packet for each of ten.
-    step(&mut plus_plus, &mut window, &Ack { newly_delivered: 10, ..ack_at(1_500, 0) });
+    // Half a packet for each of three.
+    step(&mut plus_plus, &mut window, &Ack { newly_delivered: 3, ..ack_at(1_500, 0) });
     assert_eq!((window.cwnd, plus_plus.phase), (100, Phase::Avoidance { slowdown: Some(at(1_500 + 9 * 500)) }));
+    assert!((plus_plus.exact - 100.0).abs() < 1e-9, "{}", plus_plus.exact);
 }
 
 #[test]
@@ -114,6 +163,20 @@ fn a_loss_halves_and_ends_the_initial_slow_start() {
     assert_eq!(window.cwnd, 20);
     step(&mut plus_plus, &mut window, &ack_at(400, 0));
     assert_eq!((window.cwnd, window.ssthresh), (2, 20));
+}
+
+#[test]
+fn losses_that_prove_spurious_do_not_end_the_initial_slow_start() {
+    let (mut plus_plus, mut window) = avoiding(46);
+    plus_plus.phase = Phase::InitialSlowStart;
+    plus_plus.ssthresh_after_loss(&window, at(5));
+    assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: None });
+    // An undo gives back both.
+    (window.cwnd, window.ssthresh) = (100, INFINITE_SSTHRESH);
+    step(&mut plus_plus, &mut window, &ack_at(200, 0));
+    assert_eq!(plus_plus.phase, Phase::InitialSlowStart);
+    (0..4).for_each(|n| step(&mut plus_plus, &mut window, &ack_at(300 + n, 46)));
+    assert_eq!(plus_plus.phase, Phase::Avoidance { slowdown: Some(at(503)) });
 }
 
 #[test]
