@@ -18,7 +18,7 @@
 //!
 //! **How it is validated.** Gain, decrease, slow start and slowdowns here; standing queue, utilisation and the fairness that LEDBAT lacks in the
 //! simulator's behaviour tests. With the draft's rules in the place of their own, the code of the three named above has the same window after every
-//! event (`docs/event-by-event.md`). Beside the module in Linux 7.3, in the linux world, when it began with ten packets as that does: one flow for
+//! ack (`docs/event-by-event.md`). Beside the module in Linux 7.3, in the linux world, when it began with ten packets as that does: one flow for
 //! two minutes at 5, 20 and 60 Mbit/s with 50 ms and buffers of 30 packets, a BDP and 500 packets had its throughput within 0.6 % and its median
 //! delay within 2.4 ms; where 30 packets are a tenth of the BDP its throughput was 5 to 7 % above.
 
