@@ -55,7 +55,7 @@ impl Training {
         let Self { seed, evaluations, packets, .. } = *self;
         let training = json!({
             "program": concat!("bakeoff-train ", env!("CARGO_PKG_VERSION")),
-            "command": format!("bakeoff-train train STATE MINUTES {seed}"),
+            "command": format!("cargo run --release -p bakeoff-train -- train STATE {evaluations} {seed}"),
             "seed": seed,
             "range": self.range,
             "evaluations": evaluations,

@@ -1,13 +1,11 @@
 //! `bakeoff-train`: trains a tree, scores trees, writes the one that is shipped.
 
 #![allow(clippy::print_stderr, reason = "it talks to a person")]
-#![allow(clippy::disallowed_methods, reason = "how long to train is real time; what comes of a step is not")]
 
 use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use bakeoff_core::scheme::remy::Tree;
 use bakeoff_train::breeder::{Step, Training};
@@ -17,18 +15,17 @@ use bakeoff_train::network::Rules;
 use bakeoff_train::score;
 
 const USAGE: &str = "\
-bakeoff-train train STATE [MINUTES [SEED]]  begins a training or goes on with it (60 minutes, seed 1); it may be stopped at any time
-bakeoff-train score TREE                    utility over the range, and Remy's own regression table
-bakeoff-train beside SCHEME                 utility of one of bakeoff's schemes in bakeoff's own simulator, on ten links of the range
-bakeoff-train ship STATE TREE               writes the tree of a training, with how it came to be";
+bakeoff-train train STATE EVALUATIONS [SEED]  begins a training (seed 1) or goes on with it, until it has drawn so many sets of links; it may be stopped at any time
+bakeoff-train score TREE                      utility over the range, and Remy's own regression table
+bakeoff-train beside SCHEME                   utility of one of bakeoff's schemes in bakeoff's own simulator, on ten links of the range
+bakeoff-train ship STATE TREE                 writes the tree of a training, with how it came to be";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let done = match arguments.as_slice() {
-        ["train", state] => train(Path::new(state), "60", "1"),
-        ["train", state, minutes] => train(Path::new(state), minutes, "1"),
-        ["train", state, minutes, seed] => train(Path::new(state), minutes, seed),
+        ["train", state, evaluations] => train(Path::new(state), evaluations, "1"),
+        ["train", state, evaluations, seed] => train(Path::new(state), evaluations, seed),
         ["score", tree] => print_score(Path::new(tree)),
         ["beside", scheme] => print_beside(scheme),
         ["ship", state, tree] => ship(Path::new(state), Path::new(tree)),
@@ -43,22 +40,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn train(file: &Path, minutes: &str, seed: &str) -> Result<(), Box<dyn Error>> {
-    let minutes: f64 =
-        minutes.parse().map_err(|_| format!("minutes {minutes:?} is not a number; give one such as 60"))?;
-    let limit = Duration::try_from_secs_f64(minutes * 60.0)
-        .map_err(|_| format!("{minutes} minutes cannot pass; give a number above zero, such as 60"))?;
+fn train(file: &Path, evaluations: &str, seed: &str) -> Result<(), Box<dyn Error>> {
+    let evaluations: u64 = evaluations
+        .parse()
+        .map_err(|_| format!("evaluations {evaluations:?} is not a whole number; give one such as 177"))?;
     let mut training = if file.exists() {
         read(file)?
     } else {
         let seed = seed.parse().map_err(|_| format!("seed {seed:?} is not a whole number; give one such as 1"))?;
         Training::new(Range::HUNDREDFOLD, seed)
     };
-    let start = Instant::now();
-    while start.elapsed() < limit {
+    while training.evaluations < evaluations {
         let step = training.step();
-        let seconds = start.elapsed().as_secs();
-        say(&format!("{seconds:6} s, {:7} million packets: {}", training.packets / 1_000_000, describe(&step)))?;
+        let (done, packets) = (training.evaluations, training.packets / 1_000_000);
+        say(&format!("{done:4} of {evaluations}, {packets:7} million packets: {}", describe(&step)))?;
         write(file, &training.to_json())?;
     }
     Ok(())
