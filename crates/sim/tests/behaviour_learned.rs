@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::Write as _;
+
 use bakeoff_sim::Scenario;
 use common::{Dumbbell, bulk, mean_after};
 use serde_json::json;
@@ -50,17 +52,26 @@ fn the_shipped_tree_fills_its_links_and_queues_little() {
     }
 }
 
-/// Remy's own regression test: two senders that are on and off for a second on average, 150 ms, a queue without end.
+/// Mbit/s, throughput of a sender while it is on, and mean delay in ms.
+const PUBLISHED: [(f64, f64, f64); 7] = [
+    (2.21, 1.8, 346.0),
+    (9.93, 6.0, 165.0),
+    (29.41, 18.0, 174.0),
+    (185.04, 91.1, 157.0),
+    (300.25, 133.1, 152.0),
+    (401.4, 146.0, 151.0),
+    (801.5, 156.0, 150.0),
+];
+
+/// Remy's own regression test, within its own 5 %: two senders that are on and off for a second on average, 150 ms, a queue without end.
 #[test]
 fn the_published_tree_has_the_published_throughput_and_delay() {
     let Ok(tree) = std::env::var(TREE) else {
-        println!("{TREE} names no file: nothing to compare");
+        // Not `println`, which a test that passes keeps to itself.
+        let _ = writeln!(std::io::stderr(), "not compared: {TREE} names no tree");
         return;
     };
-    // Mbit/s, throughput while on, and mean delay in ms.
-    for (link, throughput, delay) in
-        [(2.21, 1.8, 346.0), (9.93, 6.0, 165.0), (29.41, 18.0, 174.0), (185.04, 91.1, 157.0)]
-    {
+    for (link, throughput, delay) in PUBLISHED {
         let traffic = json!({
             "kind": "on-off", "on_ns": 1_000_000_000, "off_ns": 1_000_000_000, "distribution": "exponential",
         });
@@ -84,8 +95,10 @@ fn the_published_tree_has_the_published_throughput_and_delay() {
             wait += mean_after(0.0, &run.queue()) / packets * 1e3 / count;
         }
         let found = (share, 150.0 + wait + 1_250.0 * 8.0 / (link * 1e3));
-        println!("{link} Mbit/s: {found:?} for {throughput} and {delay}");
-        assert!((found.0 / throughput - 1.0).abs() < 0.1, "{link} Mbit/s: {found:?}");
-        assert!((found.1 / delay - 1.0).abs() < 0.1, "{link} Mbit/s: {found:?}");
+        assert!((found.0 / throughput - 1.0).abs() < 0.05, "{link} Mbit/s: {found:?}");
+        // A sender that is switched on while packets of its last period are out goes on as it was, where Remy's begins anew: on the link
+        // whose queue outlasts pauses that makes 312 ms of 335 in the simulator of the training.
+        let tolerance = if link < 3.0 { 0.1 } else { 0.05 };
+        assert!((found.1 / delay - 1.0).abs() < tolerance, "{link} Mbit/s: {found:?}");
     }
 }
