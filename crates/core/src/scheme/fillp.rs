@@ -19,7 +19,7 @@
 //! **How it is validated.** The window here; higher queues than BBR's where flows share a link in the simulator's
 //! behaviour tests.
 
-use super::bbr;
+use super::bbr::{self, Bbr};
 use super::{Ack, Congestion, Connected, Feedback, Lost, Restart, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::info::Info;
 use crate::units::{Instant, Rate};
@@ -43,40 +43,26 @@ pub(super) const FILLP_SHEEP: Info = Info {
 
 /// As good as no limit, packets.
 const UNLIMITED: u32 = 1 << 24;
-/// `mode` of BBR while it looks at the empty path.
-const PROBING_RTT: f64 = 3.0;
 
 /// Makes a FillP for a flow that starts.
 pub(super) fn new_fillp(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(FillP { bbr: bbr::new(setup), has_limit: false, has_ack: false })
+    Box::new(FillP { bbr: Bbr::of(setup), has_limit: false, has_ack: false })
 }
 
 /// Makes a FillP-Sheep for a flow that starts.
 pub(super) fn new_fillp_sheep(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(FillP { bbr: bbr::new(setup), has_limit: true, has_ack: false })
+    Box::new(FillP { bbr: Bbr::of(setup), has_limit: true, has_ack: false })
 }
 
 struct FillP {
-    bbr: Box<dyn Scheme>,
+    bbr: Bbr,
     has_limit: bool,
     has_ack: bool,
 }
 
-impl FillP {
-    fn is_probing_rtt(&self) -> bool {
-        let mut mode = 0.0;
-        self.bbr.telemetry(&mut |name, value| {
-            if name == "mode" {
-                mode = value;
-            }
-        });
-        mode >= PROBING_RTT
-    }
-}
-
 impl Scheme for FillP {
     fn cwnd(&self) -> u32 {
-        let is_limited = self.has_limit || !self.has_ack || self.is_probing_rtt();
+        let is_limited = self.has_limit || !self.has_ack || self.bbr.is_probing_rtt();
         if is_limited { self.bbr.cwnd() } else { UNLIMITED }
     }
 
@@ -139,50 +125,37 @@ mod tests {
     use super::*;
     use crate::random::RandomStream;
     use crate::scheme::{Parameters, window};
-    use crate::units::Bytes;
+    use crate::units::{Bytes, Duration};
+
+    fn setup() -> Setup {
+        Setup {
+            mss: Bytes::new(1_448),
+            packet_size: Bytes::new(1_500),
+            is_paced: false,
+            random: RandomStream::new(1, "scheme"),
+            parameters: Parameters::default(),
+        }
+    }
 
     #[test]
     fn only_the_sheep_keeps_a_window_after_the_first_ack() {
         for (new, is_limited) in [(new_fillp as fn(Setup) -> Box<dyn Scheme>, false), (new_fillp_sheep, true)] {
-            let mut fillp = new(Setup {
-                mss: Bytes::new(1_448),
-                packet_size: Bytes::new(1_500),
-                is_paced: false,
-                random: RandomStream::new(1, "scheme"),
-                parameters: Parameters::default(),
-            });
+            let mut fillp = new(setup());
             assert_eq!(fillp.cwnd(), 10);
             fillp.on_ack(&window::ack(1));
             assert_eq!(fillp.cwnd() < UNLIMITED, is_limited);
         }
     }
 
-    /// BBR in one of its modes, with four packets.
-    struct InMode(f64);
-
-    impl Scheme for InMode {
-        fn cwnd(&self) -> u32 {
-            4
-        }
-
-        fn on_ack(&mut self, _ack: &Ack<'_>) {}
-
-        fn on_congestion(&mut self, _congestion: &Congestion) {}
-
-        fn on_timeout(&mut self, _timeout: &Timeout) {}
-
-        fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64)) {
-            report("mode", self.0);
-        }
-    }
-
     #[test]
     fn the_window_counts_for_both_while_bbr_looks_at_the_empty_path() {
-        let probing = bbr::INFO.telemetry.iter().find(|quantity| quantity.name == "mode").map(|mode| mode.doc);
-        assert!(probing.is_some_and(|modes| modes.contains("3 probing the round-trip time")), "{probing:?}");
-        for (mode, cwnd) in [(0.0, UNLIMITED), (1.0, UNLIMITED), (2.0, UNLIMITED), (3.0, 4)] {
-            let fillp = FillP { bbr: Box::new(InMode(mode)), has_limit: false, has_ack: true };
-            assert_eq!(fillp.cwnd(), cwnd, "mode {mode}");
-        }
+        let mut fillp = new_fillp(setup());
+        let windows = [0, 11].map(|seconds| {
+            // The shortest round trip is ten seconds old, and the next is longer.
+            let (now, rtt) = (Instant::ZERO + Duration::from_secs(seconds), Duration::from_millis(40 + seconds));
+            fillp.on_ack(&Ack { now, rtt: Some(rtt), ..window::ack(1) });
+            fillp.cwnd()
+        });
+        assert_eq!(windows, [UNLIMITED, 4]);
     }
 }

@@ -87,15 +87,12 @@ struct Generation {
 
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    let generation = match setup.parameters.text("generation") {
-        "2018" => Generation { margin_percent: 0, is_current: false },
-        _ => Generation { margin_percent: 1, is_current: true },
-    };
-    Box::new(Bbr::new(setup.mss.count(), setup.packet_size.count(), generation, setup.random))
+    Box::new(Bbr::of(setup))
 }
 
+/// The controller.
 #[derive(Debug)]
-struct Bbr {
+pub(super) struct Bbr {
     mss: u64,
     packet_size: u64,
     /// Bytes of a packet that the pacing rate counts.
@@ -144,6 +141,20 @@ struct Bbr {
 }
 
 impl Bbr {
+    /// One for a flow that starts.
+    pub(super) fn of(setup: Setup) -> Self {
+        let generation = match setup.parameters.text("generation") {
+            "2018" => Generation { margin_percent: 0, is_current: false },
+            _ => Generation { margin_percent: 1, is_current: true },
+        };
+        Self::new(setup.mss.count(), setup.packet_size.count(), generation, setup.random)
+    }
+
+    /// True while it looks at the empty path.
+    pub(super) fn is_probing_rtt(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
     fn new(mss: u64, packet_size: u64, generation: Generation, random: RandomStream) -> Self {
         let paced_size = if generation.is_current { mss } else { packet_size };
         Self {
