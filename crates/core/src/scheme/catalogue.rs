@@ -18,10 +18,10 @@ pub enum Validation {
     Published,
     /// The program that it was written after, over the same path: docs/originals.md.
     Program,
-    /// The same, in a profile that is not the default.
-    ProgramInProfile(&'static str),
     /// Its original code, which was given the events of our runs: docs/event-by-event.md.
     Code,
+    /// The same, in these profiles.
+    CodeInProfiles(&'static str),
     /// An implementation by others, over the same path.
     Implementation,
     /// No more than that.
@@ -38,13 +38,11 @@ impl Validation {
             Self::Specification => "its specification's test cases",
             Self::Published => "published measurements",
             Self::Program => "the original program over the same path",
-            Self::ProgramInProfile(profile) => {
-                return format!("{} (\"{profile}\")", Self::Program.text());
-            }
             Self::Code => "its original code, event by event",
+            Self::CodeInProfiles(profiles) => return format!("{} ({profiles})", Self::Code.text()),
             Self::Implementation => "an implementation by others over the same path",
             Self::Vectors => "values of its source",
-            Self::Approximation => "its program, whose code is not public: an approximation",
+            Self::Approximation => "its program; an approximation, since the code is not public",
         };
         words.to_owned()
     }
@@ -66,7 +64,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, validation: Validation::Kernel, new: bbr::new },
     SchemeEntry { info: bbr3::INFO, validation: Validation::Specification, new: bbr3::new },
     SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Program, new: koho::new_calibrated_koho },
-    SchemeEntry { info: copa::INFO, validation: Validation::ProgramInProfile("pantheon"), new: copa::new },
+    SchemeEntry { info: copa::INFO, validation: Validation::CodeInProfiles("all but \"paper\""), new: copa::new },
     SchemeEntry { info: cubic::INFO, validation: Validation::Kernel, new: cubic::new },
     SchemeEntry { info: cubic::sce::INFO, validation: Validation::Vectors, new: cubic::sce::new },
     SchemeEntry { info: dctcp::INFO, validation: Validation::Kernel, new: dctcp::new },
@@ -76,7 +74,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: illinois::INFO, validation: Validation::Kernel, new: illinois::new },
     SchemeEntry { info: indigo::INFO, validation: Validation::Code, new: indigo::new },
     SchemeEntry { info: koho::KOHO_CC, validation: Validation::Program, new: koho::new_koho_cc },
-    SchemeEntry { info: ledbat::INFO, validation: Validation::Program, new: ledbat::new },
+    SchemeEntry { info: ledbat::INFO, validation: Validation::CodeInProfiles("\"libutp\""), new: ledbat::new },
     SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Implementation, new: ledbat::plus_plus::new },
     SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Code, new: pcc::allegro::new },
     SchemeEntry { info: pcc::experimental::INFO, validation: Validation::Code, new: pcc::experimental::new },
@@ -89,7 +87,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Program, new: pcc::vivace::new },
     SchemeEntry { info: sprout::SPROUT, validation: Validation::Program, new: sprout::new_sprout },
     SchemeEntry { info: sprout::SPROUT_EWMA, validation: Validation::Vectors, new: sprout::new_sprout_ewma },
-    SchemeEntry { info: remy::TAOVA, validation: Validation::Program, new: remy::new_taova },
+    SchemeEntry { info: remy::TAOVA, validation: Validation::CodeInProfiles("\"pantheon\""), new: remy::new_taova },
     SchemeEntry { info: vegas::INFO, validation: Validation::Kernel, new: vegas::new },
     SchemeEntry { info: verus::INFO, validation: Validation::Program, new: verus::new },
     SchemeEntry { info: westwood::INFO, validation: Validation::Kernel, new: westwood::new },
