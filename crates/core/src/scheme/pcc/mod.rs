@@ -27,7 +27,7 @@ mod utility;
 pub(super) mod vivace;
 
 use crate::info::Quantity;
-use crate::units::{Bytes, Rate};
+use crate::units::Rate;
 
 /// Packets that may be in flight: UDT's flow window, no limit in practice.
 const WINDOW: u32 = 100_000;
@@ -42,9 +42,4 @@ const UTILITY: Quantity = Quantity { name: "utility", unit: "", doc: "utility of
 /// A rate in units of `megabit` bit/s as the transport wants it.
 fn pacing(rate: f64, megabit: f64) -> Rate {
     Rate::from_bits_per_second_f64((rate * megabit).clamp(SLOWEST, FASTEST))
-}
-
-/// The time between two packets at a rate, seconds.
-fn period(packet: Bytes, rate: f64, megabit: f64) -> f64 {
-    packet.count() as f64 * 8.0 / (rate * megabit).clamp(SLOWEST, FASTEST)
 }

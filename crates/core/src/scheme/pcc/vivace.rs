@@ -23,7 +23,7 @@ use super::sender::{Controller, Order, Sender};
 use super::step::{Growth, Step, Turn};
 use super::trials::Trials;
 use super::utility::{LOSS_COEFFICIENT, loss_weight, quantised, reward, speed};
-use super::{RATE, UTILITY, period};
+use super::{RATE, UTILITY};
 use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::random::RandomStream;
 use crate::scheme::{Scheme, Setup};
@@ -57,10 +57,10 @@ const EMERGENCY_LOSS: f64 = 0.5;
 const MIN_PACKETS: f64 = 10.0;
 const MAX_PACKETS: f64 = 3_000.0;
 /// UDT's round trip before the first result (`m_iRTT`, of ten SYN intervals of a second), one that is too long, and what counts
-/// instead of such a one (`start_monitor`).
-const INITIAL_RTT: f64 = 10.0;
-const TOO_LONG_RTT: f64 = 1.0;
-const LONG_RTT: f64 = 0.3;
+/// instead of such a one (`start_monitor`), microseconds.
+const INITIAL_RTT: u64 = 10_000_000;
+const TOO_LONG_RTT: u64 = 1_000_000;
+const LONG_RTT: u64 = 300_000;
 /// The utility that the first interval has to reach.
 const FIRST_UTILITY: f64 = -100_000.0;
 
@@ -181,7 +181,8 @@ struct Vivace {
     emergency: Option<u64>,
     /// A decision that losses made doubtful was not taken; the next one is.
     has_doubted: bool,
-    rtt: f64,
+    /// Whole microseconds.
+    rtt: u64,
     utility: f64,
     gradient: f64,
 }
@@ -367,7 +368,9 @@ impl Controller for Vivace {
             }
         };
         let rtt = if self.rtt > TOO_LONG_RTT { LONG_RTT } else { self.rtt };
-        let packets = rtt / period(self.packet, rate, MEGABIT);
+        // Both in microseconds.
+        let period = self.packet.count() as f64 * 8.0 / rate;
+        let packets = rtt as f64 / period;
         (rate, packets.clamp(MIN_PACKETS, MAX_PACKETS) as u32)
     }
 
@@ -377,7 +380,7 @@ impl Controller for Vivace {
 
     fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order {
         if let Some(rtt) = measured_rtt.or_else(|| interval.mean_rtt()) {
-            self.rtt = rtt / 1e6;
+            self.rtt = rtt as u64;
         }
         let (number, outcome) = (interval.number, self.outcome(interval));
         self.utility = outcome.utility;

@@ -56,11 +56,22 @@ fn intervals_last_three_tenths_of_a_second_until_one_has_a_result() {
     result(&mut pcc, 0, 2, 1.6, 0);
     assert!(pcc.begin(2).1 == 26, "at 3.2 Mbit/s");
     // 100 ms at 1000 Mbit/s would be 8333 packets, and 1 ms at 3.2 none.
-    for (rate, rtt, packets) in [(1_000.0, 0.1, 3_000), (3.2, 0.001, 10)] {
+    for (rate, rtt, packets) in [(1_000.0, 100_000, 3_000), (3.2, 1_000, 10)] {
         let mut pcc = searching(0);
         (pcc.rate, pcc.rtt) = (rate, rtt);
         let found = pcc.begin(9).1;
         assert_eq!(found, packets, "{rate} Mbit/s");
+    }
+}
+
+#[test]
+fn an_interval_lasts_a_round_trip_of_whole_microseconds() {
+    // With its fraction the first would last a packet more, and so would the last.
+    for (rate, rtt, packets) in [(39.247_658, 20_791.5, 67), (39.247_658, 20_793.5, 68), (9.018_293, 42_580.811, 31)] {
+        let mut pcc = searching(0);
+        pcc.on_result(&numbered(0, rate, 70, 0), 9, Some(rtt));
+        pcc.rate = rate;
+        assert_eq!(pcc.begin(9).1, packets, "{rtt} us");
     }
 }
 
