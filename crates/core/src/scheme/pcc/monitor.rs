@@ -16,8 +16,6 @@ pub(super) struct Interval {
     /// What the sender wanted.
     pub(super) rate: f64,
     pub(super) start: Instant,
-    /// The same in seconds, to the microsecond.
-    start_s: f64,
     pub(super) last_sent: Instant,
     /// When the next one began; `None` while this one is open.
     pub(super) end: Option<Instant>,
@@ -26,20 +24,15 @@ pub(super) struct Interval {
     /// Its last packet arrived.
     pub(super) is_last_acked: bool,
     pub(super) lost: u32,
-    /// Round trips that were measured, and sums over (send time, round trip): round trips (also in whole microseconds), times,
-    /// squares of times, products.
-    samples: u32,
-    rtt_sum: f64,
-    rtt_micros: u64,
-    times: f64,
-    squares: f64,
-    products: f64,
+    /// When packets were sent and their round trips, as far as those were measured, whole microseconds.
+    samples: Vec<(u64, u64)>,
+    rtt_sum: u64,
 }
 
 impl Interval {
     /// Round trip on average, microseconds; `None` before the first.
     pub(super) fn mean_rtt(&self) -> Option<f64> {
-        mean(self.rtt_micros, self.samples)
+        mean(self.rtt_sum, self.samples.len())
     }
 
     /// Seconds from its start to its last packet, by a clock of microseconds.
@@ -48,23 +41,31 @@ impl Interval {
     }
 
     /// The slope of round trips over send times, by least squares; zero if it cannot be known.
+    ///
+    /// Of numbers in microseconds, with their means taken away, packet by packet: without noise slopes are often whole percents,
+    /// and the last digit says which side of one they are on.
     pub(super) fn rtt_slope(&self) -> f64 {
-        let n = f64::from(self.samples);
-        let spread = n * self.squares - self.times * self.times;
-        if spread <= 0.0 {
-            return 0.0;
+        let n = self.samples.len() as f64;
+        let mean = |of: fn(&(u64, u64)) -> u64| self.samples.iter().map(|sample| of(sample) as f64).sum::<f64>() / n;
+        let (mean_sent, mean_rtt) = (mean(|(sent, _)| *sent), mean(|(_, rtt)| *rtt));
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (sent, rtt) in &self.samples {
+            let from_mean = *sent as f64 - mean_sent;
+            products += from_mean * (*rtt as f64 - mean_rtt);
+            squares += from_mean * from_mean;
         }
-        (n * self.products - self.times * self.rtt_sum) / spread
+        if squares > 0.0 { products / squares } else { 0.0 }
     }
 
-    /// Everything that is not acknowledged counts as lost.
+    /// Everything that is not acknowledged counts as lost; what arrived, in the order in which it left.
     fn close(&mut self) {
         self.lost = self.sent - self.acked;
+        self.samples.sort_by_key(|(sent, _)| *sent);
     }
 }
 
-fn mean(sum: u64, samples: u32) -> Option<f64> {
-    (samples > 0).then(|| sum as f64 / f64::from(samples))
+fn mean(sum: u64, samples: usize) -> Option<f64> {
+    (samples > 0).then(|| sum as f64 / samples as f64)
 }
 
 /// Microseconds since a packet was sent.
@@ -78,7 +79,7 @@ pub(super) struct Monitors {
     waiting: VecDeque<Interval>,
     next: u64,
     /// Of those before, the round trips in microseconds, their sum and how many.
-    past: VecDeque<(u64, u32)>,
+    past: VecDeque<(u64, usize)>,
 }
 
 impl Monitors {
@@ -93,19 +94,14 @@ impl Monitors {
             number,
             rate,
             start: now,
-            start_s: now.as_micros() as f64 / 1e6,
             last_sent: now,
             end: None,
             sent: 0,
             acked: 0,
             is_last_acked: false,
             lost: 0,
-            samples: 0,
-            rtt_sum: 0.0,
-            rtt_micros: 0,
-            times: 0.0,
-            squares: 0.0,
-            products: 0.0,
+            samples: Vec::new(),
+            rtt_sum: 0,
         });
         number
     }
@@ -140,17 +136,10 @@ impl Monitors {
     /// Measures the round trip of a packet that arrived.
     #[inline]
     pub(super) fn measure(&mut self, packet: u64, now: Instant) {
-        let sent_micros = packet & TIME_MASK;
-        let micros = age_micros(packet, now);
-        let Some(interval) = self.find(packet) else { return self.measure_late(packet, micros) };
-        let [rtt, sent_s] = [micros, sent_micros].map(|micros| micros as f64 / 1e6);
-        let time = sent_s - interval.start_s;
-        interval.samples += 1;
+        let rtt = age_micros(packet, now);
+        let Some(interval) = self.find(packet) else { return self.measure_late(packet, rtt) };
+        interval.samples.push((packet & TIME_MASK, rtt));
         interval.rtt_sum += rtt;
-        interval.rtt_micros += micros;
-        interval.times += time;
-        interval.squares += time * time;
-        interval.products += time * rtt;
     }
 
     /// The same of a packet whose interval is done with.
@@ -198,7 +187,7 @@ impl Monitors {
 
     /// So many of the oldest, newest first, as the originals look for them; as many as `most` are not forgotten yet.
     pub(super) fn take(&mut self, known: usize, most: usize) -> impl Iterator<Item = Interval> {
-        self.past.extend(self.waiting.iter().take(known).map(|interval| (interval.rtt_micros, interval.samples)));
+        self.past.extend(self.waiting.iter().take(known).map(|interval| (interval.rtt_sum, interval.samples.len())));
         self.past.drain(..self.past.len().saturating_sub(most));
         self.waiting.drain(..known).rev().map(|mut interval| {
             interval.close();
@@ -219,19 +208,14 @@ pub(super) mod tests {
             number: 0,
             rate,
             start: Instant::ZERO,
-            start_s: 0.0,
             last_sent: end,
             end: Some(end),
             sent,
             acked: sent - lost,
             is_last_acked: true,
             lost,
-            samples: sent - lost,
-            rtt_sum: rtt * f64::from(sent - lost),
-            rtt_micros: (rtt * 1e6) as u64 * u64::from(sent - lost),
-            times: 0.0,
-            squares: 0.0,
-            products: 0.0,
+            samples: vec![(0, (rtt * 1e6) as u64); (sent - lost) as usize],
+            rtt_sum: (rtt * 1e6) as u64 * u64::from(sent - lost),
         }
     }
 
@@ -287,6 +271,25 @@ pub(super) mod tests {
         assert!((done.rtt_slope() - 0.1).abs() < 1e-6, "{}", done.rtt_slope());
         assert!(done.mean_rtt().is_some_and(|rtt| (rtt - 105_000.0).abs() < 1e-9), "{:?}", done.mean_rtt());
         assert!((done.sending_time() - 0.09).abs() < 1e-9);
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "the program has them exactly")]
+    fn a_slope_of_whole_percents_is_one_to_the_last_digit_in_any_order_of_acks() {
+        let micros = |micros| Instant::ZERO + Duration::from_micros(micros);
+        for start in [0, 245_000, 1_234_567, 5_765_952] {
+            for (gap, growth, expected) in [(2_400, 672, 0.28), (3_750, 2_250, 0.6), (1_000, 20, 0.02), (2_500, 150, 0.06)] {
+                let mut monitors = Monitors::default();
+                monitors.begin(micros(start), 1.0);
+                let packets: Vec<_> = (0..10).map(|n| (n, monitors.on_sent(micros(start + gap * n)))).collect();
+                for (n, packet) in packets.into_iter().rev() {
+                    monitors.measure(packet, micros(start + gap * n + 50_000 + growth * n));
+                }
+                monitors.begin(micros(start + 9 * gap), 2.0);
+                let slopes: Vec<_> = take(&mut monitors, 9, |_| true).map(|done| done.rtt_slope()).collect();
+                assert_eq!(slopes, [expected], "from {start} us on, every {gap} us");
+            }
+        }
     }
 
     #[test]
