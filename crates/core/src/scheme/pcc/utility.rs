@@ -9,8 +9,6 @@ const EXPONENT: f64 = 0.9;
 /// Cost of loss above and below the limit.
 pub(super) const LOSS_COEFFICIENT: f64 = 11.35;
 const LOSS_LIMIT: f64 = 0.03;
-/// Slopes are counted in twentieths of ten percent, towards zero.
-const SLOPE_QUANTUM: f64 = 0.02;
 
 /// How fast an interval was sent, 2^20 bit/s: all its packets, over the time from its start to the last of them.
 pub(super) fn speed(interval: &Interval, packet: Bytes) -> f64 {
@@ -27,8 +25,9 @@ pub(super) fn loss_weight(loss: f64) -> f64 {
     if loss > LOSS_LIMIT { LOSS_COEFFICIENT } else { 1.0 }
 }
 
-/// A slope in steps of two percent, towards zero.
+/// A slope in steps of two percent, towards zero; in whole percents twice, by which 58 and some others lose one.
 pub(super) fn quantised(slope: f64) -> f64 {
-    let hundredths = (slope * 100.0).trunc();
-    (hundredths / 2.0).trunc() * SLOPE_QUANTUM
+    let percent = (slope * 100.0).trunc();
+    let percent = (percent / 100.0 * 100.0).trunc();
+    (percent / 2.0).trunc() * 2.0 / 100.0
 }

@@ -26,6 +26,25 @@ fn slopes_count_from_two_percent_on() {
 }
 
 #[test]
+fn slopes_are_made_even_percents_as_by_the_program() {
+    for (slope, counted) in [
+        (0.019, 0.0),
+        (0.025, 0.02),
+        (0.57, 0.56),
+        (0.58, 0.56),
+        (0.599, 0.58),
+        (0.6, 0.6),
+        (1.14, 1.12),
+        (2.3, 2.28),
+        (-0.58, -0.56),
+        (-0.025, -0.02),
+        (-1.15, -1.12),
+    ] {
+        assert_eq!(quantised(slope), counted, "{slope}");
+    }
+}
+
+#[test]
 fn at_some_loss_more_rate_does_not_pay() {
     for (speed, zero) in [(1.0, 0.079), (10.0, 0.063), (100.0, 0.050), (1_000.0, 0.040)] {
         for objective in [LOSS, PAPER] {
