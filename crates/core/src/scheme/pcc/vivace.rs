@@ -53,6 +53,9 @@ const NOISE_LOSS: f64 = 0.05;
 const COMMON_LOSS: f64 = 0.01;
 /// An interval that loses more halves the rate.
 const EMERGENCY_LOSS: f64 = 0.5;
+/// Intervals are numbered round a ring of so many places; the rule for emergencies still has a smaller one (`last_stop_monitor`).
+const RING: u64 = 500;
+const FORMER_RING: u64 = 100;
 /// Packets of an interval.
 const MIN_PACKETS: f64 = 10.0;
 const MAX_PACKETS: f64 = 3_000.0;
@@ -177,7 +180,7 @@ struct Vivace {
     trend: u32,
     /// Losses that the start still forgives.
     start_losses: u32,
-    /// The interval that was under way in the last emergency, until one is good again.
+    /// The place in the ring of the interval that was under way in the last emergency, until one is good again.
     emergency: Option<u64>,
     /// A decision that losses made doubtful was not taken; the next one is.
     has_doubted: bool,
@@ -254,15 +257,19 @@ impl Vivace {
         outcome
     }
 
-    /// True if more than half was lost: again only in the interval that was under way when that was found, or after a good one.
+    /// True if more than half was lost: again only in the interval that was under way when that was found, one a hundred before
+    /// it, or after a good one.
     fn is_emergency(&mut self, outcome: &Outcome, number: u64, next: u64) -> bool {
         if outcome.loss() <= EMERGENCY_LOSS {
             self.emergency = None;
             return false;
         }
-        let is_new = self.emergency.is_none_or(|under_way| number == under_way);
+        // By their places in a ring, the first of which is left out.
+        let [ended, under_way] = [number + 1, next].map(|number| number % RING);
+        let is_new = self.emergency.is_none_or(|stop| ended == stop || ended + FORMER_RING == stop);
         if is_new {
-            self.emergency = Some(next - 1);
+            let is_round = under_way < ended;
+            self.emergency = Some(under_way + if is_round { FORMER_RING } else { 0 });
         }
         is_new
     }
@@ -350,7 +357,7 @@ impl Vivace {
 
 impl Controller for Vivace {
     const UNIT: f64 = MEGABIT;
-    const MOST_WAITING: usize = 500;
+    const MOST_WAITING: usize = RING as usize;
 
     fn begin(&mut self, number: u64) -> (f64, u32) {
         let rate = match &mut self.mode {

@@ -273,6 +273,28 @@ fn half_lost_halves_the_rate_in_the_start_too_and_again_for_what_was_under_way()
 }
 
 #[test]
+fn an_interval_a_hundred_before_the_one_under_way_is_taken_for_it_and_those_behind_the_end_of_the_ring() {
+    let mut pcc = vivace();
+    // The number of an interval whose half is lost, of the next one, and whether the rate is halved.
+    for (number, next, is_halved) in [
+        (404, 478, true),
+        (403, 478, false),
+        (377, 478, true),
+        (376, 478, false),
+        (477, 510, true),
+        (508, 520, false),
+        (509, 520, true),
+        (519, 1_003, true),
+        (1_001, 1_004, false),
+        (1_002, 1_004, true),
+    ] {
+        pcc.rate = 20.0;
+        result(&mut pcc, number, next, 20.0, 1_000);
+        assert_eq!(pcc.rate == 10.0, is_halved, "{number} before {next}");
+    }
+}
+
+#[test]
 fn a_good_interval_ends_the_emergency_and_no_search_is_below_the_least_rate() {
     let mut pcc = vivace();
     pcc.rate = 4.0;
