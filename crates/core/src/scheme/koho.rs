@@ -12,12 +12,14 @@
 //!
 //! **Deviations.** The originals send datagrams with 1424 bytes (Pantheon: 1388) of payload once, and count as in flight what was
 //! sent after the latest packet acknowledged; here packets are those of our stream, lost ones are sent again, and they
-//! leave the window when our transport declares them lost. After 50 ms of silence the originals send one packet more;
+//! leave the window when our transport declares them lost. An ack that is lost is a lost packet to the originals, which have no step
+//! for it; ours tell with the next one what it told, for one step. After 50 ms of silence the originals send one packet more;
 //! here that is left to the transport's probes and timeouts. As there, every packet is acknowledged, clocks tick in
 //! milliseconds, nothing is paced, and neither timeouts nor ECN are looked at.
 //!
 //! **How it is validated.** Steps, bounds and the cost of overtaken packets here; the queue that each aims at and the
-//! ceiling of 100 packets in the simulator's behaviour tests; beside the programs over four links (`docs/originals.md`).
+//! ceiling of 100 packets in the simulator's behaviour tests; beside the programs over four links (`docs/originals.md`), and
+//! beside their code, which has the same windows after each of the same events (`docs/event-by-event.md`).
 
 use std::collections::VecDeque;
 
@@ -235,6 +237,34 @@ mod tests {
         for (millis, queueing, expected) in [(0, 0, 16.25), (10, 9, 16.5), (20, 10, 16.25)] {
             acknowledge_over(&mut *koho, 20, millis, queueing);
             assert!((window(&*koho) - expected).abs() < 1e-9, "{queueing} ms: {}", window(&*koho));
+        }
+    }
+
+    #[test]
+    fn the_windows_are_those_that_the_programs_have() {
+        // When packets left; which one arrived when, when its ack came, and the window of either program then, milliseconds.
+        let sent = [0, 0, 2, 4, 8, 8, 16, 20, 30, 40, 41];
+        let events = [
+            (0, 20, 40, 16.25, 16.127_221),
+            (2, 23, 43, 16.5, 16.254_442),
+            (5, 30, 49, 16.75, 16.331_663),
+            (6, 42, 61, 17.0, 16.104_442),
+            (7, 50, 72, 16.75, 15.977_221),
+            (9, 64, 84, 17.0, 16.054_442),
+        ];
+        let programs: [New; 2] = [new_koho_cc, new_calibrated_koho];
+        for (program, new) in programs.into_iter().enumerate() {
+            let mut koho = make(new);
+            for millis in sent {
+                send(&mut *koho, millis);
+            }
+            for (packet, received, acked, of_koho_cc, of_calibrated) in events {
+                let packets = [at(sent[packet]).as_nanos()];
+                let one_way_delay = Some(Duration::from_millis(received - sent[packet]));
+                koho.on_ack(&Ack { now: at(acked), one_way_delay, packets: &packets, ..ack(1) });
+                let expected = [of_koho_cc, of_calibrated][program];
+                assert!((window(&*koho) - expected).abs() < 1e-6, "{packet}: {}, not {expected}", window(&*koho));
+            }
         }
     }
 
