@@ -23,7 +23,6 @@ mod monitor;
 mod sender;
 mod step;
 mod trials;
-mod utility;
 pub(super) mod vivace;
 
 use crate::info::Quantity;
@@ -31,6 +30,8 @@ use crate::units::Rate;
 
 /// Packets that may be in flight: UDT's flow window, no limit in practice.
 const WINDOW: u32 = 100_000;
+/// Some of their programs count in units of 2^20 bit/s.
+const MEBIBIT: f64 = 1_048_576.0;
 /// Pacing is never slower, bit/s, and never faster.
 const SLOWEST: f64 = 1_000.0;
 const FASTEST: f64 = 1e11;

@@ -16,13 +16,16 @@
 //! all rates are. A slope that cannot be known, of a single round trip, is zero; there it is not a number.
 //!
 //! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
-//! what happens to slow links in the simulator's behaviour tests; beside the Pantheon's binary over four links (`docs/originals.md`).
+//! what happens to slow links in the simulator's behaviour tests; beside the Pantheon's binary over four links (`docs/originals.md`);
+//! and beside the branch's code, which has the same rates after each of the same events (`docs/event-by-event.md`).
 
+mod utility;
+
+use self::utility::{LOSS, PANTHEON, PAPER, START_SLOPE, Utility, speed};
 use super::monitor::Interval;
 use super::sender::{Controller, Order, Sender};
 use super::step::{Growth, Step, Turn};
 use super::trials::Trials;
-use super::utility::{LOSS_COEFFICIENT, loss_weight, quantised, reward, speed};
 use super::{RATE, UTILITY};
 use crate::info::{Info, Parameter, Profile, Quantity};
 use crate::random::RandomStream;
@@ -31,12 +34,6 @@ use crate::units::Bytes;
 
 /// The rates of the controller are in Mbit/s.
 const MEGABIT: f64 = 1e6;
-/// Latency coefficient of the Pantheon's program.
-const LATENCY_COEFFICIENT: f64 = 900.0;
-/// What the start phase of the source forgives: intervals with so many losses, as many in the first one that has more, and
-/// slopes below this meanwhile. The Pantheon's program has the same count and never reads it.
-const START_LOSSES: u32 = 50;
-const START_SLOPE: f64 = 0.2;
 /// Rates, Mbit/s.
 const START_RATE: f64 = 0.8;
 const MIN_RATE: f64 = 1.3;
@@ -106,28 +103,6 @@ pub(in crate::scheme) fn new(setup: Setup) -> Box<dyn Scheme> {
         _ => PANTHEON,
     };
     Box::new(Sender::new(Vivace::new(packet_size, objective, random), 2.0 * START_RATE))
-}
-
-/// What is to be maximised.
-#[derive(Clone, Copy, Debug)]
-struct Utility {
-    /// Cost of a slope of the round trip, per unit of speed.
-    latency: f64,
-    /// Cost of a ratio of loss, per unit of speed and loss.
-    loss_weight: fn(f64) -> f64,
-    /// Losses that the start forgives.
-    start_losses: u32,
-}
-
-const PANTHEON: Utility = Utility { latency: LATENCY_COEFFICIENT, loss_weight, start_losses: 0 };
-const PAPER: Utility = Utility { loss_weight: |_| LOSS_COEFFICIENT, ..PANTHEON };
-const LOSS: Utility = Utility { latency: 0.0, start_losses: START_LOSSES, ..PANTHEON };
-
-impl Utility {
-    /// The utility of sending at `speed` (2^20 bit/s).
-    fn at(&self, speed: f64, loss: f64, slope: f64) -> f64 {
-        reward(speed) - speed * (self.loss_weight)(loss) * loss - self.latency * speed * quantised(slope)
-    }
 }
 
 /// What an interval came to.

@@ -3,57 +3,6 @@
 use super::super::monitor::tests::numbered;
 use super::*;
 
-#[test]
-fn the_utility_has_the_published_values() {
-    for (speed, expected) in [(1.0, 1.0), (2.0, 1.866), (10.0, 7.943), (50.0, 33.81), (100.0, 63.10)] {
-        let found = PANTHEON.at(speed, 0.0, 0.0);
-        assert!((found - expected).abs() < 0.005, "{speed}: {found}");
-    }
-    for (objective, loss, expected) in
-        [(PANTHEON, 0.01, 7.84), (PANTHEON, 0.05, 2.27), (PAPER, 0.01, 6.81), (PAPER, 0.05, 2.27)]
-    {
-        let found = objective.at(10.0, loss, 0.0);
-        assert!((found - expected).abs() < 0.005, "{found}, not {expected}, at {loss}");
-    }
-}
-
-#[test]
-fn slopes_count_from_two_percent_on() {
-    assert_eq!(PANTHEON.at(10.0, 0.0, 0.019), PANTHEON.at(10.0, 0.0, 0.0));
-    assert!((PANTHEON.at(10.0, 0.0, 0.025) - (7.943 - 180.0)).abs() < 0.001);
-    assert!(PANTHEON.at(10.0, 0.0, -0.025) > 180.0);
-    assert_eq!(LOSS.at(10.0, 0.0, 0.025), LOSS.at(10.0, 0.0, 0.0));
-}
-
-#[test]
-fn slopes_are_made_even_percents_as_by_the_program() {
-    for (slope, counted) in [
-        (0.019, 0.0),
-        (0.025, 0.02),
-        (0.57, 0.56),
-        (0.58, 0.56),
-        (0.599, 0.58),
-        (0.6, 0.6),
-        (1.14, 1.12),
-        (2.3, 2.28),
-        (-0.58, -0.56),
-        (-0.025, -0.02),
-        (-1.15, -1.12),
-    ] {
-        assert_eq!(quantised(slope), counted, "{slope}");
-    }
-}
-
-#[test]
-fn at_some_loss_more_rate_does_not_pay() {
-    for (speed, zero) in [(1.0, 0.079), (10.0, 0.063), (100.0, 0.050), (1_000.0, 0.040)] {
-        for objective in [LOSS, PAPER] {
-            let slope = |loss: f64| objective.at(speed * 1.001, loss, 0.0) - objective.at(speed, loss, 0.0);
-            assert!(slope(zero - 0.001) > 0.0 && slope(zero + 0.001) < 0.0, "{speed}");
-        }
-    }
-}
-
 fn of_profile(objective: Utility) -> Vivace {
     Vivace::new(Bytes::new(1_500), objective, RandomStream::new(1, "vivace"))
 }
