@@ -63,7 +63,7 @@ pub struct SchemeEntry {
 pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: bbr::INFO, validation: Validation::Kernel, new: bbr::new },
     SchemeEntry { info: bbr3::INFO, validation: Validation::Specification, new: bbr3::new },
-    SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Program, new: koho::new_calibrated_koho },
+    SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Code, new: koho::new_calibrated_koho },
     SchemeEntry { info: copa::INFO, validation: Validation::CodeInProfiles("all but \"paper\""), new: copa::new },
     SchemeEntry { info: cubic::INFO, validation: Validation::Kernel, new: cubic::new },
     SchemeEntry { info: cubic::sce::INFO, validation: Validation::Vectors, new: cubic::sce::new },
@@ -73,7 +73,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: fillp::FILLP_SHEEP, validation: Validation::Approximation, new: fillp::new_fillp_sheep },
     SchemeEntry { info: illinois::INFO, validation: Validation::Kernel, new: illinois::new },
     SchemeEntry { info: indigo::INFO, validation: Validation::Code, new: indigo::new },
-    SchemeEntry { info: koho::KOHO_CC, validation: Validation::Program, new: koho::new_koho_cc },
+    SchemeEntry { info: koho::KOHO_CC, validation: Validation::Code, new: koho::new_koho_cc },
     SchemeEntry { info: ledbat::INFO, validation: Validation::CodeInProfiles("\"libutp\""), new: ledbat::new },
     SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Implementation, new: ledbat::plus_plus::new },
     SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Code, new: pcc::allegro::new },
@@ -84,12 +84,12 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: remy::REMYCC, validation: Validation::Vectors, new: remy::new_remycc },
     SchemeEntry { info: reno::INFO, validation: Validation::Kernel, new: reno::new },
     SchemeEntry { info: reno_sce::INFO, validation: Validation::Published, new: reno_sce::new },
-    SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Program, new: pcc::vivace::new },
+    SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Code, new: pcc::vivace::new },
     SchemeEntry { info: sprout::SPROUT, validation: Validation::Program, new: sprout::new_sprout },
     SchemeEntry { info: sprout::SPROUT_EWMA, validation: Validation::Vectors, new: sprout::new_sprout_ewma },
     SchemeEntry { info: remy::TAOVA, validation: Validation::CodeInProfiles("\"pantheon\""), new: remy::new_taova },
     SchemeEntry { info: vegas::INFO, validation: Validation::Kernel, new: vegas::new },
-    SchemeEntry { info: verus::INFO, validation: Validation::Program, new: verus::new },
+    SchemeEntry { info: verus::INFO, validation: Validation::Code, new: verus::new },
     SchemeEntry { info: westwood::INFO, validation: Validation::Kernel, new: westwood::new },
 ];
 

@@ -278,7 +278,9 @@ pub(super) mod tests {
     fn a_slope_of_whole_percents_is_one_to_the_last_digit_in_any_order_of_acks() {
         let micros = |micros| Instant::ZERO + Duration::from_micros(micros);
         for start in [0, 245_000, 1_234_567, 5_765_952] {
-            for (gap, growth, expected) in [(2_400, 672, 0.28), (3_750, 2_250, 0.6), (1_000, 20, 0.02), (2_500, 150, 0.06)] {
+            for (gap, growth, expected) in
+                [(2_400, 672, 0.28), (3_750, 2_250, 0.6), (1_000, 20, 0.02), (2_500, 150, 0.06)]
+            {
                 let mut monitors = Monitors::default();
                 monitors.begin(micros(start), 1.0);
                 let packets: Vec<_> = (0..10).map(|n| (n, monitors.on_sent(micros(start + gap * n)))).collect();
