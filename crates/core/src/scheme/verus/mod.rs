@@ -12,9 +12,12 @@
 //! speaks of 2, 4 and 6).
 //!
 //! **Deviations.**
-//! - The program sends datagrams once; here lost packets are sent again and take room in what an epoch may send. A
-//!   packet counts as lost 150 ms after our transport declares it so, instead of 150 ms after the gap was seen.
+//! - The program sends datagrams once; here lost packets are sent again, with numbers of their own, and take room in what
+//!   an epoch may send.
 //! - A lost ack is a gap in the program, and so a loss; here the next ack tells what it told.
+//! - After silence, and after the loss that ends slow start, the program goes on from the newest packet not yet acknowledged. If later ones
+//!   are, as in a pause of an application, which it does not have, it takes those for missing once more and reads windows that it
+//!   has erased; here what is acknowledged stays so.
 //! - Nothing in flight lets our transport send one packet, whatever the epoch says.
 //! - An epoch is 5 ms; in the program it is what it computes longer (5.07 ms measured), though it reckons with 5.
 //! - In slow start the program adds to what may be sent whatever each ack leaves room for. If its sender stands still meanwhile, as on a
@@ -22,9 +25,10 @@
 //! - The program may find its socket full; that cannot happen here.
 //! - Packets of 1450 bytes (Pantheon: 1414); here those of the flow.
 //!
-//! **How it is validated.** Epochs, slow start, losses and timeouts here, profile and spline beside them, the latter against curves
-//! of ALGLIB; throughput, delay and the heavy losses in shallow buffers in the simulator's behaviour tests; beside the program
-//! over four links (`docs/originals.md`).
+//! **How it is validated.** Beside the program's code, told the events of our runs (`docs/event-by-event.md`), of which an excerpt is a
+//! test; epochs, slow start, losses and timeouts here, profile and spline beside them, the latter against curves of ALGLIB;
+//! throughput, delay and the heavy losses in shallow buffers in the simulator's behaviour tests; beside the running program over
+//! four links (`docs/originals.md`).
 
 mod profile;
 mod spline;
@@ -91,31 +95,45 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     Box::new(Verus::new(parameters.number("delay_ratio")))
 }
 
-/// What a packet remembers.
+/// What a packet carries there and back (`udp_packet_t`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tag {
-    sent: Instant,
+    /// Of the transmission, counted from one (`pktSeq`).
+    number: u64,
     window: u16,
-    generation: u8,
-    /// Tells packets apart that leave at once.
-    number: u8,
+    sent: Instant,
 }
 
 impl Tag {
-    const GENERATIONS: u8 = 1 << 4;
-    const NUMBERS: u8 = 1 << 7;
+    const NUMBERS: u64 = 1 << 20;
+    const TIMES: u64 = 1 << 28;
 
-    /// Microseconds, then 16 bits of window, 4 of generation and 7 of number: a day fits.
+    /// The last 20 bits of the number, then 16 of window and the last 28 of microseconds: a million packets and four minutes
+    /// tell them apart.
     fn encode(self) -> u64 {
-        let low = u64::from(self.window) << 11 | u64::from(self.generation) << 7 | u64::from(self.number);
-        self.sent.as_micros() << 27 | low
+        let (number, sent) = (self.number % Self::NUMBERS, self.sent.as_micros() % Self::TIMES);
+        number << 44 | u64::from(self.window) << 28 | sent
     }
 
-    fn decode(bits: u64) -> Self {
-        let sent = Instant::ZERO + Duration::from_micros(bits >> 27);
-        let (generation, number) = ((bits >> 7) as u8 % Self::GENERATIONS, bits as u8 % Self::NUMBERS);
-        Self { sent, window: (bits >> 11) as u16, generation, number }
+    /// Of the numbers until `newest` and the times until now the last that fit.
+    fn decode(bits: u64, newest: u64, now: Instant) -> Self {
+        let last = |until: u64, bits: u64, count: u64| until.saturating_sub(until.wrapping_sub(bits) % count);
+        let sent = Duration::from_micros(last(now.as_micros(), bits, Self::TIMES));
+        Self {
+            number: last(newest, bits >> 44, Self::NUMBERS),
+            window: (bits >> 28) as u16,
+            sent: Instant::ZERO + sent,
+        }
     }
+}
+
+/// A packet that a later one has overtaken (`missingsequence_queue`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Missing {
+    number: u64,
+    window: u16,
+    /// It is lost then.
+    due: Instant,
 }
 
 #[derive(Debug)]
@@ -139,18 +157,16 @@ struct Verus {
     /// The longest delay of this epoch.
     epoch_longest: Option<f64>,
     profile: DelayProfile,
-    /// Packets that the transport declared lost, and when they count.
-    missing: VecDeque<(Instant, Tag)>,
-    /// When the latest of those left that count as lost.
-    expired: Option<Instant>,
-    /// Raised when what is outstanding is forgotten; and when slow start began.
-    generation: u8,
-    session_start: Instant,
-    /// Of the last packet.
-    number: u8,
-    has_ack: bool,
-    /// When the latest packet left that arrived, and when it did (`lastAckTime`).
-    newest: Instant,
+    /// In the order in which they left.
+    missing: VecDeque<Missing>,
+    /// Windows of the packets after the newest acknowledged (`sendingList`).
+    outstanding: VecDeque<u16>,
+    /// Numbers of the last packet that left, of the last before slow start began, and of the newest acknowledged or forgotten
+    /// (`pktSeq`, `ssId`, `seqLast`).
+    sent: u64,
+    session: u64,
+    newest: u64,
+    /// When `newest` last rose by an ack (`lastAckTime`).
     last_ack: Instant,
     next_epoch: Option<Instant>,
     next_refresh: Instant,
@@ -175,12 +191,10 @@ impl Verus {
             epoch_longest: None,
             profile: DelayProfile::default(),
             missing: VecDeque::new(),
-            expired: None,
-            generation: 0,
-            session_start: Instant::ZERO,
-            number: 0,
-            has_ack: false,
-            newest: Instant::ZERO,
+            outstanding: VecDeque::new(),
+            sent: 0,
+            session: 0,
+            newest: 0,
             last_ack: Instant::ZERO,
             next_epoch: None,
             next_refresh: Instant::ZERO,
@@ -190,15 +204,16 @@ impl Verus {
 
     /// `restartSlowStart`.
     fn restart(&mut self, now: Instant) {
-        let Self { allowance, latest, last_ack, next_epoch, delay_ratio, generation, has_just_started, .. } = *self;
+        let Self { allowance, latest, last_ack, next_epoch, delay_ratio, sent, has_just_started, .. } = *self;
         *self = Self {
             allowance,
             has_just_started,
             latest,
             last_ack,
             next_epoch,
-            generation: (generation + 1) % Tag::GENERATIONS,
-            session_start: now.truncated(Duration::from_micros(1)),
+            sent,
+            session: sent,
+            newest: sent,
             timeout: now + MAX_TIMEOUT,
             ..Self::new(delay_ratio)
         };
@@ -206,15 +221,10 @@ impl Verus {
     }
 
     fn forget_outstanding(&mut self) {
-        self.generation = (self.generation + 1) % Tag::GENERATIONS;
+        self.newest = self.sent;
+        self.outstanding.clear();
         self.in_flight = 0;
         self.missing.clear();
-    }
-
-    /// The curve is drawn at once, from windows below `stop`.
-    fn leave_slow_start(&mut self, stop: usize, now: Instant) {
-        self.is_slow_start = false;
-        self.refresh(stop, now);
     }
 
     /// The profile's thread: draws the curve, or begins again.
@@ -227,13 +237,14 @@ impl Verus {
 
     /// `TimeoutHandler`.
     fn on_silence(&mut self, now: Instant) {
-        if !self.has_ack {
+        if self.newest == self.session {
             self.restart(now);
             return;
         }
         self.timeout = now + self.patience();
         if self.is_slow_start {
-            self.leave_slow_start(MOST_WINDOWS, now);
+            self.is_slow_start = false;
+            self.refresh(MOST_WINDOWS, now);
         } else {
             self.is_loss_phase = true;
             self.target = self.shortest;
@@ -242,33 +253,33 @@ impl Verus {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs_f64(5.0 * self.latest / 1e3).max(MIN_TIMEOUT).min(MAX_TIMEOUT)
+        Duration::from_millis((5.0 * self.latest) as u64).max(MIN_TIMEOUT).min(MAX_TIMEOUT)
     }
 
-    /// `removeExpiredPacketsFromSeqQueue`.
-    fn expire(&mut self, now: Instant) {
+    /// `removeExpiredPacketsFromSeqQueue`; windows from what is returned on are to be forgotten (`curveStop`).
+    fn expire(&mut self, now: Instant) -> usize {
         let mut first = None;
-        while let Some((_, tag)) = self.missing.front().copied().filter(|(due, _)| *due <= now) {
-            self.missing.pop_front();
+        while let Some(missing) = self.missing.pop_front_if(|missing| missing.due <= now) {
             self.in_flight = (self.in_flight - 1).max(0);
-            self.expired = self.expired.max(Some(tag.sent));
-            first.get_or_insert(tag);
+            first.get_or_insert(missing.window);
         }
-        let Some(tag) = first else { return };
+        let Some(window) = first else { return MOST_WINDOWS };
         if !self.is_loss_phase {
             self.is_loss_phase = true;
-            self.window = self.window.min(DECREASE * f64::from(tag.window)).max(1.0);
+            self.window = self.window.min(DECREASE * f64::from(window)).max(1.0);
             self.target = self.profile.delay_at(self.window);
         }
-        if self.is_slow_start && self.window.trunc() > SLOW_START_WINDOW {
-            self.forget_outstanding();
-            self.leave_slow_start(usize::from(tag.window).max(LEAST_STOP), now);
+        if !self.is_slow_start || self.window.trunc() <= SLOW_START_WINDOW {
+            return MOST_WINDOWS;
         }
+        self.forget_outstanding();
+        self.is_slow_start = false;
+        usize::from(window).max(LEAST_STOP)
     }
 
     /// Moves the target, and with it the window; returns how many packets may leave.
     fn epoch(&mut self, now: Instant) -> u32 {
-        let silent = now.since(self.last_ack).as_secs_f64() * 1e3;
+        let silent = millis_between(self.last_ack, now);
         let longest = self.epoch_longest.take().unwrap_or_else(|| silent.max(self.longest.unwrap_or(silent)));
         let before = self.longest.unwrap_or(longest);
         let mut may_send = true;
@@ -309,7 +320,7 @@ impl Verus {
         self.shortest = self.shortest.min(delay);
         if self.is_loss_phase {
             self.window += 1.0 / self.window;
-            if !self.is_slow_start {
+            if self.profile.has_curve() {
                 self.target = self.target.min(self.profile.delay_at(self.window));
             }
         } else {
@@ -317,47 +328,63 @@ impl Verus {
         }
     }
 
-    /// False if a packet comes that counts as lost; one that is missing (`missingsequence_queue`) is so no longer.
-    fn is_awaited(&mut self, tag: Tag) -> bool {
-        let may_be_missing = self.missing.back().is_some_and(|(_, newest)| tag.sent <= newest.sent);
-        let found = may_be_missing.then(|| self.missing.iter().position(|(_, missing)| *missing == tag)).flatten();
-        found.and_then(|index| self.missing.remove(index)).is_some() || Some(tag.sent) > self.expired
+    /// What the newest packet overtakes is missing from now on (`createMissingPdu`).
+    fn overtake(&mut self, number: u64, now: Instant) {
+        let due = now.truncated(Duration::from_micros(1)) + EXPIRY;
+        while self.newest < number {
+            self.newest += 1;
+            let Some(window) = self.outstanding.pop_front() else { return };
+            if self.newest < number {
+                self.missing.push_back(Missing { number: self.newest, window, due });
+            }
+        }
+        self.last_ack = now;
+    }
+
+    /// Whether a packet that comes counts: one that is the newest or missing, which it is no longer, not one that is lost or forgotten.
+    /// The last of those forgotten counts.
+    fn is_awaited(&mut self, number: u64, now: Instant) -> bool {
+        if number > self.newest {
+            self.overtake(number, now);
+            return true;
+        }
+        let found = self.missing.binary_search_by_key(&number, |missing| missing.number);
+        found.ok().and_then(|index| self.missing.remove(index)).is_some() || number == self.newest
     }
 
     /// One ack, as the receiving thread takes it.
     fn take_packet(&mut self, tag: Tag, now: Instant) {
-        if tag.sent < self.session_start {
+        if tag.number <= self.session {
             return;
         }
-        // The program's clock counts whole microseconds (`gettimeofday`).
-        let delay = now.as_micros().saturating_sub(tag.sent.as_micros()) as f64 / 1e3;
+        let delay = millis_between(tag.sent, now);
         self.latest = delay;
-        if self.is_slow_start && delay > SLOW_START_EXIT {
-            self.window = (DECREASE * f64::from(tag.window)).max(1.0);
+        let ends_slow_start = self.is_slow_start && delay > SLOW_START_EXIT;
+        if ends_slow_start {
+            self.window = DECREASE * f64::from(tag.window);
             self.target = self.profile.delay_at(self.window);
-            (self.is_loss_phase, self.has_just_started) = (true, true);
-            self.leave_slow_start(MOST_WINDOWS, now);
-            if self.is_slow_start {
-                return;
-            }
+            (self.is_slow_start, self.is_loss_phase, self.has_just_started) = (false, true, true);
         }
         self.timeout = now + self.patience();
         if self.is_loss_phase && f64::from(tag.window) <= self.window {
             (self.is_loss_phase, self.has_just_started, self.epoch_longest) = (false, false, None);
         }
-        if tag.generation == self.generation {
-            if self.is_awaited(tag) {
-                self.take_delay(delay, tag.window);
-            }
-            if tag.sent >= self.newest {
-                (self.has_ack, self.newest, self.last_ack) = (true, tag.sent, now);
-            }
+        if self.is_awaited(tag.number, now) {
+            self.take_delay(delay, tag.window);
         }
         if self.is_slow_start {
             self.window += 1.0;
             self.allowance.set((self.window - self.in_flight as f64).max(0.0) as u32);
         }
+        if ends_slow_start {
+            self.refresh(MOST_WINDOWS, now);
+        }
     }
+}
+
+/// By the program's clock, which counts whole microseconds (`gettimeofday`).
+fn millis_between(from: Instant, to: Instant) -> f64 {
+    to.as_micros().saturating_sub(from.as_micros()) as f64 / 1e3
 }
 
 impl Scheme for Verus {
@@ -377,25 +404,22 @@ impl Scheme for Verus {
             self.timeout = sent.now + MAX_TIMEOUT;
         }
         let window = self.window.min((MOST_WINDOWS - 1) as f64) as u16;
-        self.number = (self.number + 1) % Tag::NUMBERS;
-        Tag { sent: sent.now, window, generation: self.generation, number: self.number }.encode()
+        self.sent += 1;
+        self.outstanding.push_back(window);
+        Tag { number: self.sent, window, sent: sent.now }.encode()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.allowance.on_ack(ack);
         for packet in ack.packets {
-            self.take_packet(Tag::decode(*packet), ack.now);
+            self.take_packet(Tag::decode(*packet, self.sent, ack.now), ack.now);
         }
     }
 
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 
-    fn on_lost(&mut self, lost: &Lost) {
+    fn on_lost(&mut self, _lost: &Lost) {
         self.allowance.on_lost();
-        let tag = Tag::decode(lost.packet);
-        if tag.generation == self.generation {
-            self.missing.push_back((lost.now + EXPIRY, tag));
-        }
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
@@ -418,13 +442,18 @@ impl Scheme for Verus {
             return;
         }
         self.next_epoch = Some(now + EPOCH);
-        self.expire(now);
-        if !self.is_slow_start && self.next_refresh <= now {
+        let was_slow_start = self.is_slow_start;
+        let stop = self.expire(now);
+        if !was_slow_start && self.next_refresh <= now {
             self.refresh(MOST_WINDOWS, now);
         }
         if !self.is_slow_start {
             let packets = self.epoch(now);
             self.allowance.set(packets);
+        }
+        // The epoch that ends slow start is over before the profile's thread wakes.
+        if was_slow_start && !self.is_slow_start {
+            self.refresh(stop, now);
         }
     }
 

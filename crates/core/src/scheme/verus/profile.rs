@@ -9,6 +9,8 @@ const KEPT: f64 = 0.875;
 /// Windows per node of the curve at first (`N`), and the fewest nodes.
 const WINDOWS_PER_NODE: usize = 15;
 const FEWEST_NODES: usize = 5;
+/// How much less delay is looked for while there is no curve and no packet took so long, milliseconds (`DELTA2`).
+const SHORTER: f64 = 2.0;
 
 /// Delays in milliseconds by window, and the curve through them.
 #[derive(Debug)]
@@ -95,7 +97,25 @@ impl DelayProfile {
 
     /// The largest window up to which no more than `delay` is to be expected (`calcDelayCurve`).
     pub(super) fn window_at(&self, delay: f64) -> Option<f64> {
-        self.curve.as_ref()?.window_at(delay)
+        match &self.curve {
+            Some(curve) => curve.window_at(delay),
+            None => Some(self.seen_window_at(delay)),
+        }
+    }
+
+    /// Without a curve: the one before the first that took longer; if none did, for a delay that is shorter by twos.
+    fn seen_window_at(&self, delay: f64) -> f64 {
+        let seen = self.delays.get(2..).unwrap_or_default();
+        let longest = seen.iter().copied().fold(-1.0, f64::max);
+        let steps = ((delay - longest) / SHORTER).floor() + 1.0;
+        let delay = delay - SHORTER * steps.max(0.0);
+        let first = seen.iter().position(|seen| *seen > delay);
+        (first.unwrap_or(seen.len()) + 1) as f64
+    }
+
+    /// Whether a curve was drawn (`haveSpline`).
+    pub(super) fn has_curve(&self) -> bool {
+        self.curve.is_some()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Epochs, slow start, losses and timeouts.
 #![allow(clippy::float_cmp, reason = "steps of whole milliseconds are exact")]
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::scheme::window::ack;
 use crate::units::Bytes;
@@ -14,6 +16,14 @@ fn send(verus: &mut Verus, millis: u64) -> u64 {
     verus.on_sent(&sent)
 }
 
+/// One that was sent with that window.
+fn send_with(verus: &mut Verus, window: u16, millis: u64) -> u64 {
+    let own = std::mem::replace(&mut verus.window, f64::from(window));
+    let packet = send(verus, millis);
+    verus.window = own;
+    packet
+}
+
 fn acknowledge(verus: &mut Verus, packet: u64, millis: u64) {
     verus.on_ack(&Ack { now: at(millis), in_flight: 0, packets: &[packet], ..ack(1) });
 }
@@ -22,16 +32,21 @@ fn acknowledge(verus: &mut Verus, packet: u64, millis: u64) {
 fn informed() -> Verus {
     let mut verus = Verus::new(6.0);
     (1..=200).for_each(|window| verus.profile.add(window, 50.0 + (window as f64 - 50.0).max(0.0)));
-    verus.leave_slow_start(MOST_WINDOWS, at(0));
+    verus.is_slow_start = false;
+    verus.refresh(MOST_WINDOWS, at(0));
     (verus.shortest, verus.target, verus.longest, verus.smoothed) = (50.0, 100.0, Some(100.0), 100.0);
-    (verus.last_ack, verus.has_ack) = (at(1_000), true);
+    verus.last_ack = at(1_000);
     verus
 }
 
 #[test]
 fn tags_keep_what_they_are_told() {
-    let tag = Tag { sent: at(86_399_999), window: 39_999, generation: 15, number: 127 };
-    assert_eq!(Tag::decode(tag.encode()), tag);
+    for (number, sent) in [(1, 0), (1 << 20, 268_435), (12_345_678, 86_399_999)] {
+        let tag = Tag { number, window: 39_999, sent: at(sent) };
+        for (newest, now) in [(number, sent), (number + 999_999, sent + 200_000)] {
+            assert_eq!(Tag::decode(tag.encode(), newest, at(now)), tag);
+        }
+    }
 }
 
 #[test]
@@ -50,16 +65,17 @@ fn slow_start_adds_a_packet_per_ack_and_sends_what_is_missing() {
 fn half_a_second_ends_slow_start_with_seven_tenths() {
     let mut verus = Verus::new(6.0);
     (1..=60).for_each(|window| verus.profile.add(window, 8.0 * window as f64));
-    let tag = Tag { sent: at(0), window: 60, generation: 0, number: 0 };
+    let packets = [60, 60].map(|window| send_with(&mut verus, window, 0));
     // Half a second and 0.999 µs, on a clock of microseconds.
     let now = at(500) + Duration::from_nanos(999);
-    verus.on_ack(&Ack { now, in_flight: 0, packets: &[tag.encode()], ..ack(1) });
+    verus.on_ack(&Ack { now, in_flight: 0, packets: &packets[..1], ..ack(1) });
     assert!(verus.is_slow_start);
     let window = verus.window;
-    acknowledge(&mut verus, tag.encode(), 501);
+    acknowledge(&mut verus, packets[1], 501);
     assert!(!verus.is_slow_start && verus.is_loss_phase && window > 1.0);
     assert!((verus.window - (42.0 + 1.0 / 42.0)).abs() < 1e-9, "{}", verus.window);
-    assert!((verus.target - 336.0).abs() < 10.0, "{}", verus.target);
+    assert_eq!(verus.target, 336.0, "as long as the window took: the curve is drawn afterwards");
+    assert!(verus.profile.has_curve());
 }
 
 #[test]
@@ -116,28 +132,20 @@ fn an_epoch_sends_its_share_of_the_window() {
 #[test]
 fn a_missing_packet_costs_three_tenths_of_its_window_once_per_loss_phase() {
     let mut verus = informed();
-    (verus.window, verus.in_flight) = (100.0, 50);
-    let lost = |window| Tag { sent: at(900), window, generation: 0, number: 0 };
-    for window in [80, 60] {
-        verus.on_lost(&Lost {
-            now: at(1_000),
-            size: Bytes::new(1_448),
-            packet: lost(window).encode(),
-            is_timer: false,
-        });
-    }
+    verus.in_flight = 50;
+    let packets = [80, 60, 100].map(|window| send_with(&mut verus, window, 950));
+    verus.window = 100.0;
+    acknowledge(&mut verus, packets[2], 1_000);
     verus.expire(at(1_149));
-    assert_eq!((verus.window, verus.in_flight), (100.0, 50));
+    assert_eq!((verus.window, verus.in_flight), (100.0, 52));
     verus.expire(at(1_150));
     assert!((verus.window - 56.0).abs() < 1e-9 && verus.is_loss_phase, "{}", verus.window);
-    assert_eq!(verus.in_flight, 48);
-    verus.on_lost(&Lost { now: at(1_200), size: Bytes::new(1_448), packet: lost(40).encode(), is_timer: false });
+    assert_eq!(verus.in_flight, 50);
+    let packets = [40, 57, 56].map(|window| send_with(&mut verus, window, 1_150));
+    acknowledge(&mut verus, packets[1], 1_200);
     verus.expire(at(1_400));
-    assert!((verus.window - 56.0).abs() < 1e-9, "the same loss phase");
-    let later = |window| Tag { sent: at(1_301), ..lost(window) };
-    acknowledge(&mut verus, later(57).encode(), 1_401);
-    assert!(verus.is_loss_phase && verus.window > 56.0);
-    acknowledge(&mut verus, later(56).encode(), 1_402);
+    assert!(verus.is_loss_phase && (verus.window - 56.0 - 1.0 / 56.0).abs() < 1e-9, "the same loss phase");
+    acknowledge(&mut verus, packets[2], 1_402);
     assert!(!verus.is_loss_phase);
 }
 
@@ -145,31 +153,45 @@ fn a_missing_packet_costs_three_tenths_of_its_window_once_per_loss_phase() {
 fn a_missing_packet_that_comes_in_time_is_not_lost_and_one_that_comes_later_is_no_delay() {
     let mut verus = informed();
     let packets = [(); 3].map(|()| send(&mut verus, 1_000));
-    for packet in [packets[0], packets[2]] {
-        verus.on_lost(&Lost { now: at(1_100), size: Bytes::new(1_448), packet, is_timer: false });
-    }
-    acknowledge(&mut verus, packets[1], 1_110);
+    acknowledge(&mut verus, packets[2], 1_100);
+    verus.epoch_longest = None;
     acknowledge(&mut verus, packets[0], 1_249);
     assert_eq!((verus.in_flight, verus.missing.len(), verus.epoch_longest), (1, 1, Some(249.0)));
     verus.expire(at(1_250));
     assert_eq!((verus.in_flight, verus.is_loss_phase), (0, true));
     let next = send(&mut verus, 1_260);
-    acknowledge(&mut verus, packets[2], 1_300);
+    acknowledge(&mut verus, packets[1], 1_300);
     assert_eq!((verus.in_flight, verus.epoch_longest), (1, None), "the ack ends the loss phase, and is no delay");
     acknowledge(&mut verus, next, 1_310);
     assert_eq!((verus.in_flight, verus.epoch_longest), (0, Some(50.0)));
 }
 
+/// The epoch that follows at once looks at the delays themselves.
+#[test]
+fn a_loss_ends_slow_start_after_one_epoch_without_a_curve() {
+    let mut verus = Verus::new(6.0);
+    let packets = [60, 80].map(|window| send_with(&mut verus, window, 0));
+    (1..=60).for_each(|window| verus.profile.add(window, 40.0 + window as f64));
+    acknowledge(&mut verus, packets[1], 50);
+    (verus.window, verus.next_epoch) = (90.0, Some(at(200)));
+    verus.on_timer(at(200));
+    assert!(!verus.is_slow_start && verus.profile.has_curve());
+    // 42 packets took 82 ms, and 44 are the most that took no more than 84.
+    assert_eq!((verus.target, verus.window, verus.in_flight), (84.0, 44.0, 0));
+}
+
 #[test]
 fn silence_forgets_what_is_outstanding_and_falls_to_the_shortest_delay() {
     let mut verus = informed();
-    (verus.next_epoch, verus.timeout, verus.latest, verus.in_flight) = (Some(at(2_000)), at(1_000), 100.0, 40);
+    let packets = [(); 3].map(|()| send(&mut verus, 950));
+    acknowledge(&mut verus, packets[0], 980);
+    (verus.next_epoch, verus.timeout, verus.latest) = (Some(at(2_000)), at(1_000), 100.0);
     verus.on_timer(at(1_000));
-    assert_eq!((verus.target, verus.in_flight, verus.generation), (50.0, 0, 1));
+    assert_eq!((verus.target, verus.in_flight, verus.newest), (30.0, 0, 3));
     assert_eq!(verus.timeout, at(1_500), "five delays");
-    for (latest, patience_ms) in [(20.0, 150), (100.0, 500), (500.0, 1_000)] {
+    for (latest, patience_ms) in [(20.0, 150), (100.0, 500), (100.199, 500), (100.2, 501), (500.0, 1_000)] {
         verus.latest = latest;
-        assert_eq!(verus.patience().as_millis(), patience_ms, "{latest} ms");
+        assert_eq!(verus.patience(), Duration::from_millis(patience_ms), "{latest} ms");
     }
     let mut unheard = Verus::new(6.0);
     send(&mut unheard, 0);
@@ -180,15 +202,67 @@ fn silence_forgets_what_is_outstanding_and_falls_to_the_shortest_delay() {
 #[test]
 fn only_a_packet_newer_than_those_before_and_not_forgotten_ends_the_silence() {
     let mut verus = informed();
-    let [older, newer, last] = [1_000, 1_001, 1_002].map(|millis| send(&mut verus, millis));
-    let mut last_ack = |packet, millis| {
-        acknowledge(&mut verus, packet, millis);
-        verus.last_ack
-    };
-    assert_eq!([last_ack(newer, 1_100), last_ack(older, 1_200)], [at(1_100); 2]);
-    verus.forget_outstanding();
-    acknowledge(&mut verus, last, 1_300);
+    let [older, newer, forgotten, last] = [1_000, 1_001, 1_002, 1_003].map(|millis| send(&mut verus, millis));
+    acknowledge(&mut verus, newer, 1_100);
+    acknowledge(&mut verus, older, 1_200);
     assert_eq!(verus.last_ack, at(1_100));
+    verus.forget_outstanding();
+    verus.epoch_longest = None;
+    acknowledge(&mut verus, forgotten, 1_300);
+    assert_eq!((verus.last_ack, verus.epoch_longest), (at(1_100), None));
+    acknowledge(&mut verus, last, 1_300);
+    assert_eq!((verus.last_ack, verus.epoch_longest), (at(1_100), Some(297.0)), "but the last one counts");
+}
+
+/// A packet each millisecond but in a pause; some are lost, some late, and some come after they count as lost.
+#[test]
+fn the_windows_are_those_of_the_program() {
+    // Window, target, in flight and loss phase every 300 ms.
+    let mut expected = [
+        (13.0, 46.0, 5, true),
+        (74.013_514, 47.914_493, 51, false),
+        (111.0, 49.451_285, 47, false),
+        (64.0, 47.493_138, 64, false),
+        (1.0, 46.377_705, 58, false),
+        (210.0, 57.008_264, 54, false),
+        (145.0, 52.598_197, 1, true),
+        (762.0, 60.0, 0, false),
+        (1_273.0, 110.0, 0, false),
+        (830.004_819, 66.683_59, 54, true),
+        (993.0, 58.082_249, 49, false),
+        (1_008.0, 58.942_013, 66, false),
+        (1.0, 47.726_599, 60, false),
+    ]
+    .into_iter();
+    let mut verus = Verus::new(6.0);
+    let mut acks = BTreeMap::<u64, Vec<u64>>::new();
+    for millis in 0..4_000 {
+        for packet in acks.remove(&millis).unwrap_or_default() {
+            acknowledge(&mut verus, packet, millis);
+        }
+        while verus.next_timer().is_some_and(|due| due <= at(millis)) {
+            verus.on_timer(at(millis));
+        }
+        if !(2_000..2_700).contains(&millis) {
+            let packet = send(&mut verus, millis);
+            let delay = match verus.sent {
+                number if number % 97 == 0 => None,
+                number if number % 53 == 0 => Some(120),
+                number if number % 101 == 0 => Some(240),
+                _ => Some(40 + millis / 16 % 25),
+            };
+            if let Some(delay) = delay {
+                acks.entry(millis + delay).or_default().push(packet);
+            }
+        }
+        if millis % 300 == 299 {
+            let (window, target, in_flight, is_loss_phase) = expected.next().expect("a row");
+            let found = (verus.in_flight, verus.is_loss_phase);
+            assert_eq!(found, (in_flight, is_loss_phase), "{millis} ms");
+            let off = (verus.window - window).abs() + (verus.target - target).abs();
+            assert!(off < 1e-3, "{millis} ms: {} and {} for {window} and {target}", verus.window, verus.target);
+        }
+    }
 }
 
 #[test]
