@@ -2,9 +2,10 @@
 
 use super::TICK;
 use super::forecast::{Forecast, TICKS, forecast};
-use super::rates::{Belief, RATES, evolve, observe};
+use super::packets::{Packet, ReceivedPackets};
+use super::rates::{Belief, RATES, evolve, normalise, observe};
 use super::select_loop::{SelectLoop, clock};
-use crate::units::{Duration, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// After a silence of so many ticks nothing is left of what was known before it, nor is there more to report.
 const LONGEST_SILENCE: u64 = 500;
@@ -44,14 +45,19 @@ impl Model {
                 let count = if packets > 0.0 { packets.round().max(1.0) } else { 0.0 };
                 observe(belief, count as u32);
             }
-            Self::Average(rate) => *rate += NEW_SHARE * (packets - *rate),
+            // As the source adds them: of a steady rate the last bit decides what is left of the forecast.
+            Self::Average(rate) => *rate = (1.0 - NEW_SHARE) * *rate + NEW_SHARE * packets,
         }
     }
 
-    fn forecast(&self) -> Forecast {
+    fn forecast(&mut self) -> Forecast {
         match self {
-            Self::Bayes(belief) => forecast(belief),
-            Self::Average(rate) => std::array::from_fn(|tick| (rate * (tick + 1) as f64) as u32),
+            Self::Bayes(belief) => {
+                // Ticks without observation have left less than everything.
+                normalise(belief);
+                forecast(belief)
+            }
+            Self::Average(rate) => std::array::from_fn(|tick| (*rate * (tick + 1) as f64) as u32),
         }
     }
 
@@ -67,15 +73,34 @@ impl Model {
     }
 }
 
+/// A packet from the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// `None` if the report before was of the same tick.
+    pub(super) delivery: Option<Delivery>,
+}
+
+/// What a report says (`DeliveryForecast`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Delivery {
+    pub(super) forecast: Forecast,
+    /// Bytes.
+    pub(super) received_or_lost: u64,
+}
+
 /// Counts what arrives, and reports.
 #[derive(Debug)]
 pub(super) struct Receiver {
     model: Model,
+    /// Bytes of a packet.
+    mss: f64,
     /// The beginning of this tick; `None` before the first packet.
     tick: Option<Instant>,
     /// From then on an empty tick says something: the sender would have sent more (`_score_time`).
     silence_counts_from: Instant,
+    /// Packets in this tick.
     packets: f64,
+    received: ReceivedPackets,
     last_packet: Instant,
     /// Runs from the first packet on.
     awake: Option<SelectLoop>,
@@ -84,12 +109,14 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(model: Model) -> Self {
+    pub(super) fn new(model: Model, mss: Bytes) -> Self {
         Self {
             model,
+            mss: mss.count() as f64,
             tick: None,
             silence_counts_from: Instant::ZERO,
             packets: 0.0,
+            received: ReceivedPackets::default(),
             last_packet: Instant::ZERO,
             awake: None,
             reported: None,
@@ -100,14 +127,15 @@ impl Receiver {
         &self.model
     }
 
-    /// A packet arrived, after which the sender promised nothing for a time; a forecast if a report leaves now.
-    pub(super) fn accept(&mut self, now: Instant, packets: f64, promised_pause: Duration) -> Option<Forecast> {
+    /// A packet arrived; a report if one leaves now.
+    pub(super) fn accept(&mut self, now: Instant, packet: &Packet) -> Option<Report> {
         let tick = self.advance(now);
-        self.packets += packets;
+        self.packets += packet.length as f64 / self.mss;
+        self.received.push(packet);
         self.last_packet = now;
-        self.silence_counts_from = self.silence_counts_from.max(tick + promised_pause);
+        self.silence_counts_from = self.silence_counts_from.max(tick + packet.pause);
         self.awake.get_or_insert(SelectLoop::new(now, REPORT_INTERVAL));
-        if self.report(now) { self.forecast() } else { None }
+        self.is_due(now).then(|| self.report())
     }
 
     /// When it wakes if no packet comes; `None` before the first, and when all of a silence has been reported.
@@ -115,17 +143,17 @@ impl Receiver {
         self.awake.map(|awake| awake.next()).filter(|at| *at <= self.last_packet + TICK * LONGEST_SILENCE)
     }
 
-    /// Time passes without a packet; a forecast if a report has left.
-    pub(super) fn wake_until(&mut self, now: Instant) -> Option<Forecast> {
+    /// Time passes without a packet; the last report that has left.
+    pub(super) fn wake_until(&mut self, now: Instant) -> Option<Report> {
         let mut has_reported = false;
         while let Some(at) = self.next_waking().filter(|at| *at <= now) {
-            has_reported |= self.report(at);
+            has_reported |= self.is_due(at);
         }
-        if has_reported { self.forecast() } else { None }
+        has_reported.then(|| self.report())
     }
 
     /// Wakes; whether a report leaves.
-    fn report(&mut self, now: Instant) -> bool {
+    fn is_due(&mut self, now: Instant) -> bool {
         let Some(awake) = &mut self.awake else { return false };
         let is_due = awake.wake(now);
         if is_due {
@@ -135,10 +163,11 @@ impl Receiver {
         is_due
     }
 
-    /// What the report forecasts, unless the one before was of the same tick.
-    fn forecast(&mut self) -> Option<Forecast> {
+    fn report(&mut self) -> Report {
         let last = std::mem::replace(&mut self.reported, self.tick);
-        (self.tick != last).then(|| self.model.forecast())
+        let delivery = (self.tick != last)
+            .then(|| Delivery { forecast: self.model.forecast(), received_or_lost: self.received.bytes() });
+        Report { delivery }
     }
 
     /// Lets ticks pass; returns the beginning of the one that `now` is in.
@@ -203,48 +232,67 @@ mod tests {
     }
 
     const PAUSE: Duration = Duration::from_millis(50);
+    const MSS: Bytes = Bytes::new(1_400);
 
+    /// So many packets at once.
+    fn packet(packets: u64, pause: Duration) -> Packet {
+        Packet { sent: at(0), number: 0, length: packets * 1_400, settled: 0, pause }
+    }
+
+    fn forecast(report: Option<Report>) -> Option<Forecast> {
+        report.and_then(|report| report.delivery).map(|delivery| delivery.forecast)
+    }
+
+    /// The program's own (`Receiver::advance_to`, `forecast`), from its start on.
     #[test]
     fn the_first_forecast_is_of_a_second_without_observation() {
-        assert_eq!(Model::bayes().forecast(), [2, 5, 8, 11, 13, 16, 19, 22]);
+        assert_eq!(Model::bayes().forecast(), [2, 4, 7, 9, 12, 15, 17, 20]);
+        let mut longer = Model::bayes();
+        longer.evolve();
+        assert_eq!(longer.forecast(), [2, 4, 7, 10, 12, 15, 17, 20]);
+        (0..10).for_each(|_| longer.evolve());
+        assert_eq!(longer.forecast(), [2, 5, 7, 10, 13, 15, 18, 21]);
     }
 
     #[test]
     fn a_report_leaves_every_20_ms_and_forecasts_if_a_tick_has_passed() {
-        let mut receiver = Receiver::new(Model::Average(0.0));
+        let mut receiver = Receiver::new(Model::Average(0.0), MSS);
+        let one = packet(1, Duration::ZERO);
         assert_eq!((receiver.wake_until(at(99)), receiver.next_waking()), (None, None), "nothing has arrived");
-        assert!(receiver.accept(at(100), 1.0, Duration::ZERO).is_none());
+        assert!(receiver.accept(at(100), &one).is_none());
         assert!(receiver.wake_until(at(119)).is_none());
-        assert_eq!(receiver.accept(at(120), 1.0, Duration::ZERO), Some([0; TICKS]), "a tick ends after 20 ms");
-        assert!(receiver.accept(at(121), 1.0, Duration::ZERO).is_none(), "it is not time for a report");
-        assert_eq!(receiver.wake_until(at(141)), Some([0, 0, 0, 1, 1, 1, 1, 2]), "two packets in the first tick");
+        assert_eq!(forecast(receiver.accept(at(120), &one)), Some([0; TICKS]), "a tick ends after 20 ms");
+        assert!(receiver.accept(at(121), &one).is_none(), "it is not time for a report");
+        let report = receiver.wake_until(at(141));
+        assert_eq!(forecast(report), Some([0, 0, 0, 1, 1, 1, 1, 2]), "two packets in the first tick");
     }
 
     #[test]
     fn a_report_of_the_same_tick_forecasts_nothing() {
-        let mut receiver = Receiver::new(Model::Average(8.0));
-        receiver.accept(at(0), 1.0, Duration::ZERO);
-        assert!(receiver.accept(at(20), 1.0, Duration::ZERO).is_some());
-        assert!(receiver.accept(at(40), 1.0, Duration::ZERO).is_some());
+        let mut receiver = Receiver::new(Model::Average(8.0), MSS);
+        let one = packet(1, Duration::ZERO);
+        receiver.accept(at(0), &one);
+        assert!(forecast(receiver.accept(at(20), &one)).is_some());
+        assert!(forecast(receiver.accept(at(40), &one)).is_some());
         receiver.reported = receiver.tick;
-        assert!(receiver.accept(at(60), 1.0, Duration::ZERO).is_some());
+        assert!(forecast(receiver.accept(at(60), &one)).is_some());
         receiver.reported = Some(at(60));
-        assert!(receiver.accept(at(80), 1.0, Duration::ZERO).is_none());
+        assert_eq!(receiver.accept(at(80), &one), Some(Report { delivery: None }));
     }
 
     #[test]
     fn silence_is_reported() {
-        let mut receiver = Receiver::new(Model::bayes());
-        receiver.accept(at(0), 8.0, Duration::ZERO);
-        assert_eq!(receiver.wake_until(at(1_000)), Some([0; TICKS]));
+        let mut receiver = Receiver::new(Model::bayes(), MSS);
+        receiver.accept(at(0), &packet(8, Duration::ZERO));
+        assert_eq!(forecast(receiver.wake_until(at(1_000))), Some([0; TICKS]));
     }
 
     #[test]
     fn empty_ticks_count_only_when_something_was_due() {
         for (pause, averages) in [(PAUSE, 1), (Duration::ZERO, 4)] {
-            let mut receiver = Receiver::new(Model::Average(8.0));
-            receiver.accept(at(0), 8.0, pause);
-            receiver.accept(at(81), 8.0, pause);
+            let mut receiver = Receiver::new(Model::Average(8.0), MSS);
+            receiver.accept(at(0), &packet(8, pause));
+            receiver.accept(at(81), &packet(8, pause));
             // Eight packets, then three empty ticks.
             let seen = f64::from(averages) - 1.0;
             let expected = 8.0 * 0.875_f64.powf(if pause.is_zero() { seen } else { 1.0 });
@@ -254,12 +302,13 @@ mod tests {
 
     #[test]
     fn a_long_gap_costs_little_and_leaves_a_belief() {
-        let mut receiver = Receiver::new(Model::bayes());
-        receiver.accept(at(0), 1.0, PAUSE);
-        let forecast = receiver.wake_until(at(86_000_000)).expect("a new tick");
-        assert_eq!(forecast, [0; TICKS], "a day of silence is an outage");
+        let mut receiver = Receiver::new(Model::bayes(), MSS);
+        let one = packet(1, PAUSE);
+        receiver.accept(at(0), &one);
+        let silent = forecast(receiver.wake_until(at(86_000_000)));
+        assert_eq!(silent, Some([0; TICKS]), "a day of silence is an outage");
         assert_eq!(receiver.next_waking(), None, "all has been reported");
-        assert!(receiver.accept(at(86_000_001), 1.0, PAUSE).is_some(), "until something comes");
+        assert!(receiver.accept(at(86_000_001), &one).is_some(), "until something comes");
     }
 
     #[test]
