@@ -16,8 +16,6 @@ pub enum Validation {
     Specification,
     /// Measurements that others have published of it.
     Published,
-    /// The program that it was written after, over the same path: docs/originals.md.
-    Program,
     /// Its original code, which was given the events of our runs: docs/event-by-event.md.
     Code,
     /// The same, in these profiles.
@@ -37,7 +35,6 @@ impl Validation {
             Self::Kernel => "Linux' own in virtual time",
             Self::Specification => "its specification's test cases",
             Self::Published => "published measurements",
-            Self::Program => "the original program over the same path",
             Self::Code => "its original code, event by event",
             Self::CodeInProfiles(profiles) => return format!("{} ({profiles})", Self::Code.text()),
             Self::Implementation => "an implementation by others over the same path",
@@ -85,7 +82,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     SchemeEntry { info: reno::INFO, validation: Validation::Kernel, new: reno::new },
     SchemeEntry { info: reno_sce::INFO, validation: Validation::Published, new: reno_sce::new },
     SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Code, new: pcc::vivace::new },
-    SchemeEntry { info: sprout::SPROUT, validation: Validation::Program, new: sprout::new_sprout },
+    SchemeEntry { info: sprout::SPROUT, validation: Validation::Code, new: sprout::new_sprout },
     SchemeEntry { info: sprout::SPROUT_EWMA, validation: Validation::Vectors, new: sprout::new_sprout_ewma },
     SchemeEntry { info: remy::TAOVA, validation: Validation::CodeInProfiles("\"pantheon\""), new: remy::new_taova },
     SchemeEntry { info: vegas::INFO, validation: Validation::Kernel, new: vegas::new },
