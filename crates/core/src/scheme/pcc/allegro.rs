@@ -10,7 +10,7 @@
 //! **Parameters.** None.
 //!
 //! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. The average round trip, by which intervals last, is of what the sender
-//! measures every 10 ms; in the program of what its receiver does, by messages of its own and their answers.
+//! measures every 10 ms; in the program its receiver measures it, with messages of its own.
 //!
 //! **How it is validated.** Its state after every event beside that of its code (`docs/event-by-event.md`); utility, doubling, votes and moves
 //! here; climbing, tolerance of random loss up to its cliff, and the loss on a slow drop-tail link in the simulator's behaviour tests;

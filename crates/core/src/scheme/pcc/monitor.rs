@@ -119,7 +119,7 @@ impl Monitors {
         (current.number << TIME_BITS) | (now.as_micros() & TIME_MASK)
     }
 
-    /// How many intervals after the oldest that waits a packet's is, or before it.
+    /// The place of a packet's interval, counted from the oldest that waits; negative if it is done.
     #[inline]
     fn place(&self, packet: u64) -> i64 {
         let first = self.next - self.waiting.len() as u64;
@@ -178,14 +178,14 @@ impl Monitors {
     pub(super) fn known(&self, most: usize, is_done: impl Fn(&Interval) -> bool) -> usize {
         let is_known = |interval: &&Interval| interval.end.is_some() && is_done(interval);
         let excess = self.waiting.len().saturating_sub(most);
-        // Next to every ack finds none.
+        // Almost no ack completes an interval.
         if excess == 0 && self.waiting.front().is_none_or(|oldest| !is_known(&oldest)) {
             return 0;
         }
         self.waiting.iter().take_while(is_known).count().max(excess)
     }
 
-    /// So many of the oldest, newest first, as the originals look for them; as many as `most` are not forgotten yet.
+    /// Takes the `known` oldest intervals, the newest of them first, as the originals do; of past ones at most `most` are remembered.
     pub(super) fn take(&mut self, known: usize, most: usize) -> impl Iterator<Item = Interval> {
         self.past.extend(self.waiting.iter().take(known).map(|interval| (interval.rtt_sum, interval.samples.len())));
         self.past.drain(..self.past.len().saturating_sub(most));
