@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.output import print_json, print_table, say
+from bakeoff.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "metrics": _metrics,
 }
 
-# How many of the last columns `show` tells too.
+# How many of the last columns may stand below their row.
 DETAILS = {"schemes": 4, "queues": 1}
 
 
@@ -84,6 +84,4 @@ def command(kind: str, *, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        left_out = print_table(list(rows[0]), [list(row.values()) for row in rows], details=DETAILS.get(kind, 0))
-        if left_out:
-            say(f"for {', '.join(left_out)}, which do not fit into a line here: bakeoff show NAME, or --json.")
+        print_table(list(rows[0]), [list(row.values()) for row in rows], details=DETAILS.get(kind, 0))

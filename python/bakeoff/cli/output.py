@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 10_000
 _NARROWEST_COLUMN = 22
-# Spaces between columns.
+# Spaces between columns, and before what stands below a row.
 _GAP = 2
+_INDENT = 4
 
 
 def say(sentence: str) -> None:
@@ -44,56 +45,62 @@ def console() -> Console:
 
 def print_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = (), details: int = 0
-) -> list[str]:
+) -> None:
     """A table on stdout, or one block a row where the terminal is too narrow for it.
 
     Args:
         head: names of the columns.
         rows: cells as text.
         right: columns to be aligned right.
-        details: how many of the last columns a table may go without where a row would not fit into a line with them.
-
-    Returns:
-        The columns that were left out.
+        details: how many of the last columns stand below their row where rows would not fit into a line.
     """
-    from rich.table import Table  # noqa: PLC0415 - loaded when something is printed
+    from rich.cells import cell_len  # noqa: PLC0415 - loaded when something is printed
+    from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     lines = [list(row) for row in rows]
     out = console()
-    shown = columns_that_fit([head, *lines], details, out.width)
-    if out.width < _NARROWEST_COLUMN * shown:
+    widths = [max(map(cell_len, column)) + _GAP for column in zip(head, *lines, strict=True)]
+    beside = len(head) - details
+    if details and sum(widths[:beside]) <= out.width < sum(widths):
+        _print_with_details(out, head, lines, widths[:beside])
+    elif out.width < (sum(widths) if details else _NARROWEST_COLUMN * len(head)):
         for line in lines:
             for name, cell in zip(head, line, strict=True):
                 if cell:
                     out.print(Text(f"{name}: {cell}"))
             out.print()
-        return []
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    for name in head[:shown]:
-        justify = "right" if name in right else "left"
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == head[0])  # type: ignore[arg-type]
+    else:
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        for name in head:
+            justify = "right" if name in right else "left"
+            table.add_column(name, justify=justify, overflow="fold", no_wrap=name == head[0])  # type: ignore[arg-type]
+        for line in lines:
+            table.add_row(*map(Text, line))
+        out.print(table)
+
+
+def _print_with_details(
+    out: Console, head: Sequence[str], lines: Sequence[Sequence[str]], widths: Sequence[int]
+) -> None:
+    """A line for the columns that have a width; below it, indented, a line for each other cell that is not empty."""
+    from rich.padding import Padding  # noqa: PLC0415 - loaded when something is printed
+    from rich.text import Text  # noqa: PLC0415
+
+    def padded(cells: Sequence[str], style: str = "") -> Text:
+        text = Text(style=style)
+        for cell, width in zip(cells, widths, strict=False):
+            piece = Text(cell)
+            piece.pad_right(width - piece.cell_len)
+            text.append_text(piece)
+        return text
+
+    out.print(padded(head, "bold"))
     for line in lines:
-        table.add_row(*(Text(cell) for cell in line[:shown]))
-    out.print(table)
-    return list(head[shown:])
-
-
-def columns_that_fit(lines: Sequence[Sequence[str]], details: int, width: int) -> int:
-    """How many columns to show.
-
-    Args:
-        lines: cells as text, the head among them.
-        details: how many of the last columns may be left out, so that each row fits into a line.
-        width: of a line.
-    """
-    from rich.cells import cell_len  # noqa: PLC0415 - loaded when something is printed
-
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    shown = len(widths)
-    while details and sum(widths[:shown]) + _GAP * (shown - 1) > width:
-        shown, details = shown - 1, details - 1
-    return shown
+        out.print(padded(line))
+        for name, cell in zip(head[len(widths) :], line[len(widths) :], strict=True):
+            if cell:
+                out.print(Padding(Text(f"{name}: {cell}"), (0, 0, 0, _INDENT)))
 
 
 def amount_of_bytes(number: float) -> str:
