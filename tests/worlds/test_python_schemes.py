@@ -430,6 +430,11 @@ def broken(callback: str, body: str) -> str:
             broken("on_ack", "self.next_timer_s = event.now_s + 0.01") + "    def on_timer(self, now_s): pass\n",
             r"own\.py:5: X\.on_timer: next_timer_s is 0\.\d+ afterwards, which is not later than now",
         ),
+        (
+            broken("on_ack", "self.next_timer_s = event.now_s")
+            + "    def on_timer(self, now_s): self.next_timer_s = now_s + 0.9e-6\n",
+            r"on_timer: next_timer_s is 0\.\d+ .* on_timer was called more than 100,000 times within 0\.1 s of the run",
+        ),
     ],
 )
 def test_what_a_class_does_wrong_is_one_sentence(
@@ -441,6 +446,13 @@ def test_what_a_class_does_wrong_is_one_sentence(
     with pytest.raises(RunStopped, match=sentence) as stopped:
         sim.execute(planned.runs[0])
     assert "\n" not in str(stopped.value)
+
+
+def test_a_timer_may_come_in_short_bursts(tmp_path: Path) -> None:
+    bursts = "self.next_timer_s = now_s + (1e-9 if round(now_s * 1e9) % 50_000 < 49_999 else 0.500000001)"
+    content = broken("on_ack", "self.next_timer_s = self.next_timer_s or event.now_s + 0.01")
+    outcome = run(tmp_path, "./own.py:X", own=f"{content}    def on_timer(self, now_s): {bursts}\n")
+    assert outcome.tables["flows"].height == 2
 
 
 WANDERS = """

@@ -39,6 +39,9 @@ _TIMER = _KINDS.index("on_timer")
 _MOST_PACKETS = 2**32 - 1
 _MOST_BPS = 10**15
 _LATEST_S = 10**9
+# More calls of on_timer than this in a span of the run are a loop through next_timer_s: one a microsecond and more.
+_MOST_TIMERS = 100_000
+_SPAN_S = 0.1
 
 
 class Host:
@@ -58,6 +61,8 @@ class Host:
         self._mss = 1
         self._wanted = 0
         self._callback = ""
+        self._timers = 0
+        self._timers_since_s = -_SPAN_S
         self._handlers: tuple[Callable[[bytes], Any], ...] = ()
 
     def __call__(self, message: bytes) -> bytes:
@@ -162,7 +167,14 @@ class Host:
         due = self._scheme.next_timer_s
         if not self._has("on_timer"):
             raise self._wrong("next_timer_s", due, "and the class has no on_timer; write one, or leave it None")
-        self._scheme.on_timer(*_TIME.unpack(message))
+        (now_s,) = _TIME.unpack(message)
+        if now_s - self._timers_since_s >= _SPAN_S:
+            self._timers, self._timers_since_s = 0, now_s
+        self._timers += 1
+        if self._timers > _MOST_TIMERS:
+            often = f"and on_timer was called more than {_MOST_TIMERS:,} times within {_SPAN_S:g} s of the run"
+            raise self._wrong("next_timer_s", due, f"{often}; set it farther ahead")
+        self._scheme.on_timer(now_s)
 
     def _decision(self, message: bytes, number: int) -> bytes:
         scheme, mss = self._scheme, self._mss
