@@ -21,7 +21,7 @@ class Scheme:
     Attributes:
         mss: payload of a full packet, bytes.
         random: random numbers of this flow; the same for the same seed.
-        cwnd: congestion window, bytes: at least one `mss`, and counted in whole packets. Ten packets at first.
+        cwnd: congestion window, bytes: one to 2^22 `mss`, and counted in whole packets. Ten packets at first.
         pacing_rate: rate at which packets leave, IP headers included, bit/s; None if acks alone set the pace.
         ssthresh: slow-start threshold, bytes, if there is one: it is recorded.
         next_timer_s: when `on_timer` is to be called; None for never.

@@ -26,7 +26,6 @@ _TIMEOUT = struct.Struct("<xdQQ?")
 _SENT = struct.Struct("<xdQQ?")
 _TIME = struct.Struct("<xd")
 _RESTART = struct.Struct("<xddd")
-_FLOOD = struct.Struct("<xQ")
 _ANSWER = struct.Struct("<xIIQQH")
 _FAILED = b"\1"
 
@@ -36,7 +35,9 @@ _CAUSES = ("loss", "ecn", "tail-loss")
 _KINDS = ("__init__", *("on_ack", "on_loss", "on_packet_lost", "on_timeout", "on_sent", "on_recovered", "on_undo"),
           *("on_restart", "on_timer"))  # fmt: skip
 _TIMER = _KINDS.index("on_timer")
-_MOST_PACKETS = 2**32 - 1
+# A window is not to take the machine's memory: this is half a second of 100 Gbit/s.
+_MOST_PACKETS = 2**22
+_MOST_THRESHOLD = 2**32 - 1
 _MOST_BPS = 10**15
 _LATEST_S = 10**9
 # More calls of on_timer than this in a span of the run are a loop through next_timer_s: one a microsecond and more.
@@ -68,9 +69,7 @@ class Host:
     def __call__(self, message: bytes) -> bytes:
         """The answer to a message."""
         number = message[0]
-        # A flood follows from what the callback before it has decided.
-        if number < len(_KINDS):
-            self._callback = _KINDS[number]
+        self._callback = _KINDS[number]
         self._patience.begin()
         try:
             if number:
@@ -155,13 +154,7 @@ class Host:
             lambda message: scheme.on_undo(*_TIME.unpack(message)),
             lambda message: scheme.on_restart(Restart(*_RESTART.unpack(message))),
             self._on_timer,
-            self._on_flood,
         )
-
-    def _on_flood(self, message: bytes) -> None:
-        (packets,) = _FLOOD.unpack(message)
-        wrong = f"and has let {packets} packets into the network; bound it, or set a pacing_rate"
-        raise self._wrong("cwnd", self._scheme.cwnd, wrong)
 
     def _on_timer(self, message: bytes) -> None:
         due = self._scheme.next_timer_s
@@ -182,14 +175,15 @@ class Host:
         try:
             packets = int(cwnd // mss) if mss <= cwnd <= _MOST_PACKETS * mss else 0
             bps = 0 if rate is None else int(rate) if 1 <= rate <= _MOST_BPS and rate is not True else -1
-            high = 0 if ssthresh is None else min(ssthresh, _MOST_PACKETS * mss)
+            high = 0 if ssthresh is None else min(ssthresh, _MOST_THRESHOLD * mss)
             threshold = 0 if ssthresh is None else int(high // mss) if high >= mss else -1
             is_time = timer is not None and timer.__class__ is not bool and 0 <= timer <= _LATEST_S
             due = max(round(timer * 1e9), 1) if is_time else 0 if timer is None else -1
         except (TypeError, ValueError, OverflowError):
             packets = bps = threshold = due = -2
         if packets <= 0:
-            self._check("cwnd", cwnd, mss, _MOST_PACKETS * mss, f"a number of bytes, at least one segment ({mss})")
+            bounds = f"at least one segment ({mss}), at most {_MOST_PACKETS:,} of them ({_MOST_PACKETS * mss:,})"
+            self._check("cwnd", cwnd, mss, _MOST_PACKETS * mss, f"a number of bytes, {bounds}")
         if bps < 0:
             self._check("pacing_rate", rate, 1, _MOST_BPS, "a rate above zero in bit/s, at most 1e15, or None")
         if threshold < 0:

@@ -16,7 +16,6 @@
 //! | sent | `u8` 5, `f64` now, `u64` size, in flight, `u8` retransmission |
 //! | recovered, undo, timer | `u8` 6, 7, 9, `f64` now |
 //! | restart | `u8` 8, `f64` now, idle time, retransmission timeout |
-//! | flood | `u8` 10, `u64` packets in flight: more than any path holds, to which there is no right answer |
 //!
 //! An answer is `u8` 0, `u32` window and slow-start threshold in packets, `u64` pacing rate in bit/s and time of the next
 //! timer in ns (0: none), `u16` events that it wants to hear of, a bit each; or `u8` 1 and a sentence in UTF-8.
@@ -32,8 +31,6 @@ use super::{Ack, Cause, Congestion, Lost, Restart, Scheme, Sent, Setup, Timeout}
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const ANSWER_BYTES: usize = 27;
-/// More packets in flight than this are an error of the scheme, which is not to take the machine's memory: half a second of 100 Gbit/s.
-const FLOOD_PACKETS: u32 = 1 << 22;
 
 /// The way to whoever computes the scheme.
 pub trait Channel: Send {
@@ -91,7 +88,6 @@ enum Kind {
     Undo,
     Restart,
     Timer,
-    Flood,
 }
 
 /// The first message.
@@ -183,10 +179,7 @@ impl<C: Channel> Scheme for ExternalScheme<C> {
     }
 
     fn on_sent(&mut self, sent: &Sent) -> u64 {
-        if sent.in_flight > FLOOD_PACKETS {
-            self.message.clear();
-            self.small(Kind::Flood as u8).number(sent.in_flight.into()).exchange();
-        } else if self.wants(Kind::Sent) {
+        if self.wants(Kind::Sent) {
             self.begin(Kind::Sent, sent.now).number(sent.size.count()).packets(sent.in_flight.into());
             self.small(sent.is_retransmission.into()).exchange();
         }
@@ -344,17 +337,6 @@ mod tests {
             scheme.on_recovered(NOW);
             assert_eq!(messages.lock().unwrap().len(), told);
         }
-    }
-
-    #[test]
-    fn more_in_flight_than_any_path_holds_is_told_whether_wanted_or_not() {
-        let (mut scheme, messages) = scheme(10, 0);
-        for in_flight in [FLOOD_PACKETS, FLOOD_PACKETS + 1] {
-            let sent = Sent { now: NOW, size: Bytes::new(1_000), is_retransmission: false, in_flight, delivered: 0 };
-            scheme.on_sent(&sent);
-        }
-        let expected: Vec<u8> = [10].into_iter().chain(u64::from(FLOOD_PACKETS + 1).to_le_bytes()).collect();
-        assert_eq!(*messages.lock().unwrap(), [expected]);
     }
 
     #[test]
