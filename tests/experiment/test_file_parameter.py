@@ -93,7 +93,7 @@ def test_what_a_file_holds_is_checked_before_anything_runs(tmp_path: Path) -> No
         _check(tmp_path, _weights(tmp_path / "odd.bin", w100=math.nan))
     with pytest.raises(UserError, match=begin + "in this one all weights are zero"):
         _check(tmp_path, _weights(tmp_path / "zero.bin", w6=0.0))
-    with pytest.raises(UserError, match=begin + "this one has 400 bytes, not one of"):
+    with pytest.raises(UserError, match=begin + r"this one has 400 bytes, not 22168 \(1x32\), 285208 \(1x128\) or "):
         _check(tmp_path, _weights(tmp_path / "short.bin", size=400))
 
 
@@ -104,6 +104,10 @@ def test_a_path_is_relative_to_the_file_that_has_it(tmp_path: Path, monkeypatch:
     _check(tmp_path, "policy.bin")
     with pytest.raises(UserError, match=f"there is no file {tmp_path}/gone.bin; "):
         _check(tmp_path, "gone.bin")
+    with pytest.raises(UserError, match=f"weights: {tmp_path} is a folder; write the path of a file with"):
+        _check(tmp_path, ".")
+    with pytest.raises(UserError, match=r"weights: /dev/zero is not a regular file; write the path of a file with"):
+        _check(tmp_path, "/dev/zero")
     with (tmp_path / "huge.bin").open("wb") as huge:
         huge.truncate(2**26 + 1)
     with pytest.raises(UserError, match=r"huge\.bin has more than 64 MiB; write the path of a file with"):

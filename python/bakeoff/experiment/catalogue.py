@@ -103,8 +103,11 @@ class Parameter:
         return None if right else f"{shown(value)} is not possible; write {self.values}"
 
     def _problem_of_file(self, file: Path) -> str | None:
-        if not os.path.isfile(file):  # noqa: PTH113 - never raises
+        if not os.path.exists(file):  # noqa: PTH110 - never raises
             return f"there is no file {file}; write {self.values}"
+        if not os.path.isfile(file):  # noqa: PTH113
+            kind = "a folder" if os.path.isdir(file) else "not a regular file"  # noqa: PTH112
+            return f"{file} is {kind}; write {self.values}"
         try:
             with file.open("rb"):
                 size = file.stat().st_size

@@ -10,7 +10,7 @@ pub(super) const ACTIONS: usize = 5;
 /// Layers and units of the published networks.
 const SHAPES: [(usize, usize); 3] = [(1, 32), (1, 128), (2, 256)];
 /// What they are called, after a word for any of them.
-pub(super) const NAMES: &[&str] = &["any", "1x32", "1x128", "2x256"];
+pub(super) const NAMES: &[&str; 4] = &["any", "1x32", "1x128", "2x256"];
 const FORGET_BIAS: f32 = 1.0;
 
 const fn size((layers, units): (usize, usize)) -> u64 {
@@ -32,7 +32,11 @@ fn floats(file: &[u8]) -> impl Iterator<Item = f32> {
 pub(super) fn problem(file: &[u8], name: &str) -> Option<String> {
     let bytes = file.len() as u64;
     let Some(found) = SHAPES.into_iter().position(|shape| size(shape) == bytes) else {
-        return Some(format!("this one has {bytes} bytes, not one of {:?}", SHAPES.map(size)));
+        let [small, middle, large] = SHAPES.map(size);
+        let [_, first, second, third] = NAMES;
+        return Some(format!(
+            "this one has {bytes} bytes, not {small} ({first}), {middle} ({second}) or {large} ({third})"
+        ));
     };
     let found = NAMES[1 + found];
     if name != NAMES[0] && name != found {
@@ -158,7 +162,10 @@ pub(super) mod tests {
         assert_eq!([problem(&sound, "any"), problem(&sound, "1x32")], [None, None]);
         let other = problem(&sound, "2x256").unwrap_or_default();
         assert_eq!(other, "this one has 1x32 units, and network = \"2x256\" wants others");
-        assert!(problem(&sound[1..], "any").unwrap_or_default().starts_with("this one has 22167 bytes, not one of"));
+        assert_eq!(
+            problem(&sound[1..], "any").as_deref(),
+            Some("this one has 22167 bytes, not 22168 (1x32), 285208 (1x128) or 3195928 (2x256)")
+        );
         for odd in [f32::NAN, f32::INFINITY] {
             let odd = file(|floats| (floats[LINEAR_BIAS], floats[CELL_BIAS]) = (1.0, odd));
             assert_eq!(problem(&odd, "any").as_deref(), Some("this one has a weight, number 166, that is no number"));
