@@ -104,12 +104,27 @@ def test_an_experiment_of_nothing_else_is_refused(tmp_path: Path) -> None:
         (["matrix.scheme=quinn:vegas"], r'"quinn:vegas" is not a controller of quinn; known are bbr, cubic, newreno$'),
         (["matrix.scheme=quinn:cubik"], r'"quinn:cubik" is not a controller of quinn; did you mean "cubic"\?$'),
         (["matrix.scheme=quin:cubic"], r'"quin:cubic" is not a scheme; did you mean "quinn:cubic"\?$'),
+        (
+            ["variant.mild.parameters.law=linux"],
+            r'there is no variant "mild"; known are gentle, policy; --set variant\.mild\.scheme=SCHEME makes it$',
+        ),
         (["matrix.scheme=gentl"], r'"gentl" is not a scheme; did you mean "gentle"'),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, changes: list[str], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         _plan(tmp_path, '[matrix]\nscheme = ["gentle", "policy"]', *changes)
+
+
+@pytest.mark.parametrize(
+    ("suite", "scheme", "name"),
+    [("pantheon/london-sydney", "muses", "GCE Sydney"), ("pantheon/india-ppp0", "scream", "AWS India 1")],
+)
+def test_a_scheme_that_is_published_only_is_not_implemented_yet(suite: str, scheme: str, name: str) -> None:
+    with pytest.raises(UserError, match=rf'"{scheme}" is not implemented yet; there are only its .*{name}'):
+        load(suite, [f"matrix.scheme={scheme}"])
+    with pytest.raises(UserError, match=r'"muzes" is not a scheme'):
+        load(suite, ["matrix.scheme=muzes"])
 
 
 @pytest.mark.parametrize("scheme", ["vegas", "./own.py:X", "program:cubic", "quinn:cubic"])

@@ -14,7 +14,7 @@ from bakeoff.claims import ClaimSyntaxError, check
 from bakeoff.errors import UserError
 from bakeoff.experiment import clashes, keys, matrix, overrides, resolve, source
 from bakeoff.experiment.base import nearest
-from bakeoff.experiment.catalogue import KERNEL, OWN
+from bakeoff.experiment.catalogue import KERNEL, OWN, plain
 from bakeoff.experiment.clashes import Touch
 from bakeoff.experiment.problems import first_problem
 from bakeoff.experiment.queues import FileWanted, KeyProblem
@@ -195,8 +195,9 @@ def check_source(found: Source, changes: Sequence[str | Shorthand], catalogue: C
     axes = matrix.parse(raw.pop("matrix", None), found.name, of_axes)
     programs, controllers, variants = (_names(raw.get(table)) for table in ("program", "controller", "variant"))
     # The command line may name more.
-    variants += [setting.key.split(".")[1] for setting in settings if setting.key.startswith("variant.")]
+    variants += [name for setting in settings if (name := _variant_made(setting.key))]
     catalogue = catalogue.declared(programs, controllers, dict.fromkeys(variants))
+    _check_variants(catalogue.variants, settings)
     _check_values(axes, catalogue, found)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
     _check_effects(stripped, settings, axes)
@@ -310,6 +311,28 @@ def _names(table: Any) -> list[str]:
     return [str(key) for key in table] if isinstance(table, dict) else []
 
 
+def _variant_made(key: str) -> str | None:
+    """The variant that a key makes if there is none of its name yet."""
+    match key.split("."):
+        case ["variant", name] | ["variant", name, "scheme"]:
+            return name
+    return None
+
+
+def _check_variants(known: Sequence[str], settings: Sequence[Setting]) -> None:
+    """Finds parameters of a variant that nobody makes.
+
+    Raises:
+        UserError: there are such; the sentence names the variants that there are.
+    """
+    for setting in settings:
+        table, *names = setting.key.split(".")
+        if table == "variant" and names and names[0] not in known:
+            there = f"known are {', '.join(known)}" if known else "the file has none"
+            make = f"--set variant.{names[0]}.scheme=SCHEME makes it"
+            raise setting.fail(f"there is no variant {shown(names[0])}; {there}; {make}")
+
+
 def _check_values(axes: Sequence[Axis], catalogue: Catalogue, found: Source) -> None:
     """Finds a misspelt scheme in any place of the axis, not only the first."""
     for axis in axes:
@@ -321,7 +344,18 @@ def _check_values(axes: Sequence[Axis], catalogue: Catalogue, found: Source) -> 
                     try:
                         catalogue.check_scheme(setting.value, found.folder)
                     except UserError as error:
-                        raise UserError(f"{axis.origin}: {error}") from error
+                        sentence = _only_published(setting.value, found) or error
+                        raise UserError(f"{axis.origin}: {sentence}") from error
+
+
+def _only_published(scheme: str, found: Source) -> str | None:
+    """What to say of a name that is no scheme, if the published report beside the experiment has it."""
+    name = found.raw.get("reference")
+    report = references.find(name) if isinstance(name, str) else None
+    row = report.scheme(plain(scheme)) if report else None
+    if report is None or row is None:
+        return None
+    return f"{shown(scheme)} is not implemented yet; there are only its published numbers ({report.title})"
 
 
 def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
