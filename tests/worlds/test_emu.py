@@ -611,8 +611,9 @@ def test_a_scheme_in_python_sends_as_an_ordinary_user(tmp_path: Path, monkeypatc
     [
         ('raise ValueError("enough")', r"watched\.py:13: Watched\.on_ack: ValueError: enough$"),
         ("input()", r"watched\.py:13: Watched\.on_ack: EOFError: EOF when reading a line$"),
-        ("os._exit(3)", r"watched\.py: its process ended early$"),
-        ("os.abort()", r"watched\.py:13: its process ended early$"),
+        ("os._exit(3)", r"watched\.py: its process ended early with status 3$"),
+        ("os.abort()", r"watched\.py:13: its process was ended by SIGABRT$"),
+        ("os.kill(os.getpid(), 9)", r"watched\.py: its process was ended by SIGKILL$"),
     ],
 )
 def test_a_scheme_in_python_that_fails_is_one_sentence(

@@ -43,7 +43,9 @@ _EMULATOR = Path(__file__).resolve().parents[1] / "_emulator"
 _JOB = "job.json"
 _REPORT = "report.json"
 _OWN_WORDS = "bakeoff-emulator: "
-_SCHEME_ENDED = re.compile(r"flow (?P<flow>\d+): the process of its scheme has ended")
+_SCHEME_ENDED = re.compile(
+    r"flow (?P<flow>\d+): the process of its scheme has ended (with status (?P<status>\d+)|by signal (?P<signal>\d+))"
+)
 _QUOTED_LINES = 3
 # Beside the run itself: namespaces, devices, the last packets, and tables from the log.
 _OVERHEAD_S = 0.6
@@ -162,7 +164,8 @@ def _problem(watched: processes.Watched, scenario: Mapping[str, Any]) -> str:
     if own and (ended := _SCHEME_ENDED.fullmatch(own[0])):
         place = python_schemes.places(scenario)[int(ended["flow"]) - 1]
         said = [line for line in watched.console if not line.startswith(_OWN_WORDS)]
-        return f"flow {ended['flow']}: {python_schemes.end([place], 'its process', 'ended early', said)}"
+        how = python_schemes.ending(-int(ended["signal"]) if ended["signal"] else int(ended["status"]))
+        return f"flow {ended['flow']}: {python_schemes.end([place], 'its process', how, said)}"
     if own:
         return own[0]
     last = " / ".join(watched.console[-_QUOTED_LINES:]) or "it printed nothing"

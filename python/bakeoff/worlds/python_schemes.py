@@ -128,7 +128,7 @@ def _problem(job: str) -> str | None:
     if told:
         return told[-1]
     if done.returncode:
-        return end([asked], "loading it", _how(done.returncode), (done.stdout + done.stderr).splitlines())
+        return end([asked], "loading it", ending(done.returncode), (done.stdout + done.stderr).splitlines())
     return None
 
 
@@ -149,7 +149,8 @@ def end(places: Sequence[Mapping[str, Any]], what: str, how: str, console: Seque
     return f"{' and '.join(shown.values())}: {what} {how}{'; its last lines: ' if last else ''}{last}"
 
 
-def _how(status: int) -> str:
+def ending(status: int) -> str:
+    """In what way a process ended: its status, or less than zero the signal that ended it."""
     return f"ended early with status {status}" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
 
 
@@ -190,6 +191,6 @@ def execute(scenario: Mapping[str, Any], for_core: Mapping[str, Any]) -> Outcome
         # A class may end its process with any status, 0 too.
         if watched.status != 0 or not tables:
             called = "its process" if len(job["schemes"]) == 1 else "the process of its schemes in Python"
-            sentence = end(list(job["schemes"].values()), called, _how(watched.status), watched.console)
+            sentence = end(list(job["schemes"].values()), called, ending(watched.status), watched.console)
             raise RunStopped(sentence, outcome)
     return Outcome(tables, cpu_s=watched.cpu_s)

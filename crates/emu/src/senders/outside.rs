@@ -5,8 +5,10 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender as Channel;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bakeoff_core::scheme::external::{self, Answer, ExternalScheme, hello};
 use bakeoff_core::scheme::{Scheme, Setup};
@@ -33,17 +35,24 @@ pub struct OutsideScheme {
 }
 
 /// Such a program at work; it ends with this, and its CPU time is that of the senders.
-pub(super) struct Program(Child);
+pub(super) struct Program(Arc<Mutex<Child>>);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = end(&self.0);
     }
+}
+
+/// Ends a program unless it has ended, and says how it did.
+fn end(child: &Mutex<Child>) -> io::Result<ExitStatus> {
+    let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+    child.kill()?;
+    child.wait()
 }
 
 struct Line {
     socket: OwnedFd,
+    child: Arc<Mutex<Child>>,
     flow: usize,
     news: Channel<News>,
     answer: Vec<u8>,
@@ -54,13 +63,28 @@ impl Line {
         let asked =
             sys::send(self.socket.as_fd(), message).and_then(|_| sys::receive(self.socket.as_fd(), &mut self.answer));
         match asked {
-            Ok(0) => Err("the process of its scheme has ended".to_owned()),
+            Ok(0) => Err(self.ending()),
             Ok(length) => Answer::decode(&self.answer[..length]),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(format!("its scheme has given no answer for {} s", PATIENCE.as_secs_f64()))
             }
+            Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+                Err(self.ending())
+            }
             Err(error) => Err(format!("the process of its scheme cannot be reached: {error}")),
         }
+    }
+
+    /// How the program has ended, whose end of the line is closed.
+    fn ending(&self) -> String {
+        let how = match end(&self.child) {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("with status {code}"),
+                (None, signal) => format!("by signal {}", signal.unwrap_or_default()),
+            },
+            Err(error) => format!("in a way that cannot be read: {error}"),
+        };
+        format!("the process of its scheme has ended {how}")
     }
 }
 
@@ -80,7 +104,8 @@ pub(super) fn start(
 ) -> Result<(Box<dyn Scheme>, Program), String> {
     let (socket, program) =
         spawn(&outside.command).map_err(|error| format!("the process of its scheme cannot start: {error}"))?;
-    let mut line = Line { socket, flow: outside.flow, news: news.clone(), answer: vec![0; ANSWER_BYTES] };
+    let child = Arc::clone(&program.0);
+    let mut line = Line { socket, child, flow: outside.flow, news: news.clone(), answer: vec![0; ANSWER_BYTES] };
     let first = line.ask(&hello(&mut setup))?;
     Ok((Box::new(ExternalScheme::new(&setup, first, line)), program))
 }
@@ -92,5 +117,5 @@ fn spawn(command: &[String]) -> io::Result<(OwnedFd, Program)> {
     };
     let [ours, theirs] = sys::message_pair(PATIENCE)?;
     let child = Command::new(program).args(words).stdin(Stdio::from(theirs)).spawn()?;
-    Ok((ours, Program(child)))
+    Ok((ours, Program(Arc::new(Mutex::new(child)))))
 }
