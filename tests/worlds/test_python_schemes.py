@@ -387,7 +387,18 @@ def broken(callback: str, body: str) -> str:
             r"own\.py: its process ended early with status 0; its last lines: bye$",
         ),
         (broken("on_ack", "import ctypes; ctypes.string_at(0)"), r"own\.py:3: its process was ended by SIGSEGV$"),
-        (broken("on_ack", "while True: pass"), r"own\.py:3: X\.on_ack: Overdue: it takes longer than 0\.5 s; look for"),
+        (
+            broken("on_ack", "while True: pass"),
+            r"own\.py:3: X\.on_ack: Overdue: it takes longer than 0\.5 s \(an endless",
+        ),
+        (
+            broken("on_ack", "import time; time.sleep(30)"),
+            r"own\.py:3: .* than 0\.5 s \(an endless loop, or a wait\?\)$",
+        ),
+        (
+            f"class Mute(Exception):\n    def __str__(self): return self.no_such\n{broken('on_ack', 'raise Mute')}",
+            r"own\.py:5: X\.on_ack: Mute$",
+        ),
         (
             broken("on_ack", "self.cwnd = float('nan')"),
             r"own\.py:2: X\.on_ack: cwnd is nan afterwards, and must be a num",

@@ -138,7 +138,11 @@ def explain(error: BaseException, place: Place, callback: str, kind: type | None
         line = line_of(kind, callback, place)
     where = f"{place.title}:{line}" if line else place.title
     what = f"{place.name}.{callback}: " if callback else ""
-    text = shortened(" ".join(str(error).split()), _MOST_WORDS)
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - it is the user's, too
+        said = ""
+    text = shortened(" ".join(said.split()), _MOST_WORDS)
     return f"{where}: {what}{type(error).__name__}{': ' if text else ''}{text}"
 
 

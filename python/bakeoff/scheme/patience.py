@@ -1,4 +1,4 @@
-"""Ends a callback that takes too long, so that a loop without an end is an error with a line."""
+"""Ends a callback that takes too long, so that an endless loop is an error with a line."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ class Patience:
 
     def _look(self, _signal: int, _frame: FrameType | None) -> None:
         if self._inside and self._seen == self._count:
-            raise Overdue(f"it takes longer than {self._seconds:g} s; look for a loop without an end")
+            raise Overdue(f"it takes longer than {self._seconds:g} s (an endless loop, or a wait?)")
         self._seen = self._count
