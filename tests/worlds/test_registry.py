@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bakeoff.errors import UserError
+from bakeoff.experiment.schema import ExperimentFile
 from bakeoff.worlds import emu, registry, sim
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ def test_a_world_that_does_not_exist_yet_is_one_sentence(monkeypatch: pytest.Mon
     monkeypatch.setattr(registry, "MODULES", {"sim": "x", "linux": "y", "live": None})
     with pytest.raises(UserError, match=r'^the world "live" is not part of this version; there are "sim", "linux"$'):
         registry.world("live")
+
+
+def test_the_reference_says_which_worlds_do_not_exist_yet() -> None:
+    said = ExperimentFile.model_fields["world"].description or ""
+    assert [name for name in registry.MODULES if f'"{name}" is not part of this version' in said] == [
+        name for name in registry.MODULES if name not in registry.available()
+    ]
 
 
 def test_an_unknown_world_gets_a_hint() -> None:

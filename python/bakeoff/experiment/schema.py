@@ -107,7 +107,9 @@ class ExperimentFile(Model):
         description="runs of each cell that a claim is about, where that is more; `--repeats` replaces both",
     )
     seed: int = Field(1, ge=0, le=2**53, description="all randomness follows from it")
-    world: Literal["sim", "emu", "linux", "live"] = Field("sim", description="what executes the runs")
+    world: Literal["sim", "emu", "linux", "live"] = Field(
+        "sim", description='what executes the runs; "live" is not part of this version'
+    )
     record: Record = Field(default_factory=Record, description="how much is recorded")
     start_jitter: Time = default(
         10**8,
