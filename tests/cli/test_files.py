@@ -109,6 +109,11 @@ LONG = "n" * 300
         (("check", "x.toml"), 'scheme = "./a\\u0000b.py:X"', "cannot be read (embedded null byte)"),
         (("run", "x.toml"), f'scheme = "program:a"\n[program.a]\nwrapper = "{LONG}"', "is not there: install it"),
         (("run", "x.toml"), f'scheme = "kernel:a"\n[controller.a]\nobject = "{LONG}"', "there is no file"),
+        (
+            ("compare", "pantheon/london-sydney", "out"),
+            'scheme = "reno"',
+            "goes second: bakeoff compare DIR pantheon/london-s",
+        ),
         (("compare", "out", LONG), 'scheme = "reno"', "neither a result folder nor a published reference"),
         (("kernel", "build", "--source", LONG), 'scheme = "reno"', "no such folder or tarball"),
     ],

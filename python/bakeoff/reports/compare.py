@@ -130,6 +130,8 @@ def compare(left: str, right: str) -> Comparison:
     Raises:
         UserError: a side is neither, a folder is damaged, or the sides have no row in common.
     """
+    if left in references.names() and not os.path.isdir(left):  # noqa: PTH112 - never raises
+        raise UserError(f"{left} is a published reference, which goes second: bakeoff compare DIR {left}")
     ours = model.load(ResultFolder.open(Path(left)))
     if os.path.isdir(right):  # noqa: PTH112 - never raises
         found = _folders(left, ours, right, model.load(ResultFolder.open(Path(right))))
