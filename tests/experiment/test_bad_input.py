@@ -88,7 +88,11 @@ def test_a_value_that_an_axis_of_variants_does_not_have(
         (b'name = "\xff"\n', "x.toml: line 1 is not UTF-8 text; save the file as UTF-8"),
         (b"a = " + b"[" * 100_000, "x.toml: not TOML that can be read: nested too deeply"),
         (b"a = " + b"9" * 10_000, "x.toml: not valid TOML: "),
-        (b"a = 1\na = 2\n", "x.toml: not valid TOML: line 2"),
+        (b"a = 1\na = 2\n", "x.toml: not valid TOML: line 2: a is there already; keep one of them"),
+        (b'a.b = 1\n  a."b" = 2 # a = 3', 'x.toml: not valid TOML: line 2: a."b" is there already; keep one of them'),
+        (b"[flow]\n[[flow]]\n", "x.toml: not valid TOML: line 2: [[flow]] is there already; keep one of them"),
+        (b"[path]\n[path] # =\n", "x.toml: not valid TOML: line 2: [path] is there already; keep one of them"),
+        (b"a = 1\na = [\n2\n]\n", "x.toml: not valid TOML: line 4, column 2: Cannot overwrite a value"),
         (b"\x00", "x.toml: not valid TOML: line 1"),
     ],
 )

@@ -93,12 +93,17 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
     except RecursionError as error:
         raise UserError(f"{name}: not TOML that can be read: nested too deeply") from error
     except ValueError as error:
-        raise UserError(f"{name}: not valid TOML: {_toml_problem(str(error))}") from error
+        raise UserError(f"{name}: not valid TOML: {_toml_problem(str(error), content)}") from error
 
 
-def _toml_problem(message: str) -> str:
+def _toml_problem(message: str, content: bytes) -> str:
     match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
     if match:
+        # What Python says of a key that is there already names neither.
+        twice = re.match(r"Cannot (overwrite a value|declare \(.*\) twice)", match[1])
+        line = content.decode().split("\n")[int(match[2]) - 1]
+        if twice and (key := re.match(r"\s*(\[+[^]]+\]+|[^=#]+?(?=\s*=))", line)):
+            return f"line {match[2]}: {key[1]} is there already; keep one of them"
         return f"line {match[2]}, column {match[3]}: {match[1]}"
     return message.replace("(at end of document)", "at the end of the file")
 
