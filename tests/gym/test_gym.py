@@ -254,6 +254,8 @@ def test_what_cannot_be_is_refused(tmp_path: Path, experiment: str) -> None:
         gymnasium.make(lab.ID, paths=experiment, flow=2).reset(seed=1)
     with pytest.raises(UserError, match="neither a suite nor a file"):
         gymnasium.make(lab.ID, paths="no-such-suite")
+    with pytest.raises(UserError, match=r"^num_envs: 0; give at least 1$"):
+        gymnasium.make_vec(lab.ID, num_envs=0, vectorization_mode="vector_entry_point")
     with pytest.raises(UserError, match="at least one feature"):
         lab.Task(features=())
     with pytest.raises(UserError, match=r"^seeds: 3; give one for each run: 2, or one number$"):
@@ -273,6 +275,22 @@ def test_what_is_no_action_is_refused(experiment: str, action: Any) -> None:
     many.reset(seed=1)
     with pytest.raises(UserError, match="action of run 2: is not a number"):
         many.step(np.array([[0.0], [math.nan]]))
+
+
+@pytest.mark.parametrize("action", ["left", ["left"], [[0.0], [0.0, 0.0]], {}])
+def test_an_action_is_a_number(experiment: str, action: Any) -> None:
+    environment = gymnasium.make(lab.ID, paths=experiment).unwrapped
+    environment.reset(seed=1)
+    with pytest.raises(UserError, match=r"^actions: .*; give one number for each run, from -1 to 1$"):
+        environment.step(action)
+
+
+@pytest.mark.parametrize("reward", [None, 1.0, [None], ["much"], [1.0, 2.0]])
+def test_a_reward_is_a_number_for_each_run(experiment: str, reward: Any) -> None:
+    environment = gymnasium.make(lab.ID, paths=experiment, task=lab.Task(reward=lambda _: reward)).unwrapped
+    environment.reset(seed=1)
+    with pytest.raises(UserError, match=r"^task.reward: gave .*; it has to give a number for each run$"):
+        environment.step(np.zeros(1, np.float32))
 
 
 @pytest.mark.parametrize("action", [[], [0.0, 0.0], np.zeros((2, 2)), np.zeros((3, 1))])

@@ -99,11 +99,14 @@ class _Runs:
 
         Raises:
             ResetNeeded: no run has begun.
-            UserError: there is not one action for each run, or one is not a number.
+            UserError: there is not one action for each run, or one is not a number, or so with what the task gives.
         """
         if not self._end.all():
             raise ResetNeeded("there is no run yet; call reset() before step()")
-        actions = np.asarray(decided, np.float64).reshape(-1)
+        try:
+            actions = np.asarray(decided, np.float64).reshape(-1)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"actions: {decided!r}; give one number for each run, from -1 to 1") from error
         if actions.size != self._end.size:
             raise UserError(f"actions: {actions.size}; give one number for each run: {self._end.size}")
         unheard = np.isnan(actions) & ~resting
@@ -131,7 +134,10 @@ class _Runs:
         losses = {place: sentence for place, sentence in self._episodes.losses() if not resting[place]}
         over = self._now >= self._end
         over[list(losses)] = True
-        return intervals, task.reward(intervals), over, losses
+        worth = np.asarray(task.reward(intervals))
+        if worth.shape != actions.shape or worth.dtype.kind not in "fiub":
+            raise UserError(f"task.reward: gave {worth}; it has to give a number for each run")
+        return intervals, worth, over, losses
 
     def observation(self) -> Observation:
         """The last intervals of every run, the newest last."""
@@ -218,6 +224,8 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
     def __init__(
         self, num_envs: int = 1, paths: str | Paths | None = None, flow: int = 1, task: Task | None = None
     ) -> None:
+        if num_envs < 1:
+            raise UserError(f"num_envs: {num_envs}; give at least 1")
         self.num_envs = num_envs
         self._runs = _Runs(num_envs, paths, flow, task)
         self.single_observation_space, self.single_action_space = self._runs.spaces()
