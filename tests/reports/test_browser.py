@@ -104,3 +104,23 @@ def test_a_name_stands_at_our_marker_and_not_at_the_published_one(tmp_path: Path
         f'<body><script type="application/json" id="markers">{{}}</script><script>{scripts}\n{ask}</script>'
     )
     assert 'data-named="30,40,20"' in dom_of(page, tmp_path / "browser")
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_the_legend_over_time_names_every_line(tmp_path: Path, count: int) -> None:
+    line = {"style": "line", "light": "#000000", "dark": "#ffffff", "y": [1, 2]}
+    series = [{**line, "label": f"Flow {number}"} for number in range(1, count + 1)]
+    figure = {"unit": "ms", "span": [0, 1], "x": [0, 1], "series": series}
+    scripts = [asset("vendor/uPlot.iife.min.js"), *(asset(f"js/{name}") for name in ("data.js", "paper.js", "time.js"))]
+    rows = "[...host.querySelectorAll('.u-legend tr')].filter((row) => getComputedStyle(row).display !== 'none')"
+    ask = f"""
+        const host = document.querySelector('.plot');
+        drawTime(host, {json.dumps(figure)}, 800);
+        host.dataset.named = {rows}.map((row) => row.querySelector('th').textContent).join();
+    """
+    style = asset("vendor/uPlot.min.css") + asset("report.css")
+    body = "".join(f"<script>{script}</script>" for script in [*scripts, ask])
+    page = tmp_path / "legend.html"
+    page.write_text(f'<style>{style}</style><body><div class="plot"></div>{body}')
+    names = ",".join(f"Flow {number}" for number in range(1, count + 1))
+    assert f'data-named="{names}"' in dom_of(page, tmp_path / "browser")
