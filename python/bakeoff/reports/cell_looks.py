@@ -49,7 +49,10 @@ def compared_first(cells: Sequence[Mapping[str, str]]) -> list[str]:
 
 def of_values(axis: str, known: Sequence[str]) -> dict[str, Look]:
     """The look of each of the values of an axis that are compared; markers differ as far as there are any."""
-    found = {value: looks.of_scheme(value if axis == SCHEME_AXIS else "", place) for place, value in enumerate(known)}
+    if axis == SCHEME_AXIS:
+        found = looks.of_schemes(known)
+    else:
+        found = {value: looks.of_scheme("", place) for place, value in enumerate(known)}
     taken: set[str] = set()
     # Those with a marker of their own choose first.
     for value in sorted(found, key=lambda value: value not in looks.SCHEMES):

@@ -1,7 +1,7 @@
 """How schemes and flows look: a colour for light and one for dark paper, and a marker.
 
 Colours and markers follow Pantheon's (StanfordSNR/pantheon, src/config.yml at 23e738c), darkened or lightened where
-they would not stand out on the paper.
+they would not stand out on the paper. Schemes that it does not have got theirs here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # How far the last flow of a scheme is on the way to the paper.
 _PALEST = 0.45
 _PROBES_AFTER = 4
+# Nearer colours look alike in a legend.
+_LEAST_DISTANCE = 0.06
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,23 @@ SCHEMES = {
     "indigo_1_128": Look("#2b1a73", "#8a78e8", "square"),
     "muses": Look("#00796b", "#4fd1c0", "pentagon"),
     "reno": Look("#7b3f00", "#d9a066", "square"),
+    # Those that Pantheon does not know, far from their relatives.
+    "bbr3": Look("#c252bb", "#d665cf", "triangle-down"),
+    "quic_bbr": Look("#465400", "#8ca507", "triangle-right"),
+    "prague": Look("#20a04e", "#69f991", "pentagon"),
+    "dctcp": Look("#b72164", "#f05b93", "diamond"),
+    "dctcp_sce": Look("#6c1998", "#bc70ee", "plus"),
+    "reno_sce": Look("#13618d", "#3ca2e0", "diamond-thin"),
+    "cubic_sce": Look("#a172ac", "#edabfc", "triangle-right"),
+    "quinn:bbr": Look("#5c4a9e", "#978ed2", "triangle-left"),
+    "quinn:cubic": Look("#3a997d", "#20e8b7", "hexagon"),
+    "quinn:newreno": Look("#e14754", "#f75c66", "diamond"),
+    "ledbat_plus_plus": Look("#9043a1", "#db7af1", "triangle-right"),
+    "westwood": Look("#296a3b", "#76cf8a", "pentagon"),
+    "illinois": Look("#659815", "#adef5b", "diamond"),
+    "sprout_ewma": Look("#99167b", "#dd86c1", "hexagon"),
+    "koho_cc": Look("#8e0d39", "#ce7e8a", "plus"),
+    "calibrated_koho": Look("#04585c", "#38abb1", "tripod"),
 }
 
 # Pantheon's cycle of flow colours: blue, green, red, yellow, cyan, magenta.
@@ -131,7 +150,7 @@ NEUTRAL = Look("#5f6872", "#b4bcc5")
 
 
 def of_scheme(key: str, index: int) -> Look:
-    """The look of a scheme; one that Pantheon does not know takes the next of the cycle.
+    """The look of a scheme; one that has none takes the next of the cycle.
 
     Args:
         key: key of the scheme, or empty for a mixture.
@@ -150,18 +169,44 @@ def with_marker(look: Look, index: int) -> Look:
     return Look(look.light, look.dark, MARKER_CYCLE[index % len(MARKER_CYCLE)])
 
 
-def of_schemes(keys: Collection[str]) -> dict[str, Look]:
-    """The looks of schemes that are seen together: each in a colour of its own, as far as there are colours."""
+def of_schemes(keys: Collection[str], variants: Mapping[str, str] | None = None) -> dict[str, Look]:
+    """The looks of schemes that are seen together: each in a colour of its own, as far as there are colours.
+
+    Args:
+        keys: of the schemes.
+        variants: the scheme of each name that an experiment gives to one with parameters.
+    """
     found: dict[str, Look] = {}
     # Those with a colour of their own choose first.
     for place, key in enumerate(sorted(keys, key=lambda key: key not in SCHEMES)):
-        look = of_scheme(key, place)
-        taken = {other.light for other in found.values()}
-        if look.light in taken:
-            free = next((colour for colour in FLOWS if colour.light not in taken), look)
+        look = of_scheme(key if key in SCHEMES else (variants or {}).get(key, key), place)
+        others = tuple(found.values())
+        if nearest(look, others) < _LEAST_DISTANCE:
+            free = max((*FLOWS, look), key=lambda colour: nearest(colour, others))
             look = Look(free.light, free.dark, look.marker)
         found[key] = look
     return found
+
+
+def nearest(look: Look, others: Collection[Look]) -> float:
+    """How far the colours of a look are from those of the nearest other, on the paper where they are nearer."""
+    pairs = (pair for other in others for pair in ((look.light, other.light), (look.dark, other.dark)))
+    return min((math.dist(_oklab(one), _oklab(two)) for one, two in pairs), default=math.inf)
+
+
+@functools.cache
+def _oklab(colour: str) -> tuple[float, float, float]:
+    """A colour where equal distances look equal: Ottosson's Oklab (bottosson.github.io/posts/oklab)."""
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
+    middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
+    short = (0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue) ** (1 / 3)
+    return (
+        0.2104542553 * long + 0.7936177850 * middle - 0.0040720468 * short,
+        1.9779984951 * long - 2.4285922050 * middle + 0.4505937099 * short,
+        0.0259040371 * long + 0.7827717662 * middle - 0.8086757660 * short,
+    )
 
 
 def of_flows(schemes: Sequence[str], known: Mapping[str, Look]) -> list[Look]:

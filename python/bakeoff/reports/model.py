@@ -342,9 +342,10 @@ class _Table:
         keys = [self._key(runs[0]) for runs in cells]
         rests = [tuple(item for item in runs[0].summary.cell.items() if item[0] != SCHEME_AXIS) for runs in cells]
         places = {rest: place for place, rest in enumerate(dict.fromkeys(rests))}
+        known = looks.of_schemes(dict.fromkeys(filter(None, keys)), self.variants)
         found = []
         for index, (key, rest) in enumerate(zip(keys, rests, strict=True)):
-            look = self._look(key, index)
+            look = self._look(key, index) if key in looks.SCHEMES else known.get(key) or looks.of_scheme(key, index)
             found.append(look if len(places) == 1 or not key else looks.with_marker(look, places[rest]))
         return found
 
