@@ -134,7 +134,7 @@ class Report:
 
     Attributes:
         experiment: the resolved experiment, as the folder keeps it.
-        rows: groups and absent published rows, in the order of the tables.
+        rows: groups and absent rows, in the order of the tables.
         reference: the published report, if the experiment names one.
         claims: verdicts.
         planned: number of runs in the plan.
@@ -313,12 +313,15 @@ class _Table:
         return [self._group(runs, look) for runs, look in zip(cells, found, strict=True)]
 
     def rows(self, groups: Sequence[Group]) -> list[Group | Absent]:
-        """Groups in the order of the reference, absent rows where they stand there, and the rest behind."""
+        """Rows of this folder in the order of the reference, then those it lacks; last what is only published."""
         here: list[Group | Absent] = [*groups, *(self._waiting(unmet, index) for index, unmet in enumerate(self.unmet))]
         rows: list[Group | Absent] = []
+        absent: list[Absent] = []
         for index, published in enumerate(self.reference.schemes if self.reference else ()):
-            rows += [row for row in here if row.published is published] or [self._absent(published, index)]
-        return rows + [row for row in here if row.published is None]
+            found = [row for row in here if row.published is published]
+            rows += found
+            absent += [] if found else [self._absent(published, index)]
+        return [*rows, *(row for row in here if row.published is None), *absent]
 
     def _waiting(self, unmet: Mapping[str, Any], index: int) -> Absent:
         """The row of a cell that waits for a file."""

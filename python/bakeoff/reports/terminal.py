@@ -119,6 +119,7 @@ def show(report: Report, console: Console) -> None:
         console.print(f"Below each number: published ({report.reference.title}) and ratio of ours to it.")
     console.print()
     _tables(report, console)
+    _left_out(report, console)
     _definitions(report, console)
     _starts(report, console)
     _shares(shares.of(report), report.noun, console)
@@ -144,6 +145,22 @@ def _tables(report: Report, console: Console) -> None:
     _lines(report, console)
 
 
+def _rows(report: Report) -> list[Group | Absent]:
+    """What has runs here, or waits for a file; published rows without are context that a terminal has no room for."""
+    return [row for row in report.rows if isinstance(row, Group) or row.remedy]
+
+
+def _left_out(report: Report, console: Console) -> None:
+    """How many published rows the tables leave out, why, and where they are."""
+    shown = _rows(report)
+    reasons = [row.reason for row in report.rows if isinstance(row, Absent) and row not in shown]
+    if reasons:
+        why = ", ".join(f"{reasons.count(reason)} {reason}" for reason in sorted(set(reasons)))
+        rows = words.count(len(reasons), "published row")
+        verb = "is" if len(reasons) == 1 else "are"
+        console.print(Text(f"{rows} {verb} not shown ({why}); the HTML report has all of them.", style="dim"))
+
+
 def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", collapse_padding=True)
     table.add_column(report.noun, no_wrap=True)
@@ -152,7 +169,7 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
         for place, (heading, _) in enumerate(columns(report)):
             title = f"{metric.title}\n{heading}" if place == 0 else f"\n{heading}"
             table.add_column(title, justify="right", no_wrap=True)
-    for row in report.rows:
+    for row in _rows(report):
         cells = [_cell(metric, row, flow) for metric in metrics for _, flow in columns(report)]
         if isinstance(row, Group):
             table.add_row(row.label, str(len(row.valid)), *cells)
@@ -179,7 +196,7 @@ def _cell(metric: Metric, row: Group | Absent, flow: int | None) -> Text:
 
 def _lines(report: Report, console: Console) -> None:
     """A heading a scheme and a line a number."""
-    for row in report.rows:
+    for row in _rows(report):
         if isinstance(row, Absent):
             console.print(Text(f"{row.name}: {row.reason}", style="dim"))
             continue
