@@ -499,6 +499,22 @@ def test_unfinished_and_failed_runs_are_told(tmp_path: Path, plan_of: Callable[.
     assert Page(text).open == []
 
 
+def test_the_top_of_the_report_says_why_runs_failed(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    def banner(folder: ResultFolder) -> str:
+        text = html.render(model.load(folder), GENERATED)
+        return text[: text.index('class="facts"')].partition('<p class="warning">')[2].partition("</p>")[0]
+
+    plan = plan_of(("cubic", "bbr"), 2, level="summary")
+    folder = fill(tmp_path / "r", plan)
+    assert banner(folder) == ""
+    folder.write_failure(plan.runs[1], "on_loss raised <no>")
+    count = "3 of 4 planned runs are complete; the numbers below are over these."
+    first = f"{plan.runs[1].id}: failed: on_loss raised &lt;no&gt;"
+    assert banner(folder) == f"{count} {first}"
+    folder.write_failure(plan.runs[3], "something else")
+    assert banner(folder) == f"{count.replace('3', '2')} The first of 2 that ended without numbers: {first}"
+
+
 def test_the_kernel_of_guests_is_named(
     tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any], page: Page
 ) -> None:

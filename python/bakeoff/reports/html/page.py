@@ -90,6 +90,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "experiment": experiment,
         "generated": generated,
         "sentences": _sentences(report),
+        "incomplete": _incomplete(report),
         "repeated": has_repeats,
         "hops": path.describe(first) if first else None,
         "facts": _facts(report),
@@ -143,6 +144,19 @@ def _sentences(report: Report) -> list[str]:
         seconds = words.seconds({run.recording.scenario["duration_ns"] for run in report.runs})
         sentences.append(f"Each run lasts {seconds} and has {_flows(report)}.")
     return sentences
+
+
+def _incomplete(report: Report) -> str:
+    """How many runs there are where some are missing, and why the first of those that ended otherwise did."""
+    done = sum(run.recording.complete for run in report.runs)
+    if done >= report.planned:
+        return ""
+    told = f"{done} of {report.planned} planned runs are complete; the numbers below are over these."
+    failed = [run.summary for run in report.runs if not run.recording.complete]
+    if failed:
+        told += f" The first of {len(failed)} that ended without numbers: " if len(failed) > 1 else " "
+        told += f"{failed[0].id}: {failed[0].status}: {failed[0].error}"
+    return told
 
 
 def _flows(report: Report) -> str:
