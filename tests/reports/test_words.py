@@ -32,6 +32,8 @@ def test_significant_digits(value: float, text: str) -> None:
         ("0.77% +- 25%", "", "3.89 %", "3.47 to 4.30", "0.77 % \N{PLUS-MINUS SIGN} 25 %"),
         ("1 +- 25%", "", "0.0389", "0.0347 to 0.0430", "1 \N{PLUS-MINUS SIGN} 25 %"),
         (">= 38", "ms", "0.0389 ms", "0.0347 to 0.0430", "\N{GREATER-THAN OR EQUAL TO} 38 ms"),
+        ("<= 1", "packets", "0.0389 packets", "0.0347 to 0.0430", "\N{LESS-THAN OR EQUAL TO} 1 packet"),
+        ("<= 0.1", "packets", "0.0389 packets", "0.0347 to 0.0430", "\N{LESS-THAN OR EQUAL TO} 0.1 packets"),
     ],
 )
 def test_a_claim_is_measured_in_what_it_expects(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MISSING = "\N{EN DASH}"
 NUMBER_WORDS = ("zero", "once", "twice")
+_SINGULAR = {"packets": "packet", "bytes": "byte"}
 _SIGNS = {
     "+-": "\N{PLUS-MINUS SIGN}",
     ">=": "\N{GREATER-THAN OR EQUAL TO}",
@@ -103,7 +104,8 @@ def _is_in_percent(claim: ClaimResult) -> bool:
 
 
 def _with_unit(text: str, claim: ClaimResult) -> str:
-    return f"{text} {claim.unit}" if claim.unit and text != MISSING else text
+    unit = _SINGULAR.get(claim.unit, claim.unit) if re.search(r"(?<![0-9.])1$", text) else claim.unit
+    return f"{text} {unit}" if unit and text != MISSING else text
 
 
 def percent(ratio: float | None, digits: int = 2) -> str:
