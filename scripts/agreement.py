@@ -1,17 +1,16 @@
 """Writes the tables and the figure of a page on agreement from what `bakeoff agree --json` printed.
 
-python scripts/agreement.py schemes one.json three.json loss.json step.json
-python scripts/agreement.py queues queues.json
+.venv/bin/python scripts/agreement.py schemes one.json three.json loss.json step.json
+.venv/bin/python scripts/agreement.py queues queues.json
 """
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 from pathlib import Path
 from typing import Any
 
+import printed
 from agreement_figure import figure
 from agreement_pages import FAR, PAGES, Page, of
 
@@ -22,11 +21,13 @@ WORST = 20
 
 def main() -> None:
     """Reads the files and rewrites page and figure."""
-    if len(sys.argv) < 3 or sys.argv[1] not in PAGES:
-        sys.exit(f"give a page ({' or '.join(PAGES)}) and the files that `bakeoff agree --json` printed")
-    page = PAGES[sys.argv[1]]
-    found = [json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[2:]]
-    every = [cell | {"suite": run["experiment"]} for run in found for cell in run["cells"] if cell["flow"]]
+    parser = printed.parser(__doc__)
+    parser.add_argument("page", choices=PAGES)
+    reads = printed.by("bakeoff agree --json", "cells")
+    parser.add_argument("files", nargs="+", metavar="FILE", type=reads, help="what `bakeoff agree --json` printed")
+    given = parser.parse_args()
+    page = PAGES[given.page]
+    every = [cell | {"suite": run["experiment"]} for run in given.files for cell in run["cells"] if cell["flow"]]
     # A later file may repeat cells with more seeds.
     cells = list(
         {(cell["suite"], *cell["cell"].values(), cell["flow"], cell["metric"]): cell for cell in every}.values()

@@ -1,18 +1,16 @@
 """Writes the claims of a family of suites as a page in Markdown: what was measured, on how many seeds, and the verdict.
 
 bakeoff run sce-l4s --set claim_repeats=5 --json > claims.json
-scripts/claims.py claims.json > docs/sce-l4s-claims.md
+.venv/bin/python scripts/claims.py claims.json > docs/sce-l4s-claims.md
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import tomllib
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import printed
 from bakeoff import suites
 from bakeoff.claims import ClaimResult
 from bakeoff.reports import terminal, words
@@ -21,6 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERDICTS = ("holds", "fails", "undecided")
+
+
+def main() -> None:
+    """Prints the page."""
+    parser = printed.parser(__doc__)
+    reads = printed.by("bakeoff run FAMILY --json", "family")
+    parser.add_argument("file", metavar="FILE", type=reads, help="what `bakeoff run FAMILY --json` printed")
+    print("\n".join(page(parser.parse_args().file)))
 
 
 def page(family: dict[str, Any]) -> Iterator[str]:
@@ -79,4 +85,4 @@ def _title(name: str) -> str:
 
 
 if __name__ == "__main__":
-    print("\n".join(page(json.loads(Path(sys.argv[1]).read_text()))))
+    main()

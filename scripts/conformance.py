@@ -1,15 +1,14 @@
 """Writes the table of docs/conformance.md from what `bakeoff conformance SCHEME --json` printed.
 
-python scripts/conformance.py bbr3.json
+.venv/bin/python scripts/conformance.py bbr3.json
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import printed
 from bakeoff import claims
 from bakeoff.claims import ClaimResult
 from bakeoff.claims.unit import unit_of
@@ -24,9 +23,9 @@ BEGIN, END = "<!-- numbers: written by scripts/conformance.py -->", "<!-- end of
 
 def main() -> None:
     """Reads the file and rewrites the page."""
-    if len(sys.argv) != 2:
-        sys.exit("give the file that `bakeoff conformance SCHEME --json` printed")
-    found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    parser = printed.parser(__doc__)
+    parser.add_argument("file", metavar="FILE", type=printed.by("bakeoff conformance SCHEME --json", "cases"))
+    found = parser.parse_args().file
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
     PAGE.write_text("\n".join([f"{before}{BEGIN}", "", *table(found["cases"]), "", f"{END}{after}"]), encoding="utf-8")

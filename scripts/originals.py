@@ -1,6 +1,6 @@
 """Writes the table of docs/originals.md from runs of examples/originals/programs.toml and ours.toml.
 
-python scripts/originals.py PROGRAMS OURS
+.venv/bin/python scripts/originals.py PROGRAMS OURS
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +33,13 @@ Cells = dict[tuple[str, str], list[dict[str, Any]]]
 
 def main() -> None:
     """Reads both folders and rewrites the page."""
-    if len(sys.argv) != 3:
-        sys.exit("usage: python scripts/originals.py PROGRAMS OURS, two result folders")
-    programs, ours = (cells(Path(folder)) for folder in sys.argv[1:])
+    parser = printed.parser(__doc__)
+    for name in ("programs", "ours"):
+        parser.add_argument(
+            name, metavar=name.upper(), type=Path, help=f"result folder of examples/originals/{name}.toml"
+        )
+    given = parser.parse_args()
+    programs, ours = (cells(folder.absolute()) for folder in (given.programs, given.ours))
     schemes = sorted({scheme for scheme, _ in programs})
     lines = [
         row(scheme, link, programs[scheme, link], ours[scheme, link])
@@ -50,7 +56,10 @@ def main() -> None:
 def cells(folder: Path) -> Cells:
     """The sound runs of a folder, by scheme and link."""
     command = [str(ROOT / "bakeoff"), "report", str(folder), "--json"]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, cwd=ROOT)
+    # Of what is wrong bakeoff has told.
+    if done.returncode:
+        sys.exit(done.returncode)
     found: Cells = defaultdict(list)
     for run in json.loads(done.stdout)["runs"]:
         if (
@@ -59,6 +68,8 @@ def cells(folder: Path) -> Cells:
             and lateness(folder / "runs" / run["id"]) < MOST_LATE_NS
         ):
             cell = run["cell"]
+            if "link" not in cell:
+                sys.exit(f"{folder}: has runs without a link; give a result folder of the files in examples/originals")
             scheme = cell.get("sender") or cell["scheme"].removeprefix("program:")
             found[scheme, cell["link"]].append(run)
     return dict(found)

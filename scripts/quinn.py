@@ -1,6 +1,6 @@
 """Runs the suites quic/quinn, in linux and sim, and quic/ack-jitter, in sim, and writes the tables of docs/quinn.md.
 
-python scripts/quinn.py
+.venv/bin/python scripts/quinn.py
 
 It needs the kernel of the linux world: bakeoff kernel build.
 """
@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import printed
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "quinn.md"
@@ -37,6 +39,7 @@ ROWS = (
 
 def main() -> None:
     """Runs the suites and rewrites the page."""
+    printed.parser(__doc__).parse_args()
     found = {
         # First, because it is the one that may lack something.
         "linux": runs("quic/quinn", "linux", "--scheme", "cubic,reno,bbr"),

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bakeoff.experiment import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +23,37 @@ def test_the_page_of_quinn_needs_a_kernel_and_says_so_at_once(tmp_path: Path) ->
     assert ended.stderr == (
         "bakeoff: no kernel is built yet: run `bakeoff kernel build` once, which takes about eight minutes\n"
     )
+
+
+def script(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A script that has ended."""
+    command = [sys.executable, str(ROOT / "scripts" / f"{name}.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("name", ["quinn", "agreement", "originals", "conformance", "claims"])
+def test_a_script_explains_itself_and_writes_nothing(name: str) -> None:
+    ended = script(name, "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f".venv/bin/python scripts/{name}.py" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["quinn", "x"], "quinn.py: error: unrecognized arguments: x"),
+        (["agreement", "cakes", "x.json"], "argument page: invalid choice: 'cakes'"),
+        (["agreement", "schemes", "gone.json"], "gone.json: cannot be read (no such file or directory); give what"),
+        (["conformance", __file__], "not JSON; give what `bakeoff conformance SCHEME --json` printed"),
+        (["claims", str(ROOT / "docs" / "reference" / "experiment.schema.json")], "has no family; give what"),
+        (["originals", "gone", "ours"], "gone: not a result folder of bakeoff"),
+    ],
+)
+def test_what_a_script_cannot_use_is_one_sentence(words: list[str], sentence: str) -> None:
+    ended = script(*words)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_what_the_page_of_queues_calls_a_default_in_code_can_be_written(tmp_path: Path) -> None:
