@@ -46,8 +46,8 @@ impl Interval {
     /// and the last digit says which side of one they are on.
     pub(super) fn rtt_slope(&self) -> f64 {
         let n = self.samples.len() as f64;
-        let mean = |of: fn(&(u64, u64)) -> u64| self.samples.iter().map(|sample| of(sample) as f64).sum::<f64>() / n;
-        let (mean_sent, mean_rtt) = (mean(|(sent, _)| *sent), mean(|(_, rtt)| *rtt));
+        let sent_sum: u64 = self.samples.iter().map(|(sent, _)| sent).sum();
+        let (mean_sent, mean_rtt) = (sent_sum as f64 / n, self.rtt_sum as f64 / n);
         let (mut products, mut squares) = (0.0, 0.0);
         for (sent, rtt) in &self.samples {
             let from_mean = *sent as f64 - mean_sent;
@@ -85,8 +85,10 @@ pub(super) struct Monitors {
 impl Monitors {
     /// Begins an interval.
     pub(super) fn begin(&mut self, now: Instant, rate: f64) -> u64 {
+        let mut expected = 0;
         if let Some(last) = self.waiting.back_mut() {
             last.end = Some(now);
+            expected = last.sent as usize;
         }
         let number = self.next;
         self.next += 1;
@@ -100,7 +102,8 @@ impl Monitors {
             acked: 0,
             is_last_acked: false,
             lost: 0,
-            samples: Vec::new(),
+            // Intervals last about as long as the one before.
+            samples: Vec::with_capacity(expected),
             rtt_sum: 0,
         });
         number
