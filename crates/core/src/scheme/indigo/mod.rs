@@ -17,7 +17,9 @@
 //!
 //! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; beside the program's
 //! code, told the same events (`docs/event-by-event.md`); the windows that the published weights settle at, with those weights at
-//! hand, in the simulator's behaviour tests.
+//! hand, in the simulator's behaviour tests. There 95 % of the queueing delay on links of 20 Mbit/s and more is below 2 to 9 ms, as in the
+//! independent implementation beside which they stand (3 to 9), but for three of 25 at 50 Mbit/s and 80 ms, where a step of ten packets
+//! is 2.3 ms (11 to 17).
 
 mod network;
 
