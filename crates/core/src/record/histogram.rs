@@ -14,7 +14,6 @@ const PRECISION_BITS: u32 = 9;
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     counts: Vec<u32>,
-    total: u64,
 }
 
 impl Histogram {
@@ -27,7 +26,6 @@ impl Histogram {
             self.counts.resize(index + 1, 0);
         }
         self.counts[index] += 1;
-        self.total += 1;
     }
 
     /// Counts the values of another histogram.
@@ -38,12 +36,12 @@ impl Histogram {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
-        self.total += other.total;
     }
 
     /// The value at the nearest rank to `percent`, as numpy's method "nearest" picks it; `None` without values.
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
-        let last = self.total.checked_sub(1)?;
+        let total: u64 = self.counts.iter().map(|count| u64::from(*count)).sum();
+        let last = total.checked_sub(1)?;
         let rank = (percent / 100.0 * last as f64).round_ties_even() as u64;
         let mut seen = 0;
         let index = self.counts.iter().position(|count| {

@@ -39,7 +39,8 @@ pub struct Receiver {
     flow: FlowId,
     config: StreamConfig,
     policy: AckPolicy,
-    window: ReceiveWindow,
+    /// None of a program that sends datagrams, whose acks tell of packets and of no window.
+    window: Option<ReceiveWindow>,
     /// The next expected segment (`rcv_nxt`).
     next: u64,
     out_of_order: RangeSet,
@@ -68,15 +69,13 @@ impl Receiver {
     /// A receiver that waits for a connection.
     pub fn new(flow: FlowId, config: StreamConfig) -> Self {
         let window = ReceiveWindow::new(config.receive_window, config.mss);
-        let mode = match config.feedback {
-            Feedback::EveryPacket => AckMode::Each,
-            Feedback::Tcp | Feedback::Numbered => config.acks,
-        };
+        let is_program = config.feedback == Feedback::EveryPacket;
+        let mode = if is_program { AckMode::Each } else { config.acks };
         Self {
             flow,
             config,
             policy: AckPolicy::new(mode, window.segments()),
-            window,
+            window: (!is_program).then_some(window),
             waiting: 0,
             next: 0,
             out_of_order: RangeSet::default(),
@@ -139,19 +138,7 @@ impl Receiver {
         let mut arrival = self.place(sequence, length);
         let news = self.echo.read(ecn, length, arrival == Arrival::Duplicate);
         let quick = if let News::Quick(count) = news { count } else { 0 };
-        let is_wider = match arrival {
-            Arrival::Duplicate | Arrival::Repeated => false,
-            Arrival::OutOfOrder | Arrival::Scattered => self.window.on_later(waiting),
-            Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
-                let is_wider = self.window.on_next(waiting);
-                let is_released = self.window.on_released(waiting - self.waiting, self.waiting);
-                if arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_released {
-                    // More than a segment at once is acknowledged as if nothing were missing.
-                    arrival = Arrival::Closes;
-                }
-                is_wider
-            }
-        };
+        let is_wider = self.take_room(&mut arrival, waiting);
         match held_back.filter(|_| arrival == Arrival::Scattered) {
             // The ack that leaves for it is the last one for now: the kernel thinks that this segment is reported.
             Some(ack) => {
@@ -162,6 +149,25 @@ impl Receiver {
         }
         if news == News::Now {
             self.policy.acknowledge_now();
+        }
+    }
+
+    /// What arrived takes room of the window, beside the `waiting` that were there; true if that widens.
+    #[inline(always)]
+    fn take_room(&mut self, arrival: &mut Arrival, waiting: u64) -> bool {
+        let Some(window) = &mut self.window else { return false };
+        match arrival {
+            Arrival::Duplicate | Arrival::Repeated => false,
+            Arrival::OutOfOrder | Arrival::Scattered => window.on_later(waiting),
+            Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
+                let is_wider = window.on_next(waiting);
+                let is_released = window.on_released(waiting - self.waiting, self.waiting);
+                if *arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_released {
+                    // More than a segment at once is acknowledged as if nothing were missing.
+                    *arrival = Arrival::Closes;
+                }
+                is_wider
+            }
         }
     }
 
@@ -274,7 +280,9 @@ impl Receiver {
             ack.set_duplicate(duplicate);
         }
         self.echo.write(&mut ack);
-        ack.window = self.window.advertise(self.next) as u8;
+        if let Some(window) = &mut self.window {
+            ack.window = window.advertise(self.next) as u8;
+        }
         ack.set_blocks(self.recent.iter());
         ack
     }
@@ -392,6 +400,19 @@ mod tests {
         assert_eq!(arrive(&mut receiver, 45, 0), [(50, 0)]);
         (51..54).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
         assert_eq!(arrive(&mut receiver, 54, 0), []);
+    }
+
+    #[test]
+    fn acks_tell_of_a_window_but_not_those_of_a_program_that_sends_datagrams() {
+        let told = |feedback| {
+            let mut receiver = Receiver::new(FlowId(0), StreamConfig { feedback, ..StreamConfig::DEFAULT });
+            let tells_of_one = |sequence| {
+                arrive(&mut receiver, sequence, 0);
+                receiver.ack().window != 0
+            };
+            (0..100).any(tells_of_one)
+        };
+        assert_eq!([Feedback::Tcp, Feedback::EveryPacket].map(told), [true, false]);
     }
 
     /// Full segments in order, a millisecond apart, that an endless flow has sent: the echo of each ack that they cause

@@ -117,18 +117,15 @@ impl Sender {
     /// Does what the timer is set for, if its time has come.
     #[inline]
     pub(super) fn run_timer(&mut self, now: Instant) {
-        if let Some(timer) = self.timer
-            && timer.set + timer.wait <= now
-        {
-            self.run_timer_if_due(timer, now);
+        if self.timer.as_ref().is_some_and(|timer| timer.set + timer.wait <= now) {
+            self.run_timer_if_due(now);
         }
     }
 
     #[cold]
-    fn run_timer_if_due(&mut self, timer: Timer, now: Instant) {
-        if timer.due() > now {
-            return;
-        }
+    #[inline(never)]
+    fn run_timer_if_due(&mut self, now: Instant) {
+        let Some(timer) = self.timer.filter(|timer| timer.due() <= now) else { return };
         match timer.purpose {
             Purpose::Retransmission => self.on_retransmission_timeout(now),
             Purpose::LossProbe => self.on_loss_probe_timeout(now),
