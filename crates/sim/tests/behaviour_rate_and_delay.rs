@@ -92,6 +92,41 @@ fn bbr_probes_every_eight_round_trips() {
 }
 
 #[test]
+fn each_probe_of_bbr_queues_a_quarter_of_a_bdp_and_its_budget_which_the_next_round_drains() {
+    for seed in SEEDS {
+        let path = Dumbbell { seed, ..deep(&[bulk("bbr", 0.0)]) };
+        let (run, rtt, bdp) = (path.run(), 0.1, path.bdp_packets());
+        let queue = run.queue();
+        let longest = |from: f64, to: f64| {
+            let inside = queue.iter().filter(|(time, _)| (from..to).contains(time));
+            inside.map(|(_, packets)| packets / bdp).fold(0.0, f64::max)
+        };
+        let looks = spells(&run.telemetry(1, "mode"), |mode| mode == 3.0);
+        let is_among_others = |time: f64| looks.iter().all(|(start, _)| (time - start).abs() > 1.0);
+        let probes = spells(&run.telemetry(1, "pacing_gain"), |gain| gain == 1.25);
+        for (start, length) in probes.into_iter().filter(|(start, _)| *start > 5.0 && is_among_others(*start)) {
+            let peak = longest(start, start + length + rtt);
+            // Three segments and two packets more make 8 packets, which are a tenth of this BDP.
+            assert!((0.25..0.36).contains(&peak), "seed {seed} at {start} s: {peak} BDP");
+            let left = longest(start + length + 2.0 * rtt, start + length + 5.0 * rtt);
+            assert!(left < 0.1, "seed {seed} at {start} s: {left} BDP two rounds later");
+        }
+    }
+}
+
+#[test]
+fn bbr_uses_all_of_the_link_but_for_its_looks_at_the_empty_path() {
+    // Each takes 200 ms and a round trip of 10.2 s and one: 2 % for a short one, 3 % for 100 ms.
+    for (one_way_ms, least, most) in [(5.0, 0.98, 0.99), (10.0, 0.98, 0.99), (20.0, 0.975, 0.985), (50.0, 0.97, 0.98)] {
+        for seed in SEEDS {
+            let run = Dumbbell { seed, one_way_ms, ..deep(&[bulk("bbr", 0.0)]) }.run();
+            let used = run.received(1, 5.0, 60.0) * 8.0 / 55.0 / 10e6;
+            assert!((least..most).contains(&used), "{one_way_ms} ms there, seed {seed}: {used}");
+        }
+    }
+}
+
+#[test]
 fn bbr_looks_at_the_empty_path_for_200_ms_every_ten_seconds() {
     for seed in SEEDS {
         let run = Dumbbell { seed, ..deep(&[bulk("bbr", 0.0)]) }.run();
@@ -131,13 +166,32 @@ fn bbr_delivers_all_that_survives_ten_percent_of_loss_but_not_twenty_five() {
     }
 }
 
+/// "Up to about 15 %" is said to be tolerated. Linux 7.3 has 8.1 Mbit/s of 10 at a loss of 10 %, and 3.8 to 6.5 at 15 %: in some of its intervals a
+/// fifth is lost by chance, which it takes for a policer.
+#[test]
+fn bbr_takes_fifteen_percent_of_loss_for_a_policer_as_linux_does() {
+    let runs: Vec<_> = SEEDS.map(|seed| Dumbbell { seed, loss: 0.15, ..deep(&[bulk("bbr", 0.0)]) }.run()).collect();
+    for run in &runs {
+        let used = run.received(1, 10.0, 60.0) * 8.0 / 50.0 / 10e6;
+        assert!((0.35..0.7).contains(&used), "{used}");
+        let policed = spells(&run.telemetry(1, "lt_bw"), |bw| bw > 0.0);
+        assert!(policed.iter().map(|(_, length)| length).sum::<f64>() > 10.0, "{policed:?}");
+    }
+}
+
 #[test]
 fn two_bbr_flows_stand_at_a_queue_of_about_one_bdp() {
     for seed in SEEDS {
         let path = Dumbbell { seed, seconds: 120.0, ..deep(&[bulk("bbr", 0.0), bulk("bbr", 3.0)]) };
         let run = path.run();
+        // 1 to 1.5 BDP were measured by others, which is a round trip of two.
         let queue = mean_after(20.0, &run.queue()) / path.bdp_packets();
-        assert!((0.8..1.5).contains(&queue), "seed {seed}: {queue} BDP");
+        assert!((1.0..1.5).contains(&queue), "seed {seed}: {queue} BDP");
+        let each = |quantity| [1, 2].map(|flow| mean_after(20.0, &run.telemetry(flow, quantity)));
+        let in_flight = each("in_flight").iter().sum::<f64>() / path.bdp_packets();
+        assert!((1.9..2.3).contains(&in_flight), "seed {seed}: {in_flight} BDP in flight");
+        let round_trips = each("srtt").map(|srtt| srtt / (2.0 * path.one_way_ms));
+        assert!(round_trips.iter().all(|ratio| (1.9..2.3).contains(ratio)), "seed {seed}: {round_trips:?}");
         assert!(run.utilisation() >= 0.97, "seed {seed}: {}", run.utilisation());
         let share = share_of_two(&run, 1, 20.0);
         assert!((0.35..0.65).contains(&share), "seed {seed}: {share}");
@@ -152,7 +206,9 @@ fn two_bbr_flows_lose_much_in_a_fifth_of_a_bdp_and_nothing_in_three() {
             let run = path.run();
             run.flow(0, "dropped_packets") / run.flow(0, "sent_packets")
         };
-        assert!((0.03..0.2).contains(&loss(16)), "seed {seed}: {}", loss(16));
+        assert!((0.05..0.2).contains(&loss(16)), "seed {seed}: {}", loss(16));
+        // Two windows of two BDP each are one more than the path holds: less than a buffer of a BDP loses all the time.
+        assert!(loss(75) > 0.03 && loss(167) < 0.002, "seed {seed}: {} and {}", loss(75), loss(167));
         assert_eq!(loss(250), 0.0, "seed {seed}");
     }
 }
@@ -167,6 +223,32 @@ fn bbr_takes_a_shallow_buffer_and_the_longer_path_takes_a_deep_one() {
         longer["extra_delay_ns"] = json!(100_000_000);
         let share = share_of_two(&Dumbbell { seed, ..deep(&[bulk("bbr", 0.0), longer]) }.run(), 2, 20.0);
         assert!(share > 0.6, "seed {seed}: {share} for the longer path");
+    }
+}
+
+/// A model (Ware et al., IMC 2019) gives BBR 1/2 + 1/(2 X) of the link in a buffer of X BDP however many CUBIC flows there are. Linux 7.3 gives one against
+/// one 0.62, 0.47 and 0.36 in 2, 4 and 16 BDP.
+#[test]
+fn bbr_has_a_share_that_falls_with_the_buffer_and_hardly_depends_on_how_many_cubic_flows_there_are() {
+    let share = |queue_bdp: f64, cubics: usize| {
+        let mut flows = vec![bulk("bbr", 0.0)];
+        flows.extend(vec![bulk("cubic", 0.0); cubics]);
+        let path = Dumbbell { seconds: 120.0, ..Dumbbell::new(&flows) };
+        let queue_packets = (queue_bdp * path.bdp_packets()) as u64;
+        let run = Dumbbell { queue_packets, ..path }.run();
+        let received: Vec<_> = (1..=cubics + 1).map(|flow| run.received(flow as u32, 30.0, f64::MAX)).collect();
+        received[0] / received.iter().sum::<f64>()
+    };
+    let alone = [1.0, 2.0, 4.0, 16.0].map(|queue_bdp| share(queue_bdp, 1));
+    for (found, expected) in alone.into_iter().zip([0.9, 0.62, 0.47, 0.36]) {
+        assert!((found - expected).abs() < 0.06, "{alone:?}");
+    }
+    for (queue_bdp, beside_one) in [(4.0, alone[2]), (16.0, alone[3])] {
+        let beside_four = share(queue_bdp, 4);
+        assert!(
+            (beside_four - beside_one).abs() < 0.12,
+            "{queue_bdp} BDP: {beside_one}, and {beside_four} beside four"
+        );
     }
 }
 
@@ -221,9 +303,9 @@ fn ledbat_halves_its_window_where_the_buffer_is_less_than_its_target() {
             ..deep(&[ledbat("libutp", 0.0)])
         };
         let run = Dumbbell { seed, ..path }.run();
-        assert!(run.utilisation() >= 0.96, "seed {seed}: {}", run.utilisation());
+        assert!((run.utilisation() - 0.98).abs() < 0.01, "seed {seed}: {}", run.utilisation());
         let loss = run.flow(1, "dropped_packets") / run.flow(1, "sent_packets");
-        assert!((0.000_5..0.003).contains(&loss), "seed {seed}: {loss}");
+        assert!((0.001..0.002).contains(&loss), "seed {seed}: {loss}");
     }
 }
 
@@ -234,9 +316,9 @@ fn a_late_ledbat_flow_takes_the_queue_of_the_first_for_its_base() {
         let path = Dumbbell { seed, rate_bps: 12_000_000, one_way_ms: 25.0, seconds: 120.0, ..deep(&flows) };
         let run = path.run();
         // About 97 % for the second and 150 to 200 ms of queue in an independent implementation.
-        assert!(share_of_two(&run, 2, 60.0) > 0.95, "seed {seed}: {}", share_of_two(&run, 2, 60.0));
+        assert!(share_of_two(&run, 2, 60.0) > 0.97, "seed {seed}: {}", share_of_two(&run, 2, 60.0));
         let queue = queue_ms(&run, &path, 60.0);
-        assert!((150.0..=205.0).contains(&queue), "seed {seed}: {queue} ms");
+        assert!((150.0..=200.0).contains(&queue), "seed {seed}: {queue} ms");
     }
 }
 
@@ -252,7 +334,7 @@ fn the_last_of_three_ledbat_flows_takes_nearly_all() {
         let is_near = |share: f64, expected: f64| (share - expected).abs() < 0.1;
         assert!(shares[0] < 0.03 && is_near(shares[1], 0.15) && is_near(shares[2], 0.84), "seed {seed}: {shares:?}");
         let queue = queue_ms(&run, &path, 40.0);
-        assert!((210.0..=250.0).contains(&queue), "seed {seed}: {queue} ms");
+        assert!((220.0..=240.0).contains(&queue), "seed {seed}: {queue} ms");
     }
 }
 

@@ -444,6 +444,22 @@ fn a_probe_goes_up_after_one_round_of_refilling_and_ends_on_a_plateau() {
 }
 
 #[test]
+fn the_next_probe_waits_for_63_rounds_at_most() {
+    // 100 packets of BDP, and 10 ms.
+    let mut path = Path::new();
+    (path.gap, path.rtt, path.in_flight) = (Duration::from_micros(100), Duration::from_millis(10), 100);
+    path.until(State::Up);
+    path.in_flight = 90;
+    path.flying.truncate(90);
+    path.bbr.enter_down(path.now);
+    let before = path.now;
+    path.until(State::Refill);
+    // Rounds of 90 packets, of which it counts the first from none or one.
+    let rounds = path.now.since(before).as_secs_f64() / 0.009;
+    assert!((61.0..64.0).contains(&rounds), "{rounds}");
+}
+
+#[test]
 fn a_probe_that_loses_half_leaves_seven_tenths_of_the_target() {
     // 100 packets of BDP; the window is the target where it is smaller.
     for (cwnd, bound) in [(150, 70.0), (80, 56.0)] {
