@@ -39,13 +39,13 @@ fn jain_index(shares: &[f64]) -> f64 {
 fn one_copa_flow_fills_the_link_with_a_few_packets_in_the_queue() {
     let cases = [
         // Constant delta: 100 %, 2.8 packets, 6 at the 95th percentile.
-        (json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}), 0.98, 1.8..3.8, 5.0..=8.0),
+        (json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}), 0.995, 2.5..3.1, 5.0..=7.0),
         // 86 %, 12.5 packets, 36: the window swings so far that the queue runs empty.
-        (json!({"profile": "pantheon"}), 0.82, 8.0..16.0, 30.0..=42.0),
+        (json!({"profile": "pantheon"}), 0.85, 10.0..15.0, 33.0..=39.0),
         // 99.6 %, 1.1 packets, where no more than one window is out; with two, as in the program, it swings further.
-        (json!({"profile": "pantheon-2018-01"}), 0.96, 1.1..2.8, 2.0..=8.0),
-        // The paper: 1/delta on target, 1.25/delta on average.
-        (json!({"profile": "paper"}), 0.98, 2.0..3.3, 3.0..=7.0),
+        (json!({"profile": "pantheon-2018-01"}), 0.985, 1.1..2.2, 2.0..=6.0),
+        // The paper: 1/delta on target, 1.25/delta on average, 2.5/delta at most, and here a packet more now and then.
+        (json!({"profile": "paper"}), 0.99, 2.0..3.0, 3.0..=6.0),
         (json!({"profile": "mvfst"}), 0.98, 20.0..36.0, 30.0..=60.0),
     ];
     for (parameters, utilisation, mean, p95) in cases {
@@ -65,11 +65,12 @@ fn one_copa_flow_fills_the_link_with_a_few_packets_in_the_queue() {
 fn three_copa_flows_share_equally_with_one_over_delta_packets_each() {
     let cases = [
         // 31/36/28 % and 8 packets.
-        (json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}), 6.0..10.0, 0.98),
+        (json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}), 7.2..8.8, 0.98),
         // 33 % each and 3.2 packets where the probe packets are spread over a round trip. They leave at once, and a late flow
         // never forgets the shortest round trip that it met behind them and in the queue of the others.
         (json!({"profile": "pantheon-2018-01"}), 2.5..5.0, 0.95),
-        (json!({"profile": "paper", "switches_mode": false}), 5.0..8.4, 0.98),
+        // 1/delta to 1.4/delta for each.
+        (json!({"profile": "paper", "switches_mode": false}), 6.0..8.4, 0.98),
         (json!({"profile": "mvfst"}), 60.0..150.0, 0.98),
     ];
     for (parameters, queue, fairness) in cases {
@@ -96,10 +97,10 @@ fn ten_copa_flows_share_equally_too() {
         let run = path.run();
         // 9.8 to 10 % each and 23 packets.
         let shares = shares_after(25.0, &run, &path);
-        assert!(jain_index(&shares) > 0.98, "seed {seed}: {shares:?}");
-        assert!(shares.iter().sum::<f64>() > 0.96, "seed {seed}: {shares:?}");
+        assert!(shares.iter().all(|share| (0.095..0.105).contains(share)), "seed {seed}: {shares:?}");
+        assert!(shares.iter().sum::<f64>() > 0.98, "seed {seed}: {shares:?}");
         let mean = mean_after(25.0, &run.queue());
-        assert!((16.0..32.0).contains(&mean), "seed {seed}: {mean} packets");
+        assert!((21.0..25.0).contains(&mean), "seed {seed}: {mean} packets");
     }
 }
 
@@ -115,6 +116,41 @@ fn three_copa_flows_of_january_2018_queue_three_packets_on_a_slow_link_too() {
         assert!(shares.iter().sum::<f64>() > 0.9, "seed {seed}: {shares:?}");
         let mean = mean_after(30.0, &run.queue());
         assert!((2.0..6.0).contains(&mean), "seed {seed}: {mean} packets");
+    }
+}
+
+/// With the paper's second mode one flow may take itself for one among others, as the scheme's documentation says.
+#[test]
+fn one_copa_flow_queues_one_to_five_packets_on_ten_megabits_too() {
+    for parameters in [
+        json!({"profile": "paper", "switches_mode": false}),
+        json!({"profile": "pantheon", "delta": 0.5}),
+        json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}),
+    ] {
+        for seed in SEEDS {
+            let path = Dumbbell { seed, queue_packets: 1_000, ..Dumbbell::new(&[copa(&parameters, 0.0)]) };
+            let run = path.run();
+            let (share, queue) = (shares_after(10.0, &run, &path)[0], mean_after(10.0, &run.queue()));
+            assert!(
+                share >= 0.95 && (1.0..=5.0).contains(&queue),
+                "{parameters}, seed {seed}: {share}, {queue} packets"
+            );
+        }
+    }
+}
+
+#[test]
+fn copas_window_swings_within_about_five_round_trips() {
+    for seed in SEEDS {
+        let run = Dumbbell { seed, ..deep(&[copa(&json!({"switches_mode": false}), 0.0)]) }.run();
+        let delays = run.telemetry(1, "queueing_delay");
+        // The queue grows beyond the target of two packets, which are two milliseconds.
+        let is_late = |pair: &&[(f64, f64)]| pair[0].0 > 10.0 && pair[0].1 <= 2.0 && pair[1].1 > 2.0;
+        let rises: Vec<_> = delays.windows(2).filter(is_late).map(|pair| pair[1].0).collect();
+        let mut periods: Vec<_> = rises.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        periods.sort_by(f64::total_cmp);
+        let rounds = periods[periods.len() / 2] / (mean_after(10.0, &run.telemetry(1, "srtt")) / 1e3);
+        assert!((4.5..5.5).contains(&rounds), "seed {seed}: {rounds} round trips");
     }
 }
 
@@ -174,18 +210,20 @@ fn copa_flows_that_switch_modes_take_each_other_for_senders_that_fill_the_queue(
         let run = Dumbbell { seed, ..deep(&flows) }.run();
         // About 420 ms, which is as many packets here, in an independent implementation.
         let queue = mean_after(20.0, &run.queue());
-        assert!((250.0..700.0).contains(&queue), "seed {seed}: {queue} packets");
+        assert!((420.0 * 0.75..420.0 * 1.25).contains(&queue), "seed {seed}: {queue} packets");
     }
 }
 
 #[test]
 fn five_percent_of_random_loss_costs_copa_little_more_than_what_is_lost() {
+    // 94 % in an independent implementation. The program's velocity doubles with every round in one direction, and two losses close together make for
+    // one more of these: the window swings until the queue runs empty.
     let constant = json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false});
     for (parameters, least) in [
         (json!({}), 0.93),
         (json!({"profile": "pantheon-2018-01"}), 0.93),
         (json!({"profile": "mvfst"}), 0.93),
-        (constant, 0.87),
+        (constant, 0.89),
     ] {
         for seed in SEEDS {
             let path = Dumbbell { seed, loss: 0.05, seconds: 30.0, ..deep(&[copa(&parameters, 0.0)]) };
