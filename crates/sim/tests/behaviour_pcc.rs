@@ -31,8 +31,9 @@ fn slow_link(scheme: &str, seed: u64) -> Run {
 fn allegro_climbs_in_seconds_and_fills_the_link() {
     for seed in SEEDS {
         let run = Dumbbell { seed, ..path(&[bulk("pcc", 0.0)]) }.run();
-        let rate = run.received(1, 5.0, 60.0) * 8.0 / 55.0 / 20e6;
-        assert!(rate >= 0.93, "seed {seed}: {rate}");
+        let rate = |from_s: f64, to_s: f64| run.received(1, from_s, to_s) * 8.0 / (to_s - from_s) / 20e6;
+        assert!(rate(3.0, 4.0) >= 0.95, "seed {seed}: {} after three seconds", rate(3.0, 4.0));
+        assert!(rate(5.0, 60.0) >= 0.95, "seed {seed}: {}", rate(5.0, 60.0));
         assert!(loss_rate(&run) < 0.05, "seed {seed}: {}", loss_rate(&run));
     }
 }
@@ -78,8 +79,15 @@ fn vivace_climbs_and_keeps_the_queue_short() {
     for seed in SEEDS {
         let path = Dumbbell { seed, queue_packets: 1_000, ..path(&[bulk("vivace", 0.0)]) };
         let run = path.run();
-        let rate = run.received(1, 5.0, 60.0) * 8.0 / 55.0 / 20e6;
-        assert!(rate >= 0.9, "seed {seed}: {rate}");
+        let rate = |from_s: f64, to_s: f64| run.received(1, from_s, to_s) * 8.0 / (to_s - from_s) / 20e6;
+        // By doubling, in two to four seconds.
+        assert!(
+            rate(1.0, 2.0) < 0.9 && rate(3.0, 4.0) >= 0.9,
+            "seed {seed}: {} and {}",
+            rate(1.0, 2.0),
+            rate(3.0, 4.0)
+        );
+        assert!(rate(5.0, 60.0) >= 0.95, "seed {seed}: {}", rate(5.0, 60.0));
         let queue = mean_after(5.0, &run.queue()) / path.bdp_packets();
         assert!(queue < 0.3, "seed {seed}: {queue} BDP");
     }
@@ -108,11 +116,18 @@ fn vivace_loss_fills_the_queue_that_the_other_profile_spares() {
 }
 
 #[test]
-fn vivace_tolerates_some_random_loss_and_no_more() {
-    for seed in SEEDS {
-        let (some, beyond) = (utilisation_at_loss("vivace", seed, 0.01), utilisation_at_loss("vivace", seed, 0.08));
-        assert!(some > 0.8, "seed {seed}: {some}");
-        assert!(beyond < 0.5, "seed {seed}: {beyond}");
+fn vivace_tolerates_random_loss_of_less_than_five_percent_and_no_more() {
+    let median = |loss| {
+        let mut found: Vec<_> = SEEDS.map(|seed| utilisation_at_loss("vivace", seed, loss)).collect();
+        found.sort_by(f64::total_cmp);
+        found[found.len() / 2]
+    };
+    // Beyond 3 % a loss costs eleven times as much, and an interval has no more than 80 packets: at 3 % about half of them lose that.
+    for (loss, least) in [(0.01, 0.9), (0.02, 0.8), (0.03, 0.6)] {
+        assert!(median(loss) >= least, "{} at a loss of {loss}", median(loss));
+    }
+    for loss in [0.05, 0.06, 0.08] {
+        assert!(median(loss) < 0.5, "{} at a loss of {loss}", median(loss));
     }
 }
 
