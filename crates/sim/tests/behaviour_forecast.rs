@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::io::Write as _;
+use std::path::PathBuf;
+
 use common::{Dumbbell, Run, bulk, run};
 use serde_json::{Value, json};
 
@@ -115,6 +118,48 @@ fn sprout_queues_less_than_100_ms_on_a_changing_link_and_its_moving_average_more
         assert!(sprout.1 < 100.0, "seed {seed}: {} ms", sprout.1);
         assert!(average.0 > 1.1 * sprout.0, "seed {seed}: {} and {} bytes", average.0, sprout.0);
         assert!(sprout.1 < average.1 && average.1 < 0.5 * cubic.1, "seed {seed}: {} and {} ms", average.1, cubic.1);
+    }
+}
+
+/// A minute over one of mahimahi's recorded links, which are not ours to ship: they are looked for beside the checkout, or in the folder that `BAKEOFF_TRACES`
+/// names.
+fn recorded(scheme: &str, name: &str, seed: u64) -> Option<Run> {
+    let folder = std::env::var_os("BAKEOFF_TRACES")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces")), PathBuf::from);
+    let Ok(text) = std::fs::read_to_string(folder.join(name)) else {
+        // Not `eprintln`, which a test that passes keeps to itself.
+        let _ = writeln!(std::io::stderr(), "not tried: no {name} beside the checkout or in BAKEOFF_TRACES");
+        return None;
+    };
+    let opportunities: Vec<u64> = text.lines().filter_map(|line| line.parse().ok()).collect();
+    let path = Dumbbell { seed, queue_packets: 100_000, seconds: 60.0, ..link(scheme, 1_000) };
+    let mut scenario = path.json();
+    scenario["forward"][0]["link"] = json!({"kind": "trace", "opportunities_ms": opportunities});
+    Some(run(&scenario))
+}
+
+/// Recorded links that are never silent for a second: what waits for a silent one is not the scheme's doing.
+const RECORDED: [&str; 4] =
+    ["Verizon-LTE-short.down", "Verizon-LTE-short.up", "TMobile-LTE-short.down", "TMobile-LTE-short.up"];
+
+#[test]
+fn sprout_queues_less_than_100_ms_on_recorded_links_too() {
+    for (name, seed) in RECORDED.iter().flat_map(|name| [1, 2, 3].map(|seed| (*name, seed))) {
+        let Some(run) = recorded("sprout", name, seed) else { return };
+        let delay = run.flow(1, "queue_p95_ns") / 1e6;
+        assert!(delay < 100.0, "{name}, seed {seed}: {delay} ms");
+        assert!(run.utilisation() > 0.6, "{name}, seed {seed}: {}", run.utilisation());
+    }
+}
+
+#[test]
+fn verus_has_nearly_all_of_recorded_links() {
+    for (name, seed) in RECORDED.iter().flat_map(|name| [1, 2, 3].map(|seed| (*name, seed))) {
+        let Some(run) = recorded("verus", name, seed) else { return };
+        assert!(run.utilisation() > 0.93, "{name}, seed {seed}: {}", run.utilisation());
+        // Six times 40 ms of round trip.
+        let delay = run.flow(1, "queue_p50_ns") / 1e6 + 40.0;
+        assert!(delay < 6.0 * 40.0, "{name}, seed {seed}: {delay} ms");
     }
 }
 

@@ -1,5 +1,7 @@
 #![allow(clippy::float_cmp, reason = "eighths are exact")]
 
+use std::io::Write as _;
+
 use super::*;
 use crate::scheme::window::{ack, timeout};
 
@@ -215,5 +217,43 @@ fn a_tag_keeps_nanoseconds_and_the_number() {
     ] {
         let tag = Tag { sent, number: Tag::NUMBERS - 1 };
         assert_eq!(Tag::decode(tag.encode(), now), tag);
+    }
+}
+
+/// What is known of the tree of 2014 for links of 3 to 316 Mbit/s, which others distribute; `BAKEOFF_REMY_TREE` names its file.
+#[test]
+fn the_published_tree_has_the_published_rules() {
+    let Some(file) = std::env::var_os("BAKEOFF_REMY_TREE") else {
+        // Not `eprintln`, which a test that passes keeps to itself.
+        let _ = writeln!(std::io::stderr(), "not compared: BAKEOFF_REMY_TREE names no tree");
+        return;
+    };
+    let bytes = std::fs::read(file).unwrap();
+    assert_eq!(bytes.len(), 19_174);
+    let tree = Tree::read(&bytes).unwrap();
+    assert_eq!(tree.actions().len(), 91);
+    for (memory, increment, multiple, intersend_ms) in [
+        ([0.0, 0.0, 0.0, 0.0], 60.0, 0.01, 0.292),
+        ([1.0, 1.0, 1.0, 1.0], 159.0, 0.45, 0.910_5),
+        ([1.0, 1.0, 1.5, 1.0], 91.0, 0.79, 1.789_8),
+        ([1.0, 1.0, 3.0, 1.0], 119.0, 0.48, 2.569_6),
+        ([10.0, 10.0, 1.0, 10.0], 67.0, 0.64, 1.877),
+        ([10.0, 10.0, 2.0, 10.0], 33.0, 0.06, 4.796_4),
+        ([0.1, 0.1, 1.3, 0.1], 212.0, 0.9, 0.404_4),
+    ] {
+        let action = tree.actions()[tree.find(Memory(memory))];
+        assert_eq!(action.increment, increment, "{memory:?}");
+        assert!((action.multiple - multiple).abs() < 0.005, "{memory:?}: {}", action.multiple);
+        assert!((action.intersend_ms / intersend_ms - 1.0).abs() < 1e-3, "{memory:?}: {}", action.intersend_ms);
+    }
+    let bounds = |of: fn(&Action) -> f64| {
+        let values: Vec<_> = tree.actions().iter().map(of).collect();
+        [values.iter().copied().fold(f64::INFINITY, f64::min), values.into_iter().fold(0.0, f64::max)]
+    };
+    assert_eq!(bounds(|action| action.increment), [3.0, 256.0]);
+    for (found, expected) in
+        [(bounds(|action| action.multiple), [0.0098, 1.0]), (bounds(|action| action.intersend_ms), [0.045, 27.58])]
+    {
+        assert!(found.iter().zip(expected).all(|(found, expected)| (found / expected - 1.0).abs() < 0.02), "{found:?}");
     }
 }
