@@ -108,22 +108,39 @@ fn cubic_loses_as_published_when_it_is_told_half_of_the_round_trip() {
     let loss = |link: (u64, u64)| {
         median(SEEDS.map(|seed| loss_rate(&study(seed, ("quic_cubic", &parameters), link, 0.0))).collect())
     };
-    // Link rate and bytes of queue of cases 1 and 3, 4 and 6, 7 and 9, and their published loss.
-    let pairs = [
-        [((3_000_000, 112_500), 0.0077), ((3_000_000, 225_000), 0.0106)],
-        [((4_000_000, 150_000), 0.0054), ((4_000_000, 300_000), 0.0088)],
-        [((5_000_000, 187_500), 0.0047), ((5_000_000, 375_000), 0.0076)],
+    // Link rate and bytes of queue of the nine cases, three of each rate, and their published loss.
+    let rates = [
+        [((3_000_000, 112_500), 0.0077), ((3_000_000, 150_000), 0.0099), ((3_000_000, 225_000), 0.0106)],
+        [((4_000_000, 150_000), 0.0054), ((4_000_000, 200_000), 0.0073), ((4_000_000, 300_000), 0.0088)],
+        [((5_000_000, 187_500), 0.0047), ((5_000_000, 250_000), 0.0062), ((5_000_000, 375_000), 0.0076)],
     ];
-    let mut slower = [f64::MAX; 2];
-    for pair in pairs {
-        let losses = pair.map(|(link, published)| {
+    let mut slower = [f64::MAX; 3];
+    for cases in rates {
+        let losses = cases.map(|(link, published)| {
             let loss = loss(link);
             assert!((0.75..1.25).contains(&(loss / published)), "{link:?}: {loss}, published {published}");
             loss
         });
-        assert!(losses[0] < losses[1], "{losses:?}: more queue, more loss");
-        assert!(losses[0] < slower[0] && losses[1] < slower[1], "{losses:?} after {slower:?}: more rate, less loss");
+        assert!(losses.is_sorted(), "{losses:?}: more queue, more loss");
+        let is_less = losses.iter().zip(slower).all(|(faster, slower)| *faster < slower);
+        assert!(is_less, "{losses:?} after {slower:?}: more rate, less loss");
         slower = losses;
+    }
+}
+
+#[test]
+fn delays_and_losses_of_the_study_stand_in_its_order() {
+    let cubic = json!({"initial_window": 10, "first_rtt": 100, "clock_resolution": 1});
+    let (drains, does_not) = (published(false, true), published(false, false));
+    for link in LINKS {
+        let medians = [("quic_cubic", &cubic), ("quic_bbr", &drains), ("quic_bbr", &does_not)].map(|sender| {
+            let runs: Vec<_> = SEEDS.map(|seed| study(seed, sender, link, 0.0)).collect();
+            [|run: &Run| run.bottleneck("queue_p50_ns") / 1e6, loss_rate]
+                .map(|of| median(runs.iter().map(of).collect()))
+        });
+        let [[cubic_ms, cubic_loss], [drained_ms, drained_loss], [other_ms, other_loss]] = medians;
+        assert!(drained_ms < other_ms && other_ms < cubic_ms, "{link:?}: {medians:?}");
+        assert!(cubic_loss < drained_loss && drained_loss < other_loss, "{link:?}: {medians:?}");
     }
 }
 
@@ -177,6 +194,61 @@ fn two_quic_bbr_flows_queue_for_most_of_a_round_trip_and_for_half_of_one_when_th
     assert!((queue / 51.0 - 1.0).abs() < 0.15, "{queue} ms with draining to target");
 }
 
+/// Rate in Mbit/s, round trip in ms, buffer in BDP, and the mean queue in ms without draining and with it of an independent implementation: three flows 10 s
+/// apart, 120 s. It loses 4 to 11 %, and 1.5 to 6 % with draining. Ours, which is Chromium's to the byte, loses as much in one BDP without draining, and less
+/// otherwise: what is lost is lost when flows start, and it hangs on how those meet the looks at the empty path every ten seconds.
+const DRAINED: [(u64, f64, f64, [f64; 2]); 5] = [
+    (12, 100.0, 1.0, [88.0, 61.0]),
+    (12, 100.0, 1.5, [98.0, 64.0]),
+    (6, 100.0, 1.5, [99.0, 62.0]),
+    (3, 200.0, 1.5, [f64::NAN; 2]),
+    (3, 200.0, 1.0, [173.0, 115.0]),
+];
+
+#[test]
+fn draining_to_target_takes_a_third_of_the_queue_and_half_of_the_loss_in_one_bdp() {
+    for (mbps, rtt_ms, buffer, expected) in DRAINED {
+        let found = [false, true].map(|drains| {
+            let flow = |n: u64| json!({"scheme": "quic_bbr", "start_ns": n * 10_000_000_000, "acks": "each", "parameters": {"drain_to_target": drains}});
+            let (rate_bps, flows) = (mbps * 1_000_000, [0, 1, 2].map(flow));
+            let path = Dumbbell { seconds: 120.0, rate_bps, one_way_ms: rtt_ms / 2.0, ..Dumbbell::new(&flows) };
+            let queue_packets = (buffer * path.bdp_packets()).round() as u64;
+            let path = Dumbbell { queue_packets, ..path };
+            let runs: Vec<_> = SEEDS.map(|seed| Dumbbell { seed, ..path.clone() }.run()).collect();
+            let queue = median(runs.iter().map(|run| queue_ms(run, &path, 0.0).0).collect());
+            (queue, median(runs.iter().map(loss_rate).collect()))
+        });
+        let place = format!("{mbps} Mbit/s, {rtt_ms} ms, {buffer} BDP: {found:?}");
+        let [(queue, loss), (drained, drained_loss)] = found;
+        for (found, expected) in [queue, drained].into_iter().zip(expected).filter(|(_, expected)| !expected.is_nan()) {
+            assert!((found / expected - 1.0).abs() < 0.2, "{place}, not {expected} ms");
+        }
+        assert!((0.6..0.82).contains(&(drained / queue)), "{place}");
+        let factor = loss / drained_loss;
+        assert!(if buffer > 1.0 { (0.8..3.5).contains(&factor) } else { (1.5..3.5).contains(&factor) }, "{place}");
+    }
+}
+
+#[test]
+fn where_it_drains_one_quic_bbr_flow_returns_to_what_the_path_holds_and_a_packet_after_each_probe() {
+    for seed in SEEDS {
+        let flow = json!({"scheme": "quic_bbr", "acks": "each", "parameters": {"drain_to_target": true}});
+        let path = Dumbbell { seed, ..deep(&[flow]) };
+        let run = path.run();
+        let (gains, in_flight) = (run.telemetry(1, "pacing_gain"), run.telemetry(1, "in_flight"));
+        let ends = gains.windows(2).filter(|pair| pair[0].1 > 1.0 && pair[1].1 < 1.0 && pair[0].0 > 5.0);
+        let ends: Vec<_> = ends.map(|pair| pair[1].0).filter(|end| *end < 59.0).collect();
+        assert!(ends.len() > 40, "seed {seed}: {ends:?}");
+        // The shortest round trip has a packet's own time, too.
+        let most = path.bdp_packets() + 1.0 + 1.0;
+        for end in ends {
+            let cycle = in_flight.iter().filter(|(time, _)| (end..end + 0.9).contains(time));
+            let least = cycle.map(|(_, packets)| *packets).fold(f64::INFINITY, f64::min);
+            assert!(least <= most, "seed {seed}: {least} packets after {end} s, {most} fit");
+        }
+    }
+}
+
 #[test]
 fn quic_bbr_lives_with_ten_percent_of_loss() {
     for seed in SEEDS {
@@ -197,7 +269,8 @@ fn quic_cubic_as_two_connections_takes_more_than_as_one() {
         ratios.push(run.received(2, 60.0, 180.0) / run.received(1, 60.0, 180.0));
         assert!(run.utilisation() >= 0.97, "seed {seed}: {}", run.utilisation());
     }
-    // 1.14 to 1.49 in twelve seeds, 1.35 in the mean.
+    // 1.14 to 1.49 in twelve seeds, 1.35 in the mean. About two are said of the emulation, without a path: it is 1.6 with a round trip of 40 ms, and 4.3
+    // with one of 20 ms, where windows are as small as Reno's. The law is Chromium's to the byte.
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     assert!((1.2..1.6).contains(&mean) && ratios.iter().all(|ratio| *ratio > 1.0), "{ratios:?}");
 }

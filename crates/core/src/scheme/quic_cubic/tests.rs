@@ -466,3 +466,17 @@ fn a_packet_that_arrives_after_it_was_taken_for_lost_counts_as_one_of_no_bytes_a
         assert_eq!(flow.window - before, grown);
     }
 }
+
+#[test]
+fn the_window_begins_with_32_mss_and_ends_with_2000() {
+    let crate::info::Kind::Number { default, .. } = INITIAL_WINDOW.kind else { panic!("{:?}", INITIAL_WINDOW.kind) };
+    assert!((default - 32.0).abs() < f64::EPSILON);
+    let mut flow = flow();
+    assert_eq!(flow.ssthresh(), None);
+    flow.window = MAX_WINDOW - MSS / 2;
+    for number in fill(&mut flow, at(0)) {
+        acked(&mut flow, number, ms(40), at(40));
+    }
+    // In slow start, as in the original, a window below the end grows by a whole one.
+    assert_eq!(flow.window, 2_000 * 1_460 + MSS / 2);
+}
