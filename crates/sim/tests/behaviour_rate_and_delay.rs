@@ -104,7 +104,9 @@ fn each_probe_of_bbr_queues_a_quarter_of_a_bdp_and_its_budget_which_the_next_rou
         let looks = spells(&run.telemetry(1, "mode"), |mode| mode == 3.0);
         let is_among_others = |time: f64| looks.iter().all(|(start, _)| (time - start).abs() > 1.0);
         let probes = spells(&run.telemetry(1, "pacing_gain"), |gain| gain == 1.25);
-        for (start, length) in probes.into_iter().filter(|(start, _)| *start > 5.0 && is_among_others(*start)) {
+        let probes: Vec<_> = probes.into_iter().filter(|(start, _)| *start > 5.0 && is_among_others(*start)).collect();
+        assert!(probes.len() > 40, "seed {seed}: {probes:?}");
+        for (start, length) in probes {
             let peak = longest(start, start + length + rtt);
             // Three segments and two packets more make 8 packets, which are a tenth of this BDP.
             assert!((0.25..0.36).contains(&peak), "seed {seed} at {start} s: {peak} BDP");
