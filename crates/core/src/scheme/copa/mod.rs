@@ -45,6 +45,7 @@
 //!   40 ms, 60 % of 50 Mbit/s at 80 ms, 44 % of 12 Mbit/s at 50 ms behind one BDP; without it 100.
 //! - Alone "paper" may take itself for one among others: a swing takes the five round trips for which it waits for a nearly empty queue, and a
 //!   tenth of it is less than a packet. At 10 and 12 Mbit/s and 40 ms, behind two BDP, 6 and 16 packets wait; without its second mode 3 and 2.
+//!   That Copa fails to empty the queue as often as it means to was found by others, too (doi 10.1109/TNET.2023.3278677).
 //! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip without loss
 //!   and is halved once in one with losses (genericCC halves it with every ack that shows a loss, and grows it in
 //!   rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent congestion.
