@@ -107,7 +107,12 @@ class Flow(Model):
         None, description="codepoint of packets that may be marked; default: ect1 for prague, else ect0"
     )
     dscp: Dscp = Field(0, description="differentiated services codepoint of the packets with data; acks have none")
-    send_jitter: Time = default(0, "0s", "each packet leaves the sender up to this much later, in order")
+    send_jitter: Time = default(
+        0,
+        "0s",
+        "each packet leaves the sender up to this much later, in order; a packet's time at the bottleneck takes away what exact "
+        "times make of round numbers: docs/agreement.md, phase effect",
+    )
 
 
 class Variant(Model):

@@ -11,7 +11,8 @@
 //! f7ca42f, 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`, at 979f26a.
 //!
 //! **Parameters.** `profile` names one of five programs, and `delta` replaces its own δ:
-//! - "paper" (default): δ = 0.5, both modes;
+//! - "paper" (default): δ = 0.5, both modes, to the letter, with which one flow leaves two thirds of some links unused (below): ask "mvfst" what
+//!   runs on the Internet;
 //! - "pantheon-2017-08": genericCC at f7ca42f, the last that Pantheon named which understands the option that it was given then:
 //!   δ = 0.5 and both modes; round trips and pace as in the next, one window out, and a velocity of up to a window;
 //! - "pantheon-2018-01": genericCC at 80b516c, which Pantheon named in January 2018, with an option that it does not
