@@ -40,9 +40,9 @@ enum Program {
 /// How a round trip becomes the one that window and target are computed with.
 #[derive(Debug)]
 enum Rtt {
-    /// Before d0153f8: the last one, above the shortest ever; with those of the last ten seconds, where δ changes
-    /// (`TimeWindow`).
-    Latest { min: Option<Duration>, recent: VecDeque<(Instant, Duration)> },
+    /// Before d0153f8: the last one, above the shortest ever; with those of the last ten seconds and the shortest of them,
+    /// where δ changes (`TimeWindow`).
+    Latest { min: Option<Duration>, recent: VecDeque<(Instant, Duration)>, recent_min: Extreme },
     /// d0153f8: the shortest of half a smoothed one (`RTTWindow`).
     Unjittered { srtt: Option<Duration>, min: Extreme, standing: Extreme, swing_min: Extreme, swing_max: Extreme },
 }
@@ -64,7 +64,7 @@ impl Rtt {
     }
 
     fn latest() -> Self {
-        Self::Latest { min: None, recent: VecDeque::new() }
+        Self::Latest { min: None, recent: VecDeque::new(), recent_min: Extreme::least() }
     }
 
     fn forget(&mut self) {
@@ -76,7 +76,7 @@ impl Rtt {
 
     fn update(&mut self, rtt: Duration, previous_min: Duration, now: Instant, is_auto: bool) -> Delays {
         match self {
-            Self::Latest { min, recent } => {
+            Self::Latest { min, recent, recent_min } => {
                 let least = min.map_or(rtt, |least| least.min(rtt));
                 *min = Some(least);
                 let is_copa = !is_auto || {
@@ -84,7 +84,7 @@ impl Rtt {
                     while recent.front().is_some_and(|(time, _)| now.since(*time) > MIN_RTT_LENGTH) {
                         recent.pop_front();
                     }
-                    is_emptied_twice(recent, rtt, now)
+                    is_emptied_twice(recent, recent_min.update(now, rtt, MIN_RTT_LENGTH), rtt, now)
                 };
                 Delays { latest: rtt, min: least, standing: rtt, is_copa }
             }
@@ -104,15 +104,14 @@ impl Rtt {
 }
 
 /// True if the queue was nearly empty both in the last two round trips and in the two before, or if that cannot be said yet
-/// (`TimeWindow::is_copa`).
-fn is_emptied_twice(recent: &VecDeque<(Instant, Duration)>, rtt: Duration, now: Instant) -> bool {
+/// (`TimeWindow::is_copa`); `least` is the shortest of the recent ones.
+fn is_emptied_twice(recent: &VecDeque<(Instant, Duration)>, least: Duration, rtt: Duration, now: Instant) -> bool {
     let within = |rounds: u64| recent.iter().rev().take_while(move |(time, _)| now.since(*time) < rtt * rounds);
     let newer = within(SWING_ROUNDS / 2).count();
     let older = within(SWING_ROUNDS).count() - newer;
     if newer < JUDGED_SAMPLES || older < JUDGED_SAMPLES {
         return true;
     }
-    let least = recent.iter().map(|(_, rtt)| *rtt).min().unwrap_or_default();
     let most = within(SWING_ROUNDS).map(|(_, rtt)| *rtt).max().unwrap_or_default();
     let is_low = |(_, rtt): &(Instant, Duration)| rtt.saturating_sub(least) * NEARLY_EMPTY < most.saturating_sub(least);
     within(SWING_ROUNDS / 2).any(is_low) && within(SWING_ROUNDS).skip(newer).any(is_low)

@@ -183,7 +183,7 @@ fn with_fewer_than_four_round_trips_in_either_half_the_queue_is_not_judged() {
         // Two round trips are 360 ms.
         recent.extend((0..older).map(|n| (at(600 + n), rtt)));
         recent.extend((0..newer).map(|n| (at(990 + n), rtt)));
-        assert_eq!(is_emptied_twice(&recent, rtt, now), is_copa, "{newer} and {older}");
+        assert_eq!(is_emptied_twice(&recent, Duration::from_millis(100), rtt, now), is_copa, "{newer} and {older}");
     }
 }
 
@@ -219,6 +219,18 @@ fn the_oldest_one_wants_an_empty_queue_in_both_halves_of_four_round_trips() {
             assert!(sender.delta > 1.4 * before && sender.delta <= 2.0 * before, "and half as many after a loss");
         }
     }
+}
+
+#[test]
+fn the_oldest_one_takes_the_shortest_of_ten_seconds_for_an_empty_queue() {
+    // The path had 100 ms until 19 ms after the start; since then it has 180 ms, and more with every second ack.
+    let mut sender = steady(GenericCc::august_2017(PACKET, 0.5, true));
+    let is_copa = (0..=451).map(|n| {
+        sender.on_ack(&ack(1_019 + 20 * n, 180 + 20 * (n % 2), 20 + n));
+        sender.delays.is_copa
+    });
+    let is_copa: Vec<_> = is_copa.collect();
+    assert_eq!(is_copa[449..], [false, false, true], "at 9999, 10019 and 10039 ms");
 }
 
 #[test]
