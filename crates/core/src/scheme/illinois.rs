@@ -16,7 +16,7 @@
 //! docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Acked, Scheme, Setup, Timeout};
+use super::{Ack, Acked, Parameters, Scheme, Setup, Timeout};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -61,8 +61,7 @@ const MAX_RTT: u64 = (u32::MAX / ALPHA_MAX) as u64;
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { parameters, .. } = setup;
-    let number = |name| parameters.number(name) as u32;
-    Box::new(WindowBased::new(Illinois::new(number("win_thresh"), number("theta"))))
+    Box::new(WindowBased::new(Illinois::new(&parameters)))
 }
 
 /// Round trips of one window, microseconds.
@@ -94,10 +93,12 @@ struct Illinois {
 }
 
 impl Illinois {
-    fn new(min_window: u32, patience: u32) -> Self {
+    fn new(parameters: &Parameters) -> Self {
+        // Windows and rounds are whole: fewer than two and a half are fewer than three.
+        let number = |name| parameters.number(name).ceil() as u32;
         Self {
-            min_window,
-            patience,
+            min_window: number("win_thresh"),
+            patience: number("theta"),
             round: Round::default(),
             round_end: 0,
             shortest: u64::MAX,

@@ -15,7 +15,7 @@
 //! code, event by event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, Acked, Scheme, Setup, State, Timeout, TxStart};
+use super::{Ack, Acked, Parameters, Scheme, Setup, State, Timeout, TxStart};
 use crate::info::{Info, Kind, Parameter, Quantity};
 use crate::units::{Duration, Instant};
 
@@ -57,18 +57,7 @@ pub(super) const INFO: Info = Info {
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     let Setup { parameters, .. } = setup;
-    let packets = |name| parameters.number(name) as u64;
-    let (alpha, beta, gamma) = (packets("alpha"), packets("beta"), packets("gamma"));
-    Box::new(WindowBased::new(Vegas {
-        alpha,
-        beta,
-        gamma,
-        state: State::Open,
-        is_on: true,
-        base_rtt: None,
-        round: Round::default(),
-        backlog: 0,
-    }))
+    Box::new(WindowBased::new(Vegas::new(&parameters)))
 }
 
 /// One round trip.
@@ -95,6 +84,21 @@ struct Vegas {
 }
 
 impl Vegas {
+    fn new(parameters: &Parameters) -> Self {
+        let number = |name| parameters.number(name);
+        Self {
+            // A backlog is whole: less than two and a half is less than three.
+            alpha: number("alpha").ceil() as u64,
+            beta: number("beta") as u64,
+            gamma: number("gamma") as u64,
+            state: State::Open,
+            is_on: true,
+            base_rtt: None,
+            round: Round::default(),
+            backlog: 0,
+        }
+    }
+
     /// The end of a round with enough samples.
     fn adjust(&mut self, window: &mut Window, ack: &Ack<'_>, rtt: Duration, base: Duration) {
         let cwnd = u64::from(window.cwnd);

@@ -1,11 +1,21 @@
 //! Growth and cost by delay, and what a timeout forgets.
 
 use super::*;
+use crate::scheme::Value;
 use crate::scheme::window::{ack, acked, timeout};
+
+fn with_parameters(given: &[(&str, f64)]) -> Illinois {
+    let given = given.iter().map(|(name, value)| ((*name).to_owned(), Value::Number(*value))).collect();
+    Illinois::new(&Parameters::resolve("illinois", INFO.parameters, &given).expect("within bounds"))
+}
 
 /// Queueing delays of up to 100 ms above 50 ms have been seen.
 fn informed() -> Illinois {
-    let mut illinois = Illinois::new(15, 5);
+    informed_with(&[])
+}
+
+fn informed_with(given: &[(&str, f64)]) -> Illinois {
+    let mut illinois = with_parameters(given);
     (illinois.shortest, illinois.longest) = (50_000, 150_000);
     illinois
 }
@@ -76,6 +86,21 @@ fn small_windows_are_renos() {
     assert_eq!((illinois.alpha, illinois.beta), (ALPHA_SCALE, BETA_MAX));
     assert_eq!(illinois.ssthresh_after_loss(&small, Instant::ZERO), 7);
     assert_eq!(illinois.ssthresh_after_loss(&window(2, 2), Instant::ZERO), 2);
+}
+
+#[test]
+fn a_threshold_may_lie_between_two_windows_or_rounds() {
+    let given = [("win_thresh", 15.5), ("theta", 1.5)];
+    for (cwnd, alpha) in [(15, ALPHA_SCALE), (16, ALPHA_MAX)] {
+        let mut illinois = informed_with(&given);
+        round(&mut illinois, &mut window(cwnd, 10), 0);
+        assert_eq!(illinois.alpha, alpha, "{cwnd} packets");
+    }
+    let (mut illinois, mut window) = (informed_with(&given), window(100, 50));
+    for (delay_ms, alpha) in [(50, 74), (0, 74), (0, ALPHA_MAX)] {
+        round(&mut illinois, &mut window, delay_ms);
+        assert_eq!(illinois.alpha, alpha, "full growth comes back with the second round of low delay");
+    }
 }
 
 #[test]

@@ -1,23 +1,16 @@
 //! The backlog, and what it does to the window.
 
 use super::*;
+use crate::scheme::Value;
 use crate::scheme::window::{ack, acked, timeout};
 
 const BASE_MS: u64 = 100;
 const START: TxStart =
     TxStart { now: Instant::ZERO, idle: Duration::ZERO, delivered: 900, next_sequence: 1_100, is_app_limited: false };
 
-fn vegas() -> Vegas {
-    Vegas {
-        alpha: 2,
-        beta: 4,
-        gamma: 1,
-        state: State::Open,
-        is_on: true,
-        base_rtt: None,
-        round: Round::default(),
-        backlog: 0,
-    }
+fn with_parameters(given: &[(&str, f64)]) -> Vegas {
+    let given = given.iter().map(|(name, value)| ((*name).to_owned(), Value::Number(*value))).collect();
+    Vegas::new(&Parameters::resolve("vegas", INFO.parameters, &given).expect("within bounds"))
 }
 
 fn window(cwnd: u32, ssthresh: u32) -> Window {
@@ -43,7 +36,11 @@ fn round(vegas: &mut Vegas, window: &mut Window, rtt: Duration, samples: u64) {
 
 /// A sender that knows the base and is in the middle of a round.
 fn informed() -> Vegas {
-    let mut vegas = vegas();
+    informed_with(&[])
+}
+
+fn informed_with(given: &[(&str, f64)]) -> Vegas {
+    let mut vegas = with_parameters(given);
     vegas.base_rtt = Some(Duration::from_millis(BASE_MS));
     vegas.round.end = 1_000;
     vegas
@@ -59,6 +56,16 @@ fn two_to_four_packets_are_enough() {
         let (mut vegas, mut window) = (informed(), window(100, 50));
         round(&mut vegas, &mut window, rtt_with(backlog / 100.0), 10);
         assert_eq!((window.cwnd, vegas.backlog), (cwnd, backlog as u64));
+    }
+}
+
+#[test]
+fn a_bound_may_lie_between_two_packets() {
+    let given = [("alpha", 2.5), ("beta", 4.5)];
+    for (backlog, cwnd) in [(2.5, 101), (3.5, 100), (4.5, 100), (5.5, 99)] {
+        let (mut vegas, mut window) = (informed_with(&given), window(100, 50));
+        round(&mut vegas, &mut window, rtt_with(backlog / 100.0), 10);
+        assert_eq!(window.cwnd, cwnd, "{backlog} packets");
     }
 }
 
