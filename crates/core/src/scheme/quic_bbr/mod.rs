@@ -12,9 +12,10 @@
 //! **Parameters.** `drain_to_target`: off in Chromium unless the client asks with the option BBR3. `startup_gain`: gain
 //! of start-up for rate and window, 2.885 in Chromium; its inverse drains. `startup_growth`: growth of the bandwidth in a
 //! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `pacing_margin`: how far
-//! below the bandwidth to pace, none in Chromium. `first_rtt`: a round trip that a program reports as measured before it sends,
-//! none in Chromium, which paces start-up by the least of them. `clock_resolution`: a microsecond in Chromium. The ns-3 port of July
-//! 2019 had 2.0, 1.5, 10, 1 %, 100 ms and 1 ms.
+//! below the bandwidth to pace, none in Chromium; from 20 % on a probe is no faster than the path was, and the rate falls for
+//! good. `first_rtt`: a round trip that a program reports as measured before it sends, none in Chromium, which paces
+//! start-up by the least of them. `clock_resolution`: a microsecond in Chromium. The ns-3 port of July 2019 had 2.0, 1.5,
+//! 10, 1 %, 100 ms and 1 ms.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport. As in QUIC a transmission has a number of its own, and
@@ -28,8 +29,9 @@
 //! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.
 //!
 //! **How it is validated.** Chromium's `bbr_sender.cc` itself was given the events of runs of ours: after every one of 1.8 million it has
-//! the same window, rate and mode (docs/event-by-event.md); an excerpt of that is a unit test. Phases with and without the flag, recovery and the ten-second probe beside
-//! the parts; loss rates of a published study in the simulator's behaviour tests.
+//! the same window, rate and mode (docs/event-by-event.md); an excerpt of that is a unit test. Phases with and without
+//! the flag, recovery and the ten-second probe beside the parts; loss rates of a published study in the simulator's
+//! behaviour tests.
 
 mod full_pipe;
 mod model;
@@ -83,7 +85,7 @@ pub(super) const INFO: Info = Info {
             name: "pacing_margin",
             kind: Kind::Number { default: 0.0, min: 0.0, max: 50.0 },
             unit: "%",
-            doc: "how far below the bandwidth to pace",
+            doc: "how far below the bandwidth to pace; from 20 % on a probe finds nothing more, and the rate falls for good",
         },
         FIRST_RTT,
         CLOCK_RESOLUTION,
