@@ -11,6 +11,7 @@ use crate::utility::NOTHING;
 const FLOODED: f64 = NOTHING;
 /// How much longer trees are simulated for the decision between them.
 const CAREFULLY: u64 = 10;
+
 /// The networks that a tree is for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -210,7 +210,8 @@ impl Network {
         periods
     }
 
-    /// Simulates for so long, or until more packets are on their way than `bound`. The same seed has the same senders on at the same times, whatever the rules are.
+    /// Simulates for so long, or until more packets are on their way than `bound`. The same seed has the same senders on at
+    /// the same times, whatever the rules are.
     pub fn run(&self, rules: &Rules, seed: u64, duration_ms: f64, bound: usize, watch: &mut impl Watch) -> Outcome {
         let mut senders: Vec<_> =
             (0..self.senders).map(|index| Sender::new(rules, Switch::new(self, seed, index))).collect();

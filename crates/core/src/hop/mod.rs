@@ -1,9 +1,10 @@
 //! A hop: a door, a queue, a link that serves it, and the wire behind the link.
 //!
-//! At the door rules may change a packet's DS field and a policer may drop it; behind the wire a tunnel may drop what is late. It waits in the queue, is sent by the link, may
-//! be lost, duplicated or reordered on the wire, and comes out after the propagation delay. Queue and wire are two things:
-//! a packet that propagates takes no room in the buffer. Packets in flight sit in the hop's own ring, in order, so that a
-//! world needs one timer per hop and not one per packet.
+//! At the door rules may change a packet's DS field and a policer may drop it. It waits in the queue, is sent by the
+//! link, may be lost, duplicated or reordered on the wire, and comes out after the propagation delay. Behind the wire a
+//! tunnel may drop what is late. Queue and wire are two things: a packet that propagates takes no room in the buffer.
+//! Packets in flight sit in the hop's own ring, in order, so that a world needs one timer per hop and not one per
+//! packet.
 
 mod bucket;
 mod generator;

@@ -91,12 +91,14 @@ pub trait Scheme: Send {
         in_flight < self.cwnd()
     }
 
-    /// The rate at which packets are to leave, IP headers included but for [`Scheme::unpaced_header`], and never zero; `None` if the scheme leaves timing to the returning acks.
+    /// The rate at which packets are to leave, IP headers included but for [`Scheme::unpaced_header`], and never zero; `None`
+    /// if the scheme leaves timing to the returning acks.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
 
-    /// The payload of the next packet at most, for a scheme whose packets have any size; `None` if they are whole, which is asked once.
+    /// The payload of the next packet at most, for a scheme whose packets have any size; `None` if they are whole, which is
+    /// asked once.
     fn next_size(&self) -> Option<Bytes> {
         None
     }

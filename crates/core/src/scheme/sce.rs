@@ -95,8 +95,8 @@ impl Counter {
         Self { echoes, bytes: 0, root: 1, largest: 0 }
     }
 
-    /// As Reno, the SCE project's variants of which differ in `fall`: what so many marked bytes take off a window of that
-    /// size and root, in bytes. An echo also ends slow start. While CE makes the window fall, no echo counts.
+    /// Takes an ack. An echo takes `fall` off the count: what so many marked bytes cost a window of that size and root, in
+    /// which the schemes differ. It also ends slow start. While CE makes the window fall, no echo counts.
     pub(super) fn fall(
         &mut self,
         window: &mut Window,
@@ -113,7 +113,7 @@ impl Counter {
         self.settle(window);
     }
 
-    /// As Reno, unless the last ack carried an echo; packets that slow start leaves over count as segments.
+    /// Grows as Reno, unless the last ack carried an echo; packets that slow start leaves over count as segments.
     pub(super) fn grow(&mut self, window: &mut Window, ack: &Ack<'_>, ratios: Option<PacingRatios>) {
         if self.echoes.is_marked || !is_limiting(window, ack, ratios) {
             return;

@@ -129,7 +129,7 @@ impl Westwood {
 impl WindowAlgorithm for Westwood {
     /// As Reno while the reduction lasts; the measured window takes its place when it is over.
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        (window.cwnd / 2).max(2)
+        window.half()
     }
 
     fn ssthresh_after_timeout(&mut self, _window: &Window, _now: Instant) -> u32 {

@@ -11,9 +11,9 @@
 //! (2601c92, without calibration 1f3a7f7) or 128 units (3ae9e4e), or 2 of 256 (a9b2060, 7224f22). An experiment has to name
 //! one; bakeoff ships none. `network` says which of these sizes it has to have, so that no file fills the row of another.
 //!
-//! **Deviations.** The original never sends anything again; here what our transport takes for lost leaves before new data, and its
-//! timeouts send a packet whatever the window says. A lost ack is no sample in the original; here the next ack tells what it told. A network
-//! decides in no time. Its payload was 1400 bytes; ours is the flow's.
+//! **Deviations.** The original never sends anything again; here what our transport takes for lost leaves before new
+//! data, and its timeouts send a packet whatever the window says. A lost ack is no sample in the original; here the
+//! next ack tells what it told. A network decides in no time. Its payload was 1400 bytes; ours is the flow's.
 //!
 //! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; beside the program's
 //! code, told the same events (`docs/event-by-event.md`); the windows that the published weights settle at, with those weights at

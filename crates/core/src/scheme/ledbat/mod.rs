@@ -1,8 +1,8 @@
 //! LEDBAT: fill the link only as long as the queue stays below 100 ms.
 //!
-//! **What it is.** A sender for background traffic. It compares the one-way delay with the least it has ever seen,
-//! takes the difference for its queue, and lets the window grow or shrink in proportion to the distance from a target
-//! delay.
+//! **What it is.** A sender for background traffic. It compares the one-way delay with the least of the last
+//! minutes, takes the difference for its queue, and lets the window grow or shrink in proportion to the distance from a
+//! target delay.
 //!
 //! **Source.** RFC 6817; `bittorrent/libutp`, `utp_internal.cpp` (`apply_ccontrol`, `maybe_decay_win`,
 //! `check_timeouts`, `DelayHist`).
@@ -14,8 +14,8 @@
 //! - uTP waits at least 1 s for a timeout, doubles it, and gives up after four; ours waits 200 ms or more and goes on. Only
 //!   a timeout finds a lost retransmission there, and takes the window to one packet; here RACK does within a round trip, and it counts
 //!   as a loss. Beside losses of 1 % at random that is some 6 % of throughput.
-//! - A selective ack of uTP tells of 30 packets at most, and a retransmission leaves whatever the window says. A loss that our transport finds
-//!   without an ack halves the window at once; uTP has none.
+//! - A selective ack of uTP tells of 30 packets at most, and a retransmission leaves whatever the window says. A loss
+//!   that our transport finds without an ack halves the window at once; uTP has none.
 //! - The window of libutp may fall to 10 bytes, at which it sends nothing until a timeout; here one packet may always
 //!   be in flight.
 //! - libutp moves its base when the delay of the reverse direction falls; the reverse direction of a bulk transfer

@@ -4,22 +4,24 @@
 //! like Reno but slower, the more so the shorter the path; above the target it shrinks in proportion to its window. From
 //! time to time it falls to two packets for two round trips, so that the queue drains and every flow sees the same base.
 //!
-//! **Source.** draft-irtf-iccrg-ledbat-plus-plus-01, sections 4.1 to 4.5. Later versions of the draft were not read. What Apple's `tcp_ledbat.c`,
-//! Qian Li's module for Linux (`tcp_ledbatpp.c` of github.com/tinalee77/LEDBAT-Plus-Plus) and ns-3's model do otherwise, rule by rule, is in
-//! `docs/event-by-event.md`.
+//! **Source.** draft-irtf-iccrg-ledbat-plus-plus-01, sections 4.1 to 4.5. Later versions of the draft were not read.
+//! What Apple's `tcp_ledbat.c`, Qian Li's module for Linux (`tcp_ledbatpp.c` of github.com/tinalee77/LEDBAT-Plus-Plus)
+//! and ns-3's model do otherwise, rule by rule, is in `docs/event-by-event.md`.
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** As in the draft losses halve the window; they do so by the rules of TCP, with its undo, and with two packets for the initial
-//! window to which it returns after a pause. A base older than ten minutes is forgotten by the minute. Where the draft leaves it open: every ack
-//! has its share of what a round trip changes; only a window that limits the sender grows; a rest lasts for twice the smoothed round trip of its
-//! beginning; the first ack after a timeout makes two packets of one, below which the draft wants no window to fall; and CEIL of a whole number is
-//! that number.
+//! **Deviations.** As in the draft losses halve the window; they do so by the rules of TCP, with its undo, and with two
+//! packets for the initial window to which it returns after a pause. A base older than ten minutes is forgotten by the
+//! minute. Where the draft leaves it open: every ack has its share of what a round trip changes; only a window that
+//! limits the sender grows; a rest lasts for twice the smoothed round trip of its beginning; the first ack after a
+//! timeout makes two packets of one, below which the draft wants no window to fall; and CEIL of a whole number is that
+//! number.
 //!
-//! **How it is validated.** Gain, decrease, slow start and slowdowns here; standing queue, utilisation and the fairness that LEDBAT lacks in the
-//! simulator's behaviour tests. With the draft's rules in the place of their own, the code of the three named above has the same window after every
-//! ack (`docs/event-by-event.md`). Beside the module in Linux 7.3, in the linux world, when it began with ten packets as that does: one flow for
-//! two minutes at 5, 20 and 60 Mbit/s with 50 ms and buffers of 30 packets, a BDP and 500 packets had its throughput within 0.6 % and its median
+//! **How it is validated.** Gain, decrease, slow start and slowdowns here; standing queue, utilisation and the fairness
+//! that LEDBAT lacks in the simulator's behaviour tests. With the draft's rules in the place of their own, the code of
+//! the three named above has the same window after every ack (`docs/event-by-event.md`). Beside the module in Linux
+//! 7.3, in the linux world, when it began with ten packets as that does: one flow for two minutes at 5, 20 and 60
+//! Mbit/s with 50 ms and buffers of 30 packets, a BDP and 500 packets had its throughput within 0.6 % and its median
 //! delay within 2.4 ms; where 30 packets are a tenth of the BDP its throughput was 5 to 7 % above.
 
 use super::history::DelayHistory;

@@ -12,9 +12,9 @@
 //! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. The average round trip, by which intervals last, is of what the sender
 //! measures every 10 ms; in the program its receiver measures it, with messages of its own.
 //!
-//! **How it is validated.** Its state after every event beside that of its code (`docs/event-by-event.md`); utility, doubling, votes and moves
-//! here; climbing, tolerance of random loss up to its cliff, and the loss on a slow drop-tail link in the simulator's behaviour tests;
-//! beside the program over four links.
+//! **How it is validated.** Its state after every event beside that of its code (`docs/event-by-event.md`); utility,
+//! doubling, votes and moves here; climbing, tolerance of random loss up to its cliff, and the loss on a slow drop-tail
+//! link in the simulator's behaviour tests; beside the program over four links.
 
 use super::monitor::Interval;
 use super::sender::{Controller, Order, Sender};

@@ -14,8 +14,9 @@
 //! An interval of which one packet or none arrived has no trend here; in the original zero over zero becomes the least integer, and the
 //! utility a huge one, so that its rate would grow without end while a path stands still.
 //!
-//! **How it is validated.** Its state after every event beside that of its code (`docs/event-by-event.md`); utility, modes and changes here;
-//! what the utility leads to on a path in the simulator's behaviour tests; beside the program over four links.
+//! **How it is validated.** Its state after every event beside that of its code (`docs/event-by-event.md`); utility,
+//! modes and changes here; what the utility leads to on a path in the simulator's behaviour tests; beside the program
+//! over four links.
 
 mod intervals;
 mod tracker;

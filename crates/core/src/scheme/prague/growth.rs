@@ -93,6 +93,7 @@ impl Prague {
             self.ssthresh = self.cwnd;
         }
     }
+
     /// Sets a window without a fraction, but for what the first revision has counted.
     pub(super) fn set_cwnd(&mut self, cwnd: u32) {
         (self.cwnd, self.window) = (cwnd, f64::from(cwnd) + self.counted / f64::from(cwnd));

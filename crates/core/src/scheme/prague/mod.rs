@@ -18,12 +18,13 @@
 //! | `2019a` | the code of mid-2019 (dboru/linux 696e94e3) | 0 | alpha | suppressed | none |
 //!
 //! `draft` and `linux` differ in when a flow with a short round trip may fall again. The draft lets the state of having
-//! answered last as long as `rtt_target`, so that the first mark after it counts (section 2.4.4, and `m_cwr_ts` in `udp_prague`).
-//! In the kernel that state lasts a true round trip, and a mark that begins it within `rtt_target` goes unanswered with all of the
-//! round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25. When an ack ends a round and begins a fall,
-//! `draft` falls by the alpha that has the round in it, as `udp_prague` does, the others by the alpha before. `draft` paces the
-//! fraction of the window, `linux` its whole packets, or what is in flight if that is more; and where a loss proves spurious, `linux` gives back the window
-//! that the rate before makes of an average round trip, 4.6 % less than it was even if round trips have not changed.
+//! answered last as long as `rtt_target`, so that the first mark after it counts (section 2.4.4, and `m_cwr_ts` in
+//! `udp_prague`). In the kernel that state lasts a true round trip, and a mark that begins it within `rtt_target` goes
+//! unanswered with all of the round trip behind it: at 20 ms the window falls about every 42 ms instead of every 25.
+//! When an ack ends a round and begins a fall, `draft` falls by the alpha that has the round in it, as `udp_prague`
+//! does, the others by the alpha before. `draft` paces the fraction of the window, `linux` its whole packets, or what
+//! is in flight if that is more; and where a loss proves spurious, `linux` gives back the window that the rate before
+//! makes of an average round trip, 4.6 % less than it was even if round trips have not changed.
 //!
 //! `2019b` and `2020` count whole packets: the window follows its fraction by a packet when they are one apart, either way; it is
 //! paced by the window or, if that is more, what is in flight, and the rate of packets is kept by their payload. A timeout's
@@ -36,16 +37,18 @@
 //! A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it grows on. It counts
 //! what it grows by, as Reno does, and marks only with acks in order.
 //!
-//! **Deviations.** The window is never below two packets; the source's smaller packets below that are left out. The pacer sends
-//! single packets; in `draft` and `linux` it counts their headers, while a kernel that paces without fq holds payload to the rate, which is 3.6 %
-//! faster. A sender that its pacer holds back counts as limited by its window. The averages of `classic_fallback` are held in floating point.
+//! **Deviations.** The window is never below two packets; the source's smaller packets below that are left out. The
+//! pacer sends single packets; in `draft` and `linux` it counts their headers, while a kernel that paces without fq
+//! holds payload to the rate, which is 3.6 % faster. A sender that its pacer holds back counts as limited by its
+//! window. The averages of `classic_fallback` are held in floating point.
 //!
-//! `draft` takes constants, slow start and what a loss does from the kernel's code. Of `udp_prague` it has neither the rate at which that starts, nor the growth by a
-//! millisecond of queue after seven and more round trips without a fall, nor a pace 3 % above and below by turns. Above 25 ms a fall lasts until
-//! what was outstanding is acknowledged, in `udp_prague` no less than a smoothed round trip, in which it may miss the end of a burst of marks.
+//! `draft` takes constants, slow start and what a loss does from the kernel's code. Of `udp_prague` it has neither the
+//! rate at which that starts, nor the growth by a millisecond of queue after seven and more round trips without a fall,
+//! nor a pace 3 % above and below by turns. Above 25 ms a fall lasts until what was outstanding is acknowledged, in
+//! `udp_prague` no less than a smoothed round trip, in which it may miss the end of a burst of marks.
 //!
-//! `linux`: once a mark was seen and the window is at most four packets of 1500 bytes, the source (`prague_cwnd_mode` 2) goes over to a law of rates,
-//! paced 3 % above and below by turns; here the window's law stays.
+//! `linux`: once a mark was seen and the window is at most four packets of 1500 bytes, the source goes
+//! over to a law of rates (`prague_cwnd_mode` 2), paced 3 % above and below by turns; here the window's law stays.
 //!
 //! `2019b` does not grow while the losses of its first slow start are repaired. The source doubles through them, until an ack
 //! delivers nothing; the kernel's send buffer bounds it there, and nothing would here.

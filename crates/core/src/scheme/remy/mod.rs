@@ -19,19 +19,22 @@
 //!   lost packets are sent again, and leave the window when our transport declares them lost.
 //! - A window of nothing is one packet here. genericCC, which counts acks from one, lets out a packet more than its window says.
 //! - While its window is full, genericCC begins a gap whenever one ends; here with the last ack.
-//! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that. If the silence proves to
-//!   have been a delay, the window comes back; there it does not.
+//! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that. If
+//!   the silence proves to have been a delay, the window comes back; there it does not.
 //! - Remy's sender begins anew whenever it is switched on; here only if all it sent before has been acknowledged.
 //! - A memory outside of all boxes, at which the originals stop, is moved to the nearest.
 //!
 //! **How it is validated.** Averages and actions here, files and look-up beside the tree, pacing and windows in the
-//! simulator's behaviour tests. With the published tree the throughputs and delays of Remy's own regression test are met within its 5 %, but for the delay
-//! at 2.21 Mbit/s (9 % less, since senders begin anew less often), and the rates of genericCC over four links; its code, told the same events, has the same window, gap and averages after each (`docs/event-by-event.md`). `own-100x` is a small
-//! training, five billion packets where Remy spent weeks of many processors. Utility is log2 of throughput over that of an equal share,
-//! less log2 of the round trip over the shortest; over links of 3 to 316 Mbit/s with 150 ms and two senders that are on and off for a
-//! second, in the simulator of the training, with a queue without end: `own-100x` -0.64, the published tree -0.60, the rule that training
-//! begins with -5.7. In bakeoff's own simulator, on ten of these links: `remycc` -0.65, Copa -1.61, Cubic -1.68, BBR -1.98, none of
-//! which was made for a queue without end. Remy's regression tests, with throughput of a sender while it is on and mean round trip:
+//! simulator's behaviour tests. With the published tree the throughputs and delays of Remy's own regression test are
+//! met within its 5 %, but for the delay at 2.21 Mbit/s (9 % less, since senders begin anew less often), and the rates
+//! of genericCC over four links; its code, told the same events, has the same window, gap and averages after each
+//! (`docs/event-by-event.md`). `own-100x` is a small training, five billion packets where Remy spent weeks of many
+//! processors. Utility is log2 of throughput over that of an equal share, less log2 of the round trip over the
+//! shortest; over links of 3 to 316 Mbit/s with 150 ms and two senders that are on and off for a second, in the
+//! simulator of the training, with a queue without end: `own-100x` -0.64, the published tree -0.60, the rule that
+//! training begins with -5.7. In bakeoff's own simulator, on ten of these links: `remycc` -0.65, Copa -1.61, Cubic
+//! -1.68, BBR -1.98, none of which was made for a queue without end. Remy's regression tests, with throughput of a
+//! sender while it is on and mean round trip:
 //!
 //! | link, Mbit/s | own-100x | published tree, published |
 //! | --- | --- | --- |
@@ -43,8 +46,9 @@
 //! | 401.4 | 137 Mbit/s, 150 ms | 146 Mbit/s, 151 ms |
 //! | 801.5 | 135 Mbit/s, 150 ms | 156 Mbit/s, 150 ms |
 //!
-//! It takes more throughput at the price of more delay on slow links. Below 3 Mbit/s it floods the queue, more than the published tree
-//! does. It has seen one round trip only, 150 ms, no losses and no link whose rate changes. Do not take its results for those of TaoVA-100x.
+//! It takes more throughput at the price of more delay on slow links. Below 3 Mbit/s it floods the queue, more than the
+//! published tree does. It has seen one round trip only, 150 ms, no losses and no link whose rate changes. Do not take
+//! its results for those of TaoVA-100x.
 
 mod json;
 mod tree;

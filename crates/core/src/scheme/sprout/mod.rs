@@ -32,10 +32,11 @@
 //! This is the published model's arithmetic, and the program does the same. How soon it falls depends on when its timers
 //! fire: at 4 Mbit/s and 50 ms the program has 1.85 Mbit/s, its code in virtual time 1.2 to 1.9, ours 1.0 to 1.5.
 //!
-//! **How it is validated.** The programs' own code was told our events (`docs/event-by-event.md`), and excerpts of its figures stand
-//! beside the parts, with those of an independent implementation; throughput over links of 1 to 12 Mbit/s and 30 to 100 ms against the program's own receiver, run in virtual time; utilisation
-//! and delay on fixed rates, and delay on cellular traces, in the simulator's behaviour tests; beside the program over four
-//! links (`docs/originals.md`).
+//! **How it is validated.** The programs' own code was told our events (`docs/event-by-event.md`), and excerpts of its
+//! figures stand beside the parts, with those of an independent implementation; throughput over links of 1 to 12 Mbit/s
+//! and 30 to 100 ms against the program's own receiver, run in virtual time; utilisation and delay on fixed rates, and
+//! delay on cellular traces, in the simulator's behaviour tests; beside the program over four links
+//! (`docs/originals.md`).
 
 mod forecast;
 mod packets;
