@@ -231,6 +231,12 @@ mod tests {
         assert_eq!(dctcp.alpha.value(), 15.0 / 16.0, "the window lasts until segment 11");
         dctcp.on_ecn_feedback(&mut window, &feedback(11, 11, 10));
         assert_eq!(dctcp.alpha.value(), 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0);
+        let before = dctcp.alpha.value();
+        dctcp.on_ecn_feedback(&mut window, &feedback(21, 21, 15));
+        assert_eq!(dctcp.alpha.value(), before + (0.5 - before) / 16.0, "five of ten");
+        let before = dctcp.alpha.value();
+        dctcp.on_ecn_feedback(&mut window, &feedback(31, 21, 15));
+        assert_eq!(dctcp.alpha.value(), before * 15.0 / 16.0, "none of none");
     }
 
     #[test]

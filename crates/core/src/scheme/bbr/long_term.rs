@@ -228,6 +228,15 @@ mod tests {
             assert_eq!(path.round(0, 1) == Verdict::Policed, is_policed);
             assert!(!is_policed || path.model.bandwidth.0.abs_diff(Bandwidth::of(7, 8_000_000).0) <= 1);
         }
+        // A packet a second, and then four in six seconds or five in eight: 478 and 538 bytes per second less.
+        for (round_ms, last, is_policed) in [(1_500, 1, true), (2_000, 2, false)] {
+            let mut path = Path::new();
+            path.round_ms = 1_000;
+            path.rounds(4, 1, 1);
+            path.round_ms = round_ms;
+            path.rounds(3, 1, 1);
+            assert_eq!(path.round(last, 1) == Verdict::Policed, is_policed, "rounds of {round_ms} ms");
+        }
     }
 
     #[test]

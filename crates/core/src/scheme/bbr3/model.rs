@@ -218,6 +218,7 @@ impl Bbr3 {
 mod tests {
     use super::*;
     use crate::scheme::window::ack;
+    use crate::units::Duration;
 
     #[test]
     fn a_quarter_more_is_growth_and_less_is_none() {
@@ -230,19 +231,31 @@ mod tests {
     }
 
     #[test]
-    fn a_lump_of_acks_is_remembered_for_ten_rounds_once_the_pipe_is_full() {
-        let lump = |rounds: u64| {
+    fn a_lump_of_acks_is_remembered_for_a_round_and_for_ten_once_the_pipe_is_full() {
+        let lump = |rounds: u64, is_full| {
             let mut aggregation = Aggregation::new();
             let mut update = |acked, round| {
                 let mut sample = Sample::new(&ack(acked), 0, false);
                 sample.now = Instant::from_nanos(round * 1_000_000_000);
-                aggregation.update(&sample, 100.0, 100.0, round, true);
+                aggregation.update(&sample, 100.0, 100.0, round, is_full);
             };
             update(50, 1);
             (2..=1 + rounds).for_each(|round| update(1, round));
             aggregation.extra_acked()
         };
-        assert!(lump(10) >= 50.0, "{}", lump(10));
-        assert!(lump(11) < 50.0, "{}", lump(11));
+        for (rounds, is_full, is_known) in [(1, false, true), (2, false, false), (10, true, true), (11, true, false)] {
+            assert_eq!(lump(rounds, is_full) >= 50.0, is_known, "{rounds} {is_full}");
+        }
+    }
+
+    #[test]
+    fn what_the_bandwidth_explains_is_not_extra() {
+        let mut aggregation = Aggregation::new();
+        for (millis, extra) in [(1_000, 50.0), (1_200, 80.0), (1_400, 100.0)] {
+            let mut sample = Sample::new(&ack(50), 0, false);
+            sample.now = Instant::ZERO + Duration::from_millis(millis);
+            aggregation.update(&sample, 100.0, 100.0, millis, true);
+            assert!((aggregation.extra_acked() - extra).abs() < 0.01, "{millis} ms: {}", aggregation.extra_acked());
+        }
     }
 }

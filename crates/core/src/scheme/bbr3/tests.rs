@@ -644,6 +644,20 @@ fn loss_between_probes_lowers_the_short_term_bounds_to_what_is_delivered() {
 }
 
 #[test]
+fn what_is_delivered_is_the_most_of_the_round() {
+    let mut path = Path::probing();
+    path.gap = Duration::from_micros(1_250);
+    (0..100).for_each(|_| path.ack());
+    path.ack_after(2);
+    for ack in 0..100 {
+        path.gap = Duration::from_micros(if ack == 20 { 1_100 } else { 1_250 });
+        path.ack();
+    }
+    assert_eq!(path.bbr.state, State::Cruise);
+    assert!((path.bbr.bw_shortterm * 0.001_1 - 1.0).abs() < 0.01, "{}", path.bbr.bw_shortterm);
+}
+
+#[test]
 fn a_spurious_loss_gives_back_bounds_and_state() {
     let mut path = Path::probing();
     path.until(State::Up);

@@ -151,6 +151,24 @@ impl Shown {
 }
 
 #[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_is_slow_start_or_default_or_competitive() {
+        let mode = |is_slow_start, is_competitive| {
+            let shown = Shown { is_slow_start, is_competitive, delta: 0.5, velocity: 1.0, queueing: Duration::ZERO };
+            let mut found = None;
+            shown.report(&mut |name, value| found = found.or_else(|| (name == "mode").then_some(value)));
+            found
+        };
+        let modes =
+            [(true, false), (true, true), (false, false), (false, true)].map(|(slow, mode_of)| mode(slow, mode_of));
+        assert_eq!(modes, [Some(0.0), Some(0.0), Some(1.0), Some(2.0)]);
+    }
+}
+
+#[cfg(test)]
 mod testing {
     use crate::scheme::{Ack, window};
     use crate::units::{Duration, Instant};

@@ -102,7 +102,12 @@ fn micros(time: Duration) -> f64 {
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "clamped to whole numbers")]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::{INFO, Law, Prague};
     use super::*;
+    use crate::scheme::Parameters;
+    use crate::units::Bytes;
 
     fn after(rounds: u32, queue_ms: f64, swing_ms: f64) -> f64 {
         let mut detector = ClassicDetector::new();
@@ -122,6 +127,27 @@ mod tests {
     fn a_long_and_moving_queue_is_a_classic_one() {
         assert_eq!(after(100, 8.0, 4.0), 1.0);
         assert_eq!(after(100, 0.5, 0.2), 0.0);
+    }
+
+    #[test]
+    fn the_evidence_turns_it_from_one_into_the_other_between_eight_and_nine() {
+        for (evidence, likelihood, floor) in
+            [(8.0, 0.0, 0.0), (8.5, 0.5, 0.312_5), (9.0, 1.0, 0.625), (17.0, 1.0, 0.625)]
+        {
+            let detector = ClassicDetector { evidence, ..ClassicDetector::new() };
+            assert_eq!((detector.likelihood(), detector.floor()), (likelihood, floor), "{evidence}");
+        }
+    }
+
+    #[test]
+    fn marks_take_no_less_than_it_says() {
+        let parameters = Parameters::resolve("prague", INFO.parameters, &BTreeMap::new()).expect("the defaults");
+        let mut prague = Prague::new(Law::of(&parameters), Bytes::new(1_500));
+        prague.detector = Some(ClassicDetector { evidence: 17.0, ..ClassicDetector::new() });
+        for (alpha, share) in [(0.25, 0.625), (0.75, 0.75)] {
+            prague.alpha = alpha;
+            assert_eq!(prague.share(), share);
+        }
     }
 
     #[test]

@@ -339,6 +339,15 @@ fn with_a_short_round_trip_it_falls_once_in_25_ms() {
     assert_eq!(windows, [50.0, 50.0, 50.0, 25.0, 25.0]);
 }
 
+#[test]
+fn a_short_round_trip_is_made_up_for_from_four_round_trips_after_slow_start() {
+    let mut prague = steady(&[]);
+    for (rounds, ssthresh, target) in [(3, 50, None), (4, 50, Some(25)), (4, 101, None)] {
+        (prague.rounds, prague.ssthresh) = (rounds, ssthresh);
+        assert_eq!(prague.target(), target.map(Duration::from_millis), "{rounds} and {ssthresh}");
+    }
+}
+
 /// When the window falls if every packet is marked, an ack comes every 3 ms and the transport takes a mark for answered for
 /// 21 ms.
 fn falls_at_ms(given: &[(&str, &str)], rtt_ms: u64) -> Vec<u64> {

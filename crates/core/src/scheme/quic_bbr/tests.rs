@@ -12,6 +12,7 @@ use crate::units::Bytes;
 struct Path {
     bbr: QuicBbr,
     now: Instant,
+    gap: Duration,
     /// How many are in flight after an ack.
     in_flight: usize,
     /// Numbers of those in flight.
@@ -32,7 +33,7 @@ impl Path {
         let size = PacketSize::of(Bytes::new(1_488), Bytes::new(1_420));
         let bbr = QuicBbr::new(size, options, RoundTrips::default(), RandomStream::new(seed, "quic_bbr"));
         let (sent, rtt) = (VecDeque::new(), Duration::from_millis(40));
-        Self { bbr, now: Instant::ZERO + rtt, in_flight: 39, sent, rtt }
+        Self { bbr, now: Instant::ZERO + rtt, gap: Duration::from_millis(1), in_flight: 39, sent, rtt }
     }
 
     /// In the gain cycle, with more in flight than it drains to, at the beginning of the phase that probes.
@@ -72,7 +73,7 @@ impl Path {
         while self.sent.len() <= self.in_flight + newly_lost as usize {
             self.send();
         }
-        self.now += Duration::from_millis(1);
+        self.now += self.gap;
         for _ in 0..newly_lost {
             let oldest = self.sent.pop_front().unwrap();
             self.lose(oldest);
@@ -113,6 +114,48 @@ fn the_cycle_begins_anywhere_but_in_the_draining_phase() {
         })
         .collect();
     assert_eq!(phases, BTreeSet::from([0, 2, 3, 4, 5, 6, 7]));
+}
+
+#[test]
+fn a_probe_and_a_drain_are_followed_by_six_phases_at_the_bandwidth() {
+    let mut path = Path::probing(false, 1);
+    let gains: Vec<_> = (0..8)
+        .map(|phase| {
+            path.until(|bbr| bbr.phase == phase);
+            path.bbr.pacing_gain
+        })
+        .collect();
+    assert_eq!(gains, [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+}
+
+#[test]
+fn a_limited_sample_counts_only_where_it_is_the_most() {
+    for (gap_us, is_limited, expected) in [(2_000, false, 0.5), (2_000, true, 1.0), (500, true, 2.0)] {
+        let mut path = Path::probing(false, 1);
+        let before = path.bbr.max_bandwidth().0 as f64;
+        path.gap = Duration::from_micros(gap_us);
+        for _ in 0..1_000 {
+            if is_limited {
+                path.bbr.flight.on_app_limited();
+            }
+            path.ack(0);
+        }
+        let ratio = path.bbr.max_bandwidth().0 as f64 / before;
+        assert!((ratio - expected).abs() < 0.05, "{gap_us} us, {is_limited}: {ratio}");
+    }
+}
+
+#[test]
+fn the_most_of_ten_rounds_counts() {
+    let mut bbr = Path::new(false, 1).bbr;
+    for most in [&mut bbr.bandwidth, &mut bbr.ack_height] {
+        most.update(0, 9);
+        let later = [10, 11].map(|round| {
+            most.update(round, 1);
+            most.get()
+        });
+        assert_eq!(later, [9, 1]);
+    }
 }
 
 #[test]
@@ -227,6 +270,21 @@ fn after_ten_seconds_four_packets_show_the_empty_path() {
     assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(45)));
     path.in_flight = 60;
     assert_eq!(path.until(|bbr| bbr.mode == Mode::ProbeRtt), 10_001, "and again ten seconds after that");
+}
+
+#[test]
+fn an_ack_without_a_sample_begins_no_probe_of_the_round_trip() {
+    let mut path = Path::probing(false, 1);
+    path.rtt = Duration::from_millis(50);
+    path.now += Duration::from_secs(11);
+    let given_up = path.sent.pop_front().unwrap();
+    path.lose(given_up);
+    path.bbr.flight.take_losses();
+    let next = path.sent.pop_front().unwrap();
+    for (packet, mode) in [(given_up, Mode::ProbeBandwidth), (next, Mode::ProbeRtt)] {
+        path.bbr.on_ack(&Ack { now: path.now, in_flight: 60, rtt: Some(path.rtt), packets: &[packet], ..one_ack(1) });
+        assert_eq!(path.bbr.mode, mode);
+    }
 }
 
 #[test]

@@ -272,3 +272,10 @@ fn that_slow_start_has_just_ended_is_remembered_over_a_restart() {
     verus.restart(at(2_000));
     assert!(verus.is_slow_start && verus.has_just_started);
 }
+
+#[test]
+fn a_restart_waits_as_long_for_an_ack_as_the_start() {
+    let mut verus = informed();
+    verus.restart(at(2_000));
+    assert_eq!(verus.timeout, at(2_000) + MAX_TIMEOUT);
+}

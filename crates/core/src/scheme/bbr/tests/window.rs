@@ -167,6 +167,31 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
 }
 
 #[test]
+fn a_window_that_is_cut_already_is_not_what_to_return_to() {
+    for (state, mode, prior) in [
+        (State::Open, Mode::ProbeBandwidth, 20),
+        (State::Recovery, Mode::ProbeBandwidth, 80),
+        (State::Loss, Mode::ProbeBandwidth, 80),
+        (State::Open, Mode::ProbeRtt, 80),
+    ] {
+        let mut bbr = Path::probing(CURRENT, 1).bbr;
+        (bbr.prior_cwnd, bbr.cwnd, bbr.previous_state, bbr.mode) = (80, 20, state, mode);
+        bbr.save_window();
+        assert_eq!(bbr.prior_cwnd, prior, "{state:?} {mode:?}");
+    }
+}
+
+#[test]
+fn an_ack_that_delivers_nothing_leaves_the_window() {
+    let mut path = Path::probing(CURRENT, 1);
+    for (delivered, cwnd) in [(0, 200), (1, path.bbr.cwnd())] {
+        path.bbr.cwnd = 200;
+        path.bbr.update_window(&Ack { delivered: path.delivered, in_flight: 60, ..one_ack(delivered) });
+        assert_eq!(path.bbr.cwnd, cwnd, "{delivered} delivered");
+    }
+}
+
+#[test]
 fn a_timeout_starts_from_one_packet_and_the_window_comes_back() {
     let mut path = Path::probing(CURRENT, 1);
     let window = path.bbr.cwnd();

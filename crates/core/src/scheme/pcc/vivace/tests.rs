@@ -94,6 +94,26 @@ fn outcome(rate: f64, utility: f64, sent: u32, lost: u32) -> Outcome {
 }
 
 #[test]
+fn a_probe_is_at_least_half_a_megabit_wide() {
+    for (rate, width) in [(4.0, 0.5), (10.0, 0.5), (12.0, 0.6)] {
+        let mut pcc = Vivace { rate, ..vivace() };
+        pcc.search(0);
+        let Mode::Probe(trials) = &pcc.mode else { panic!("{:?}", pcc.mode) };
+        assert!(trials.rates.iter().all(|probe| ((probe - rate).abs() - width).abs() < 1e-9), "{:?}", trials.rates);
+    }
+}
+
+#[test]
+fn probes_that_lose_a_percent_or_less_together_are_compared_at_that() {
+    // The higher rate lost all of it, for which its own utility is the lower one.
+    for (lost, is_up) in [(20, true), (21, false)] {
+        let mut pcc = searching(1);
+        pcc.decide(vec![outcome(21.0, 1.0, 1_000, lost), outcome(19.0, 2.0, 1_000, 0)], 5);
+        assert_eq!(pcc.rate > 20.0, is_up, "{lost} of 2000: {}", pcc.rate);
+    }
+}
+
+#[test]
 fn equal_utilities_do_not_vote() {
     let mut pcc = searching(0);
     let tied = [outcome(21.0, 1.0, 100, 9), outcome(19.0, 1.0, 100, 9)];
