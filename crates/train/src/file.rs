@@ -20,6 +20,9 @@ pub enum FileError {
     /// The state.
     #[error("not the state of a training: {0}")]
     State(#[from] serde_json::Error),
+    /// The state is of another tree.
+    #[error("not the state of this tree, which has {0} rules: it counts the improvements of {1} and improves {2}")]
+    Rules(usize, usize, String),
 }
 
 /// What goes on.
@@ -70,6 +73,11 @@ impl Training {
         let rules = Rules::new(Tree::from_json(bytes)?);
         let State { range, seed, evaluations, packets, generation, generations, search, before } =
             serde_json::from_slice::<File>(bytes)?.state;
+        let count = rules.tree().actions().len();
+        if generations.len() != count || search.is_some_and(|search| search.rule >= count) {
+            let improved = search.map_or_else(|| "none".to_owned(), |search| format!("rule {}", search.rule));
+            return Err(FileError::Rules(count, generations.len(), improved));
+        }
         let before = Tree::from_json(json!({"tree": before}).to_string().as_bytes())?;
         let begun = Self::new(range, seed);
         Ok(Self { evaluations, packets, rules, generations, before, generation, search, ..begun })

@@ -6,6 +6,7 @@ use bakeoff_train::candidates::FIRST;
 use bakeoff_train::evaluate::Range;
 use bakeoff_train::network::Rules;
 use bakeoff_train::{in_lines, score};
+use serde_json::json;
 
 fn small() -> Range {
     Range { slowest: 0.3, fastest: 1.2, links: 2, shortest_ms: 2_000.0, ..Range::HUNDREDFOLD }
@@ -54,4 +55,11 @@ fn a_file_that_is_no_training_is_refused() {
     assert!(complaint("{}").contains("missing field `tree`"));
     let shipped = Training::new(small(), 1).shipped(-1.0).to_string();
     assert!(complaint(&shipped).contains("missing field `state`"));
+    let mut begun = Training::new(small(), 1);
+    begun.step();
+    for (field, value) in [("/state/generations", json!([0, 0])), ("/state/search/rule", json!(1))] {
+        let mut other = begun.to_json();
+        *other.pointer_mut(field).expect("a training has it") = value;
+        assert!(complaint(&other.to_string()).starts_with("not the state of this tree, which has 1 rules"), "{field}");
+    }
 }
