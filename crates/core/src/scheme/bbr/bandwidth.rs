@@ -181,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn the_most_of_ten_rounds_counts() {
+        let mut filter = BandwidthFilter::new();
+        filter.on_sample(0, Bandwidth(9), false);
+        let later = [10, 11].map(|round| {
+            filter.on_sample(round, Bandwidth(1), false);
+            filter.max().0
+        });
+        assert_eq!(later, [9, 1]);
+    }
+
+    #[test]
     fn a_round_ends_when_a_packet_of_it_is_acknowledged() {
         let mut rounds = Rounds::default();
         let mut starts = Vec::new();

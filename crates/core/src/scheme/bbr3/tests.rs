@@ -674,6 +674,19 @@ fn a_spurious_loss_gives_back_bounds_and_state() {
 }
 
 #[test]
+fn a_spurious_loss_gives_back_the_larger_of_each_bound() {
+    let mut bbr = Path::probing().bbr;
+    for (before, now, left) in [(900.0, 630.0, 900.0), (630.0, 900.0, 900.0)] {
+        (bbr.bw_shortterm, bbr.inflight_shortterm, bbr.inflight_longterm) = (before, before / 10.0, before / 5.0);
+        bbr.save_state_upon_loss();
+        (bbr.bw_shortterm, bbr.inflight_shortterm, bbr.inflight_longterm) = (now, now / 10.0, now / 5.0);
+        bbr.handle_spurious_loss();
+        let bounds = (bbr.bw_shortterm, bbr.inflight_shortterm, bbr.inflight_longterm);
+        assert_eq!(bounds, (left, left / 10.0, left / 5.0));
+    }
+}
+
+#[test]
 fn after_a_timeout_the_window_comes_back() {
     let mut path = Path::probing();
     let cwnd = path.bbr.cwnd();

@@ -83,6 +83,16 @@ fn a_queue_that_is_never_nearly_empty_brings_the_competitive_mode_and_an_empty_o
 }
 
 #[test]
+fn a_queue_is_nearly_empty_up_to_a_tenth_of_its_longest_delay() {
+    // A path of 100 ms, with 100 ms of queue at every second ack and between these as much as makes the round trip.
+    for (rtt_ms, is_competitive) in [(110, false), (111, true)] {
+        let mut paper = sender();
+        (1..=40).for_each(|n| paper.on_ack(&ack(60 * n, if n % 2 == 0 { 200 } else { rtt_ms }, 200 * n)));
+        assert_eq!(paper.is_competitive, is_competitive, "{rtt_ms} ms");
+    }
+}
+
+#[test]
 fn a_loss_in_the_competitive_mode_leaves_no_fewer_packets_in_the_queue_than_the_default() {
     let mut paper = Paper { is_competitive: true, delta: 0.4, ..sender() };
     paper.on_lost(&LOST);

@@ -198,6 +198,17 @@ fn a_host_that_cannot_keep_up_is_where_the_first_move_ends_too() {
 }
 
 #[test]
+fn only_above_200_megabit_is_a_host_taken_for_the_limit() {
+    for (rate, is_limit) in [(200.0, false), (201.0, true)] {
+        let mut pcc = allegro();
+        pcc.rate = rate;
+        pcc.mode = Mode::Move { direction: 1.0, steps: 1, awaited: 7, utility: None };
+        pcc.on_result(&numbered(7, rate, 10_000, 0), 9, None);
+        assert_eq!(pcc.rate == 120.0, is_limit, "{rate} Mbit/s: {}", pcc.rate);
+    }
+}
+
+#[test]
 fn one_round_trip_of_every_ten_milliseconds_counts_an_eighth() {
     let mut pcc = allegro();
     // Whole microseconds: 90,000 less an eighth of 70,001.
