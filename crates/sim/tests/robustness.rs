@@ -92,3 +92,24 @@ fn every_scheme_goes_on_when_microseconds_no_longer_fit_into_four_bytes() {
         assert!((late / early - 1.0).abs() < 0.1, "{name}: {late} after {early} bytes");
     }
 }
+
+#[test]
+fn every_scheme_lives_on_paths_at_the_ends_of_what_there_is() {
+    // Seconds, bit/s, milliseconds one way, packets in the queue, and the least share of the rate: a packet in twelve seconds; a round
+    // trip of ten microseconds at 100 Gbit/s, for less than a tick of Sprout; a round trip of ten seconds, with which most have
+    // hardly begun.
+    for (seconds, rate_bps, one_way_ms, queue_packets, least) in [
+        (3_000.0, 1_000, 20.0, 20, 0.5),
+        (0.02, 100_000_000_000, 0.005, 100, 1e-7),
+        (300.0, 1_000_000, 5_000.0, 800, 1e-3),
+    ] {
+        for (name, flow) in flows() {
+            let path = Dumbbell { seconds, rate_bps, one_way_ms, queue_packets, ..Dumbbell::new(&[flow]) };
+            let mut scenario = path.json();
+            scenario["record"]["interval_ns"] = json!((seconds * 1e7) as u64);
+            scenario["start_jitter_ns"] = json!(0);
+            let share = run(&scenario).received(1, 0.0, seconds) * 8.0 / seconds / rate_bps as f64;
+            assert!(share > least, "{name}: {share} of {rate_bps} bit/s");
+        }
+    }
+}
