@@ -3,12 +3,15 @@
 Everything else that is raised is a fault of ours.
 """
 
+from __future__ import annotations
+
 
 class BakeoffError(Exception):
     """An error whose message is one sentence for the person at the keyboard.
 
     Args:
-        message: the sentence; it may quote the input, whose control characters never reach a terminal.
+        message: the sentence; it may quote the input, whose control characters never reach a terminal. Or such an
+            error: what carries one from another process may raise it anew from itself, as Gymnasium does.
 
     Attributes:
         exit_code: what the command line exits with.
@@ -16,8 +19,8 @@ class BakeoffError(Exception):
 
     exit_code = 1
 
-    def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message))
+    def __init__(self, message: str | BakeoffError) -> None:
+        super().__init__("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(message)))
 
 
 class UserError(BakeoffError):

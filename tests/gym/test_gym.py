@@ -343,10 +343,32 @@ def test_a_suite_with_files_of_others_says_how_to_leave_them_out() -> None:
 
 def test_a_step_needs_a_run(experiment: str) -> None:
     with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
-        gymnasium.make(lab.ID, paths=experiment).unwrapped.step(np.zeros(1))
+        gymnasium.make(lab.ID, paths=experiment).unwrapped.step(np.zeros(1, np.float32))
     many = gymnasium.make_vec(lab.ID, num_envs=2, vectorization_mode="vector_entry_point", paths=experiment)
     with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
         many.step(np.zeros((2, 1)))
+
+
+def test_a_run_that_is_over_takes_no_step(experiment: str) -> None:
+    env = lab.CongestionControl(experiment)
+    env.reset(seed=1)
+    while not env.step(np.zeros(1, np.float32))[3]:
+        pass
+    with pytest.raises(gymnasium.error.ResetNeeded, match="the run is over; call reset"):
+        env.step(np.zeros(1, np.float32))
+    env.reset(seed=1)
+    assert not env.step(np.zeros(1, np.float32))[3]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # gymnasium tells the same as warnings before
+def test_an_error_of_an_environment_in_another_process_arrives(experiment: str) -> None:
+    many = gymnasium.make_vec(lab.ID, num_envs=1, vectorization_mode="async", paths=experiment)
+    try:
+        many.reset(seed=1)
+        with pytest.raises(UserError, match="action of run 1: is not a number"):
+            many.step(np.full((1, 1), np.nan, np.float32))
+    finally:
+        many.close()
 
 
 def test_paths_are_scenarios_of_the_same_seed() -> None:

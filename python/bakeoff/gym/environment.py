@@ -188,6 +188,7 @@ class CongestionControl(gymnasium.Env["Observation", "Observation"]):
     def __init__(self, paths: str | Paths | None = None, flow: int = 1, task: Task | None = None) -> None:
         self._runs = _Runs(1, paths, flow, task)
         self.observation_space, self.action_space = self._runs.spaces()
+        self._over = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -195,16 +196,25 @@ class CongestionControl(gymnasium.Env["Observation", "Observation"]):
         """Begins a run. The same seed gives the same path and the same chance."""
         super().reset(seed=seed, options=options)
         self._runs.begin(0, self.np_random)
+        self._over = False
         return self._runs.observation()[0], {}
 
     def step(self, action: Observation) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """One monitor interval."""
+        """One monitor interval.
+
+        Raises:
+            ResetNeeded: no run has begun, or it is over.
+            UserError: the action is not one number, or what the task gives is none.
+        """
+        if self._over:
+            raise ResetNeeded("the run is over; call reset() before step()")
         awake = np.zeros(1, np.bool_)
         intervals, reward, over, losses = self._runs.step(action, awake)
+        self._over = bool(over[0])
         told: dict[str, Any] = {name: float(values[0]) for name, values in _told(intervals).items()}
         if losses:
             told["connection_lost"] = losses[0]
-        return self._runs.observation()[0], float(reward[0]), False, bool(over[0]), told
+        return self._runs.observation()[0], float(reward[0]), False, self._over, told
 
 
 class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[Any]"]):
