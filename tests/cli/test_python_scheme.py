@@ -72,6 +72,16 @@ def test_a_path_in_the_file_is_relative_to_the_file(here: Path, bakeoff: Callabl
     assert (ended.code, ended.out) == (0, "../own.toml: sound; 1 run, axes scheme (1)\n")
 
 
+def test_an_edited_file_is_named_where_it_cannot_be_resumed(here: Path, bakeoff: Callable[..., Any]) -> None:
+    edited = experiment(here) / "my_scheme.py"
+    words = ("run", "own.toml", "--scheme", "reno,./elsewhere/my_scheme.py:MyScheme", "--out", "r", "--quiet")
+    assert bakeoff(*words).code == 0
+    edited.write_text(EXAMPLE.replace("/ 2", "/ 3"))
+    ended = bakeoff(*words, "--resume")
+    assert ended.code == 2
+    assert f"r: holds a different experiment or an older version of this one ({edited} changed), so" in ended.err
+
+
 def test_a_failure_is_a_run_that_failed(here: Path, bakeoff: Callable[..., Any]) -> None:
     elsewhere = experiment(here)
     broken = EXAMPLE.replace("self.cwnd += self.mss", "self.cwnd += self.no_such")

@@ -174,7 +174,9 @@ def test_resuming_another_experiment_is_refused(bakeoff: Command, world: Any) ->
     bakeoff(*TWO_SCHEMES, "--out", "mine")
     ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume", "--set", "rate=3Mbit/s")
     assert ended.code == 2
-    assert "mine: holds a different experiment" in ended.err
+    assert "mine: holds a different experiment or an older version of this one (path.forward changed), so" in ended.err
+    ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume", "--repeats", "5", "--set", "duration=40s")
+    assert "(claim_repeats, duration, repeats changed)" in ended.err
     ended = bakeoff(*TWO_SCHEMES, "--out", "mine")
     assert ended.code == 2
     assert "mine: already holds an experiment; add --resume" in ended.err

@@ -144,8 +144,10 @@ def test_resume_refuses_another_experiment(tmp_path: Path, plan_of: Callable[...
     ResultFolder.create(tmp_path / "r", plan_of(repeats=1))
     with pytest.raises(UserError, match="add --resume"):
         ResultFolder.create(tmp_path / "r", plan_of(repeats=1))
-    with pytest.raises(UserError, match="different experiment"):
+    with pytest.raises(UserError, match=r"different experiment .* \(repeats changed\)"):
         ResultFolder.create(tmp_path / "r", plan_of(repeats=2), resume=True)
+    with pytest.raises(UserError, match="different experiment or an older version of this one, so"):
+        ResultFolder.create(tmp_path / "r", plan_of(repeats=1, scenarios_sha256="x"), resume=True)
 
 
 def test_a_folder_of_someone_else_is_left_alone(tmp_path: Path, plan_of: Callable[..., Any]) -> None:

@@ -15,7 +15,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bakeoff.errors import UserError
-from bakeoff.recording import atomic, journal, lock, manifest, tables
+from bakeoff.recording import atomic, journal, lock, manifest, sameness, tables
 from bakeoff.recording.recording import RunRecording
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ JOURNAL = "journal.jsonl"
 REPORT = "report.html"
 RUNS = "runs"
 
-_SPELLINGS = frozenset({"source", "settings", "axis_values"})
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,@%-]*")
 
 
@@ -84,7 +83,7 @@ class ResultFolder:
         target = path / EXPERIMENT
         with atomic.explained(path, writing="the result folder"):
             if target.exists():
-                _check_same(target, content, resume=resume)
+                _check_same(path, content, plan.runs, resume=resume)
             elif path.is_dir() and any(path.iterdir()):
                 raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out.")
             (path / RUNS).mkdir(parents=True, exist_ok=True)
@@ -236,22 +235,17 @@ class ResultFolder:
         return found
 
 
-def _check_same(target: Path, content: Mapping[str, Any], *, resume: bool) -> None:
+def _check_same(path: Path, content: Mapping[str, Any], runs: Sequence[PlannedRun], *, resume: bool) -> None:
     if not resume:
-        message = f"{target.parent}: already holds an experiment; add --resume to run what is missing"
+        message = f"{path}: already holds an experiment; add --resume to run what is missing"
         raise UserError(f"{message}, or choose another folder with --out.")
-    if _essence(_decode(target)) != _essence(json.loads(manifest.encode_json(content))):
-        message = (
-            f"{target.parent}: holds a different experiment or an older version of this one, "
-            "so it cannot be resumed; choose another --out."
-        )
-        raise UserError(message)
-
-
-def _essence(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What an experiment is, however its file and its settings are spelt; the digest of the scenarios holds these."""
-    kept = {name: value for name, value in content["experiment"].items() if name not in _SPELLINGS}
-    return {**content, "experiment": kept}
+    there = sameness.essence(_decode(path / EXPERIMENT))
+    here = sameness.essence(json.loads(manifest.encode_json(content)))
+    if there != here:
+        found = sameness.differences(there, here, path / RUNS, runs)
+        what = f" ({', '.join(found)} changed)" if found else ""
+        message = f"{path}: holds a different experiment or an older version of this one{what}, "
+        raise UserError(f"{message}so it cannot be resumed; choose another --out.")
 
 
 def _decode(target: Path) -> dict[str, Any]:

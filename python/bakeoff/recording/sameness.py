@@ -1,0 +1,67 @@
+"""Whether a folder holds the experiment that is to be resumed, and what differs if it does not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.errors import UserError
+from bakeoff.recording import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from bakeoff.recording.manifest import PlannedRun
+
+_SPELLINGS = frozenset({"source", "settings", "axis_values"})
+_DIGEST = "scenarios_sha256"
+
+
+def essence(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What an experiment is, however its file and its settings are spelt; the digest of the scenarios holds these."""
+    kept = {name: value for name, value in content["experiment"].items() if name not in _SPELLINGS}
+    return {**content, "experiment": kept}
+
+
+def differences(
+    there: Mapping[str, Any], here: Mapping[str, Any], folder: Path, runs: Sequence[PlannedRun]
+) -> list[str]:
+    """The keys and files that differ between two experiments; empty where no run is there to tell.
+
+    Args:
+        there: the essence of the experiment in the folder.
+        here: the essence of the one to be resumed.
+        folder: where the runs of the former are.
+        runs: the runs of the latter.
+    """
+    ours, theirs = here["experiment"], there["experiment"]
+    keys = [name for name in sorted({*ours, *theirs} - {_DIGEST}) if ours.get(name) != theirs.get(name)]
+    return [name.removesuffix("_ns") for name in keys] or _of_scenarios(folder, runs)
+
+
+def _of_scenarios(folder: Path, runs: Sequence[PlannedRun]) -> list[str]:
+    """What differs in the first run that is there and runs otherwise now."""
+    for run in runs:
+        try:
+            recorded = manifest.read(folder / run.id / manifest.FILE_NAME).scenario
+        except UserError:
+            continue
+        planned = json.loads(manifest.encode_json(run.scenario))
+        keys = [key for key in sorted({*recorded, *planned}) if recorded.get(key) != planned.get(key)]
+        if keys:
+            return [name for key in keys for name in _named(key, recorded.get(key), planned.get(key))]
+    return []
+
+
+def _named(key: str, recorded: Any, planned: Any) -> list[str]:
+    """How a person calls a key of scenarios: for files, which of them have changed."""
+    if key in {"python", "files"} and recorded and planned:
+        return [_path(name, planned) for name in planned if recorded.get(name) != planned[name]] or [key]
+    return [f"path.{key}" if key in {"forward", "reverse"} else key]
+
+
+def _path(name: str, files: Mapping[str, Any]) -> str:
+    """The path of a file; those of classes in Python are listed by class."""
+    entry = files[name]
+    return str(entry["file"]) if isinstance(entry, dict) else name
