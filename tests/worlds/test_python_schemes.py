@@ -417,8 +417,9 @@ def broken(callback: str, body: str) -> str:
         (broken("on_ack", "self.cwnd = 'wide'"), r"cwnd is 'wide' afterwards, and must be a number of bytes"),
         (
             broken("on_ack", "self.pacing_rate = 0"),
-            r"pacing_rate is 0 afterwards, and must be a rate above zero in bit/s",
+            r"pacing_rate is 0 afterwards, and must be a rate of at least 1 bit/s",
         ),
+        (broken("on_ack", "self.pacing_rate = 1e-9"), r"pacing_rate is 1e-09 .* must be a rate of at least 1 bit/s"),
         (broken("on_ack", "self.pacing_rate = -1.0"), r"pacing_rate is -1\.0 afterwards"),
         (broken("on_ack", "self.pacing_rate = True"), r"pacing_rate is True afterwards, and must be a rate"),
         (broken("on_ack", "self.next_timer_s = False"), r"next_timer_s is False afterwards, and must be a time"),
@@ -431,7 +432,7 @@ def broken(callback: str, body: str) -> str:
         ),
         (
             broken("on_ack", "self.next_timer_s = event.now_s + 0.01") + "    def on_timer(self, now_s): pass\n",
-            r"own\.py:5: X\.on_timer: next_timer_s is 0\.\d+ afterwards, which is not later than now",
+            r"own\.py:5: X\.on_timer: next_timer_s is 0\.\d+ afterwards, which is not later than now in whole nano",
         ),
         (
             broken("on_ack", "self.next_timer_s = event.now_s")

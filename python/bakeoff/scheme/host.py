@@ -185,7 +185,7 @@ class Host:
             bounds = f"at least one segment ({mss}), at most {_MOST_PACKETS:,} of them ({_MOST_PACKETS * mss:,})"
             self._check("cwnd", cwnd, mss, _MOST_PACKETS * mss, f"a number of bytes, {bounds}")
         if bps < 0:
-            self._check("pacing_rate", rate, 1, _MOST_BPS, "a rate above zero in bit/s, at most 1e15, or None")
+            self._check("pacing_rate", rate, 1, _MOST_BPS, "a rate of at least 1 bit/s, at most 1e15, or None")
         if threshold < 0:
             self._check(
                 "ssthresh", ssthresh, mss, math.inf, f"a number of bytes, at least one segment ({mss}), or None"
@@ -193,7 +193,8 @@ class Host:
         if due < 0:
             self._check("next_timer_s", timer, 0, _LATEST_S, "a time in seconds, or None")
         if number == _TIMER and due and due <= round(_TIME.unpack(message)[0] * 1e9):
-            raise self._wrong("next_timer_s", timer, "which is not later than now; set it ahead, or to None")
+            late = "which is not later than now in whole nanoseconds; set it ahead, or to None"
+            raise self._wrong("next_timer_s", timer, late)
         return _ANSWER.pack(packets, threshold, bps, due, self._wanted)
 
     def _check(self, name: str, value: Any, least: float, most: float, right: str) -> None:
