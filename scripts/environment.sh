@@ -55,7 +55,8 @@ find_compilers() {
     rust="Rust $wanted or newer is needed to compile the core"
     where="rustup has it, and on Debian 12: apt install cargo-web"
     { command -v cargo && command -v rustc; } >/dev/null || die "$rust, and cargo or rustc was not found ($where)."
-    found=$(rustc --version | sed 's/^rustc \([0-9.]*\).*/\1/')
+    found=$(rustc --version) || die "$rust, and rustc does not start: see the message above ($where)."
+    found=$(printf '%s\n' "$found" | sed 's/^rustc \([0-9.]*\).*/\1/')
     [ "$(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1)" = "$wanted" ] || die "$rust, and rustc is $found ($where)."
     command -v cc >/dev/null || die "a C compiler is needed to link the core, and cc was not found (on Debian: apt install gcc)."
 }

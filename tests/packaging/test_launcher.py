@@ -132,6 +132,17 @@ def test_an_old_rust_is_told_so(checkout: Path, tmp_path: Path) -> None:
     assert "rustc is 1.63.0" in done.stderr
 
 
+def test_a_rust_that_does_not_start_is_told_so(checkout: Path, tmp_path: Path) -> None:
+    (checkout / ".venv/built").unlink()
+    path = path_with(tmp_path / "bin", TOOLS)
+    (tmp_path / "bin/rustc").write_text("#!/bin/sh\necho 'no toolchain is chosen' >&2\nexit 1\n")
+    done = launch(checkout / "bakeoff", path, "list")
+    assert done.returncode == 1
+    complaint, sentence = done.stderr.splitlines()
+    assert complaint == "no toolchain is chosen"
+    assert "and rustc does not start: see the message above (rustup" in sentence
+
+
 def test_a_python_without_venv_is_told_so(checkout: Path, tmp_path: Path) -> None:
     (checkout / ".venv/built").unlink()
     path = path_with(tmp_path / "bin", tuple(name for name in TOOLS if name != "python3"))
