@@ -90,7 +90,7 @@ def test_a_folder_that_takes_no_more_is_one_sentence(here: Path) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)),
     )
     assert done.returncode == 1
-    assert "could not be written (file too large); make room, then repeat the command with --resume" in done.stderr
+    assert "could not be written (file too large); make room, then repeat the command: run, agree" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("bakeoff: r/")
     assert "Traceback" not in done.stderr
     assert complete(here / "r") == set()

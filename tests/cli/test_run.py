@@ -247,10 +247,22 @@ def test_a_full_folder_stops_with_one_sentence(bakeoff: Command, world: Any, mon
     monkeypatch.setattr("os.fsync", full)
     ended = bakeoff(*TWO_SCHEMES, "--out", "other")
     assert ended.code == 1
-    assert (
-        "could not be written (no space left on device); make room, then repeat the command with --resume" in ended.err
-    )
+    assert "could not be written (no space left on device); make room, then repeat the command: run, agree" in ended.err
     assert ended.err.count("\n") == 1
+
+
+def test_an_interrupt_while_the_report_is_written_says_that_the_runs_are_kept(
+    bakeoff: Command, world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bakeoff.reports.html.render", interrupted)
+        ended = bakeoff(*TWO_SCHEMES, "--out", "my runs")
+    assert ended.code == 1
+    assert ended.err.endswith("interrupted: the runs are kept; `bakeoff report 'my runs'` writes their report\n")
+    assert bakeoff("report", "my runs").code == 0
 
 
 def test_claims_decide_the_exit_code_if_asked(bakeoff: Command, here: Path, world: Any) -> None:

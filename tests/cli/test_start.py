@@ -57,6 +57,7 @@ def test_the_help_names_every_command(bakeoff: Command) -> None:
         (["run", "x", "--jobs", "many"], "invalid value for '--jobs': 'many' is not a valid integer range"),
         (["run", "x", "--repeats", "0"], "invalid value for '--repeats': 0 is not in the range x>=1"),
         (["run", "x", "--world", "mars"], "invalid value for '--world': 'mars' is not one of"),
+        (["list"], "Choose from: suites, schemes, queues, paths, metrics; see bakeoff list --help"),
         (["list", "cakes"], "'cakes' is not one of 'suites', 'schemes', 'queues', 'paths', 'metrics'"),
         (["show", "cubik"], '"cubik" is no suite, path, scheme, queue or metric; did you mean "cubic"?'),
         (["show", "kernel:cubic"], '"kernel:cubic" is code of the kernel; `bakeoff show cubic` describes bakeoff\'s'),

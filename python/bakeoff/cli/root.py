@@ -100,7 +100,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, BakeoffError):
         return error.exit_code, str(error)
     if isinstance(error, click.ClickException):
-        message = error.format_message().rstrip(".")
+        # Click lists choices one a line.
+        message = " ".join(error.format_message().split()).rstrip(".")
         message = message[:1].lower() + message[1:]
         context = error.ctx if isinstance(error, click.UsageError) else None
         return 2, f"{message}; see {context.command_path} --help" if context else message

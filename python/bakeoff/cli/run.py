@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -123,13 +124,18 @@ def _run(plan: Plan, root: Path, options: _Options) -> Report:
     """Runs what the folder lacks of a plan, and writes the report."""
     from bakeoff.recording import ResultFolder  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.reports import html, model  # noqa: PLC0415
+    from bakeoff.worlds.runner import Interrupted  # noqa: PLC0415
 
     folder: ResultFolder = ResultFolder.create(root, plan, resume=options.resume)
     execute(plan, folder, options.jobs, options.words, quiet=options.quiet)
     if not options.quiet:
         say_writing(len(plan.runs))
-    report = model.load(folder)
-    page = folder.write_report(html.render(report, datetime.now(tz=UTC)))
+    try:
+        report = model.load(folder)
+        page = folder.write_report(html.render(report, datetime.now(tz=UTC)))
+    except KeyboardInterrupt:
+        again = shlex.join(["bakeoff", "report", str(root)])
+        raise Interrupted(f"interrupted: the runs are kept; `{again}` writes their report") from None
     say(f"report: {page}")
     return report
 

@@ -41,7 +41,7 @@ def explained(path: Path, *, writing: str) -> Iterator[None]:
     except OSError as error:
         failure = f"{path}: {writing} could not be written ({reason(error)})"
         if error.errno in _DISK_TROUBLE:
-            message = f"{failure}; make room, then repeat the command with --resume."
+            message = f"{failure}; make room, then repeat the command: run, agree and conformance go on with --resume."
             raise RunFailed(message) from error
         message = f"{failure}; choose a folder that you may write to with --out."
         raise UserError(message) from error
