@@ -13,6 +13,7 @@ from bakeoff.errors import UserError
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model
+from bakeoff.scheme import loading
 from bakeoff.worlds import linux, python_schemes, registry, runner, sim
 from bakeoff.worlds.outcome import Outcome, RunStopped
 
@@ -450,6 +451,15 @@ def test_what_a_class_does_wrong_is_one_sentence(
     with pytest.raises(RunStopped, match=sentence) as stopped:
         sim.execute(planned.runs[0])
     assert "\n" not in str(stopped.value)
+
+
+def test_an_import_from_a_closed_folder_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    place, missing = loading.Place("own.py", "X"), ModuleNotFoundError("No module named 'csv'")
+    assert loading.explain(missing, place, "") == "own.py: ModuleNotFoundError: No module named 'csv'"
+    monkeypatch.setattr("os.access", lambda *_: False)
+    said = loading.explain(missing, place, "")
+    assert said.startswith("own.py: ModuleNotFoundError: No module named 'csv' (a class runs as who called sudo or as ")
+    assert loading.explain(ValueError("no"), place, "") == "own.py: ValueError: no"
 
 
 def test_a_timer_may_come_in_short_bursts(tmp_path: Path) -> None:

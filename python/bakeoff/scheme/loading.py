@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from bakeoff.scheme import base
 
 # Characters of what an exception says; a sentence is no place for an array.
 _MOST_WORDS = 1000
+_FEW_WORDS = 100
 
 
 class SchemeProblem(Exception):  # noqa: N818 - what it is
@@ -142,8 +144,17 @@ def explain(error: BaseException, place: Place, callback: str, kind: type | None
         said = str(error)
     except Exception:  # noqa: BLE001 - it is the user's, too
         said = ""
-    text = shortened(" ".join(said.split()), _MOST_WORDS)
+    hidden = _hidden(error)
+    text = shortened(" ".join(said.split()), _FEW_WORDS if hidden else _MOST_WORDS) + hidden
     return f"{where}: {what}{type(error).__name__}{': ' if text else ''}{text}"
+
+
+def _hidden(error: BaseException) -> str:
+    """Why an import fails where Python itself lies in a folder that is closed to whom this process has become."""
+    library = Path(inspect.__file__).parent
+    if not isinstance(error, ImportError) or os.access(library, os.R_OK | os.X_OK):
+        return ""
+    return f" (a class runs as who called sudo or as nobody, who may not read {library}; keep Python where they may)"
 
 
 def line_of(kind: type, callback: str, place: Place) -> int | None:
