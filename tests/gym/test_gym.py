@@ -293,6 +293,14 @@ def test_a_reward_is_a_number_for_each_run(experiment: str, reward: Any) -> None
         environment.step(np.zeros(1, np.float32))
 
 
+@pytest.mark.parametrize("value", [None, 1.0, [None], ["much"], [1.0, 2.0]])
+def test_a_feature_is_a_number_for_each_run(experiment: str, value: Any) -> None:
+    mine = lab.Feature("mine", 0, 1, lambda _: value)
+    environment = gymnasium.make(lab.ID, paths=experiment, task=lab.Task(features=(mine,))).unwrapped
+    with pytest.raises(UserError, match=r'^feature "mine": gave .*; it has to give a number for each run$'):
+        environment.reset(seed=1)
+
+
 @pytest.mark.parametrize("action", [[], [0.0, 0.0], np.zeros((2, 2)), np.zeros((3, 1))])
 def test_one_action_a_run_is_heard(experiment: str, action: Any) -> None:
     one = gymnasium.make(lab.ID, paths=experiment).unwrapped

@@ -34,6 +34,8 @@ _INITIAL_PACKETS = 10
 _PACKET_BITS = 8 * 1500
 # Seeds keep their value in any reader of JSON.
 _SEEDS = 2**53
+# Kinds of arrays that hold real numbers.
+_REAL = "fiub"
 
 
 class _Runs:
@@ -135,7 +137,7 @@ class _Runs:
         over = self._now >= self._end
         over[list(losses)] = True
         worth = np.asarray(task.reward(intervals))
-        if worth.shape != actions.shape or worth.dtype.kind not in "fiub":
+        if worth.shape != actions.shape or worth.dtype.kind not in _REAL:
             raise UserError(f"task.reward: gave {worth}; it has to give a number for each run")
         return intervals, worth, over, losses
 
@@ -149,8 +151,11 @@ class _Runs:
         return np.maximum(intervals.rtt_s / 2, self.task.shortest_s)
 
     def _features(self, intervals: Intervals) -> Numbers:
-        columns = np.stack([feature.of(intervals) for feature in self.task.features], axis=1)
-        return np.clip(np.nan_to_num(columns), self._low, self._high)
+        columns = [np.asarray(feature.of(intervals)) for feature in self.task.features]
+        for feature, column in zip(self.task.features, columns, strict=True):
+            if column.shape != intervals.rows.shape[:1] or column.dtype.kind not in _REAL:
+                raise UserError(f'feature "{feature.name}": gave {column}; it has to give a number for each run')
+        return np.clip(np.nan_to_num(np.stack(columns, axis=1)), self._low, self._high)
 
 
 _RTT, _SRTT = (_core.INTERVAL_FIELDS.index(name) for name in ("rtt_mean_s", "srtt_s"))
