@@ -223,6 +223,14 @@ def section(text: str, identity: str) -> str:
     return " ".join(" ".join(Page(found).text).split())
 
 
+def test_claims_keep_numbers_with_their_units(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    claim = {"id": "a", "says": "within 25 %", "note": "of 9 ms", "measure": "total.loss", "expect": "< 1"}
+    folder = filled(plan_of(("cubic",), 1, level="summary", claims=[claim], seconds=3))
+    shown = html.render(model.load(folder), GENERATED)
+    assert "within 25\N{NO-BREAK SPACE}%" in shown
+    assert "of 9\N{NO-BREAK SPACE}ms" in shown
+
+
 def test_totals_are_judged_by_the_band_of_the_claims(text: str) -> None:
     claims = tomllib.loads(suites.file("pantheon/india-ppp0").read_text(encoding="utf-8"))["claim"]
     assert {claim["expect"] for claim in claims if " / published." in claim["measure"]} == {"1 +- 25%"}

@@ -100,6 +100,13 @@ def test_quantities() -> None:
     assert [words.count(n, "run") for n in (1, 2)] == ["1 run", "2 runs"]
 
 
+def test_a_number_stays_on_the_line_of_its_unit() -> None:
+    text = "within 25 %, 182 ms or 3 Mbit/s of 2 schemes in 5 s"
+    assert words.unbroken(text) == "within 25~%, 182~ms or 3~Mbit/s of 2 schemes in 5~s".replace(
+        "~", "\N{NO-BREAK SPACE}"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "printed"),
     [

@@ -51,7 +51,7 @@ DEFINITIONS = (
         "owd_p50_ms, owd_p95_ms, owd_p99_ms",
         _BOTH,
         "ms",
-        "One-way delay of what arrived: median, 95th and 99th percentile, nearest rank, as numpy's method `nearest`.",
+        "One-way delay of what arrived: median, 95th and 99th percentile, nearest rank, as numpy's method 'nearest'.",
     ),
     Definition(
         "queue_p50_ms, queue_p95_ms",

@@ -46,6 +46,11 @@ def with_minus(text: str) -> str:
     return re.sub(r"(?<![\w.-])-(?=[0-9])", "\N{MINUS SIGN}", text)
 
 
+def unbroken(text: str) -> str:
+    """A text in which no line ends between a number and its percent sign or unit."""
+    return re.sub(r"(?<=[0-9]) (?=(?:%|[num]?s|[kMG]?bit/s)(?![\w/]))", "\N{NO-BREAK SPACE}", text)
+
+
 def plus_minus(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:
     """A mean and half the width of its 95 % interval, as text; empty if there is none."""
     if found is None:

@@ -42,6 +42,7 @@ def fill(template: str, context: Mapping[str, Any]) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["with_minus"] = words.with_minus
+    environment.filters["unbroken"] = words.unbroken
     return environment.get_template(template).render(context)
 
 
