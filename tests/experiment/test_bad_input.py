@@ -50,6 +50,7 @@ def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) ->
             "there is no path.forward.1; the file has path.forward.0, and path.forward.* means all",
         ),
         ("path.reverse.0.loss=0.1", "--set path.reverse.0.loss=0.1: the file has no [[path.reverse]] to set it in"),
+        ("path.use=foo", '--set path.use=foo: path.use: "foo" is not a named path; known are'),
         ("path.trace=none.trace", "/none.trace: no such trace file"),
         ("path..rate=3", '--set path..rate=3: not a key; write for example "path.forward.0.rate"'),
         ("probe.1.size=1kB", "--set probe.1.size=1kB: the file has no [[probe]] to set it in"),

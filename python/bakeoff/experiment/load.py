@@ -275,10 +275,10 @@ def _assembled(
     named = True
     for setting, axis in ordered:
         if setting.key != keys.USE and named:
-            source.use_named_path(raw, found.name)
+            source.use_named_path(raw, _blamed(keys.USE, touched, found.name))
             named = False
         touched += [Touch(key, setting, axis) for key in keys.apply(raw, setting)]
-    source.use_named_path(raw, found.name)
+    source.use_named_path(raw, _blamed(keys.USE, touched, found.name))
     return raw, touched
 
 

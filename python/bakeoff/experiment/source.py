@@ -112,8 +112,12 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def use_named_path(raw: dict[str, Any], source: str) -> None:
+def use_named_path(raw: dict[str, Any], blamed: str) -> None:
     """Replaces `path.use` by the hops of the path it names, in place; the file's own hops override them key by key.
+
+    Args:
+        raw: the content of the file.
+        blamed: who names the path, at the beginning of a sentence.
 
     Raises:
         UserError: there is no such path.
@@ -124,7 +128,7 @@ def use_named_path(raw: dict[str, Any], source: str) -> None:
     name = path["use"]
     if not isinstance(name, str) or name not in suites.path_names():
         hint = nearest(name, suites.path_names()) if isinstance(name, str) else "write its name"
-        raise UserError(f"{source}: path.use: {shown(name)} is not a named path; {hint} (bakeoff list paths)")
+        raise UserError(f"{blamed}path.use: {shown(name)} is not a named path; {hint} (bakeoff list paths)")
     named = read_path(name)
     hops = {key: named[key] for key in ("forward", "reverse") if key in named}
     own = {key: value for key, value in path.items() if key != "use"}
