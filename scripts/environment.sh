@@ -73,7 +73,7 @@ install_locked() {
 }
 
 build() {
-    say "compiling the core (takes about a minute the first time) ..."
+    say "compiling the core (takes one to four minutes the first time) ..."
     touch "$venv/building"
     (cd "$root" && PATH=$venv/bin:$PATH VIRTUAL_ENV=$venv MATURIN_PEP517_ARGS=--locked \
         "$uv" pip install -q --python "$venv" --no-deps --no-build-isolation --reinstall-package bakeoff -e .) ||
