@@ -222,6 +222,11 @@ def test_runs_repeat_and_seeds_differ(tmp_path: Path) -> None:
     assert not first["telemetry"].equals(other["telemetry"])
 
 
+def test_a_file_may_have_the_name_of_a_module_that_is_in_use(tmp_path: Path) -> None:
+    content = EXAMPLE.read_text(encoding="utf-8") + "\nimport numpy\nassert numpy.pi\n"
+    assert run(tmp_path, "./numpy.py:MyScheme", numpy=content).cpu_s > 0
+
+
 EVENTS = """
 import json, os
 from bakeoff.scheme import Scheme

@@ -82,11 +82,15 @@ def _module(path: Path, place: Place) -> Any:
     sys.dont_write_bytecode = True
     # What lies beside the file can be imported, as if it were started itself.
     sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # A file called numpy.py takes nobody's place.
+    loaded = sys.modules.get(path.stem)
+    is_free = loaded is None or getattr(loaded, "__file__", None) == str(path)
+    name = path.stem if is_free else f"{path.stem} of {path.parent}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise SchemeProblem(f"{place.title}: cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except BaseException as error:  # even SystemExit: the file may do anything
