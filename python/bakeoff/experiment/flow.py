@@ -110,8 +110,8 @@ class Flow(Model):
     send_jitter: Time = default(
         0,
         "0s",
-        "each packet leaves the sender up to this much later, in order; a packet's time at the bottleneck takes away what exact "
-        "times make of round numbers: docs/agreement.md, phase effect",
+        "each packet leaves the sender up to this much later, in order; a packet's time at the bottleneck takes away "
+        "what exact times make of round numbers: docs/agreement.md, phase effect",
     )
 
 
