@@ -42,3 +42,21 @@ impl DelayDetector {
         self.round_end = self.round_end.filter(|end| number < *end);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_sixteen_packets_slow_start_goes_on_for_another_sample() {
+        let least = Duration::from_millis(40);
+        let is_over = |windows: [u64; 3]| {
+            let mut detector = DelayDetector::default();
+            let mut sample = |packets| detector.on_sample(Duration::from_millis(80), least, packets, 100);
+            assert!((0..7).all(|_| !sample(100)), "eight samples tell");
+            windows.map(sample)
+        };
+        assert_eq!(is_over([15, 15, 16]), [false, true, true]);
+        assert_eq!(is_over([16, 15, 100]), [true, true, true]);
+    }
+}

@@ -311,6 +311,17 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_of_the_moving_average_ends_while_less_than_two_packets_are_in_the_queue() {
+        for (queue, left) in [(2 * 1_400 - 1, 1), (2 * 1_400, 0)] {
+            let mut sprout = Sprout::new(MSS, Model::Average(0.0));
+            sprout.awake = Some(SelectLoop::new(at(0), PAUSE));
+            sprout.queue = queue;
+            sprout.wake(at(50));
+            assert_eq!(sprout.allowance.left(), left, "{queue} bytes");
+        }
+    }
+
+    #[test]
     fn nothing_leaves_before_its_time_though_nothing_is_in_flight() {
         let mut sprout = Sprout::new(MSS, Model::bayes());
         assert!(sprout.has_room(0), "the first");

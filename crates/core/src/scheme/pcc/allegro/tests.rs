@@ -53,6 +53,17 @@ fn allegro() -> Allegro {
 }
 
 #[test]
+fn the_first_interval_may_be_as_bad_as_ten_thousand_below_zero() {
+    for (utility, goes_on) in [(-9_999.0, true), (-10_000.0, false)] {
+        let mut pcc = allegro();
+        pcc.utility = utility;
+        let Mode::Start { best, expected } = pcc.mode else { panic!("it has begun") };
+        pcc.on_start_result(&numbered(0, 2.0, 1_000, 0), 1, best, expected);
+        assert_eq!(matches!(pcc.mode, Mode::Start { .. }), goes_on, "{utility}");
+    }
+}
+
+#[test]
 fn the_start_doubles_with_every_interval_and_returns_to_the_best() {
     let mut pcc = allegro();
     let rates: Vec<_> = (0..5).map(|number| pcc.begin(number).0).collect();
