@@ -234,6 +234,20 @@ fn five_percent_of_random_loss_costs_copa_little_more_than_what_is_lost() {
 }
 
 #[test]
+fn copa_of_mvfst_takes_a_full_queue_that_is_too_short_for_it_for_an_empty_one() {
+    for (parameters, queue_packets, losses) in [
+        (json!({"profile": "mvfst"}), 20, 0.8..1.0),
+        (json!({"profile": "mvfst"}), 200, 0.0..0.01),
+        (json!({"profile": "mvfst", "delta": 0.5}), 20, 0.0..0.01),
+    ] {
+        let path = Dumbbell { seconds: 120.0, queue_packets, ..Dumbbell::new(&[copa(&parameters, 0.0)]) };
+        let run = path.run();
+        let loss = run.flow(0, "dropped_packets") / run.flow(0, "sent_packets");
+        assert!(losses.contains(&loss), "{parameters}, {queue_packets} packets: {loss}");
+    }
+}
+
+#[test]
 fn copa_holds_its_own_against_cubic_only_in_the_competitive_mode() {
     for (profile, queue_packets, seed) in
         [("paper", 50, 1), ("paper", 100, 2), ("pantheon", 50, 3), ("pantheon", 100, 4)]

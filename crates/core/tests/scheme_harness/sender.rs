@@ -324,7 +324,7 @@ impl Sender {
             now: self.now,
             newly_delivered: delivery.packets.len() as u32,
             newly_delivered_bytes: delivery.bytes,
-            is_unforeseen: step.is_ecn_echo || self.outstanding.iter().any(|packet| packet.is_sacked),
+            is_unforeseen: step.is_ecn_echo || self.sacked > 0,
             rtt,
             srtt: self.srtt,
             first_unacked: self.first,
