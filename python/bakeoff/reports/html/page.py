@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
-from bakeoff.reports import looks, model, pantheon_text, path, shares, starts, terminal, words
+from bakeoff.reports import looks, losses, model, pantheon_text, path, shares, starts, terminal, words
 from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, sweep_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
 
@@ -96,6 +96,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "facts": _facts(report),
         "columns": terminal.columns(report),
         "metrics": terminal.METRICS,
+        "losses": losses.sentence(report),
         "has_figures": has_repeats or len(report.rows) > 1,
         "summary": tables.summary(report),
         "starts": starts.sentences(report),
