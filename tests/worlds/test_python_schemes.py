@@ -434,7 +434,7 @@ def broken(callback: str, body: str) -> str:
         (broken("on_ack", "self.next_timer_s = -1"), r"next_timer_s is -1 afterwards, and must be a time in seconds"),
         (
             broken("on_ack", "self.next_timer_s = 0.5"),
-            r"next_timer_s is 0\.5 afterwards, and the class has no on_timer",
+            r"own\.py:2: X\.on_ack: next_timer_s is 0\.5 afterwards, and the class has no on_timer; write one",
         ),
         (
             broken("on_ack", "self.next_timer_s = event.now_s + 0.01") + "    def on_timer(self, now_s): pass\n",

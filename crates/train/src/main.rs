@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         ["score", tree] => print_score(Path::new(tree)),
         ["beside", scheme] => print_beside(scheme),
         ["ship", state, tree] => ship(Path::new(state), Path::new(tree)),
+        ["--help" | "-h"] => say(USAGE),
         _ => Err(USAGE.into()),
     };
     match done {

@@ -157,16 +157,13 @@ class Host:
         )
 
     def _on_timer(self, message: bytes) -> None:
-        due = self._scheme.next_timer_s
-        if not self._has("on_timer"):
-            raise self._wrong("next_timer_s", due, "and the class has no on_timer; write one, or leave it None")
         (now_s,) = _TIME.unpack(message)
         if now_s - self._timers_since_s >= _SPAN_S:
             self._timers, self._timers_since_s = 0, now_s
         self._timers += 1
         if self._timers > _MOST_TIMERS:
             often = f"and on_timer was called more than {_MOST_TIMERS:,} times within {_SPAN_S:g} s of the run"
-            raise self._wrong("next_timer_s", due, f"{often}; set it farther ahead")
+            raise self._wrong("next_timer_s", self._scheme.next_timer_s, f"{often}; set it farther ahead")
         self._scheme.on_timer(now_s)
 
     def _decision(self, message: bytes, number: int) -> bytes:
@@ -192,6 +189,8 @@ class Host:
             )
         if due < 0:
             self._check("next_timer_s", timer, 0, _LATEST_S, "a time in seconds, or None")
+        if due and not self._wanted >> _TIMER & 1:
+            raise self._wrong("next_timer_s", timer, "and the class has no on_timer; write one, or leave it None")
         if number == _TIMER and due and due <= round(_TIME.unpack(message)[0] * 1e9):
             late = "which is not later than now in whole nanoseconds; set it ahead, or to None"
             raise self._wrong("next_timer_s", timer, late)

@@ -305,6 +305,8 @@ mod tests {
         let mut receiver = Receiver::new(Model::bayes(), MSS);
         let one = packet(1, PAUSE);
         receiver.accept(at(0), &one);
+        receiver.wake_until(at(9_970));
+        assert!(receiver.next_waking().is_some(), "ten seconds of it are reported");
         let silent = forecast(receiver.wake_until(at(86_000_000)));
         assert_eq!(silent, Some([0; TICKS]), "a day of silence is an outage");
         assert_eq!(receiver.next_waking(), None, "all has been reported");

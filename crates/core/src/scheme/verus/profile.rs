@@ -149,7 +149,17 @@ mod tests {
             assert!((profile.delay_at(window + 0.5) - delay).abs() < 1e-6);
         }
         assert_eq!(profile.window_at(1.0), Some(1.0), "less than any: the smallest");
-        assert_eq!(profile.window_at(1e6), None, "more than forty thousand packets");
+        let longest = profile.window_at(40_019.5).expect("less than forty thousand packets");
+        assert!((longest - 39_999.0).abs() < 1e-9, "{longest}");
+        assert_eq!(profile.window_at(40_020.5), None, "forty thousand");
+    }
+
+    #[test]
+    fn packets_of_larger_windows_count_for_the_largest_that_can_be_looked_up() {
+        let mut profile = DelayProfile::default();
+        profile.add(50_000, 100.0);
+        assert!((profile.delay_at(39_999.0) - 100.0).abs() < 1e-9 && profile.delay_at(39_998.0) < 0.0);
+        assert!(profile.delay_at(50_000.0) < 0.0);
     }
 
     #[test]
