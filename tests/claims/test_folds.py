@@ -50,16 +50,24 @@ RUN: dict[str, Any] = {
         ("first(flow1.cwnd) / flow1.loss", 20.0),
         ("spells(flow1.bbr_state == 1)", 2.0),
         ("spells(flow1.bbr_state == 7)", 0.0),
-        ("seconds(flow1.bbr_state == 1)", 4.0),
+        # The last sample stands for as long as the one before it.
+        ("seconds(flow1.bbr_state == 1)", 6.0),
         ("longest(flow1.bbr_state == 1)", 4.0),
+        ("longest(flow1.cwnd >= 0)", 10.0),
         ("longest(flow1.bbr_state == 7)", 0.0),
-        ("seconds(flow1.bw >= 0)", 4.0),
+        ("seconds(flow1.bw >= 0)", 6.0),
     ],
 )
 def test_folds(text: str, value: float | None) -> None:
     measure = parse_measure(text)
     assert measure.needs_telemetry
     assert measure.evaluate(RUN) == value
+
+
+@pytest.mark.parametrize("samples", [0, 1])
+def test_a_lone_sample_stands_for_no_time(samples: int) -> None:
+    rows = pl.DataFrame(ROWS)[:samples]
+    assert parse_measure("seconds(flow1.bbr_state == 0)").evaluate({**RUN, "telemetry": Telemetry(rows)}) == 0
 
 
 def test_without_telemetry_nothing_is_known() -> None:

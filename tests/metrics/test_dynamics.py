@@ -12,9 +12,9 @@ from bakeoff.metrics.quantities import NS_PER_S
 BIN = NS_PER_S // 2
 
 
-def series(*flows: list[int]) -> pl.DataFrame:
-    """Flows that receive these bytes in bins of half a second."""
-    rows = [(flow, index * BIN, size) for flow, sizes in enumerate(flows, 1) for index, size in enumerate(sizes)]
+def series(*flows: list[int], width: int = BIN) -> pl.DataFrame:
+    """Flows that receive these bytes in bins, by default of half a second."""
+    rows = [(flow, index * width, size) for flow, sizes in enumerate(flows, 1) for index, size in enumerate(sizes)]
     table = pl.DataFrame(rows, schema=["flow", "t_ns", "received_bytes"], orient="row")
     return table.with_columns(goodput_bytes=pl.col("received_bytes") // 2)
 
@@ -48,6 +48,15 @@ def test_convergence_lasts_on_the_whole(second: list[int], expected: float | Non
     start = [0] * 4
     table = series([20] * 4 + [10] * 20, start + second)
     assert convergence_s(table, [1, 2], Interval(4 * BIN, 24 * BIN), BIN) == expected
+
+
+@pytest.mark.parametrize(
+    ("interval_ms", "expected"), [(100, 2.0), (300, 2.1), (700, 2.1), (1500, 3.0), (2000, 2.0), (3000, 3.0)]
+)
+def test_a_stretch_is_never_shorter_than_two_seconds(interval_ms: int, expected: float) -> None:
+    width = interval_ms * 1_000_000
+    table = series([10] * 40, [10] * 40, width=width)
+    assert convergence_s(table, [1, 2], Interval(0, 40 * width), width) == expected
 
 
 def test_silence_at_the_end_is_not_even() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from bakeoff.experiment import expand, load
 from bakeoff.metrics import RunSummary, summarise
-from bakeoff.recording import ResultFolder
+from bakeoff.metrics.quantities import NS_PER_S
+from bakeoff.recording import ResultFolder, RunRecording
 from bakeoff.worlds import sim
 
 if TYPE_CHECKING:
@@ -18,13 +20,17 @@ TOLERANCE = 0.001
 """Relative error of the recorder's histogram."""
 
 
-def run_at(level: str, folder: Path) -> RunSummary:
-    # An even link, so that delays are arithmetic.
-    changes = ["matrix.scheme=reno", "repeats=1", "path.forward.0.rate=1.9Mbit/s", f"record.level={level}"]
-    plan = expand(load("pantheon/india-ppp0", changes))
+def recorded(suite: str, level: str, folder: Path, *changes: str) -> RunRecording:
+    plan = expand(load(suite, ["repeats=1", f"record.level={level}", *changes]))
     results = ResultFolder.create(folder / level, plan)
     results.write_run(plan.runs[0], sim.execute(plan.runs[0]).tables)
-    return summarise(results.recordings()[0])
+    return results.recordings()[0]
+
+
+def run_at(level: str, folder: Path) -> RunSummary:
+    # An even link, so that delays are arithmetic.
+    changes = ("matrix.scheme=reno", "path.forward.0.rate=1.9Mbit/s")
+    return summarise(recorded("pantheon/india-ppp0", level, folder, *changes))
 
 
 def test_levels_agree(tmp_path: Path) -> None:
@@ -61,3 +67,45 @@ def test_a_lone_bottleneck_explains_all_delay_and_loss(tmp_path: Path) -> None:
         assert flow.queue_p95_ms is not None
         # 60 ms of propagation and 6.3 ms to put a packet on the wire.
         assert flow.owd_p95_ms - flow.queue_p95_ms == pytest.approx(66.3, abs=0.5)
+
+
+def test_a_link_has_carried_what_is_on_the_wire_when_the_run_ends(tmp_path: Path) -> None:
+    # 0.2 s of 3 s are on the wire.
+    changes = ("duration=3s", "path.forward.0.rate=10Mbit/s", "path.forward.0.delay=200ms")
+    recording = recorded("dumbbell/one-cubic", "packets", tmp_path, *changes)
+    rows = recording.table("passages").filter((pl.col("hop") == "forward.0") & (pl.col("reason") != "overlimit"))
+    free, carried = 0, 0
+    for entered, size in rows.sort("in_ns").select("in_ns", "size_bytes").iter_rows():
+        begins = max(entered, free)
+        free = begins + size * 800
+        carried += size if begins < 3 * NS_PER_S else 0
+    total = summarise(recording).total
+    assert total is not None
+    assert total.utilisation == pytest.approx(carried * 800 / (3 * NS_PER_S), abs=1e-9)
+
+
+@pytest.mark.parametrize(("interval", "size"), [("100ms", "100kB"), ("500ms", "2MB"), ("1s", "300kB")])
+def test_flows_are_compared_over_the_time_that_all_have(tmp_path: Path, interval: str, size: str) -> None:
+    # The transfer begins and ends within intervals.
+    changes = ("matrix.scheme=cubic", "flow.2.count=1", f"flow.2.traffic.size={size}", "duration=16s")
+    exact, binned = (
+        summarise(recorded("dumbbell/short-transfers", level, tmp_path, f"record.interval={interval}", *changes)).total
+        for level in ("packets", "series")
+    )
+    assert exact is not None
+    assert binned is not None
+    assert binned.jain == pytest.approx(exact.jain, abs=0.006)
+
+
+def test_what_happened_in_a_queue_is_known_of_packets_that_did_not_get_out(tmp_path: Path) -> None:
+    queue = 'path.forward.0.queue={kind="fq_codel",ce_threshold="1ms"}'
+    changes = ("path.forward.0.rate=10Mbit/s", queue, "path.forward.0.loss=0.02", "flow.1.ecn=classic", "duration=20s")
+    recording = recorded("dumbbell/one-cubic", "packets", tmp_path, *changes)
+    rows = recording.table("passages").filter(pl.col("hop") == "forward.0")
+    marked = dict(rows.filter(pl.col("mark") != "")["mark"].value_counts().iter_rows())
+    (hop,) = (hop for hop in summarise(recording).hops if hop.hop == "forward.0")
+    assert marked == hop.marked
+    for fate in ("dropped", "inside"):
+        lost = rows.filter((pl.col("fate") == fate) & (pl.col("mark") != ""))
+        assert lost.height > 0
+        assert (lost["queue_ns"] > 1_000_000).all()

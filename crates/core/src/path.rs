@@ -4,7 +4,7 @@ use crate::hop::{Hop, HopConfig, Site};
 use crate::packet::Packet;
 use crate::record::HopAccount;
 use crate::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
-use crate::units::Instant;
+use crate::units::{Bytes, Instant};
 
 /// A hop with its name in recordings.
 pub struct NamedHop<P> {
@@ -35,6 +35,7 @@ impl<P: Clone + Send + 'static> NamedHop<P> {
             accepted: self.hop.accepted,
             delivered: self.hop.delivered,
             inside: self.hop.inside(),
+            on_wire: self.hop.on_wire().fold(Bytes::ZERO, |sum, packet| sum + packet.size),
             capacity: self.hop.capacity(Instant::ZERO, end),
         }
     }

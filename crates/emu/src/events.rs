@@ -67,6 +67,23 @@ pub enum Event {
         reason: Reason,
         /// Time in its queue.
         sojourn: Duration,
+        /// The codepoint that it had.
+        ecn: Ecn,
+        /// Why the hop had marked it.
+        marked: Option<Reason>,
+    },
+    /// The run ended, and a packet that had left the queue of a hop was still inside.
+    OnWire {
+        /// Which.
+        packet: PacketId,
+        /// Number of the hop.
+        hop: u16,
+        /// Time in its queue.
+        sojourn: Duration,
+        /// Its codepoint.
+        ecn: Ecn,
+        /// Why the hop had marked it.
+        marked: Option<Reason>,
     },
     /// A hop marked a packet, which goes on.
     Marked {
@@ -91,10 +108,10 @@ pub enum Event {
 struct Fields {
     kind: u8,
     packet: PacketId,
-    /// Codepoint or reason.
+    /// Codepoint, with that of a drop behind it, or reason of a mark.
     detail: u8,
     hop: u16,
-    /// Size, or one more than the reason of a mark.
+    /// Size, or one more than the reason of the packet's mark.
     size: u16,
     value: u64,
 }
@@ -105,9 +122,21 @@ const ARRIVED: u8 = 3;
 const DROPPED: u8 = 4;
 const BACKLOG: u8 = 5;
 const MARKED: u8 = 6;
+const ON_WIRE: u8 = 7;
+/// A codepoint has two bits.
+const ECN_BITS: u8 = 2;
 
 fn code(reason: Reason) -> u8 {
     Reason::ALL.iter().position(|known| *known == reason).unwrap_or_default() as u8
+}
+
+fn reason(code: u8) -> Option<Reason> {
+    Reason::ALL.get(usize::from(code)).copied()
+}
+
+/// Zero for none.
+fn code_of_mark(marked: Option<Reason>) -> u16 {
+    marked.map_or(0, |reason| 1 + u16::from(code(reason)))
 }
 
 impl Event {
@@ -118,12 +147,16 @@ impl Event {
             }
             Self::LeftHop { packet, hop, sojourn, ecn, marked, is_last } => {
                 let kind = if is_last { ARRIVED } else { LEFT_HOP };
-                let size = marked.map_or(0, |reason| 1 + u16::from(code(reason)));
+                let size = code_of_mark(marked);
                 Fields { kind, packet, detail: ecn.bits(), hop, size, value: sojourn.as_nanos() }
             }
-            Self::Dropped { packet, hop, reason, sojourn } => {
-                let detail = code(reason);
-                Fields { kind: DROPPED, packet, detail, hop, value: sojourn.as_nanos(), ..Fields::default() }
+            Self::OnWire { packet, hop, sojourn, ecn, marked } => {
+                let size = code_of_mark(marked);
+                Fields { kind: ON_WIRE, packet, detail: ecn.bits(), hop, size, value: sojourn.as_nanos() }
+            }
+            Self::Dropped { packet, hop, reason, sojourn, ecn, marked } => {
+                let (detail, size) = (ecn.bits() | code(reason) << ECN_BITS, code_of_mark(marked));
+                Fields { kind: DROPPED, packet, detail, hop, size, value: sojourn.as_nanos() }
             }
             Self::Marked { hop, reason, size } => {
                 Fields { kind: MARKED, detail: code(reason), hop, size, ..Fields::default() }
@@ -137,19 +170,18 @@ impl Event {
     fn of(fields: Fields) -> Option<Self> {
         let Fields { kind, packet, detail, hop, size, value } = fields;
         let (ecn, sojourn) = (Ecn::from_bits(detail), Duration::from_nanos(value));
-        let reason = || Reason::ALL.get(usize::from(detail)).copied();
+        let marked_for = |code: u16| u8::try_from(code).ok().and_then(reason).map(Some);
+        let marked = || size.checked_sub(1).map_or(Some(None), marked_for);
         Some(match kind {
             SENT => Self::Sent { packet, ecn, size },
             LEFT_HOP | ARRIVED => {
-                let marked = size.checked_sub(1).map(|code| Reason::ALL.get(usize::from(code)).copied());
-                let marked = match marked {
-                    Some(reason) => Some(reason?),
-                    None => None,
-                };
-                Self::LeftHop { packet, hop, sojourn, ecn, marked, is_last: kind == ARRIVED }
+                Self::LeftHop { packet, hop, sojourn, ecn, marked: marked()?, is_last: kind == ARRIVED }
             }
-            DROPPED => Self::Dropped { packet, hop, reason: reason()?, sojourn },
-            MARKED => Self::Marked { hop, reason: reason()?, size },
+            ON_WIRE => Self::OnWire { packet, hop, sojourn, ecn, marked: marked()? },
+            DROPPED => {
+                Self::Dropped { packet, hop, reason: reason(detail >> ECN_BITS)?, sojourn, ecn, marked: marked()? }
+            }
+            MARKED => Self::Marked { hop, reason: reason(detail)?, size },
             BACKLOG => Self::Backlog { hop, backlog: Count { packets: value >> 40, bytes: value & ((1 << 40) - 1) } },
             _ => return None,
         })
@@ -252,12 +284,18 @@ mod tests {
                 reason,
                 size
             }),
-            (packet(), any::<u16>(), reason, duration()).prop_map(|(packet, hop, reason, sojourn)| Event::Dropped {
-                packet,
-                hop,
-                reason,
-                sojourn
-            }),
+            (packet(), any::<u16>(), duration(), ecn(), option::of(reason.clone()))
+                .prop_map(|(packet, hop, sojourn, ecn, marked)| Event::OnWire { packet, hop, sojourn, ecn, marked }),
+            (packet(), any::<u16>(), reason.clone(), duration(), ecn(), option::of(reason)).prop_map(
+                |(packet, hop, reason, sojourn, ecn, marked)| Event::Dropped {
+                    packet,
+                    hop,
+                    reason,
+                    sojourn,
+                    ecn,
+                    marked
+                }
+            ),
             (any::<u16>(), 0_u64..1 << 24, 0_u64..1 << 40)
                 .prop_map(|(hop, packets, bytes)| Event::Backlog { hop, backlog: Count { packets, bytes } }),
         ]

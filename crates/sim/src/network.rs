@@ -190,6 +190,9 @@ impl Network {
             // Serves the queue up to the end, so that what is inside is what is inside then.
             self.path.hops[hop].hop.backlog(end, &mut self.drops);
             self.note_drops(hop);
+            for packet in self.path.hops[hop].hop.on_wire() {
+                self.recorder.is_on_wire(hop, packet);
+            }
         }
         self.path.hops.iter_mut().map(|hop| hop.account(end)).collect()
     }

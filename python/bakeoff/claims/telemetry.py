@@ -181,6 +181,7 @@ class Spells:
         edges = np.diff(np.concatenate([[0], self.condition.holds(run).astype(np.int8), [0]]))
         begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
         times = run["telemetry"].times_s
-        # A sample stands for the time up to the next one.
-        until = np.append(times[1:], times[-1:])
+        # A sample stands for the time up to the next one, the last for as long as that before.
+        steps = np.diff(times)
+        until = times + np.append(steps, steps[-1:] if steps.size else np.zeros(times.size))
         return float(_SPELLS[self.kind](until[ends - 1] - times[begins]))

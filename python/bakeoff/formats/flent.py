@@ -9,7 +9,8 @@ title.
 Source: Flent 2.3.0, doc/data-format.rst, flent/resultset.py and flent/tests.
 Deviations: Flent waits 5 s before the flows and after them, and cuts that much off its CDF and box plots. Files
 have these margins around the whole run, without samples, so that nothing of a run is cut off.
-How it is validated: Flent itself reads the files in the tests, and its statistics equal ours.
+How it is validated: Flent itself reads the files in the tests, and its statistics equal ours, but for what arrives
+after the stop of a flow: it is in our goodput and in no interval of a test.
 """
 
 from __future__ import annotations

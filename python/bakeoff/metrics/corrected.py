@@ -29,6 +29,10 @@ class Interval:
         """How long it is, at least 0."""
         return max(0, self.stop_ns - self.start_ns)
 
+    def whole(self, bin_ns: int) -> Interval:
+        """The whole bins in it, which count from the start of the run; of length 0 if there is none."""
+        return Interval(-(-self.start_ns // bin_ns) * bin_ns, self.stop_ns // bin_ns * bin_ns)
+
 
 def scheduled(row: Mapping[str, Any], duration_ns: int) -> Interval:
     """When a flow was meant to send: from its start to its stop, its completion, or the end of the run.

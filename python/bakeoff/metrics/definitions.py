@@ -72,8 +72,9 @@ DEFINITIONS = (
         "jain",
         ("total",),
         "",
-        "Jain's fairness index of the flows' rates over the time in which all were meant to send. At level summary "
-        "it is that of their mean rates, where nine tenths of the longest flow's time are common to all.",
+        "Jain's fairness index of the flows' rates over the time in which all were meant to send. At level series "
+        "what arrived in an interval of the recording counts as evenly spread over it; at level summary it is that of "
+        "their mean rates, where nine tenths of the longest flow's time are common to all.",
         "R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984)",
     ),
     _over_time(
@@ -88,8 +89,8 @@ DEFINITIONS = (
         ("total",),
         "s",
         "Time from the start of the last flow until all are even: to the end of the first 2 s in which the fastest "
-        "received at most 1.25 times the bytes of the slowest, as it did on the whole from then on. It does not exist "
-        "if they never are.",
+        "received at most 1.25 times the bytes of the slowest, as it did on the whole from then on. Where intervals of "
+        "the recording do not divide 2 s, the fewest count that are as long. It does not exist if they never are.",
     ),
     _over_time(
         "srtt_p50_ms, srtt_p95_ms",
@@ -108,9 +109,10 @@ DEFINITIONS = (
         "utilisation",
         ("total",),
         "",
-        "Bytes that the bottleneck carried over those it could have carried, over the whole run. "
-        "The bottleneck is the hop of the data direction with the least capacity. What a token bucket holds at the "
-        "beginning comes on top of its rate, so that a short run may have more than 1.",
+        "Bytes that the bottleneck carried over those it could have carried, over the whole run: what its link had "
+        "begun to send when the run ended is carried. The bottleneck is the hop of the data direction with the least "
+        "capacity. What a token bucket holds at the beginning comes on top of its rate, so that a "
+        "short run may have more than 1.",
     ),
     Definition("capacity_mbps", ("total",), "Mbit/s", "What the bottleneck could have carried, over the whole run."),
     Definition("sent_packets", ("flow", "probe"), "", "Packets sent, retransmissions included; requests of a probe."),

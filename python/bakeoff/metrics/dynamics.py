@@ -105,17 +105,18 @@ def goodputs_mbps(
         stretch: bins that lie in it as a whole are counted, and the time that they cover.
         interval_ns: length of a bin.
     """
-    first, end = -(-stretch.start_ns // interval_ns), stretch.stop_ns // interval_ns
-    inside = series.filter((series["t_ns"] >= first * interval_ns) & (series["t_ns"] < end * interval_ns))
+    whole = stretch.whole(interval_ns)
+    inside = series.filter((series["t_ns"] >= whole.start_ns) & (series["t_ns"] < whole.stop_ns))
     sums = {flow: int(inside.filter(inside["flow"] == flow)["goodput_bytes"].sum()) for flow in flows}
-    return {flow: mbps(size, (end - first) * interval_ns) for flow, size in sums.items()}
+    return {flow: mbps(size, whole.length_ns) for flow, size in sums.items()}
 
 
 def convergence_s(series: pl.DataFrame, flows: Sequence[int], together: Interval, interval_ns: int) -> float | None:
     """How long after the start of the last flow the flows are even, in seconds; None if they never are.
 
-    Even means that the fastest received at most 1.25 times the bytes of the slowest: in a stretch of 2 s, and in all
-    that follows from its beginning on; silence of all is not. The time counts to the end of the first such stretch.
+    Even means that the fastest received at most 1.25 times the bytes of the slowest: in a stretch of 2 s (where bins do
+    not divide them, of the fewest that are as long), and in all that follows from its beginning on; silence of all is
+    not. The time counts to the end of the first such stretch.
     That all later stretches be even would be too much to ask: those of flows whose windows are saws seldom are.
 
     Args:
@@ -124,8 +125,8 @@ def convergence_s(series: pl.DataFrame, flows: Sequence[int], together: Interval
         together: when all were meant to send.
         interval_ns: length of a bin.
     """
-    first = -(-together.start_ns // interval_ns)
-    bins, width = together.stop_ns // interval_ns - first, max(1, _WINDOW_NS // interval_ns)
+    whole = together.whole(interval_ns)
+    first, bins, width = whole.start_ns // interval_ns, whole.length_ns // interval_ns, -(-_WINDOW_NS // interval_ns)
     if bins < width:
         return None
     stretches, rests = [], []

@@ -235,7 +235,7 @@ def summarise(recording: RunRecording) -> RunSummary:
     intervals = {n: corrected.scheduled(row, duration_ns) for n, row in rows.items() if n > 0}
     series = recording.table("series") if packets is None and recording.has("series") else None
     moved = dynamics.of_run(recording, intervals)
-    shares = _shares(packets, series, rows, intervals)
+    shares = _shares(packets, series, rows, intervals, int(scenario["record"]["interval_ns"]))
     sharing = {
         "jain": None if shares is None else jain(shares),
         "convergence_s": moved.convergence_s,
@@ -330,18 +330,31 @@ def _shares(
     series: pl.DataFrame | None,
     rows: Mapping[int, Mapping[str, Any]],
     intervals: Mapping[int, Interval],
+    interval_ns: int,
 ) -> Sequence[float] | None:
     """Bytes (or a rate) of each flow while all were meant to send; None if never, or if not known."""
     together = corrected.common(list(intervals.values()))
     if len(intervals) < 2 or not together.length_ns:
         return None
-    for table, time, size in ((packets, "received_ns", "size_bytes"), (series, "t_ns", "received_bytes")):
-        if table is not None:
-            inside = table.filter((table[time] >= together.start_ns) & (table[time] < together.stop_ns))
-            return [float(inside.filter(inside["flow"] == flow)[size].sum()) for flow in sorted(intervals)]
+    if packets is not None:
+        inside = packets.filter(packets["received_ns"].is_between(together.start_ns, together.stop_ns, closed="left"))
+        return [float(inside.filter(inside["flow"] == flow)["size_bytes"].sum()) for flow in sorted(intervals)]
+    if series is not None:
+        return [_within(together, series, flow, intervals[flow], interval_ns) for flow in sorted(intervals)]
     if together.length_ns < _TOGETHER * max(interval.length_ns for interval in intervals.values()):
         return None
     return [mbps(rows[n]["received_bytes"], intervals[n].length_ns) or 0.0 for n in sorted(intervals)]
+
+
+def _within(stretch: Interval, series: pl.DataFrame, flow: int, scheduled: Interval, interval_ns: int) -> float:
+    """Bytes that a flow received in a stretch; those of a bin are spread over the time in it that the flow had."""
+    rows = series.filter(series["flow"] == flow)
+    times = rows["t_ns"].to_numpy().astype("int64")
+    begins = times.clip(scheduled.start_ns, scheduled.stop_ns)
+    ends = (times + interval_ns).clip(scheduled.start_ns, scheduled.stop_ns)
+    inside = ends.clip(max=stretch.stop_ns) - begins.clip(min=stretch.start_ns)
+    shares = inside.clip(min=0) / (ends - begins).clip(min=1)
+    return float(rows["received_bytes"].to_numpy() @ shares)
 
 
 def _hops(hops: pl.DataFrame, verdicts: pl.DataFrame) -> tuple[HopSummary, ...]:

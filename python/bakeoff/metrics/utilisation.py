@@ -54,4 +54,6 @@ def bottleneck(hops: pl.DataFrame, verdicts: pl.DataFrame, scenario: Mapping[str
         return None
     of_hop = verdicts.filter(verdicts["hop"] == least["hop"]).iter_rows(named=True)
     behind = sum(_BEHIND.get(row["reason"], 0) * row["bytes"] for row in of_hop)
-    return Bottleneck(least["hop"], capacity, (least["out_bytes"] + behind) / least["capacity_bytes"])
+    # Recordings of older versions do not tell what was on the wire at the end.
+    carried = least["out_bytes"] + least.get("on_wire_bytes", 0) + behind
+    return Bottleneck(least["hop"], capacity, carried / least["capacity_bytes"])

@@ -174,9 +174,17 @@ impl<P> Link<P> {
     /// The packet that has left the queue but is not yet on the wire.
     pub fn in_service(&self) -> Option<Bytes> {
         match self {
-            Self::Opportunities(opportunities) => opportunities.in_service(),
+            Self::Opportunities(opportunities) => opportunities.being_sent().map(|packet| packet.size),
             Self::TokenBucket(bucket) => bucket.in_service(),
             Self::Unlimited | Self::Fluid(_) => None,
+        }
+    }
+
+    /// The packet of which a part has been sent, the rest of which waits for opportunities.
+    pub fn being_sent(&self) -> Option<&Packet<P>> {
+        match self {
+            Self::Opportunities(opportunities) => opportunities.being_sent(),
+            Self::Unlimited | Self::Fluid(_) | Self::TokenBucket(_) => None,
         }
     }
 

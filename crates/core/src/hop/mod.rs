@@ -266,6 +266,11 @@ impl<P: Clone + Send + 'static> Hop<P> {
         inside
     }
 
+    /// Packets inside that have left the queue: being sent, or propagating.
+    pub fn on_wire(&self) -> impl Iterator<Item = &Packet<P>> {
+        self.link.being_sent().into_iter().chain(self.wire.packets())
+    }
+
     /// What the link can carry from `from` to `to`; `None` if it is unlimited.
     pub fn capacity(&mut self, from: Instant, to: Instant) -> Option<Bytes> {
         self.link.capacity(from, to)

@@ -53,9 +53,9 @@ impl<P> Opportunities<P> {
         (has_backlog || self.in_service.is_some()).then(|| self.times.next())
     }
 
-    /// Size of the packet that has left the queue but is not yet on the wire.
-    pub fn in_service(&self) -> Option<Bytes> {
-        self.in_service.as_ref().map(|(packet, _)| packet.size)
+    /// The packet that has left the queue but is not yet on the wire.
+    pub fn being_sent(&self) -> Option<&Packet<P>> {
+        self.in_service.as_ref().map(|(packet, _)| &**packet)
     }
 
     /// What all opportunities from `from` to `to` let pass, used or not.

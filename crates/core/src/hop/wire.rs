@@ -119,6 +119,12 @@ impl<P> Wire<P> {
         Count { packets: (self.propagating.len() + self.held.len()) as u64, bytes: self.bytes }
     }
 
+    /// The packets that propagate now.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<P>> {
+        let held = self.held.iter().map(|held| &*held.packet);
+        self.propagating.iter().map(|(_, packet)| &**packet).chain(held)
+    }
+
     /// When a packet arrives that leaves the link at `sent`.
     #[inline]
     fn due(&mut self, sent: Instant) -> Instant {

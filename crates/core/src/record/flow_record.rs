@@ -160,6 +160,14 @@ impl FlowRecord {
         }
     }
 
+    /// A data packet has left a queue.
+    #[inline(never)]
+    pub(super) fn left_queue<P>(&mut self, packet: &Packet<P>) {
+        if let Some(row) = self.row(packet.number).filter(|row| row.received.is_none()) {
+            row.queued_for = packet.queued_for;
+        }
+    }
+
     fn row(&mut self, number: u64) -> Option<&mut PacketRow> {
         self.packets.as_mut()?.get_mut(number as usize)
     }

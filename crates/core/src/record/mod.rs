@@ -291,6 +291,8 @@ tables! {
         inside_packets: Vec<u64>,
         /// IP bytes inside at the end of the run.
         inside_bytes: Vec<u64>,
+        /// Of these, the bytes that had left the queue: being sent, or on the wire.
+        on_wire_bytes: Vec<u64>,
         /// Median time in the queue.
         queue_p50_ns: Vec<i64>,
         /// 95th percentile of the time in the queue.
@@ -393,7 +395,7 @@ tables! {
         in_ns: Vec<u64>,
         /// When it came out at the far end.
         out_ns: Vec<i64>,
-        /// Time it spent in the queue; of a packet that was dropped, until then.
+        /// Time it spent in the queue; of a packet that was dropped there, until then; 0 if it is still there.
         queue_ns: Vec<u64>,
         /// Passed, dropped, or inside the hop at the end of the run.
         fate: Category,
@@ -403,7 +405,7 @@ tables! {
         mark: Category,
         /// ECN codepoint with which it arrived, as the two bits of the IP header.
         ecn_in: Vec<u32>,
-        /// ECN codepoint with which it came out.
+        /// ECN codepoint with which it came out, or had when it was last seen.
         ecn_out: Vec<u32>,
         /// Number of the flow from 1; probes are numbered behind the flows.
         flow: Vec<u32>,

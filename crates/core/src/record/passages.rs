@@ -152,20 +152,25 @@ impl Passages {
     /// A packet comes out of the hop that it is in.
     #[inline(never)]
     pub(super) fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
-        if let Some(row) = self.open_row(hop, packet) {
+        if let Some(row) = self.left_queue(hop, packet) {
             row.left = Some(now);
-            row.sojourn = packet.sojourn;
-            row.mark = packet.marked;
-            row.ecn[1] = packet.ecn;
         }
     }
 
     /// The hop that a packet is in drops it.
     pub(super) fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
-        if let Some(row) = self.open_row(hop, packet) {
-            row.sojourn = packet.sojourn;
+        if let Some(row) = self.left_queue(hop, packet) {
             row.drop = Some(reason);
         }
+    }
+
+    /// The row of a packet that has left the queue of the hop that it is in, with what happened to it there.
+    pub(super) fn left_queue<P>(&mut self, hop: usize, packet: &Packet<P>) -> Option<&mut Row> {
+        let row = self.open_row(hop, packet)?;
+        row.sojourn = packet.sojourn;
+        row.mark = packet.marked;
+        row.ecn[1] = packet.ecn;
+        Some(row)
     }
 
     /// The table.
@@ -222,6 +227,29 @@ mod tests {
         let ends = |hop: usize| passages.rows[hop].iter().map(|row| (row.left, row.drop)).collect::<Vec<_>>();
         assert_eq!(ends(0), [(Some(at(2)), None)]);
         assert_eq!(ends(1), [(Some(at(4)), None), (None, Some(Reason::Overlimit))]);
+    }
+
+    #[test]
+    fn what_a_queue_did_is_told_of_packets_that_do_not_get_out() {
+        let mut passages = Passages::new(1, 1);
+        let marked = |number: u64| Packet {
+            marked: Some(Reason::Threshold),
+            ecn: Ecn::Ce,
+            sojourn: Duration::from_millis(4),
+            ..packet(number)
+        };
+        for number in [0, 1] {
+            passages.is_sent(&packet(number), None);
+            passages.enters_hop(0, &packet(number), at(1));
+        }
+        passages.is_dropped(0, &marked(0), Reason::Loss);
+        passages.left_queue(0, &marked(1));
+        let [lost, inside] = passages.rows[0][..] else { panic!("two rows") };
+        assert_eq!((lost.drop, inside.drop, inside.left), (Some(Reason::Loss), None, None));
+        for row in [lost, inside] {
+            assert_eq!((row.mark, row.ecn), (Some(Reason::Threshold), [Ecn::NotEct, Ecn::Ce]));
+            assert_eq!(row.sojourn, Duration::from_millis(4));
+        }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct HopAccount {
     pub delivered: Count,
     /// Packets that are neither out nor dropped.
     pub inside: Count,
+    /// IP bytes of those that have left the queue.
+    pub on_wire: Bytes,
     /// What its link could have carried; `None` if it is unlimited.
     pub capacity: Option<Bytes>,
 }
@@ -140,6 +142,23 @@ impl Recorder {
         self.hops[hop].sojourn.add(packet.sojourn);
         if let Some(passages) = &mut self.passages {
             passages.leaves_hop(hop, packet, now);
+            self.left_queue(packet);
+        }
+    }
+
+    /// The run ends, and a packet that has left the queue of a hop is still inside.
+    pub fn is_on_wire<P>(&mut self, hop: usize, packet: &Packet<P>) {
+        if let Some(passages) = &mut self.passages {
+            passages.left_queue(hop, packet);
+            self.left_queue(packet);
+        }
+    }
+
+    fn left_queue<P>(&mut self, packet: &Packet<P>) {
+        if packet.is_data_direction
+            && let Some(flow) = self.flows.get_mut(packet.flow.0 as usize)
+        {
+            flow.left_queue(packet);
         }
     }
 
@@ -252,6 +271,7 @@ impl Recorder {
             table.marked_packets.push(record.marked.values().map(|count| count.packets).sum());
             table.inside_packets.push(hop.inside.packets);
             table.inside_bytes.push(hop.inside.bytes);
+            table.on_wire_bytes.push(hop.on_wire.count());
             table.queue_p50_ns.push(duration_or_none(record.sojourn.percentile(50.0)));
             table.queue_p95_ns.push(duration_or_none(record.sojourn.percentile(95.0)));
             table.capacity_bytes.push(bytes_or_none(hop.capacity));

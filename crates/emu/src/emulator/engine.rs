@@ -147,9 +147,8 @@ impl Engine {
             return;
         }
         for (packet, reason) in self.drops.dropped() {
-            let event =
-                Event::Dropped { packet: id(packet), hop: hop as u16, reason: *reason, sojourn: packet.sojourn };
-            self.journal.note(now, &event);
+            let (packet, sojourn, ecn, marked) = (id(packet), packet.sojourn, packet.ecn, packet.marked);
+            self.journal.note(now, &Event::Dropped { packet, hop: hop as u16, reason: *reason, sojourn, ecn, marked });
         }
         for (size, reason) in self.drops.marked() {
             self.journal.note(now, &Event::Marked { hop: hop as u16, reason: *reason, size: logged_size(*size) });
@@ -178,6 +177,10 @@ impl Engine {
         for hop in 0..self.path.hops.len() {
             self.path.hops[hop].hop.backlog(end, &mut self.drops);
             self.note_drops(hop, end);
+            for packet in self.path.hops[hop].hop.on_wire() {
+                let (packet, sojourn, ecn, marked) = (id(packet), packet.sojourn, packet.ecn, packet.marked);
+                self.journal.note(end, &Event::OnWire { packet, hop: hop as u16, sojourn, ecn, marked });
+            }
         }
         self.journal.finish()?;
         Ok(self.path.hops.iter_mut().map(|hop| hop.account(end)).collect())

@@ -44,6 +44,7 @@ pub(super) struct HopReport {
     accepted: [u64; 2],
     delivered: [u64; 2],
     inside: [u64; 2],
+    on_wire_bytes: u64,
 }
 
 impl From<&HopAccount> for HopReport {
@@ -54,6 +55,7 @@ impl From<&HopAccount> for HopReport {
             accepted: both(account.accepted),
             delivered: both(account.delivered),
             inside: both(account.inside),
+            on_wire_bytes: account.on_wire.count(),
         }
     }
 }

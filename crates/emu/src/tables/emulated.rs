@@ -6,6 +6,7 @@ use std::path::Path;
 use bakeoff_core::hop::{Count, Link, LinkConfig};
 use bakeoff_core::packet::{Ecn, Packet};
 use bakeoff_core::path::Path as Ways;
+use bakeoff_core::queue::Reason;
 use bakeoff_core::record::{FlowAccount, HopAccount, HopSample, Recorder, Table};
 use bakeoff_core::scenario::{FlowConfig, Level, Scenario};
 use bakeoff_core::traffic::TrafficConfig;
@@ -42,6 +43,7 @@ struct HopReport {
     accepted: [u64; 2],
     delivered: [u64; 2],
     inside: [u64; 2],
+    on_wire_bytes: u64,
 }
 
 /// The part of the report that the tables need.
@@ -70,6 +72,7 @@ fn read_hops(scenario: &Scenario, folder: &Path) -> Result<Vec<Passed>, LogError
             accepted: count(hop.accepted),
             delivered: count(hop.delivered),
             inside: count(hop.inside),
+            on_wire: Bytes::new(hop.on_wire_bytes),
             capacity: link.as_mut().and_then(|link| link.capacity(Instant::ZERO, end)),
             name: hop.name,
         };
@@ -175,11 +178,7 @@ impl<'a> Replay<'a> {
         match event {
             Event::Sent { packet, ecn, size } => self.sent(time, packet, ecn, size, &headers.next()?),
             Event::LeftHop { packet, hop, sojourn, ecn, marked, is_last } => {
-                let travelling = self.packet_mut(packet)?;
-                travelling.queued_for += sojourn;
-                travelling.ecn = ecn;
-                let mut as_recorded = recorded(packet, *travelling, sojourn);
-                as_recorded.marked = marked;
+                let as_recorded = self.left_queue(packet, sojourn, ecn, marked)?;
                 self.recorder.leaves_hop(usize::from(hop), &as_recorded, time);
                 if is_last {
                     self.recorder.is_received(&as_recorded, time);
@@ -189,11 +188,14 @@ impl<'a> Replay<'a> {
                 }
                 Some(())
             }
-            Event::Dropped { packet, hop, reason, sojourn } => {
-                let travelling = self.packet_mut(packet)?;
-                travelling.queued_for += sojourn;
-                let travelling = *travelling;
-                self.recorder.is_dropped(usize::from(hop), &recorded(packet, travelling, sojourn), reason);
+            Event::Dropped { packet, hop, reason, sojourn, ecn, marked } => {
+                let as_recorded = self.left_queue(packet, sojourn, ecn, marked)?;
+                self.recorder.is_dropped(usize::from(hop), &as_recorded, reason);
+                Some(())
+            }
+            Event::OnWire { packet, hop, sojourn, ecn, marked } => {
+                let as_recorded = self.left_queue(packet, sojourn, ecn, marked)?;
+                self.recorder.is_on_wire(usize::from(hop), &as_recorded);
                 Some(())
             }
             Event::Marked { hop, reason, size } => {
@@ -208,6 +210,20 @@ impl<'a> Replay<'a> {
                 Some(())
             }
         }
+    }
+
+    /// The packet as it left a queue.
+    fn left_queue(
+        &mut self,
+        packet: PacketId,
+        sojourn: Duration,
+        ecn: Ecn,
+        marked: Option<Reason>,
+    ) -> Option<Packet<()>> {
+        let travelling = self.packet_mut(packet)?;
+        travelling.queued_for += sojourn;
+        travelling.ecn = ecn;
+        Some(Packet { marked, ..recorded(packet, *travelling, sojourn) })
     }
 
     fn packet_mut(&mut self, packet: PacketId) -> Option<&mut Travelling> {

@@ -261,7 +261,14 @@ impl<'a> Run<'a> {
                 }
                 Passage::DroppedByQueue => self.recorder.is_dropped(points.hop, &packet, self.reason_of(points.hop)),
                 Passage::LostOnWire => self.recorder.is_dropped(points.hop, &packet, Reason::Loss),
-                Passage::Inside | Passage::Absent => hop.inside.add(packet.size),
+                Passage::Inside => {
+                    hop.inside.add(packet.size);
+                    if link <= self.end {
+                        hop.on_wire += packet.size;
+                        self.recorder.is_on_wire(points.hop, &packet);
+                    }
+                }
+                Passage::Absent => {}
             }
             if link != Instant::FAR_FUTURE {
                 let interval = self.interval.as_nanos();
