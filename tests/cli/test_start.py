@@ -75,10 +75,17 @@ def test_a_wrong_command_line_is_one_sentence_and_2(bakeoff: Command, words: lis
     assert ended.out == ""
 
 
+@pytest.mark.parametrize("words", [(), ("kernel",)])
+def test_a_command_line_without_a_command_shows_what_there_is(bakeoff: Command, words: tuple[str, ...]) -> None:
+    ended = bakeoff(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == bakeoff(*words, "--help").out
+
+
 def test_other_worlds_are_refused(bakeoff: Command) -> None:
     ended = bakeoff("run", "dumbbell/one-cubic", "--set", "world=live")
     assert ended.code == 2
-    assert 'the world "live" is not part of this version' in ended.err
+    assert '--set world=live: world: "live" is not part of this version' in ended.err
     assert "[sim|emu|linux]" in bakeoff("run", "--help").out
 
 

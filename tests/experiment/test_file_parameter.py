@@ -44,6 +44,9 @@ def test_a_scheme_that_needs_a_file_is_refused_without_one(tmp_path: Path) -> No
     )
     with pytest.raises(UserError, match=remedy):
         _load(tmp_path, "")
+    waiting = r"policy\.toml: nothing to run: a flow needs a weights file; add --set flow\.1\.parameters\.weights=FILE$"
+    with pytest.raises(UserError, match=waiting):
+        _load(tmp_path, 'parameters = { weights = "" }')
     with pytest.raises(UserError, match=r"there is no file .*/gone\.bin; write the path of a file with"):
         _load(tmp_path, 'parameters = { weights = "gone.bin" }')
 

@@ -158,3 +158,16 @@ def test_a_class_named_as_a_scheme_is_refused(tmp_path: Path) -> None:
         _plan(tmp_path, '[matrix]\nscheme = ["mine"]\n[variant.mine]\nscheme = "./own.py:cubic"')
     with pytest.raises(UserError, match=sentence):
         _plan(tmp_path, "", f"flow.1.scheme={tmp_path}/own.py:cubic")
+
+
+def test_a_value_of_an_axis_may_set_nothing(tmp_path: Path) -> None:
+    plan = _plan(
+        tmp_path,
+        '[matrix.link.as_it_is]\n[matrix.link.slow]\n"path.forward.0.rate" = "1Mbit/s"\n[matrix]\nscheme = ["reno"]',
+    )
+    rates = {run.cell["link"]: run.scenario["forward"][0]["link"]["rate_bps"] for run in plan.runs}
+    assert rates == {"as_it_is": 10_000_000, "slow": 1_000_000}
+    (run,) = _plan(
+        tmp_path, "[matrix.link.as_it_is]\n[matrix.link.slow]\nduration = '2s'", "flow.1.scheme=reno", "link=as_it_is"
+    ).runs
+    assert run.scenario["duration_ns"] == 10**9

@@ -302,6 +302,17 @@ def test_a_class_without_more_than_two_callbacks_has_the_initial_window(tmp_path
 
 
 @pytest.mark.parametrize(
+    ("body", "packets"),
+    [("cwnd = 20 * 1448", 20.0), ("@property\n    def cwnd(self): return 30 * self.mss", 30.0), ("mss = 1448", 10.0)],
+)
+def test_a_class_may_say_its_window_itself(tmp_path: Path, body: str, packets: float) -> None:
+    callbacks = "    def on_ack(self, ack): pass\n    def on_loss(self, loss): pass\n"
+    own = f"from bakeoff.scheme import Scheme\nclass X(Scheme):\n    {body}\n{callbacks}"
+    windows = run(tmp_path, "./own.py:X", own=own).tables["telemetry"].filter(pl.col("name") == "cwnd")["value"]
+    assert windows.unique().to_list() == [packets]
+
+
+@pytest.mark.parametrize(
     ("scheme", "content", "sentence"),
     [
         ("./gone.py:X", None, r"gone\.py: cannot be read \(no such file or directory\); write the path"),
@@ -369,6 +380,10 @@ def broken(callback: str, body: str) -> str:
     [
         (broken("__init__", "1 / 0") + GOOD, r"own\.py:3: X\.__init__: ZeroDivisionError: division by zero$"),
         (broken("on_ack", "1 / 0"), r"own\.py:3: X\.on_ack: ZeroDivisionError: division by zero$"),
+        (
+            broken("on_ack", "raise FileNotFoundError(b'weights-\\xe9'.decode(errors='surrogateescape'))"),
+            r"own\.py:3: X\.on_ack: FileNotFoundError: weights-\\udce9$",
+        ),
         (broken("on_ack", "raise SystemExit"), r"own\.py:3: X\.on_ack: SystemExit$"),
         (broken("on_ack", "self.no_such"), r"own\.py:3: X\.on_ack: AttributeError: 'X' object has no attribute"),
         (

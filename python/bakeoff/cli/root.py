@@ -83,6 +83,9 @@ def _end(error: BaseException) -> NoReturn:
         # The reader of our output has left; Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.message, err=True)
+        sys.exit(2)
     code, sentence = _explain(error)
     # Where stderr is full or closed, the exit code has to say it alone.
     with contextlib.suppress(OSError):

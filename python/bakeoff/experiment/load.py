@@ -216,7 +216,8 @@ def _first(found: Source, settings: Sequence[Setting], axes: Sequence[Axis], cat
         if isinstance(cell, Cell):
             return cell
         unmet = unmet or cell
-    missing = f"{', '.join(unmet.labels.values())} {unmet.reason}; add {unmet.remedy}" if unmet else "no cell"
+    who = ", ".join(unmet.labels.values()) or "a flow" if unmet else ""
+    missing = f"{who} {unmet.reason}; add {unmet.remedy}" if unmet else "no cell"
     raise UserError(f"{found.name}: nothing to run: {missing}")
 
 

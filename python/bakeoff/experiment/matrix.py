@@ -145,7 +145,7 @@ def _label(key: str, value: Any, where: str) -> str:
 
 
 def _variant(title: str, settings: Any, origin: str, where: str) -> Choice:
-    if not isinstance(settings, dict) or not settings:
+    if not isinstance(settings, dict):
         dotted = f"{where.rpartition(': ')[2].removeprefix('matrix.')}.{title}"
         raise UserError(
             f"{origin}: must be a table of keys to set, not {shown(settings)}; "

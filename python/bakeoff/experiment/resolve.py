@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ from bakeoff.experiment.path import (
     TraceSource,
 )
 from bakeoff.experiment.queues import FileWanted, KeyProblem
-from bakeoff.experiment.units import format_time
+from bakeoff.experiment.units import format_time, shown
 from bakeoff.formats import mahimahi
 from bakeoff.scheme import reference
 
@@ -93,6 +94,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     Raises:
         KeyProblem: the cell cannot be run.
     """
+    _check_variants(experiment, folder, catalogue)
     flows = _flows(experiment, folder, catalogue)
     forward = experiment.path.forward
     reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
@@ -335,33 +337,64 @@ def _scheme(
     """The scheme of a flow as scenarios name it, and its parameters: its own, and those of a variant that it names."""
     if flow.scheme is None:
         raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
-    scheme, places = flow.scheme, dict.fromkeys(flow.parameters, key)
-    parameters = dict(flow.parameters)
+    scheme, written = flow.scheme, _written(flow.parameters, key)
     if (variant := experiment.variant.get(scheme)) is not None:
         key = f"variant.{scheme}"
-        scheme, parameters = variant.scheme, {**variant.parameters, **parameters}
-    try:
-        catalogue.check_scheme(scheme, folder)
-    except UserError as error:
-        raise KeyProblem(f"{key}.scheme", str(error)) from error
-    files = {parameter.name: parameter for parameter in catalogue.files_of(scheme)}
-    for name, value in list(parameters.items()):
-        place = f"{places.get(name, key)}.parameters.{name}"
-        if name in files and value == "":
-            raise FileWanted(place, f"needs a {name} file")
-        if name in files and isinstance(value, str):
-            value = parameters[name] = str((folder / Path(value).expanduser()).absolute())  # noqa: PLW2901 - for any process
-        try:
-            catalogue.check_parameter(scheme, name, value)
-        except UserError as error:
-            raise KeyProblem(place, str(error)) from error
-    for name, parameter in files.items():
-        if name not in parameters:
+        scheme, written = variant.scheme, _written(variant.parameters, key) | written
+    else:
+        _check_scheme(scheme, key, folder, catalogue)
+    parameters = _parameters(scheme, written, folder, catalogue)
+    for parameter in catalogue.files_of(scheme):
+        if (name := parameter.name) not in parameters:
             example = f"--set variant.mine.scheme={scheme} --set variant.mine.parameters.{name}=FILE"
             sentence = f"missing; {scheme} needs {parameter.values}; {example} makes a scheme called mine"
             raise KeyProblem(f"{key}.parameters.{name}", sentence)
     named = reference.parse(scheme)
     return f"{reference.PREFIX}{named.name}" if named else scheme, parameters
+
+
+def _check_scheme(scheme: str, key: str, folder: Path, catalogue: Catalogue) -> None:
+    try:
+        catalogue.check_scheme(scheme, folder)
+    except UserError as error:
+        raise KeyProblem(f"{key}.scheme", str(error)) from error
+
+
+def _written(parameters: Mapping[str, Any], key: str) -> dict[str, tuple[str, Any]]:
+    """Parameters by name, each with its place in the file."""
+    return {name: (f"{key}.parameters.{name}", value) for name, value in parameters.items()}
+
+
+def _parameters(
+    scheme: str, written: Mapping[str, tuple[str, Any]], folder: Path, catalogue: Catalogue
+) -> dict[str, Any]:
+    """Parameters of a scheme, checked; those that are files have paths for any process."""
+    files = {parameter.name for parameter in catalogue.files_of(scheme)}
+    found = {}
+    for name, (place, value) in written.items():
+        if name in files and value == "":
+            raise FileWanted(place, f"needs a {name} file")
+        is_path = name in files and isinstance(value, str)
+        found[name] = str((folder / Path(value).expanduser()).absolute()) if is_path else value
+        try:
+            catalogue.check_parameter(scheme, name, found[name])
+        except UserError as error:
+            raise KeyProblem(place, str(error)) from error
+    return found
+
+
+def _check_variants(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> None:
+    """Checks what variants say, whether or not a flow names them; their files may be for the user to give."""
+    # What a variant cannot name is no hint.
+    catalogue = replace(catalogue, variants=())
+    for title, variant in experiment.variant.items():
+        key = f"variant.{title}"
+        if variant.scheme in experiment.variant and variant.scheme not in catalogue.schemes:
+            sentence = f"{shown(variant.scheme)} is itself a variant; name the scheme that it is"
+            raise KeyProblem(f"{key}.scheme", sentence)
+        _check_scheme(variant.scheme, key, folder, catalogue)
+        with contextlib.suppress(FileWanted):
+            _parameters(variant.scheme, _written(variant.parameters, key), folder, catalogue)
 
 
 def _probe(probe: Probe, key: str, experiment: ExperimentFile) -> dict[str, Any]:

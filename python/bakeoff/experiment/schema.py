@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bakeoff.experiment.base import Model, Time, Word, default, name_like
+from bakeoff.experiment.base import Model, Time, Word, default, name_like, problem
 from bakeoff.experiment.flow import Flows, Variant
 from bakeoff.experiment.limits import MAX_REPEATS
 from bakeoff.experiment.path import Hops, Path
@@ -52,6 +52,12 @@ def _label(value: Any) -> Any:
 def label(value: bool | float | str) -> str:  # noqa: FBT001 - a value of an axis like the others
     """A value of an axis as cells, tables and claims name it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _of_this_version(value: Any) -> Any:
+    if value == "live":
+        raise problem('"live" is not part of this version; write "sim", "emu" or "linux"')
+    return value
 
 
 Label = Annotated[str, BeforeValidator(_label)]
@@ -107,7 +113,7 @@ class ExperimentFile(Model):
         description="runs of each cell that a claim is about, where that is more; `--repeats` replaces both",
     )
     seed: int = Field(1, ge=0, le=2**53, description="all randomness follows from it")
-    world: Literal["sim", "emu", "linux", "live"] = Field(
+    world: Annotated[Literal["sim", "emu", "linux"], BeforeValidator(_of_this_version)] = Field(
         "sim", description='what executes the runs; "live" is not part of this version'
     )
     record: Record = Field(default_factory=Record, description="how much is recorded")

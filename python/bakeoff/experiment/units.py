@@ -12,7 +12,6 @@ flow.
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -52,6 +51,7 @@ MAX_PACKETS = 10**9
 MAX_BDP = 10**4
 
 _INFINITE = "infinite"
+_RATIO_EXAMPLE = 'write for example 0.01 or "1%"'
 _QUANTITY = re.compile(r"([+-]?)([0-9]{1,30}(?:\.[0-9]{1,30})?) ?([^\s0-9][^\s]{0,15})?")
 
 
@@ -167,19 +167,22 @@ def parse_ratio(value: object) -> float:
     Raises:
         UnitError: it is not a ratio, or not in 0 <= ratio < 1.
     """
-    example = 'write for example 0.01 or "1%"'
+    ratio = _ratio(value)
+    if not 0 <= ratio < 1:
+        raise UnitError(f"{shown(value)}: a ratio is at least 0 and below 1 (100%); {_RATIO_EXAMPLE}")
+    return ratio
+
+
+def _ratio(value: object) -> float:
+    """Any number, or percentage."""
     if isinstance(value, str):
         match = re.fullmatch(r"([+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?) ?%", value)
         if match is None:
-            raise UnitError(f"{shown(value)}: not a ratio; {example}")
-        ratio = float(Decimal(match[1]) / 100)
-    elif isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise UnitError(f"{shown(value)}: not a ratio; {example}")
-    else:
-        ratio = value if isinstance(value, float) else float(min(max(value, -2), 2))
-    if not (math.isfinite(ratio) and 0 <= ratio < 1):
-        raise UnitError(f"{shown(value)}: a ratio is at least 0 and below 1 (100%); {example}")
-    return ratio
+            raise UnitError(f"{shown(value)}: not a ratio; {_RATIO_EXAMPLE}")
+        return float(Decimal(match[1]) / 100)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UnitError(f"{shown(value)}: not a ratio; {_RATIO_EXAMPLE}")
+    return value if isinstance(value, float) else float(min(max(value, -2), 2))
 
 
 def parse_probability(value: object) -> float:
@@ -188,7 +191,10 @@ def parse_probability(value: object) -> float:
     Raises:
         UnitError: it is not a ratio, or not in 0 <= ratio <= 1.
     """
-    return 1.0 if value in (1, "100%", "100 %") and not isinstance(value, bool) else parse_ratio(value)
+    ratio = _ratio(value)
+    if not 0 <= ratio <= 1:
+        raise UnitError(f"{shown(value)}: a probability is at least 0 and at most 1 (100%); {_RATIO_EXAMPLE}")
+    return ratio
 
 
 def parse_limit(value: object) -> Limit:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.scheme.events import Setup
-from bakeoff.scheme.host import Host
+from bakeoff.scheme.host import Host, refusal
 from bakeoff.scheme.loading import Place, SchemeProblem, arguments, load
 from bakeoff.scheme.patience import Patience
 
@@ -51,7 +51,7 @@ def _check(job: dict[str, Any]) -> None:
     try:
         arguments(load(place), place, Setup(1448, 1500, None))  # type: ignore[arg-type] # it is only counted
     except SchemeProblem as problem:
-        sys.stdout.write(f"{job['mark']}{problem}\n")
+        sys.stdout.buffer.write(f"{job['mark']}{problem}\n".encode(errors="backslashreplace"))
 
 
 def _run(job: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ def _serve(job: dict[str, Any]) -> None:
         except SchemeProblem as problem:
             host, sentence = None, str(problem)
         while message := line.recv(_MESSAGE_BYTES):
-            line.send(host(message) if host else b"\1" + sentence.encode())
+            line.send(host(message) if host else refusal(sentence))
 
 
 def _take_input() -> int:

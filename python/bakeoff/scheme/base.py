@@ -35,7 +35,9 @@ class Scheme:
     def __init__(self, setup: Setup) -> None:
         self.mss = setup.mss_bytes
         self.random = setup.random
-        self.cwnd = INITIAL_WINDOW * setup.mss_bytes
+        # A class may say its window itself, as a number or a property.
+        if not isinstance(getattr(type(self), "cwnd", None), (int, float, property)):
+            self.cwnd = INITIAL_WINDOW * setup.mss_bytes
 
     def on_ack(self, ack: Ack) -> None:
         """An acknowledgement: the place where windows grow. It comes after `on_loss` of the same ack."""

@@ -45,6 +45,12 @@ _MOST_TIMERS = 100_000
 _SPAN_S = 0.1
 
 
+def refusal(sentence: str) -> bytes:
+    """The answer of a scheme that cannot go on."""
+    # Names of files, which it may quote, need not be text.
+    return _FAILED + sentence.encode(errors="backslashreplace")
+
+
 class Host:
     """A scheme of a flow. Called with a message it returns the answer, and never raises.
 
@@ -78,9 +84,9 @@ class Host:
                 self._start(message)
             return self._decision(message, number)
         except SchemeProblem as problem:
-            return _FAILED + str(problem).encode()
+            return refusal(str(problem))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it ends this run, and only this one
-            return _FAILED + loading.explain(error, self._place, self._callback, self._kind).encode()
+            return refusal(loading.explain(error, self._place, self._callback, self._kind))
         finally:
             self._patience.end()
 

@@ -82,7 +82,7 @@ def check(name: str) -> None:
     if name not in MODULES:
         from bakeoff.experiment.base import nearest  # noqa: PLC0415 - only for the message
 
-        raise UserError(f'"{name}" is not a world; {nearest(name, MODULES)}')
+        raise UserError(f'"{name}" is not a world; {nearest(name, available())}')
     if MODULES[name] is None:
         there = ", ".join(f'"{known}"' for known in available())
         raise UserError(f'the world "{name}" is not part of this version; there are {there}')
