@@ -325,6 +325,24 @@ def test_what_a_task_decides_is_a_rate_for_each_run(experiment: str, decided: An
         lab.Task(interval_s=math.nan)
 
 
+@pytest.mark.parametrize(
+    ("slowest", "fastest"), [(0.9, 1e10), (1e-9, 1e10), (1e5, 1.1e15), (1e5, math.inf), (2e5, 1e5), (math.nan, 1e10)]
+)
+def test_rates_are_those_at_which_a_flow_is_paced(slowest: float, fastest: float) -> None:
+    with pytest.raises(UserError, match=r"bit/s: give 1 <= slowest_bps <= fastest_bps <= 1e15$"):
+        lab.Task(slowest_bps=slowest, fastest_bps=fastest)
+
+
+def test_the_slowest_rate_of_all_is_paced(experiment: str) -> None:
+    task = lab.Task(slowest_bps=1, fastest_bps=1e15, decide=lambda rate, _: 0 * rate)
+    environment = gymnasium.make(lab.ID, paths=experiment, task=task)
+    environment.reset(seed=1)
+    for _ in range(8):
+        *_, told = environment.step(np.zeros(1, np.float32))
+    assert told["rate_bps"] == 1
+    assert told["throughput_bps"] == told["loss"] == 0
+
+
 def test_the_first_interval_begins_with_the_first_packet(tmp_path: Path) -> None:
     late = file_of(tmp_path, others='scheme = "reno"\nstart = "2s"')
     task = lab.Task(features=(lab.Feature("length", 0, 1e3, lambda interval: interval.length_s),), history=1)

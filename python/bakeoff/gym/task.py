@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _PAYLOAD_BITS = 8 * 1448
 # `network_sim.py`, REWARD_SCALE.
 _REWARD_SCALE = 0.001
+# Those of `pacing_rate` of a class in Python. The core counts whole bits: less than one is a flow without pacing.
+_LEAST_BPS = 1
+_MOST_BPS = 1e15
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,8 @@ class Task:
         history: how many intervals are observed, the newest last.
         reward: what an interval is worth.
         decide: pacing rates (bit/s, IP headers included) from the rates before and actions within -1 and 1.
-        slowest_bps: no rate is lower.
-        fastest_bps: no rate is higher.
+        slowest_bps: no rate is lower; at least 1.
+        fastest_bps: no rate is higher; at most 1e15.
         interval_s: time between decisions; None: half of the mean round trip of the interval before.
         shortest_s: no interval is shorter.
     """
@@ -128,9 +131,10 @@ class Task:
         """
         if not self.features or self.history < 1:
             raise UserError("a task needs at least one feature, and a history of at least 1 interval")
-        if not 0 < self.slowest_bps <= self.fastest_bps:
+        if not _LEAST_BPS <= self.slowest_bps <= self.fastest_bps <= _MOST_BPS:
             raise UserError(
-                f"rates from {self.slowest_bps:g} to {self.fastest_bps:g} bit/s: give 0 < slowest <= fastest"
+                f"rates from {self.slowest_bps:g} to {self.fastest_bps:g} bit/s: "
+                "give 1 <= slowest_bps <= fastest_bps <= 1e15"
             )
         if not self.shortest_s > 0 or (self.interval_s is not None and not self.interval_s > 0):
             raise UserError("intervals must be longer than 0 s")
