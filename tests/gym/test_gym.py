@@ -285,20 +285,59 @@ def test_an_action_is_a_number(experiment: str, action: Any) -> None:
         environment.step(action)
 
 
-@pytest.mark.parametrize("reward", [None, 1.0, [None], ["much"], [1.0, 2.0]])
+@pytest.mark.parametrize("reward", [None, 1.0, [None], ["much"], [1.0, 2.0], [[1.0], []]])
 def test_a_reward_is_a_number_for_each_run(experiment: str, reward: Any) -> None:
     environment = gymnasium.make(lab.ID, paths=experiment, task=lab.Task(reward=lambda _: reward)).unwrapped
     environment.reset(seed=1)
-    with pytest.raises(UserError, match=r"^task.reward: gave .*; it has to give a number for each run$"):
+    with pytest.raises(UserError, match=r"^task.reward: gave .*; it has to give a finite number for each run$"):
         environment.step(np.zeros(1, np.float32))
 
 
-@pytest.mark.parametrize("value", [None, 1.0, [None], ["much"], [1.0, 2.0]])
+@pytest.mark.parametrize("value", [None, 1.0, [None], ["much"], [1.0, 2.0], [[1.0], []]])
 def test_a_feature_is_a_number_for_each_run(experiment: str, value: Any) -> None:
     mine = lab.Feature("mine", 0, 1, lambda _: value)
     environment = gymnasium.make(lab.ID, paths=experiment, task=lab.Task(features=(mine,))).unwrapped
     with pytest.raises(UserError, match=r'^feature "mine": gave .*; it has to give a number for each run$'):
         environment.reset(seed=1)
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf, -math.inf])
+def test_a_reward_is_finite(experiment: str, reward: float) -> None:
+    task = lab.Task(reward=lambda interval: np.where(np.arange(len(interval.rows)) == 1, reward, 0.0))
+    many = lab.CongestionControlVector(2, experiment, task=task)
+    many.reset(seed=1)
+    sentence = rf"^task.reward: gave {reward} for run 2; it has to give a finite number for each run$"
+    with pytest.raises(UserError, match=sentence):
+        many.step(np.zeros((2, 1), np.float32))
+
+
+def test_a_feature_that_is_no_number_is_refused_and_an_infinite_one_is_the_bound(experiment: str) -> None:
+    def environment(value: float) -> Any:
+        mine = lab.Feature("mine", 0.2, 1, lambda interval: interval.loss + value)
+        return gymnasium.make(lab.ID, paths=experiment, task=lab.Task(features=(mine,), history=1)).unwrapped
+
+    with pytest.raises(UserError, match=r'^feature "mine": gave nan for run 1; it has to give a number for each run$'):
+        environment(math.nan).reset(seed=1)
+    bounds = [environment(value).reset(seed=1)[0].item() for value in (-math.inf, math.inf)]
+    assert bounds == pytest.approx([0.2, 1])
+
+
+def test_of_a_run_that_rests_nothing_is_asked(experiment: str) -> None:
+    resting = []
+
+    def ratio(interval: lab.Intervals) -> Any:
+        # Nothing happens in a run that rests: a ratio of what happened would be 0/0.
+        values = np.where(interval.length_s > 1e-9, 1.0, np.nan)
+        resting.append(np.isnan(values).any())
+        return values
+
+    task = lab.Task(features=(lab.Feature("ratio", 0, 1, ratio),), reward=ratio, interval_s=0.7)
+    many = lab.CongestionControlVector(2, experiment, task=task)
+    many.reset(seed=1)
+    for _ in range(12):
+        _, rewards, *_ = many.step(np.zeros((2, 1), np.float32))
+        assert np.isfinite(rewards).all()
+    assert any(resting)
 
 
 @pytest.mark.parametrize("action", [[], [0.0, 0.0], np.zeros((2, 2)), np.zeros((3, 1))])

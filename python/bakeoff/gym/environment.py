@@ -17,6 +17,7 @@ from bakeoff.errors import UserError
 from bakeoff.gym import paths as paths_of
 from bakeoff.gym.intervals import Intervals
 from bakeoff.gym.task import Task
+from bakeoff.scheme.loading import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,8 @@ _PACKET_BITS = 8 * 1500
 _SEEDS = 2**53
 # Kinds of arrays that hold real numbers.
 _REAL = "fiub"
+# Of what is wrong, as many characters are quoted.
+_SHOWN = 60
 
 
 class _Runs:
@@ -89,7 +92,7 @@ class _Runs:
         self._now[place] = first.end_s[0]
         self._wait[place] = self._length(first)[0]
         # As if it had always been like this.
-        self._history[place] = self._features(first)
+        self._history[place] = self._features(first, np.zeros(1, np.bool_))
 
     def step(
         self, decided: Observation, resting: NDArray[np.bool_]
@@ -115,10 +118,9 @@ class _Runs:
         if unheard.any():
             raise UserError(f"action of run {np.flatnonzero(unheard)[0] + 1}: is not a number; it is from -1 to 1")
         task = self.task
-        decided_bps = np.asarray(task.decide(self._rate, np.clip(actions, -1, 1)), np.float64)
-        if decided_bps.shape != actions.shape or np.isnan(decided_bps[~resting]).any():
-            raise UserError(f"task.decide: gave {decided_bps}; it has to give a rate in bit/s for each run")
-        rate = np.clip(decided_bps, task.slowest_bps, task.fastest_bps)
+        decided_bps = task.decide(self._rate, np.clip(actions, -1, 1))
+        rate = _checked("task.decide", decided_bps, "a rate in bit/s", resting)
+        rate = np.clip(rate, task.slowest_bps, task.fastest_bps)
         until = np.where(resting, 0.0, np.minimum(self._now + self._wait, self._end))
         rows = self._episodes.step(self._window, rate, until)
         unknown = np.isnan(rows[:, _RTT])
@@ -131,14 +133,12 @@ class _Runs:
         self._history = np.where(
             resting[:, np.newaxis, np.newaxis],
             self._history,
-            np.concatenate([self._history[:, 1:], self._features(intervals)[:, np.newaxis]], axis=1),
+            np.concatenate([self._history[:, 1:], self._features(intervals, resting)[:, np.newaxis]], axis=1),
         )
         losses = {place: sentence for place, sentence in self._episodes.losses() if not resting[place]}
         over = self._now >= self._end
         over[list(losses)] = True
-        worth = np.asarray(task.reward(intervals))
-        if worth.shape != actions.shape or worth.dtype.kind not in _REAL:
-            raise UserError(f"task.reward: gave {worth}; it has to give a number for each run")
+        worth = _checked("task.reward", task.reward(intervals), "a finite number", resting, finite=True)
         return intervals, worth, over, losses
 
     def observation(self) -> Observation:
@@ -150,12 +150,32 @@ class _Runs:
             return np.full(len(intervals.rows), self.task.interval_s)
         return np.maximum(intervals.rtt_s / 2, self.task.shortest_s)
 
-    def _features(self, intervals: Intervals) -> Numbers:
-        columns = [np.asarray(feature.of(intervals)) for feature in self.task.features]
-        for feature, column in zip(self.task.features, columns, strict=True):
-            if column.shape != intervals.rows.shape[:1] or column.dtype.kind not in _REAL:
-                raise UserError(f'feature "{feature.name}": gave {column}; it has to give a number for each run')
-        return np.clip(np.nan_to_num(np.stack(columns, axis=1)), self._low, self._high)
+    def _features(self, intervals: Intervals, resting: NDArray[np.bool_]) -> Numbers:
+        columns = [
+            _checked(f'feature "{feature.name}"', feature.of(intervals), "a number", resting)
+            for feature in self.task.features
+        ]
+        return np.clip(np.stack(columns, axis=1), self._low, self._high)
+
+
+def _checked(name: str, given: object, wanted: str, resting: NDArray[np.bool_], *, finite: bool = False) -> Numbers:
+    """What a function of the task gave for each run; of those that rest it may be anything.
+
+    Raises:
+        UserError: that is not a number for each run, or one is NaN, or infinite where it has to be `finite`.
+    """
+    right = f"it has to give {wanted} for each run"
+    try:
+        values = np.asarray(given)
+    except ValueError as error:  # lists of several lengths
+        raise UserError(f"{name}: gave {shortened(repr(given), _SHOWN)}; {right}") from error
+    if values.shape != resting.shape or values.dtype.kind not in _REAL:
+        raise UserError(f"{name}: gave {shortened(repr(given), _SHOWN)}; {right}")
+    wrong = ~resting & (~np.isfinite(values) if finite else np.isnan(values))
+    if wrong.any():
+        place = np.flatnonzero(wrong)[0]
+        raise UserError(f"{name}: gave {values[place]} for run {place + 1}; {right}")
+    return values
 
 
 _RTT, _SRTT = (_core.INTERVAL_FIELDS.index(name) for name in ("rtt_mean_s", "srtt_s"))

@@ -46,7 +46,8 @@ class Feature:
         name: what it is, with its unit.
         low: smallest value; what is less counts as this.
         high: largest value; what is more counts as this.
-        of: computes it for an interval of each run.
+        of: computes it for an interval of each run; a ratio has to be a number where nothing was sent or acknowledged,
+            too: 0/0 is none, and is refused.
     """
 
     name: str
@@ -106,7 +107,7 @@ class Task:
     Attributes:
         features: what is observed of an interval.
         history: how many intervals are observed, the newest last.
-        reward: what an interval is worth.
+        reward: what an interval is worth; finite.
         decide: pacing rates (bit/s, IP headers included) from the rates before and actions within -1 and 1.
         slowest_bps: no rate is lower; at least 1.
         fastest_bps: no rate is higher; at most 1e15.
