@@ -254,7 +254,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path, experiment: str) -> None:
         gymnasium.make(lab.ID, paths=experiment, flow=2).reset(seed=1)
     with pytest.raises(UserError, match="neither a suite nor a file"):
         gymnasium.make(lab.ID, paths="no-such-suite")
-    with pytest.raises(UserError, match=r"^num_envs: 0; give at least 1$"):
+    with pytest.raises(UserError, match=r"^num_envs: 0; give a whole number, at least 1$"):
         gymnasium.make_vec(lab.ID, num_envs=0, vectorization_mode="vector_entry_point")
     with pytest.raises(UserError, match="at least one feature"):
         lab.Task(features=())
@@ -263,6 +263,110 @@ def test_what_cannot_be_is_refused(tmp_path: Path, experiment: str) -> None:
     dead = file_of(tmp_path, rate="1kbit/s")
     with pytest.raises(UserError, match=r"flow 1 has no acknowledgement before the run ends"):
         gymnasium.make(lab.ID, paths=dead).reset(seed=1)
+
+
+def test_a_path_of_pathlib_is_that_of_its_text(experiment: str) -> None:
+    text, path = (lab.CongestionControl(paths).reset(seed=1)[0] for paths in (experiment, Path(experiment)))
+    assert (text == path).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"paths": 5}, "paths: 5; give a suite, an experiment file, or a function"),
+        ({"paths": ["lab.toml"]}, r"paths: \['lab.toml'\]; give a suite, an experiment file, or a function"),
+        ({"paths": {}}, "paths: {}; give a suite, an experiment file, or a function"),
+        ({"flow": "2"}, "flow: '2'; give a whole number, at least 1$"),
+        ({"flow": 1.0}, "flow: 1.0; give a whole number, at least 1$"),
+        ({"flow": True}, "flow: True; give a whole number, at least 1$"),
+        ({"flow": 0}, "flow: 0; give a whole number, at least 1$"),
+        ({"task": {}}, "task: {}; give a bakeoff.gym.Task$"),
+        ({"num_envs": 2.0}, "num_envs: 2.0; give a whole number, at least 1$"),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=f"^{sentence}"):
+        lab.CongestionControlVector(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "sentence"),
+    [
+        ({"history": 2.5}, "history: 2.5; give a whole number of intervals, at least 1"),
+        ({"slowest_bps": "5"}, "slowest_bps: '5'; give a number of bit/s"),
+        ({"fastest_bps": None}, "fastest_bps: None; give a number of bit/s"),
+        ({"shortest_s": True}, "shortest_s: True; give a number of s"),
+        ({"interval_s": "1"}, "interval_s: '1'; give a number of s, or None"),
+        ({"features": ["loss"]}, r"features: \['loss'\]; give a tuple of at least one feature"),
+        ({"features": 5}, "features: 5; give a tuple of at least one feature"),
+        ({"reward": 5}, "reward: 5; give a function of intervals"),
+        ({"decide": None}, "decide: None; give a function of rates and actions"),
+    ],
+)
+def test_an_attribute_of_another_kind_is_refused(attributes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=f"^{sentence}$"):
+        lab.Task(**attributes)
+
+
+def test_numbers_of_numpy_are_numbers(experiment: str) -> None:
+    task = lab.Task(history=np.int64(2), slowest_bps=np.float32(1e5), interval_s=np.float64(0.1))  # type: ignore[arg-type]
+    many = lab.CongestionControlVector(np.int64(1), experiment, np.int64(1), task)  # type: ignore[arg-type]
+    assert many.reset(seed=1)[0].shape == (1, 6)
+
+
+@pytest.mark.parametrize(("low", "high"), [("0", 1), (1, 0), (0, math.nan)])
+def test_a_feature_has_bounds_in_their_order(low: Any, high: Any) -> None:
+    with pytest.raises(UserError, match=r'^feature "mine": from .* to .*; give two numbers, low <= high$'):
+        lab.Feature("mine", low, high, lambda interval: interval.loss)
+
+
+def test_a_feature_has_a_function() -> None:
+    with pytest.raises(UserError, match=r'^feature "mine": of is None; give a function of intervals$'):
+        lab.Feature("mine", 0, 1, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [None, {}, "x", {"flows": 5}, {"flows": []}, {"flows": [5]}])
+def test_a_function_of_paths_gives_scenarios(given: Any) -> None:
+    environment = lab.CongestionControl(lambda _: given)
+    sentence = r"^paths: the function gave .*; it has to give a scenario as bakeoff.gym.aurora_paths does, a dict whose"
+    with pytest.raises(UserError, match=sentence):
+        environment.reset(seed=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"duration_ns": np.int64(10**9)},
+            "paths: .*int64.*; a scenario is of dict, list, str, int, float, bool and None$",
+        ),
+        ({"duration_ns": "1s"}, "paths: not a scenario: invalid type"),
+        (
+            {"flows": [{"first_rate_bps": "1"}]},
+            "paths: first_rate_bps of flow 1 is '1'; give a rate in bit/s, or none$",
+        ),
+        ({"flows": [{"first_rate_bps": math.nan}]}, "paths: first_rate_bps of flow 1 is nan; give a rate"),
+    ],
+)
+def test_what_is_wrong_in_a_scenario_is_named(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=f"^{sentence}"):
+        lab.CongestionControl(lambda random: lab.aurora_paths(random) | change).reset(seed=1)
+
+
+@pytest.mark.parametrize("name", ["kernel:cubic", "program:mine"])
+def test_what_needs_a_kernel_is_told_in_words_of_an_environment(tmp_path: Path, name: str) -> None:
+    others = f'scheme = "reno"\n[[flow]]\nscheme = "{name}"\n[program.mine]\nsender = ["a"]\nreceiver = ["b"]'
+    sentence = f"flow 2: {name} needs a real kernel, and an agent is in the simulator; give another scheme"
+    with pytest.raises(UserError, match=sentence):
+        lab.CongestionControl(file_of(tmp_path, others=others))
+
+
+def test_an_experiment_and_its_changes_are_texts(experiment: str) -> None:
+    with pytest.raises(UserError, match=r"^name_or_path: 5; give a suite or an experiment file$"):
+        lab.of_experiment(5)  # type: ignore[arg-type]
+    for changes in ("rate=20Mbit/s", [5], 5):
+        with pytest.raises(UserError, match=r'^changes: .*; give a list of KEY=VALUE, as in \["rate=20Mbit/s"\]$'):
+            lab.of_experiment(experiment, changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("action", [None, [math.nan]])
@@ -352,7 +456,7 @@ def test_one_action_a_run_is_heard(experiment: str, action: Any) -> None:
         many.step(action)
 
 
-@pytest.mark.parametrize("decided", [np.array([math.nan]), np.zeros(2), 1e6])
+@pytest.mark.parametrize("decided", [np.array([math.nan]), np.zeros(2), 1e6, "x", ["x"], [None], [1j]])
 def test_what_a_task_decides_is_a_rate_for_each_run(experiment: str, decided: Any) -> None:
     environment = gymnasium.make(
         lab.ID, paths=experiment, task=lab.Task(decide=lambda _rate, _action: decided)

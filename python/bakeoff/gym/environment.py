@@ -15,12 +15,13 @@ from gymnasium.vector.utils import batch_space
 from bakeoff import _core
 from bakeoff.errors import UserError
 from bakeoff.gym import paths as paths_of
+from bakeoff.gym.arguments import checked, is_count, quoted
 from bakeoff.gym.intervals import Intervals
 from bakeoff.gym.task import Task
-from bakeoff.scheme.loading import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -35,18 +36,18 @@ _INITIAL_PACKETS = 10
 _PACKET_BITS = 8 * 1500
 # Seeds keep their value in any reader of JSON.
 _SEEDS = 2**53
-# Kinds of arrays that hold real numbers.
-_REAL = "fiub"
-# Of what is wrong, as many characters are quoted.
-_SHOWN = 60
 
 
 class _Runs:
     """Several runs, each with the flow that is steered: all that single and many environments share."""
 
-    def __init__(self, count: int, paths: str | Paths | None, flow: int, task: Task | None) -> None:
+    def __init__(self, count: int, paths: str | Path | Paths | None, flow: int, task: Task | None) -> None:
+        if not is_count(flow):
+            raise UserError(f"flow: {quoted(flow)}; give a whole number, at least 1")
+        if not isinstance(task, Task | None):
+            raise UserError(f"task: {quoted(task)}; give a bakeoff.gym.Task")
         self.task = task or Task()
-        self._paths = paths_of.of_experiment(paths) if isinstance(paths, str) else paths or paths_of.aurora_paths
+        self._paths = paths_of.function_of(paths)
         self._flow = flow
         self._episodes = _core.Episodes(count)
         features = self.task.features
@@ -67,19 +68,21 @@ class _Runs:
         """A new run in a place, up to the first acknowledgement.
 
         Raises:
-            UserError: the scenario cannot be run.
+            UserError: the scenario is none, or cannot be run.
         """
-        scenario = {**self._paths(random), "seed": int(random.integers(_SEEDS))}
+        scenario = {**paths_of.drawn(self._paths, random), "seed": int(random.integers(_SEEDS))}
         flows = len(scenario["flows"])
-        if not 1 <= self._flow <= flows:
+        if self._flow > flows:
             raise UserError(f"flow {self._flow}: the scenario has flows 1 to {flows}; choose one of them")
         steered = scenario["flows"][self._flow - 1]
         first_rate = steered.get(paths_of.FIRST_RATE)
         plain = [{key: flow[key] for key in flow if key != paths_of.FIRST_RATE} for flow in scenario["flows"]]
         try:
             row = self._episodes.begin(place, json.dumps(scenario | {"flows": plain}), self._flow - 1)
+        except TypeError as error:
+            raise UserError(f"paths: {error}; a scenario is of dict, list, str, int, float, bool and None") from error
         except _core.ScenarioError as error:
-            raise UserError(str(error)) from error
+            raise UserError(f"paths: {error}") from error
         rows = row[np.newaxis]
         srtt = float(rows[0, _SRTT])
         if not srtt > 0:
@@ -119,7 +122,7 @@ class _Runs:
             raise UserError(f"action of run {np.flatnonzero(unheard)[0] + 1}: is not a number; it is from -1 to 1")
         task = self.task
         decided_bps = task.decide(self._rate, np.clip(actions, -1, 1))
-        rate = _checked("task.decide", decided_bps, "a rate in bit/s", resting)
+        rate = checked("task.decide", decided_bps, "a rate in bit/s", resting)
         rate = np.clip(rate, task.slowest_bps, task.fastest_bps)
         until = np.where(resting, 0.0, np.minimum(self._now + self._wait, self._end))
         rows = self._episodes.step(self._window, rate, until)
@@ -138,7 +141,7 @@ class _Runs:
         losses = {place: sentence for place, sentence in self._episodes.losses() if not resting[place]}
         over = self._now >= self._end
         over[list(losses)] = True
-        worth = _checked("task.reward", task.reward(intervals), "a finite number", resting, finite=True)
+        worth = checked("task.reward", task.reward(intervals), "a finite number", resting, finite=True)
         return intervals, worth, over, losses
 
     def observation(self) -> Observation:
@@ -152,30 +155,10 @@ class _Runs:
 
     def _features(self, intervals: Intervals, resting: NDArray[np.bool_]) -> Numbers:
         columns = [
-            _checked(f'feature "{feature.name}"', feature.of(intervals), "a number", resting)
+            checked(f'feature "{feature.name}"', feature.of(intervals), "a number", resting)
             for feature in self.task.features
         ]
         return np.clip(np.stack(columns, axis=1), self._low, self._high)
-
-
-def _checked(name: str, given: object, wanted: str, resting: NDArray[np.bool_], *, finite: bool = False) -> Numbers:
-    """What a function of the task gave for each run; of those that rest it may be anything.
-
-    Raises:
-        UserError: that is not a number for each run, or one is NaN, or infinite where it has to be `finite`.
-    """
-    right = f"it has to give {wanted} for each run"
-    try:
-        values = np.asarray(given)
-    except ValueError as error:  # lists of several lengths
-        raise UserError(f"{name}: gave {shortened(repr(given), _SHOWN)}; {right}") from error
-    if values.shape != resting.shape or values.dtype.kind not in _REAL:
-        raise UserError(f"{name}: gave {shortened(repr(given), _SHOWN)}; {right}")
-    wrong = ~resting & (~np.isfinite(values) if finite else np.isnan(values))
-    if wrong.any():
-        place = np.flatnonzero(wrong)[0]
-        raise UserError(f"{name}: gave {values[place]} for run {place + 1}; {right}")
-    return values
 
 
 _RTT, _SRTT = (_core.INTERVAL_FIELDS.index(name) for name in ("rtt_mean_s", "srtt_s"))
@@ -198,19 +181,19 @@ class CongestionControl(gymnasium.Env["Observation", "Observation"]):
     connection the run is over too, and `info["connection_lost"]` says how.
 
     Args:
-        paths: where it takes place: a suite or experiment file, or a function from random numbers to a scenario; by
+        paths: where it takes place: a suite, an experiment file, or a function from random numbers to a scenario; by
             default random links as Aurora's.
         flow: number of the flow that is steered, from 1. Of its scheme in the file only what it asks for in ECN is
             heeded, and marks are not observed; the others run theirs.
         task: what is observed, decided and rewarded; by default as in Aurora.
 
     Raises:
-        UserError: the experiment is wrong.
+        UserError: an argument is not what it has to be, or the experiment is wrong.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - as the class that it extends has it
 
-    def __init__(self, paths: str | Paths | None = None, flow: int = 1, task: Task | None = None) -> None:
+    def __init__(self, paths: str | Path | Paths | None = None, flow: int = 1, task: Task | None = None) -> None:
         self._runs = _Runs(1, paths, flow, task)
         self.observation_space, self.action_space = self._runs.spaces()
         self._over = False
@@ -257,10 +240,10 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - as above
 
     def __init__(
-        self, num_envs: int = 1, paths: str | Paths | None = None, flow: int = 1, task: Task | None = None
+        self, num_envs: int = 1, paths: str | Path | Paths | None = None, flow: int = 1, task: Task | None = None
     ) -> None:
-        if num_envs < 1:
-            raise UserError(f"num_envs: {num_envs}; give at least 1")
+        if not is_count(num_envs):
+            raise UserError(f"num_envs: {quoted(num_envs)}; give a whole number, at least 1")
         self.num_envs = num_envs
         self._runs = _Runs(num_envs, paths, flow, task)
         self.single_observation_space, self.single_action_space = self._runs.spaces()

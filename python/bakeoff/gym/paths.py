@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
+from bakeoff.experiment.catalogue import KERNEL, PROGRAM
+from bakeoff.gym.arguments import is_number, quoted
 from bakeoff.worlds import names, python_schemes
-from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +25,43 @@ FIRST_RATE = "first_rate_bps"
 
 _PACKET = 1500
 _DURATION_NS = 60 * 10**9
+
+
+def function_of(paths: str | Path | Paths | None) -> Paths:
+    """What the argument `paths` of an environment stands for; None: `aurora_paths`.
+
+    Raises:
+        UserError: it is nothing of the kind, or the experiment is wrong.
+    """
+    if paths is None:
+        return aurora_paths
+    if isinstance(paths, (str, Path)):
+        return of_experiment(paths)
+    if not callable(paths):
+        raise UserError(
+            f"paths: {quoted(paths)}; give a suite, an experiment file, or a function from random numbers to a scenario"
+        )
+    return paths
+
+
+def drawn(paths: Paths, random: np.random.Generator) -> dict[str, Any]:
+    """A scenario that has flows; the core finds what else may be wrong with it.
+
+    Raises:
+        UserError: the function gave no such thing.
+    """
+    scenario: Any = paths(random)
+    flows = scenario.get("flows") if isinstance(scenario, Mapping) else None
+    if not isinstance(flows, list | tuple) or not flows or not all(isinstance(flow, Mapping) for flow in flows):
+        raise UserError(
+            f"paths: the function gave {quoted(scenario)}; it has to give a scenario as bakeoff.gym.aurora_paths does, "
+            "a dict whose flows are a list of dicts"
+        )
+    for number, flow in enumerate(flows, 1):
+        rate = flow.get(FIRST_RATE)
+        if rate is not None and not (is_number(rate) and rate >= 0):
+            raise UserError(f"paths: {FIRST_RATE} of flow {number} is {quoted(rate)}; give a rate in bit/s, or none")
+    return dict(scenario)
 
 
 def aurora_paths(random: np.random.Generator) -> dict[str, Any]:
@@ -50,7 +90,7 @@ def aurora_paths(random: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def of_experiment(name_or_path: str, changes: Sequence[str] = ()) -> Paths:
+def of_experiment(name_or_path: str | Path, changes: Sequence[str] = ()) -> Paths:
     """The scenarios of a suite or an experiment file: a cell of its matrix at random, each time.
 
     Args:
@@ -58,24 +98,30 @@ def of_experiment(name_or_path: str, changes: Sequence[str] = ()) -> Paths:
         changes: `KEY=VALUE`, as for `--set`.
 
     Raises:
-        UserError: the experiment is wrong, or cannot be run here.
+        UserError: an argument is not what it has to be, or the experiment is wrong, or cannot be run here.
     """
     from bakeoff.experiment import load  # noqa: PLC0415 - only where experiments are read
     from bakeoff.experiment.load import Unmet  # noqa: PLC0415
 
+    if not isinstance(name_or_path, (str, Path)):
+        raise UserError(f"name_or_path: {quoted(name_or_path)}; give a suite or an experiment file")
+    if not isinstance(changes, list | tuple) or not all(isinstance(change, str) for change in changes):
+        raise UserError(f'changes: {quoted(changes)}; give a list of KEY=VALUE, as in ["rate=20Mbit/s"]')
+    name = str(name_or_path)
     scenarios = []
-    for cell in load(name_or_path, changes).cells():
+    for cell in load(name, changes).cells():
         if isinstance(cell, Unmet):
             raise UserError(
-                f"{name_or_path}: {', '.join(cell.labels.values())} {cell.reason}; give it, or leave it out, as in "
-                f'paths=bakeoff.gym.of_experiment("{name_or_path}", ["matrix.scheme=cubic,bbr"])'
+                f"{name}: {', '.join(cell.labels.values())} {cell.reason}; give it, or leave it out, as in "
+                f'paths=bakeoff.gym.of_experiment("{name}", ["matrix.scheme=cubic,bbr"])'
             )
         if python_schemes.has_any(cell.scenario):
-            raise UserError(f"{name_or_path}: schemes in Python cannot run beside an agent; leave them out")
-        try:
-            scenario = names.for_simulator(cell.scenario)
-        except RunStopped as error:
-            raise UserError(f"{name_or_path}: {error}") from error
+            raise UserError(f"{name}: schemes in Python cannot run beside an agent; leave them out")
+        for number, flow in enumerate(cell.scenario["flows"], 1):
+            if flow["scheme"].startswith((KERNEL, PROGRAM)):
+                of_others = f"{flow['scheme']} needs a real kernel, and an agent is in the simulator"
+                raise UserError(f"{name}: flow {number}: {of_others}; give another scheme, or leave the flow out")
+        scenario = names.for_simulator(cell.scenario)
         # Nobody reads what would be recorded.
         scenarios.append(scenario | {"record": {**scenario["record"], "level": "summary"}})
     return partial(_one_of, scenarios)

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bakeoff.errors import UserError
+from bakeoff.gym.arguments import is_count, is_number, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,18 @@ class Feature:
     low: float
     high: float
     of: Callable[[Intervals], Numbers]
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be.
+
+        Raises:
+            UserError: the bounds are not two numbers in their order, or there is no function.
+        """
+        if not (is_number(self.low) and is_number(self.high) and self.low <= self.high):
+            bounds = f"from {quoted(self.low)} to {quoted(self.high)}"
+            raise UserError(f'feature "{self.name}": {bounds}; give two numbers, low <= high')
+        if not callable(self.of):
+            raise UserError(f'feature "{self.name}": of is {quoted(self.of)}; give a function of intervals')
 
 
 def _rtt_inflation(intervals: Intervals) -> Numbers:
@@ -128,10 +141,9 @@ class Task:
         """Refuses what cannot be.
 
         Raises:
-            UserError: there is nothing to observe, or a bound is on the wrong side.
+            UserError: there is nothing to observe, an attribute is of another kind, or a bound is on the wrong side.
         """
-        if not self.features or self.history < 1:
-            raise UserError("a task needs at least one feature, and a history of at least 1 interval")
+        self._check_kinds()
         if not _LEAST_BPS <= self.slowest_bps <= self.fastest_bps <= _MOST_BPS:
             raise UserError(
                 f"rates from {self.slowest_bps:g} to {self.fastest_bps:g} bit/s: "
@@ -139,3 +151,18 @@ class Task:
             )
         if not self.shortest_s > 0 or (self.interval_s is not None and not self.interval_s > 0):
             raise UserError("intervals must be longer than 0 s")
+
+    def _check_kinds(self) -> None:
+        features: Any = self.features
+        if not isinstance(features, tuple | list) or not features or not all(isinstance(f, Feature) for f in features):
+            raise UserError(f"features: {quoted(features)}; give a tuple of at least one feature")
+        if not is_count(self.history):
+            raise UserError(f"history: {quoted(self.history)}; give a whole number of intervals, at least 1")
+        for name, given in (("reward", "intervals"), ("decide", "rates and actions")):
+            if not callable(getattr(self, name)):
+                raise UserError(f"{name}: {quoted(getattr(self, name))}; give a function of {given}")
+        for name, unit in (("slowest_bps", "bit/s"), ("fastest_bps", "bit/s"), ("shortest_s", "s")):
+            if not is_number(getattr(self, name)):
+                raise UserError(f"{name}: {quoted(getattr(self, name))}; give a number of {unit}")
+        if self.interval_s is not None and not is_number(self.interval_s):
+            raise UserError(f"interval_s: {quoted(self.interval_s)}; give a number of s, or None")
