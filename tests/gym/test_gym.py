@@ -199,6 +199,17 @@ def test_an_interval_is_half_of_the_mean_round_trip_of_the_one_before(experiment
         before = told
 
 
+@pytest.mark.parametrize(("interval_s", "expected_s"), [(None, 0.1), (0.01, 0.01)])
+def test_the_shortest_interval_bounds_those_of_round_trips(
+    experiment: str, interval_s: float | None, expected_s: float
+) -> None:
+    # Half a round trip is 0.02 s.
+    environment = lab.CongestionControl(experiment, task=lab.Task(interval_s=interval_s, shortest_s=0.1))
+    environment.reset(seed=1)
+    before, after = (environment.step(np.zeros(1, np.float32))[4]["time_s"] for _ in range(2))
+    assert after - before == pytest.approx(expected_s)
+
+
 def test_the_least_round_trip_is_that_of_means(tmp_path: Path) -> None:
     feature = lab.Feature("ratio", 0, 10, lambda interval: interval.rtt_s / interval.least_rtt_s)
     task = lab.Task(features=(feature,), history=1, decide=lambda rate, action: rate * (1 + 0.5 * action))

@@ -125,7 +125,7 @@ class Task:
         slowest_bps: no rate is lower; at least 1.
         fastest_bps: no rate is higher; at most 1e15.
         interval_s: time between decisions; None: half of the mean round trip of the interval before.
-        shortest_s: no interval is shorter.
+        shortest_s: no interval that follows from a round trip is shorter; `interval_s` is taken as it is.
     """
 
     features: tuple[Feature, ...] = AURORA
