@@ -412,6 +412,12 @@ def test_traces_are_relative_to_the_file_and_settings_to_the_shell(
     assert run.scenario["traces"] == {"forward.0": "b.trace"}
 
 
+def test_a_scenario_names_the_variants_of_its_flows(planned: Planned, minimal: str) -> None:
+    text = minimal + '[variant.mine]\nscheme = "bbr"\n'
+    assert "names" not in planned(text).runs[0].scenario
+    assert planned(text, "flow.1.scheme=mine").runs[0].scenario["names"] == {"1": "mine"}
+
+
 def test_a_named_path_is_overridden_key_by_key(scenario: Scenario, minimal: str) -> None:
     head = 'name = "x"\nduration = "9s"\npath.use = "nepal-aws-india"\n[[flow]]\nscheme = "cubic"\n'
     plain = scenario(head)["forward"][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,3 +67,79 @@ def test_schemes_that_meet_have_shares(tmp_path: Path, india: model.Report) -> N
     assert (cubic.name, vegas.name) == ("TCP Cubic", "TCP Vegas")
     assert cubic.percent + vegas.percent == pytest.approx(100)
     assert cubic.percent > 60
+
+
+MIXED = """
+name = "mixed"
+duration = "3s"
+[[path.forward]]
+rate = "20Mbit/s"
+delay = "20ms"
+queue = { kind = "fifo", limit = "1bdp" }
+[[flow]]
+scheme = "cubic"
+[[flow]]
+scheme = "gentle"
+[[flow]]
+scheme = "harsh"
+[variant.gentle]
+scheme = "copa"
+parameters = { delta = 0.5 }
+[variant.harsh]
+scheme = "copa"
+parameters = { delta = 0.05 }
+"""
+
+
+def _run(folder: Path, text: str) -> ResultFolder:
+    file = folder / "mixed.toml"
+    file.write_text(text)
+    plan = expand(load(str(file)))
+    results = ResultFolder.create(folder / "r", plan)
+    runner.run_plan(plan.runs, results, registry.world("sim").execute, jobs=1, on_finished=lambda _: None)
+    return results
+
+
+def _opponents(report: model.Report) -> list[str]:
+    (cell,) = shares.of(report).cells
+    return [part.name for part in cell.parts]
+
+
+def test_flows_are_called_after_their_variants(tmp_path: Path) -> None:
+    # As `bakeoff report` does, from the folder alone.
+    report = model.load(ResultFolder.open(_run(tmp_path, MIXED).path))
+    assert [heading.split("\n")[1] for heading, _ in terminal.columns(report)] == ["TCP Cubic", "gentle", "harsh"]
+    assert _opponents(report) == ["TCP Cubic", "gentle", "harsh"]
+    assert len({look.light for look in report.scheme_looks.values()}) == 3
+    (run,) = report.to_json()["runs"]
+    assert [(flow["scheme"], flow["name"]) for flow in run["flows"]] == [
+        ("cubic", "cubic"),
+        ("copa", "gentle"),
+        ("copa", "harsh"),
+    ]
+
+
+def test_variants_of_one_scheme_are_opponents(tmp_path: Path) -> None:
+    report = model.load(_run(tmp_path, MIXED.replace('[[flow]]\nscheme = "cubic"\n', "")))
+    assert _opponents(report) == ["gentle", "harsh"]
+
+
+def test_flows_of_one_scheme_are_called_after_the_parameters_in_which_they_differ(tmp_path: Path) -> None:
+    flows = """[[flow]]
+scheme = "copa"
+[[flow]]
+scheme = "copa"
+count = 2
+parameters = { delta = 0.05 }
+"""
+    path = MIXED.partition("[[flow]]")[0]
+    assert _opponents(model.load(_run(tmp_path, path + flows))) == ["Copa", "2 Copa delta=0.05"]
+
+
+def test_recordings_without_names_are_called_after_their_schemes(tmp_path: Path) -> None:
+    results = _run(tmp_path, MIXED)
+    for file in results.path.rglob("manifest.json"):
+        manifest = json.loads(file.read_text())
+        del manifest["scenario"]["names"]
+        file.write_text(json.dumps(manifest))
+    assert _opponents(model.load(results)) == ["TCP Cubic", "2 Copa"]

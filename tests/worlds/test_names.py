@@ -62,7 +62,7 @@ def test_the_kernels_controllers_take_no_parameters() -> None:
 
 
 def test_the_core_does_not_see_what_is_for_reports() -> None:
-    assert names.for_simulator({"seed": 1, "traces": {"forward.0": "a.trace"}}) == {"seed": 1}
+    assert names.for_simulator({"seed": 1, "traces": {"forward.0": "a.trace"}, "names": {"1": "mine"}}) == {"seed": 1}
 
 
 def test_a_scenario_without_flows_is_left_to_the_core() -> None:

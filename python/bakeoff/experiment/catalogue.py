@@ -35,6 +35,9 @@ FILES = "files"
 TRACES = "traces"
 """Where a scenario keeps the names of the trace files of its hops, by hop; what is in them is part of the hop."""
 
+NAMES = "names"
+"""Where a scenario keeps what the scheme of a flow is called, by number of the flow, where that is not its key."""
+
 
 def is_stack(scheme: str) -> bool:
     """Whether a name is that of a stack that is not ours: `STACK:CONTROLLER`."""

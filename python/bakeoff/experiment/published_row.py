@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment.catalogue import plain
+from bakeoff.experiment.flow_names import of_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -22,11 +23,12 @@ def scheme_of(scenario: Mapping[str, Any], cell: Mapping[str, str], variants: Co
         cell: its place in the matrix.
         variants: names that the experiment gives to schemes with parameters.
     """
-    used = {flow["scheme"] for flow in scenario["flows"]}
+    used = set(of_scenario(scenario))
     variant = cell.get(SCHEME_AXIS, "")
     if len(used) != 1:
         return ""
-    return variant if variant in variants else str(used.pop())
+    # Scenarios of earlier versions do not name the variants of their flows.
+    return variant if variant in variants else used.pop()
 
 
 def published_row(reference: Reference | None, scheme: str, cell: Mapping[str, str]) -> PublishedScheme | None:

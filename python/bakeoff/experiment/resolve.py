@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
-from bakeoff.experiment import queues
-from bakeoff.experiment.catalogue import FILES, KERNEL, PROGRAM, TRACES
+from bakeoff.experiment import flow_names, queues
+from bakeoff.experiment.catalogue import FILES, KERNEL, NAMES, PROGRAM, TRACES
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
     HEADER_BYTES,
@@ -120,7 +120,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     emulated = _emulated(experiment, folder, [flow["scheme"] for flow in flows])
     own = {"python": _classes(experiment, folder), FILES: _files(flows, catalogue) | _files_of_emulated(emulated)}
     traces = _names_of_traces({"forward": forward, "reverse": reverse})
-    optional = {"probes": probes, **emulated, **own, TRACES: traces}
+    optional = {"probes": probes, **emulated, **own, TRACES: traces, NAMES: flow_names.names(experiment, flows)}
     return resolved | {name: value for name, value in optional.items() if value}
 
 

@@ -37,6 +37,8 @@ class FlowSummary:
     Attributes:
         flow: number, from 1.
         scheme: its congestion control.
+        name: what reports call that: the variant that the flow names, or the scheme with the parameters that others
+            of it lack; else the same as `scheme`.
         start_s: when it was meant to start.
         stop_s: when it was meant to stop, or had delivered everything.
         sent_packets: packets sent, retransmissions included.
@@ -63,6 +65,7 @@ class FlowSummary:
 
     flow: int
     scheme: str
+    name: str
     start_s: float
     stop_s: float
     sent_packets: int
@@ -274,9 +277,12 @@ def _flow(
     judged: PantheonRun | Discarded,
 ) -> FlowSummary:
     number = int(row["flow"])
+    scheme = scenario["flows"][number - 1]["scheme"]
     return FlowSummary(
         flow=number,
-        scheme=scenario["flows"][number - 1]["scheme"],
+        scheme=scheme,
+        # Recordings of older versions have no names.
+        name=scenario.get("names", {}).get(str(number), scheme),
         start_s=interval.start_ns / 1e9,
         stop_s=interval.stop_ns / 1e9,
         sent_packets=row["sent_packets"],

@@ -174,7 +174,7 @@ def of_schemes(keys: Collection[str], variants: Mapping[str, str] | None = None)
 
     Args:
         keys: of the schemes.
-        variants: the scheme of each name that an experiment gives to one with parameters.
+        variants: the scheme of each name that stands for one with parameters.
     """
     found: dict[str, Look] = {}
     # Those with a colour of their own choose first.
@@ -253,9 +253,10 @@ def implemented() -> dict[str, str]:
 
 
 def title(key: str) -> str:
-    """The name of a scheme for people: Pantheon's if it has one, then the core's."""
-    published = next((name for name, known in SCHEME_KEYS.items() if known == key), None)
-    return published or implemented().get(key, key.removeprefix(PYTHON))
+    """The name of a scheme for people: Pantheon's if it has one, then the core's; parameters behind it stay."""
+    scheme, space, parameters = key.partition(" ")
+    published = next((name for name, known in SCHEME_KEYS.items() if known == scheme), None)
+    return (published or implemented().get(scheme, scheme.removeprefix(PYTHON))) + space + parameters
 
 
 @functools.cache

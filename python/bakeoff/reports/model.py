@@ -175,7 +175,8 @@ class Report:
         """The look of each scheme, the same in all cells and figures, if schemes meet in any cell; else none."""
         if all(group.key for group in self.groups):
             return {}
-        return looks.of_schemes(dict.fromkeys(flow.scheme for run in self.complete for flow in run.flows))
+        schemes = {flow.name: flow.scheme for run in self.complete for flow in run.flows}
+        return looks.of_schemes(schemes, schemes)
 
     @property
     def loss(self) -> Loss:

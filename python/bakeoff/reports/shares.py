@@ -87,16 +87,16 @@ def _jain(group: Group) -> tuple[str, str]:
 
 
 def _parts(runs: list[RunSummary], part: Callable[[FlowSummary], float], known: Mapping[str, Look]) -> list[Share]:
-    keys = list(dict.fromkeys(flow.scheme for run in runs for flow in run.flows))
-    parts = {key: sum(part(flow) for run in runs for flow in run.flows if flow.scheme == key) for key in keys}
+    keys = list(dict.fromkeys(flow.name for run in runs for flow in run.flows))
+    parts = {key: sum(part(flow) for run in runs for flow in run.flows if flow.name == key) for key in keys}
     whole = sum(parts.values())
     found: list[Share] = []
     for key in keys:
-        flows = sum(flow.scheme == key for flow in runs[0].flows)
+        flows = sum(flow.name == key for flow in runs[0].flows)
         delays = [
-            max(delay for flow in run.flows if flow.scheme == key and (delay := flow.owd_p95_ms) is not None)
+            max(delay for flow in run.flows if flow.name == key and (delay := flow.owd_p95_ms) is not None)
             for run in runs
-            if any(flow.scheme == key and flow.owd_p95_ms is not None for flow in run.flows)
+            if any(flow.name == key and flow.owd_p95_ms is not None for flow in run.flows)
         ]
         found.append(
             Share(
@@ -111,7 +111,7 @@ def _parts(runs: list[RunSummary], part: Callable[[FlowSummary], float], known: 
 
 
 def _throughput(run: RunSummary, key: str) -> float:
-    return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.scheme == key)
+    return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.name == key)
 
 
 def _together(flow: FlowSummary) -> float:

@@ -73,7 +73,7 @@ def columns(report: Report) -> list[tuple[str, int | None]]:
     has_mixed = any(not group.key for group in report.groups)
     found: list[tuple[str, int | None]] = []
     for number in range(1, report.flow_count + 1):
-        schemes = {run.flows[number - 1].scheme for run in report.complete if number <= len(run.flows)}
+        schemes = {run.flows[number - 1].name for run in report.complete if number <= len(run.flows)}
         name = f"\n{looks.title(schemes.pop())}" if has_mixed and len(schemes) == 1 else ""
         found.append((f"flow {number}{name}", number))
     return found

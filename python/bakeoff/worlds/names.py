@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
-from bakeoff.experiment.catalogue import FILES, KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM, STACK, TRACES, is_stack
+from bakeoff.experiment.catalogue import FILES, KERNEL, KERNEL_CONTROLLERS, NAMES, OWN, PROGRAM, STACK, TRACES, is_stack
 from bakeoff.scheme.reference import PREFIX as PYTHON
 from bakeoff.worlds.outcome import RunStopped
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
 # What the worlds take from a scenario themselves, before the core reads it.
-_OF_WORLDS = frozenset({"programs", "controllers", "emulation", "python", FILES, TRACES})
+_OF_WORLDS = frozenset({"programs", "controllers", "emulation", "python", FILES, NAMES, TRACES})
 _OFFERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 

@@ -93,7 +93,7 @@ def _rates(
         where = rows["t_ns"].to_numpy().astype(np.int64) // interval_ns
         inside = where < times.size
         curve[where[inside]] = rows["goodput_bytes"].to_numpy()[inside] * mbps(1, interval_ns)
-        label = f"Flow {flow.flow}, {looks.title(flow.scheme)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
+        label = f"Flow {flow.flow}, {looks.title(flow.name)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
         lines.append({"label": label, "style": "solid", "y": pack.add(curve), **_colours(look)})
     return lines
 

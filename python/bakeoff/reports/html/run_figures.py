@@ -41,7 +41,7 @@ class _Flows:
 
     def name(self, flow: int) -> str:
         """The flow's number, and where several schemes meet its scheme."""
-        schemes = [flow.scheme for flow in self.summary.flows]
+        schemes = [flow.name for flow in self.summary.flows]
         return f"Flow {flow}, {looks.title(schemes[flow - 1])}" if len(set(schemes)) > 1 else f"Flow {flow}"
 
     def delay_label(self, flow: int) -> str:
@@ -68,7 +68,7 @@ def figures(run: Run, pack: Pack, most_points: int, known: Mapping[str, Look]) -
     if rates is None:
         return {}
     capacity = _capacity(run, rates)
-    flows = _Flows(run.summary, looks.of_flows([flow.scheme for flow in run.summary.flows], known))
+    flows = _Flows(run.summary, looks.of_flows([flow.name for flow in run.summary.flows], known))
     found: dict[str, dict[str, Any] | None] = {
         "responsiveness": responsiveness.figure(run, pack, capacity, flows.looks),
         "throughput": _throughput(run, flows, rates, capacity, pack),
@@ -253,7 +253,7 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
         times = times[::stride]
         curves = [
             {
-                "label": f"Flow {flow}, {looks.title(flows.summary.flows[flow - 1].scheme)}",
+                "label": f"Flow {flow}, {looks.title(flows.summary.flows[flow - 1].name)}",
                 "style": "solid",
                 "y": pack.add(_held(rows.filter(rows["flow"] == flow), times)),
                 **flows.colours(flow),

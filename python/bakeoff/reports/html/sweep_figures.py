@@ -259,7 +259,7 @@ def _of_scheme(group: Group, metric: terminal.Metric, key: str) -> list[float]:
     """A number a run: what the flows of a scheme get together, or the delay of the worst of them."""
     if metric not in _TOGETHER or not group.valid:
         return []
-    flows = [flow.flow for flow in group.valid[0].flows if flow.scheme == key]
+    flows = [flow.flow for flow in group.valid[0].flows if flow.name == key]
     runs = zip(*(group.numbers(flow) for flow in flows), strict=True)
     return [_TOGETHER[metric](metric.value(numbers) or 0.0 for numbers in run) for run in runs]
 
