@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from bakeoff.recording import ResultFolder
+from bakeoff.reports import looks as known_looks
 from bakeoff.reports.agreement import figure, model, page, shown
 
 if TYPE_CHECKING:
@@ -195,3 +196,8 @@ def test_schemes_in_words_and_looks() -> None:
     assert looks["cubic"].light == looks["kernel:cubic"].light
     assert looks["cubic"].marker != looks["kernel:cubic"].marker
     assert len({(look.light, look.marker) for look in looks.values()}) == 4
+
+
+def test_a_stack_has_its_own_name_and_colour() -> None:
+    assert shown.scheme("quinn:cubic+quinn:newreno") == "quinn CUBIC + quinn New Reno"
+    assert shown.scheme_looks(["quinn:cubic"])["quinn:cubic"] == known_looks.SCHEMES["quinn:cubic"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bakeoff.experiment.catalogue import plain
 from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.reports import looks, model, words
 
@@ -202,14 +203,15 @@ def scheme(key: str) -> str:
 
 
 def _one(key: str) -> str:
-    origin, colon, name = key.rpartition(":")
-    return f"{looks.title(name)} ({origin})" if colon else looks.title(key)
+    name = plain(key)
+    origin = key.removesuffix(name).removesuffix(":")
+    return f"{looks.title(name)} ({origin})" if origin else looks.title(name)
 
 
 def scheme_looks(keys: Sequence[str]) -> dict[str, looks.Look]:
     """A look for each scheme; the same colours with another marker for one that has a namesake."""
     found: dict[str, looks.Look] = {}
     for index, key in enumerate(keys):
-        look = looks.of_scheme(key.rpartition(":")[2] if "+" not in key else "", index)
+        look = looks.of_scheme(plain(key) if "+" not in key else "", index)
         found[key] = looks.with_marker(look, index) if look in found.values() else look
     return found
