@@ -219,7 +219,18 @@ def test_a_probe_counts_what_was_answered() -> None:
 
 def test_every_number_is_defined() -> None:
     defined = {name for entry in DEFINITIONS for name in entry.name.split(", ")}
-    described = {"flow", "scheme", "name", "hop", "start_s", "stop_s", "bottleneck", "pantheon", "pantheon_discarded"}
+    described = {
+        "flow",
+        "scheme",
+        "name",
+        "direction",
+        "hop",
+        "start_s",
+        "stop_s",
+        "bottleneck",
+        "pantheon",
+        "pantheon_discarded",
+    }
     described |= {
         "id",
         "cell",

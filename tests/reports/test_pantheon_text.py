@@ -16,10 +16,11 @@ TIMING = Timing(started="2026-03-04T04:00:00.250+00:00", wall_s=2.5, cpu_s=1.0)
 
 def flow(number: int, throughput: float, delay: float, loss: float) -> FlowSummary:
     return FlowSummary(
-        flow=number, scheme="bbr", name="bbr", start_s=0, stop_s=30, sent_packets=1, delivered_packets=1,
-        throughput_mbps=1, goodput_mbps=1, owd_p50_ms=1, owd_p95_ms=1, owd_p99_ms=1, queue_p50_ms=1, queue_p95_ms=1,
-        loss=0, ce_marks=0, packet_loss=0, together_mbps=1, late_mbps=1, srtt_p50_ms=1, srtt_p95_ms=1,
-        retransmits=0, timeouts=0, pantheon=PantheonMetrics(throughput_mbps=throughput, owd_p95_ms=delay, loss=loss),
+        flow=number, scheme="bbr", name="bbr", direction="forward", start_s=0, stop_s=30, sent_packets=1,
+        delivered_packets=1, throughput_mbps=1, goodput_mbps=1, owd_p50_ms=1, owd_p95_ms=1, owd_p99_ms=1,
+        queue_p50_ms=1, queue_p95_ms=1, loss=0, ce_marks=0, packet_loss=0, together_mbps=1, late_mbps=1, srtt_p50_ms=1,
+        srtt_p95_ms=1, retransmits=0, timeouts=0,
+        pantheon=PantheonMetrics(throughput_mbps=throughput, owd_p95_ms=delay, loss=loss),
     )  # fmt: skip
 
 
@@ -68,6 +69,12 @@ def test_with_a_known_capacity() -> None:
         "Average capacity: 810.00 Mbit/s",
         "Average throughput: 798.23 Mbit/s (98.5% utilization)",
     ]
+
+
+def test_flows_of_both_ways_are_not_set_beside_the_capacity_of_one() -> None:
+    flows = (RUN.flows[0], replace(RUN.flows[1], direction="reverse"))
+    run = replace(RUN, flows=flows, total=replace(TOTAL, capacity_mbps=400.0))
+    assert statistics_block(run, TIMING, GENERATED) == REMOTE
 
 
 def test_a_run_that_does_not_count() -> None:

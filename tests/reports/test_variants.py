@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from rich.console import Console
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model, shares, terminal
+from bakeoff.reports.html import page
 from bakeoff.reports.model import Absent
 from bakeoff.worlds import registry, runner
 
@@ -143,3 +145,47 @@ def test_recordings_without_names_are_called_after_their_schemes(tmp_path: Path)
         del manifest["scenario"]["names"]
         file.write_text(json.dumps(manifest))
     assert _opponents(model.load(results)) == ["TCP Cubic", "2 Copa"]
+
+
+TWO_WAY = """
+name = "two-way"
+duration = "5s"
+[[path.forward]]
+rate = "20Mbit/s"
+delay = "20ms"
+queue = { kind = "fifo", limit = "1bdp" }
+[[path.reverse]]
+rate = "10Mbit/s"
+delay = "20ms"
+queue = { kind = "fifo", limit = "1bdp" }
+[[flow]]
+scheme = "cubic"
+[[flow]]
+scheme = "bbr"
+[[flow]]
+scheme = "vegas"
+direction = "reverse"
+"""
+
+
+def test_only_flows_of_one_direction_have_shares(tmp_path: Path) -> None:
+    report = model.load(_run(tmp_path, TWO_WAY))
+    (cell,) = shares.of(report).cells
+    assert (cell.label, cell.jain[0]) == ("all runs, forward", "\N{EN DASH}")
+    assert [part.name for part in cell.parts] == ["TCP Cubic", "TCP BBR"]
+    assert sum(part.percent for part in cell.parts) == pytest.approx(100)
+    total = report.complete[0].total
+    assert total is not None
+    assert (total.jain, total.convergence_s) == (None, None)
+
+
+def test_no_capacity_is_drawn_where_flows_go_both_ways(tmp_path: Path) -> None:
+    both = TWO_WAY.replace('scheme = "vegas"', 'scheme = "cubic"')
+    forward = both.replace('direction = "reverse"', "")
+    for text, is_drawn in ((both, False), (forward, True)):
+        folder = tmp_path / str(is_drawn)
+        folder.mkdir()
+        shown = page.context(model.load(_run(folder, text)), datetime(2026, 3, 4, tzinfo=UTC))
+        ((_, _, (run,)),) = shown["groups"]
+        (figure,) = (figure for figure in run.figures if figure.kind == "throughput")
+        assert ("Capacity" in figure.alt, "Shaded" in figure.caption) == (is_drawn, is_drawn)

@@ -74,7 +74,8 @@ DEFINITIONS = (
         "",
         "Jain's fairness index of the flows' rates over the time in which all were meant to send. At level series "
         "what arrived in an interval of the recording counts as evenly spread over it; at level summary it is that of "
-        "their mean rates, where nine tenths of the longest flow's time are common to all.",
+        "their mean rates, where nine tenths of the longest flow's time are common to all. It does not exist where "
+        "flows go both ways, for those share no link.",
         "R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984)",
     ),
     _over_time(
@@ -90,7 +91,8 @@ DEFINITIONS = (
         "s",
         "Time from the start of the last flow until all are even: to the end of the first 2 s in which the fastest "
         "received at most 1.25 times the bytes of the slowest, as it did on the whole from then on. Where intervals of "
-        "the recording do not divide 2 s, the fewest count that are as long. It does not exist if they never are.",
+        "the recording do not divide 2 s, the fewest count that are as long. It does not exist if they never are, "
+        "and where flows go both ways.",
     ),
     _over_time(
         "srtt_p50_ms, srtt_p95_ms",
@@ -111,8 +113,9 @@ DEFINITIONS = (
         "",
         "Bytes that the bottleneck carried over those it could have carried, over the whole run: what its link had "
         "begun to send when the run ended is carried. The bottleneck is the hop of the data direction with the least "
-        "capacity. What a token bucket holds at the beginning comes on top of its rate, so that a "
-        "short run may have more than 1.",
+        "capacity; where flows go both ways it is a hop of one of them, and `bottleneck` in the JSON says of which. "
+        "What a token bucket holds at the beginning comes on top of its rate, so that a short run may have more "
+        "than 1.",
     ),
     Definition("capacity_mbps", ("total",), "Mbit/s", "What the bottleneck could have carried, over the whole run."),
     Definition("sent_packets", ("flow", "probe"), "", "Packets sent, retransmissions included; requests of a probe."),

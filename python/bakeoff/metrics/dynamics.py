@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from bakeoff.metrics.corrected import Interval, common
+from bakeoff.metrics.path import goes_both_ways
 from bakeoff.metrics.quantities import NS_PER_S, mbps
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Dynamics:
 
     Attributes:
         flows: by number.
-        convergence_s: see `convergence_s`.
+        convergence_s: see `convergence_s`; None where flows go both ways.
         spike_ms: the largest smoothed round-trip time within 15 s of the start of the last flow, above the least one.
         spike_s: how long, in those 15 s, one of them was more than 10 ms above that.
     """
@@ -83,7 +84,8 @@ def of_run(recording: RunRecording, intervals: Mapping[int, Interval]) -> Dynami
             "together_mbps": goodputs_mbps(series, numbers, together, interval_ns),
             "late_mbps": goodputs_mbps(series, numbers, late, interval_ns),
         }
-        converged = convergence_s(series, numbers, together, interval_ns)
+        if not goes_both_ways(recording.scenario):
+            converged = convergence_s(series, numbers, together, interval_ns)
     rows = _round_trips(recording.table("telemetry")) if recording.has("telemetry") else None
     flows = {
         number: FlowDynamics(**{name: of.get(number) for name, of in rates.items()}, **_percentiles(rows, number))

@@ -16,3 +16,12 @@ def base_rtt_ns(scenario: Mapping[str, Any]) -> int:
     """
     delays = sum(int(hop["delay_ns"]) for hop in (*scenario["forward"], *scenario["reverse"]))
     return delays + 2 * min((int(flow["extra_delay_ns"]) for flow in scenario["flows"]), default=0)
+
+
+def goes_both_ways(scenario: Mapping[str, Any]) -> bool:
+    """Whether flows send in both directions: those of different ones share no link, so none is fair to another.
+
+    Args:
+        scenario: what is run.
+    """
+    return len({flow["direction"] for flow in scenario["flows"]}) > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics import corrected, dynamics, idle, pantheon, probes, queueing, utilisation
+from bakeoff.metrics import corrected, dynamics, idle, pantheon, path, probes, queueing, utilisation
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
@@ -39,6 +39,7 @@ class FlowSummary:
         scheme: its congestion control.
         name: what reports call that: the variant that the flow names, or the scheme with the parameters that others
             of it lack; else the same as `scheme`.
+        direction: `forward` or `reverse`, the way of its data.
         start_s: when it was meant to start.
         stop_s: when it was meant to stop, or had delivered everything.
         sent_packets: packets sent, retransmissions included.
@@ -66,6 +67,7 @@ class FlowSummary:
     flow: int
     scheme: str
     name: str
+    direction: str
     start_s: float
     stop_s: float
     sent_packets: int
@@ -103,13 +105,14 @@ class TotalSummary:
         queue_p95_ms: 95th percentile of it.
         loss: ratio of bytes lost, without those still under way at the end.
         packet_loss: the same of packets.
-        jain: Jain's index of the rates while all flows were meant to send.
-        convergence_s: how long after the start of the last flow all are even; None if they never are.
+        jain: Jain's index of the rates while all flows were meant to send; None where flows go both ways.
+        convergence_s: how long after the start of the last flow all are even; None if they never are, and where flows
+            go both ways.
         spike_ms: how far round-trip times rose within 15 s of the start of the last flow.
         spike_s: for how long they were more than 10 ms up.
         utilisation: what the bottleneck carried, as a ratio of what it could have.
         capacity_mbps: capacity of the bottleneck.
-        bottleneck: its name.
+        bottleneck: its name, which tells its direction where flows go both ways.
         pantheon: Pantheon's numbers; None if Pantheon would have discarded the run.
         pantheon_discarded: why it would have.
     """
@@ -197,6 +200,11 @@ class RunSummary:
     queueing: tuple[Queueing, ...] = ()
     idle: tuple[str, ...] = ()
 
+    @property
+    def goes_both_ways(self) -> bool:
+        """Whether there are flows in both directions, which share no link: no rate of them all is one of a link."""
+        return len({flow.direction for flow in self.flows}) > 1
+
 
 def summarise(recording: RunRecording) -> RunSummary:
     """The numbers of one run.
@@ -240,7 +248,7 @@ def summarise(recording: RunRecording) -> RunSummary:
     moved = dynamics.of_run(recording, intervals)
     shares = _shares(packets, series, rows, intervals, int(scenario["record"]["interval_ns"]))
     sharing = {
-        "jain": None if shares is None else jain(shares),
+        "jain": None if shares is None or path.goes_both_ways(scenario) else jain(shares),
         "convergence_s": moved.convergence_s,
         "spike_ms": moved.spike_ms,
         "spike_s": moved.spike_s,
@@ -277,12 +285,13 @@ def _flow(
     judged: PantheonRun | Discarded,
 ) -> FlowSummary:
     number = int(row["flow"])
-    scheme = scenario["flows"][number - 1]["scheme"]
+    asked = scenario["flows"][number - 1]
     return FlowSummary(
         flow=number,
-        scheme=scheme,
+        scheme=asked["scheme"],
         # Recordings of older versions have no names.
-        name=scenario.get("names", {}).get(str(number), scheme),
+        name=scenario.get("names", {}).get(str(number), asked["scheme"]),
+        direction=asked["direction"],
         start_s=interval.start_ns / 1e9,
         stop_s=interval.stop_ns / 1e9,
         sent_packets=row["sent_packets"],

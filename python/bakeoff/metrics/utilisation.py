@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The hop of the data direction that could carry least.
+    """The hop of the data direction that could carry least, of both directions where data goes both ways.
 
     Attributes:
         hop: its name.

@@ -39,7 +39,8 @@ def statistics_block(summary: RunSummary, timing: Timing | None, generated: date
         return "\n".join([*lines, f"-- Not counted: {reason}."]) + "\n"
     flows = len(summary.flows)
     lines.append(f"-- Total of {flows} flow{'' if flows == 1 else 's'}:")
-    if total.capacity_mbps is None:
+    # What goes both ways together is not carried by one link.
+    if total.capacity_mbps is None or summary.goes_both_ways:
         lines += _numbers(total.pantheon, "")
     else:
         lines.append(f"Average capacity: {total.capacity_mbps:.2f} Mbit/s")

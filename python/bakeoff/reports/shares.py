@@ -9,11 +9,13 @@ from bakeoff.metrics.statistics import estimate
 from bakeoff.reports import looks, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from bakeoff.metrics import FlowSummary, RunSummary
+    from bakeoff.metrics import FlowSummary
     from bakeoff.reports.looks import Look
     from bakeoff.reports.model import Group, Report
+
+    _Flows = Sequence[FlowSummary]
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Share:
     Attributes:
         name: the scheme, with the number of its flows if there are several.
         look: its colour.
-        percent: its part of what all flows together receive.
+        percent: its part of what all flows of the direction receive together.
         throughput: of its flows together, Mbit/s: mean, and half the width of its interval.
         delay: 95th percentile of their one-way delay, ms; the worst flow's.
     """
@@ -37,12 +39,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell whose flows have different schemes.
+    """The flows of one direction in one cell, which have different schemes.
 
     Attributes:
-        label: its name.
+        label: name of the cell, with the direction where flows go both ways.
         parts: what each scheme gets.
-        jain: Jain's index of all flows: mean, and half the width of its interval.
+        jain: Jain's index of all flows: mean, and half the width of its interval; missing where flows go both ways.
     """
 
     label: str
@@ -56,7 +58,7 @@ class Shares:
 
     Attributes:
         are_together: parts are of the goodput while all flows were meant to send, else of all bytes of the run.
-        cells: those whose flows have different schemes.
+        cells: those whose flows of one direction have different schemes.
     """
 
     are_together: bool
@@ -69,15 +71,24 @@ class Shares:
 
 
 def of(report: Report) -> Shares:
-    """Who gets what in the cells whose flows have different schemes."""
+    """Who gets what in the cells whose flows have different schemes; those of the two directions share no link."""
     mixed = [group for group in report.groups if not group.key and group.summaries]
     flows = [flow for group in mixed for run in group.summaries for flow in run.flows]
     # One measure for all; a recording without a series does not have the better one.
     are_together = all(flow.together_mbps is not None for flow in flows)
     part = _together if are_together else _received
     known = report.scheme_looks
-    cells = [Cell(group.label, _parts(group.summaries, part, known), _jain(group)) for group in mixed]
+    cells = [cell for group in mixed for cell in _cells(group, part, known)]
     return Shares(are_together, cells)
+
+
+def _cells(group: Group, part: Callable[[FlowSummary], float], known: Mapping[str, Look]) -> Iterator[Cell]:
+    """A cell for each direction in which schemes meet."""
+    for direction in ("forward", "reverse"):
+        runs = [[flow for flow in run.flows if flow.direction == direction] for run in group.summaries]
+        if len({flow.name for flows in runs for flow in flows}) > 1:
+            label = f"{group.label}, {direction}" if group.summaries[0].goes_both_ways else group.label
+            yield Cell(label, _parts(runs, part, known), _jain(group))
 
 
 def _jain(group: Group) -> tuple[str, str]:
@@ -86,32 +97,32 @@ def _jain(group: Group) -> tuple[str, str]:
     )
 
 
-def _parts(runs: list[RunSummary], part: Callable[[FlowSummary], float], known: Mapping[str, Look]) -> list[Share]:
-    keys = list(dict.fromkeys(flow.name for run in runs for flow in run.flows))
-    parts = {key: sum(part(flow) for run in runs for flow in run.flows if flow.name == key) for key in keys}
+def _parts(runs: Sequence[_Flows], part: Callable[[FlowSummary], float], known: Mapping[str, Look]) -> list[Share]:
+    keys = list(dict.fromkeys(flow.name for flows in runs for flow in flows))
+    parts = {key: sum(part(flow) for flows in runs for flow in flows if flow.name == key) for key in keys}
     whole = sum(parts.values())
     found: list[Share] = []
     for key in keys:
-        flows = sum(flow.name == key for flow in runs[0].flows)
+        count = sum(flow.name == key for flow in runs[0])
         delays = [
-            max(delay for flow in run.flows if flow.name == key and (delay := flow.owd_p95_ms) is not None)
-            for run in runs
-            if any(flow.name == key and flow.owd_p95_ms is not None for flow in run.flows)
+            max(delay for flow in flows if flow.name == key and (delay := flow.owd_p95_ms) is not None)
+            for flows in runs
+            if any(flow.name == key and flow.owd_p95_ms is not None for flow in flows)
         ]
         found.append(
             Share(
-                name=looks.title(key) if flows == 1 else f"{flows} {looks.title(key)}",
+                name=looks.title(key) if count == 1 else f"{count} {looks.title(key)}",
                 look=known[key],
                 percent=100 * parts[key] / whole if whole else 0.0,
-                throughput=words.plus_minus(estimate([_throughput(run, key) for run in runs]), words.number),
+                throughput=words.plus_minus(estimate([_throughput(flows, key) for flows in runs]), words.number),
                 delay=words.plus_minus(estimate(delays), lambda value: words.number(value, 0)),
             )
         )
     return found
 
 
-def _throughput(run: RunSummary, key: str) -> float:
-    return sum(flow.throughput_mbps or 0.0 for flow in run.flows if flow.name == key)
+def _throughput(flows: _Flows, key: str) -> float:
+    return sum(flow.throughput_mbps or 0.0 for flow in flows if flow.name == key)
 
 
 def _together(flow: FlowSummary) -> float:

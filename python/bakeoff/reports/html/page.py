@@ -253,7 +253,7 @@ _CAPTIONS = {
         "Throughput over time",
         (
             "Bins of 500 ms. Ingress (dashed) is what was sent in a bin, egress (solid) what arrived in it. Means are "
-            "from the first to the last packet of a flow. Shaded: capacity of the bottleneck."
+            "from the first to the last packet of a flow."
         ),
     ),
     "delay": ("One-way delay over time", "Each packet that arrived, at the time of its arrival."),
@@ -265,6 +265,8 @@ _CAPTIONS = {
 def _figure(identity: str, kind: str, data: dict[str, Any], group: Group, run: Run) -> Figure:
     title, caption = _CAPTIONS[kind]
     if kind == "throughput":
+        has_capacity = any(entry["style"] == "area" for entry in data["series"])
+        caption += " Shaded: capacity of the bottleneck." if has_capacity else ""
         caption += (
             " The bins begin with the first packet."
             if run.recording.has("packets")

@@ -101,9 +101,9 @@ def _colours(look: looks.Look) -> dict[str, str]:
 
 
 def _capacity(run: Run, rates: Rates) -> NDArray[np.float64] | None:
-    """Capacity of the bottleneck over time, Mbit/s; None where it was not recorded, or has no limit."""
+    """Capacity of the bottleneck over time, Mbit/s; None where it was not recorded, has no limit, or is not of all."""
     total = run.summary.total
-    if total is None or not total.bottleneck or not run.recording.has("hop_series"):
+    if total is None or not total.bottleneck or run.summary.goes_both_ways or not run.recording.has("hop_series"):
         return None
     return bins.capacity(run.recording.table("hop_series"), total.bottleneck, rates)
 
