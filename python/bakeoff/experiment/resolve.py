@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
-from bakeoff.experiment import flow_names, queues
+from bakeoff.experiment import flow_names, queues, schemes
 from bakeoff.experiment.catalogue import FILES, KERNEL, NAMES, PROGRAM, TRACES
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
@@ -37,8 +36,8 @@ from bakeoff.experiment.path import (
     TraceRate,
     TraceSource,
 )
-from bakeoff.experiment.queues import FileWanted, KeyProblem
-from bakeoff.experiment.units import format_time, shown
+from bakeoff.experiment.queues import KeyProblem
+from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
 from bakeoff.scheme import reference
 
@@ -94,7 +93,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     Raises:
         KeyProblem: the cell cannot be run.
     """
-    _check_variants(experiment, folder, catalogue)
+    schemes.check_variants(experiment, folder, catalogue)
     flows = _flows(experiment, folder, catalogue)
     forward = experiment.path.forward
     reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
@@ -118,9 +117,13 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     }
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
     emulated = _emulated(experiment, folder, [flow["scheme"] for flow in flows])
-    own = {"python": _classes(experiment, folder), FILES: _files(flows, catalogue) | _files_of_emulated(emulated)}
-    traces = _names_of_traces({"forward": forward, "reverse": reverse})
-    optional = {"probes": probes, **emulated, **own, TRACES: traces, NAMES: flow_names.names(experiment, flows)}
+    own = {
+        "python": schemes.classes(experiment, folder),
+        FILES: _files(flows, catalogue) | _files_of_emulated(emulated),
+        TRACES: _names_of_traces({"forward": forward, "reverse": reverse}),
+        NAMES: flow_names.names(experiment, flows),
+    }
+    optional = {"probes": probes, **emulated, **own}
     return resolved | {name: value for name, value in optional.items() if value}
 
 
@@ -136,22 +139,6 @@ def _emulated(experiment: ExperimentFile, folder: Path, used: Sequence[str]) -> 
         "controllers": {name: file for name, file in files.items() if f"{KERNEL}{name}" in used},
         "emulation": {"merge": True} if experiment.emulation.merge else {},
     }
-
-
-def _classes(experiment: ExperimentFile, folder: Path) -> dict[str, Any]:
-    """The files of schemes in Python, by name of the class; their digests tell two versions of one apart."""
-    classes: dict[str, Any] = {}
-    for number, flow in enumerate(experiment.flow, 1):
-        variant = experiment.variant.get(flow.scheme or "")
-        named = reference.parse(variant.scheme if variant else flow.scheme or "")
-        if named is None:
-            continue
-        found = reference.find(named, folder)
-        entry = {"file": found.file, "sha256": found.sha256}
-        if classes.setdefault(named.name, entry) != entry:
-            sentence = f"{named.name} is also a class of {classes[named.name]['file']}; rename one of the two"
-            raise KeyProblem(f"flow.{number}.scheme", sentence)
-    return classes
 
 
 def _files(flows: Sequence[Mapping[str, Any]], catalogue: Catalogue) -> dict[str, str]:
@@ -294,7 +281,7 @@ def _flows(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> li
     return [
         _flow(flow, scheme, f"flow.{number}", copy, experiment)
         for number, flow in enumerate(experiment.flow, 1)
-        for scheme in [_scheme(flow, f"flow.{number}", experiment, folder, catalogue)]
+        for scheme in [schemes.of_flow(flow, f"flow.{number}", experiment, folder, catalogue)]
         for copy in range(flow.count)
     ]
 
@@ -329,72 +316,6 @@ def _flow(
         "send_jitter_ns": flow.send_jitter,
         **{name: value for name, value in optional.items() if value is not None},
     }
-
-
-def _scheme(
-    flow: Flow, key: str, experiment: ExperimentFile, folder: Path, catalogue: Catalogue
-) -> tuple[str, dict[str, Any]]:
-    """The scheme of a flow as scenarios name it, and its parameters: its own, and those of a variant that it names."""
-    if flow.scheme is None:
-        raise KeyProblem(f"{key}.scheme", 'missing; name one, or list schemes in matrix.scheme, as in scheme = ["bbr"]')
-    scheme, written = flow.scheme, _written(flow.parameters, key)
-    if (variant := experiment.variant.get(scheme)) is not None:
-        key = f"variant.{scheme}"
-        scheme, written = variant.scheme, _written(variant.parameters, key) | written
-    else:
-        _check_scheme(scheme, key, folder, catalogue)
-    parameters = _parameters(scheme, written, folder, catalogue)
-    for parameter in catalogue.files_of(scheme):
-        if (name := parameter.name) not in parameters:
-            example = f"--set variant.mine.scheme={scheme} --set variant.mine.parameters.{name}=FILE"
-            sentence = f"missing; {scheme} needs {parameter.values}; {example} makes a scheme called mine"
-            raise KeyProblem(f"{key}.parameters.{name}", sentence)
-    named = reference.parse(scheme)
-    return f"{reference.PREFIX}{named.name}" if named else scheme, parameters
-
-
-def _check_scheme(scheme: str, key: str, folder: Path, catalogue: Catalogue) -> None:
-    try:
-        catalogue.check_scheme(scheme, folder)
-    except UserError as error:
-        raise KeyProblem(f"{key}.scheme", str(error)) from error
-
-
-def _written(parameters: Mapping[str, Any], key: str) -> dict[str, tuple[str, Any]]:
-    """Parameters by name, each with its place in the file."""
-    return {name: (f"{key}.parameters.{name}", value) for name, value in parameters.items()}
-
-
-def _parameters(
-    scheme: str, written: Mapping[str, tuple[str, Any]], folder: Path, catalogue: Catalogue
-) -> dict[str, Any]:
-    """Parameters of a scheme, checked; those that are files have paths for any process."""
-    files = {parameter.name for parameter in catalogue.files_of(scheme)}
-    found = {}
-    for name, (place, value) in written.items():
-        if name in files and value == "":
-            raise FileWanted(place, f"needs a {name} file")
-        is_path = name in files and isinstance(value, str)
-        found[name] = str((folder / Path(value).expanduser()).absolute()) if is_path else value
-        try:
-            catalogue.check_parameter(scheme, name, found[name])
-        except UserError as error:
-            raise KeyProblem(place, str(error)) from error
-    return found
-
-
-def _check_variants(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> None:
-    """Checks what variants say, whether or not a flow names them; their files may be for the user to give."""
-    # What a variant cannot name is no hint.
-    catalogue = replace(catalogue, variants=())
-    for title, variant in experiment.variant.items():
-        key = f"variant.{title}"
-        if variant.scheme in experiment.variant and variant.scheme not in catalogue.schemes:
-            sentence = f"{shown(variant.scheme)} is itself a variant; name the scheme that it is"
-            raise KeyProblem(f"{key}.scheme", sentence)
-        _check_scheme(variant.scheme, key, folder, catalogue)
-        with contextlib.suppress(FileWanted):
-            _parameters(variant.scheme, _written(variant.parameters, key), folder, catalogue)
 
 
 def _probe(probe: Probe, key: str, experiment: ExperimentFile) -> dict[str, Any]:
