@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import zlib
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -17,6 +20,8 @@ from bakeoff.worlds import sim
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 FILE = """
 name = "x"
@@ -54,9 +59,59 @@ def report(folder: Path, text: str) -> model.Report:
 
 def test_rates_of_a_link_that_slows_down_are_not_cut_off(tmp_path: Path) -> None:
     schedule = 'rate = { schedule = [{ at = "0s", rate = "12Mbit/s" }, { at = "1s", rate = "1Mbit/s" }] }'
-    shown = report(tmp_path, FILE.replace('rate = "12Mbit/s"', schedule) + PROBES)
+    # Nothing is lost, so that goodput stays below the rate of the link.
+    text = FILE.replace('rate = "12Mbit/s"', schedule).replace("20pkt", "2000pkt")
+    shown = report(tmp_path, text + PROBES)
     figure = run_figures.figures(shown.runs[0], encode.Pack(), 1000, {})["responsiveness"]
     assert figure["choices"][0]["left"]["range"] == [0, pytest.approx(12, rel=1e-3)]
+
+
+def _responsiveness(folder: Path, text: str) -> tuple[dict[str, Any], list[NDArray[np.float32]]]:
+    """The figure, and the curves of its series."""
+    pack = encode.Pack()
+    figure = run_figures.figures(report(folder, text).runs[0], pack, 1000, {})["responsiveness"]
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(pack.encode())), dtype=np.uint8).reshape(4, -1)
+    values = np.ascontiguousarray(planes.T).view("<f4").ravel()
+    places = [entry["y"] for entry in figure["choices"][0]["series"]]
+    return figure, [values[start : start + count] for start, count in places]
+
+
+BESIDE = FILE.replace("20pkt", "2000pkt") + '[[flow]]\nscheme = "bbr"\nstart = "1s"\n[[probe]]\nkind = "ping"\n'
+
+
+def test_the_axes_hold_what_is_drawn(tmp_path: Path) -> None:
+    figure, curves = _responsiveness(tmp_path, BESIDE)
+    shown = figure["choices"][0]
+    tops = {False: shown["left"]["range"][1], True: shown["right"]["range"][1]}
+    for entry, curve in zip(shown["series"], curves, strict=True):
+        assert np.nanmax(curve) <= tops["right" in entry] * (1 + 1e-6), entry["label"]
+    largest = max(np.nanmax(curve) for entry, curve in zip(shown["series"], curves, strict=True) if "right" in entry)
+    assert largest > 140, "a round trip that the fixed scale would cut off"
+    assert [choice["name"] for choice in figure["choices"]] == [
+        "to the largest round trip",
+        "fixed, without what is above 140 ms",
+    ]
+
+
+def test_a_gap_that_is_filled_is_not_cut_off(tmp_path: Path) -> None:
+    """What waited for a lost packet is handed over at once, at more than the rate of the link."""
+    figure, curves = _responsiveness(tmp_path, FILE + PROBES)
+    fastest = np.nanmax(curves[0])
+    assert fastest > 1.2 * 12
+    assert figure["choices"][0]["left"]["range"] == [0, pytest.approx(fastest)]
+
+
+def test_nothing_is_drawn_before_a_flow_starts(tmp_path: Path) -> None:
+    _, (first, second, *_) = _responsiveness(tmp_path, BESIDE)
+    assert np.isnan(second[:10]).all()
+    assert not np.isnan(second[12:]).any()
+    assert not np.isnan(first[2:]).any()
+
+
+def test_labels_say_what_sends(tmp_path: Path) -> None:
+    figure, _ = _responsiveness(tmp_path, BESIDE + '[[probe]]\necn = "ect1"\n')
+    names = [entry["label"].partition(" (")[0] for entry in figure["choices"][0]["series"][2:]]
+    assert names == ["Round trip of flow 1", "Round trip of flow 2", "Probe 1, ping", "Probe 2, ECT(1)"]
 
 
 def printed(shown: model.Report, width: int) -> str:

@@ -245,8 +245,8 @@ _CAPTIONS = {
     "responsiveness": (
         "Rates and round trips over time",
         (
-            "Left: goodput of each flow (solid). Right: round trips, as TCP sees them (dashed, smoothed) and as probes "
-            "beside the flows do (dotted); the axis begins at the round trip of the empty path."
+            "Left: goodput of each flow (solid). Right: round trips, as senders see them (dashed, smoothed) and as "
+            "probes beside the flows do (dotted); the axis begins at the round trip of the empty path."
         ),
     ),
     "throughput": (

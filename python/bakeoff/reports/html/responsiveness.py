@@ -1,7 +1,8 @@
 """Data of the figure of rates and round trips: what Flent draws, with two axes, for runs that have probes.
 
-Scales as in the SCE / L4S bake-off: `fixed` ends 100 ms above the base round trip, so that runs can be compared by eye;
-`variable` leaves the largest round trip in the lowest third.
+Scales as in the SCE / L4S bake-off: the fixed one ends 100 ms above the base round trip, so that runs can be compared
+by eye; the other leaves the largest round trip in the lowest third, and is shown first where the fixed one would cut it
+off.
 """
 
 from __future__ import annotations
@@ -51,16 +52,13 @@ def figure(
         return None
     base = base_rtt_ns(recording.scenario) / NS_PER_MS
     x = pack.add(times / NS_PER_S)
-    lines = _rates(run, times, interval_ns, pack, flow_looks)
+    rates = _rates(run, times, interval_ns, flow_looks)
+    lines: list[dict[str, Any]] = [{**entry, "y": pack.add(curve)} for entry, curve in rates]
     lines += [{**entry, "y": pack.add(curve), "right": True, **colours} for entry, curve, colours in round_trips]
     mean = run.summary.total.capacity_mbps if run.summary.total else None
-    # A link whose rate changes may be far above its mean.
-    largest = 0.0 if capacity is None else float(np.nanmax(capacity))
-    rate_top = max(1.2 * mean, largest) if mean else None
-    scales = {
-        "fixed": base + _FIXED_MS,
-        "to the largest round trip": base + _VARIABLE_PART * max(1.0, max(known) - base),
-    }
+    # A link whose rate changes may be far above its mean; so may goodput in the bin in which a gap is filled.
+    drawn = [curve for _, curve in rates] + ([] if capacity is None else [capacity])
+    rate_top = max(1.2 * mean, *(float(np.nanmax(curve, initial=0.0)) for curve in drawn)) if mean else None
     choices = [
         {
             "unit": name,
@@ -70,9 +68,18 @@ def figure(
             "left": {"unit": "Goodput (Mbit/s)", "range": [0, rate_top]},
             "right": {"unit": "Round trip (ms)", "range": [base, top]},
         }
-        for name, top in scales.items()
+        for name, top in _scales(base, max(known))
     ]
     return {"kind": "choice", "label": "Scale of round trips:", "choices": choices}
+
+
+def _scales(base_ms: float, largest_ms: float) -> list[tuple[str, float]]:
+    """Names and upper ends of the scales of round trips, in ms; the one that is shown first cuts nothing off."""
+    fixed_ms = base_ms + _FIXED_MS
+    whole = ("to the largest round trip", base_ms + _VARIABLE_PART * max(1.0, largest_ms - base_ms))
+    if largest_ms > fixed_ms:
+        return [whole, (f"fixed, without what is above {words.number(fixed_ms, 0)} ms", fixed_ms)]
+    return [("fixed", fixed_ms), whole]
 
 
 def _times(run: Run) -> tuple[NDArray[np.int64], int]:
@@ -83,8 +90,8 @@ def _times(run: Run) -> tuple[NDArray[np.int64], int]:
 
 
 def _rates(
-    run: Run, times: NDArray[np.int64], interval_ns: int, pack: Pack, flow_looks: Sequence[Look]
-) -> list[dict[str, Any]]:
+    run: Run, times: NDArray[np.int64], interval_ns: int, flow_looks: Sequence[Look]
+) -> list[tuple[dict[str, str], NDArray[np.float64]]]:
     series = run.recording.table("series")
     lines = []
     for flow, look in zip(run.summary.flows, flow_looks, strict=True):
@@ -93,8 +100,10 @@ def _rates(
         where = rows["t_ns"].to_numpy().astype(np.int64) // interval_ns
         inside = where < times.size
         curve[where[inside]] = rows["goodput_bytes"].to_numpy()[inside] * mbps(1, interval_ns)
+        # The recording has bins of nothing from the beginning of the run on.
+        curve[times <= flow.start_s * NS_PER_S] = np.nan
         label = f"Flow {flow.flow}, {looks.title(flow.name)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
-        lines.append({"label": label, "style": "solid", "y": pack.add(curve), **_colours(look)})
+        lines.append(({"label": label, "style": "solid", **_colours(look)}, curve))
     return lines
 
 
@@ -106,26 +115,28 @@ def _round_trips(
     telemetry = telemetry.filter((telemetry["name"] == "srtt") & (telemetry["value"] > 0))
     for flow, look in zip(run.summary.flows, flow_looks, strict=True):
         rows = telemetry.filter(telemetry["flow"] == flow.flow)
-        label = f"TCP RTT of flow {flow.flow} (median {words.number(flow.srtt_p50_ms)} ms)"
+        label = f"Round trip of flow {flow.flow} (median {words.number(flow.srtt_p50_ms)} ms)"
         curve = _on_grid(rows, "t_ns", rows["value"].to_numpy(), times)
         found.append(({"label": label, "style": "dashed"}, curve, _colours(look)))
     probes = run.recording.table("probes")
     probes = probes.filter(probes["rtt_ns"].is_not_null())
     for probe, config in zip(run.summary.probes, run.recording.scenario["probes"], strict=True):
         rows = probes.filter(probes["probe"] == probe.probe)
-        label = f"Ping{mark(config)} (median {words.number(probe.rtt_p50_ms)} ms)"
+        label = f"Probe {probe.probe}{mark(config)} (median {words.number(probe.rtt_p50_ms)} ms)"
         curve = _on_grid(rows, "sent_ns", rows["rtt_ns"].to_numpy() / NS_PER_MS, times)
         found.append(({"label": label, "style": "dotted"}, curve, _colours(looks.of_probe(probe.probe))))
     return found
 
 
 def mark(probe: Mapping[str, Any]) -> str:
-    """What tells a probe apart from others: its ECN codepoint, if it has one.
+    """What tells a probe apart from others: that it is a ping, and its ECN codepoint, if it has one.
 
     Args:
         probe: a probe of the scenario.
     """
-    return {"ect0": ", ECT(0)", "ect1": ", ECT(1)"}.get(probe["ecn"], "")
+    # Datagrams are the default, and scenarios do not name it.
+    kind = ", ping" if probe.get("kind") == "ping" else ""
+    return kind + {"ect0": ", ECT(0)", "ect1": ", ECT(1)"}.get(probe["ecn"], "")
 
 
 def _on_grid(
