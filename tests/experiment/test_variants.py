@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -171,3 +172,11 @@ def test_a_value_of_an_axis_may_set_nothing(tmp_path: Path) -> None:
         tmp_path, "[matrix.link.as_it_is]\n[matrix.link.slow]\nduration = '2s'", "flow.1.scheme=reno", "link=as_it_is"
     ).runs
     assert run.scenario["duration_ns"] == 10**9
+
+
+def test_what_flows_are_called_makes_no_other_plan(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, '[matrix]\nscheme = ["gentle"]')
+    (run,) = plan.runs
+    assert run.scenario["names"] == {"1": "gentle"}
+    older = replace(run, scenario={key: value for key, value in run.scenario.items() if key != "names"})
+    assert replace(plan, runs=(older,)).to_json()["scenarios_sha256"] == plan.to_json()["scenarios_sha256"]

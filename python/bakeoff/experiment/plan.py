@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import claimed, estimate, matrix, notes, overrides
+from bakeoff.experiment.catalogue import NAMES
 from bakeoff.experiment.load import Unmet
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ class Plan:
         digest = hashlib.sha256()
         for run in self.runs:
             if run.repeat == 1:
-                digest.update(json.dumps(run.scenario, sort_keys=True).encode())
+                # What flows are called changes no run, and older folders do not say it.
+                scenario = {key: value for key, value in run.scenario.items() if key != NAMES}
+                digest.update(json.dumps(scenario, sort_keys=True).encode())
         return digest.hexdigest()
 
 
