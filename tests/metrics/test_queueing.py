@@ -52,7 +52,7 @@ def test_a_queue_at_a_faster_hop_is_a_warning() -> None:
     assert found.hop == "forward.0"
     assert found.warning == (
         "the queue built up at forward.0 (80 ms in the 95th percentile), not at forward.1 (1.3 ms), "
-        "which has the lowest rate"
+        "which has the lowest rate of its direction"
     )
 
 

@@ -98,5 +98,5 @@ def _packet_bytes(scenario: Mapping[str, Any]) -> int:
 def _warning(hop: str, there_ns: int, meant: Sequence[str], here_ns: int) -> str:
     return (
         f"the queue built up at {hop} ({there_ns / 1e6:.3g} ms in the 95th percentile), not at {' or '.join(meant)} "
-        f"({here_ns / 1e6:.3g} ms), which has the lowest rate"
+        f"({here_ns / 1e6:.3g} ms), which has the lowest rate of its direction"
     )

@@ -167,7 +167,7 @@ def queue(found: Queueing) -> str:
     """Where the queue of a direction built up, as a sentence."""
     if found.hop is None:
         return f"No queue built up on the {found.direction} path."
-    lowest = ", which has the lowest rate" if found.hop in found.meant else ""
+    lowest = ", which has the lowest rate of its direction" if found.hop in found.meant else ""
     wait = significant(found.queue_p95_ms)
     return f"The queue built up at {found.hop}{lowest}: {wait} ms in the 95th percentile."
 
