@@ -97,6 +97,17 @@ def test_flows_are_compared_over_the_time_that_all_have(tmp_path: Path, interval
     assert binned.jain == pytest.approx(exact.jain, abs=0.006)
 
 
+def test_no_flow_is_faster_than_its_link(tmp_path: Path) -> None:
+    # A third of what arrives comes when they have stopped.
+    changes = ("duration=8s", "path.forward.0.rate=1Mbit/s", "path.forward.0.queue.limit=infinite", "flow.*.stop=1s")
+    for level in ("packets", "series", "summary"):
+        summary = summarise(recorded("dumbbell/rtt-fairness", level, tmp_path, "matrix.scheme=cubic", *changes))
+        assert summary.total is not None
+        assert summary.total.throughput_mbps is not None
+        assert 0.7 < summary.total.throughput_mbps < 1
+        assert all(flow.stop_s == 1 for flow in summary.flows)
+
+
 def test_what_happened_in_a_queue_is_known_of_packets_that_did_not_get_out(tmp_path: Path) -> None:
     queue = 'path.forward.0.queue={kind="fq_codel",ce_threshold="1ms"}'
     changes = ("path.forward.0.rate=10Mbit/s", queue, "path.forward.0.loss=0.02", "flow.1.ecn=classic", "duration=20s")

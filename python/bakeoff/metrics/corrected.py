@@ -1,7 +1,7 @@
 """Metrics without Pantheon's quirks.
 
-- Rates are over the time in which a flow was meant to send, so a flow that starves or stalls shows it: 0
-  Mbit/s instead of a run that disappears.
+- Rates are over the time in which a flow was meant to send, and in which what it sent arrived, so a flow that
+  starves or stalls shows it: 0 Mbit/s instead of a run that disappears.
 - Loss leaves out what was still under way at the end: it is neither delivered nor lost yet.
 - Goodput counts what the application got: payload, in order, once.
 """
@@ -56,13 +56,22 @@ def common(intervals: Sequence[Interval]) -> Interval:
 
 
 def throughput_mbps(row: Mapping[str, Any], interval: Interval) -> float | None:
-    """Received IP bytes over the interval, Mbit/s: 0 for a starved flow; None without an interval."""
-    return mbps(row["received_bytes"], interval.length_ns)
+    """Received IP bytes over the interval, Mbit/s: 0 for a starved flow; None without an interval.
+
+    Args:
+        row: of the table `flows`.
+        interval: when it was meant to send; what arrives later makes it longer, so that no link is exceeded.
+    """
+    return mbps(row["received_bytes"], _to_the_last_arrival(row, interval).length_ns)
 
 
 def goodput_mbps(row: Mapping[str, Any], interval: Interval) -> float | None:
-    """Payload handed to the application, in order and once, over the interval, Mbit/s."""
-    return mbps(row["goodput_bytes"], interval.length_ns)
+    """Payload handed to the application, in order and once, over the same time as `throughput_mbps`, Mbit/s."""
+    return mbps(row["goodput_bytes"], _to_the_last_arrival(row, interval).length_ns)
+
+
+def _to_the_last_arrival(row: Mapping[str, Any], interval: Interval) -> Interval:
+    return Interval(interval.start_ns, max(interval.stop_ns, row["last_received_ns"] or 0))
 
 
 def loss(row: Mapping[str, Any]) -> float | None:

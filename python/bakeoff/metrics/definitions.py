@@ -38,14 +38,14 @@ DEFINITIONS = (
         "throughput_mbps",
         _BOTH,
         "Mbit/s",
-        "IP bytes that arrived, retransmissions included, over the time in which the flow was meant to send. "
-        "A starved flow has 0.",
+        "IP bytes that arrived, retransmissions included, over the time in which the flow was meant to send, and in "
+        "which what it sent arrived after its stop. A starved flow has 0.",
     ),
     Definition(
         "goodput_mbps",
         _BOTH,
         "Mbit/s",
-        "Payload handed to the application, in order and once, over the time in which the flow was meant to send.",
+        "Payload handed to the application, in order and once, over the same time as throughput_mbps.",
     ),
     Definition(
         "owd_p50_ms, owd_p95_ms, owd_p99_ms",

@@ -44,8 +44,8 @@ class FlowSummary:
         stop_s: when it was meant to stop, or had delivered everything.
         sent_packets: packets sent, retransmissions included.
         delivered_packets: packets that arrived.
-        throughput_mbps: received IP bytes over its scheduled time.
-        goodput_mbps: payload to the application over its scheduled time.
+        throughput_mbps: received IP bytes from its start to its stop, or to the last arrival after that.
+        goodput_mbps: payload to the application over the same time.
         owd_p50_ms: median one-way delay of what arrived.
         owd_p95_ms: 95th percentile of it.
         owd_p99_ms: 99th percentile of it.
@@ -96,7 +96,7 @@ class TotalSummary:
     """All flows of one run together; units as in `FlowSummary`.
 
     Attributes:
-        throughput_mbps: received IP bytes from the first start to the last stop.
+        throughput_mbps: received IP bytes from the first start to the last stop, or arrival.
         goodput_mbps: payload over the same time.
         owd_p50_ms: median one-way delay over all packets.
         owd_p95_ms: 95th percentile of it.
