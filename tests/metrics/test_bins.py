@@ -46,11 +46,25 @@ def test_edges_are_those_of_pantheon() -> None:
     np.testing.assert_allclose(rates.received_mbps[2], [nan, 0, half, 0, half])
 
 
+def totals(size: int) -> pl.DataFrame:
+    """The table `flows` of a flow that sends from 70 ms on, and whose packets arrive from 100 to 500 ms."""
+    return pl.DataFrame(
+        {
+            "flow": [1],
+            "sent_bytes": [size],
+            "received_bytes": [size],
+            "first_sent_ns": [70 * MS],
+            "first_received_ns": [100 * MS],
+            "last_received_ns": [500 * MS],
+        }
+    )
+
+
 def test_series_and_packets_agree(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
     recording = filled(plan_of(("cubic",), 1)).recordings()[0]
     exact, binned = (
         bins.from_packets(recording.table("packets")),
-        bins.from_series(recording.table("series"), 100 * MS, 30_000 * MS),
+        bins.from_series(recording.table("series"), recording.table("flows"), 100 * MS, 30_000 * MS),
     )
     assert exact is not None
     assert binned is not None
@@ -58,6 +72,8 @@ def test_series_and_packets_agree(filled: Callable[..., ResultFolder], plan_of: 
     for flow in (1, 2, 3):
         np.testing.assert_allclose(exact.received_mbps[flow], binned.received_mbps[flow])
         np.testing.assert_allclose(exact.sent_mbps[flow], binned.sent_mbps[flow])
+        assert binned.received_mean_mbps[flow] == exact.received_mean_mbps[flow]
+        assert binned.sent_mean_mbps[flow] == pytest.approx(exact.sent_mean_mbps[flow], rel=0.01)
 
 
 def test_capacity_is_that_of_the_link(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
@@ -101,13 +117,13 @@ def test_nothing_sent() -> None:
 def test_what_was_recorded_is_spread_evenly(interval_ms: int, sizes: list[int], expected: list[float]) -> None:
     rows = [(1, index * interval_ms * MS, size, size) for index, size in enumerate(sizes)]
     series = pl.DataFrame(rows, schema=["flow", "t_ns", "sent_bytes", "received_bytes"], orient="row")
-    rates = bins.from_series(series, interval_ms * MS, 10_000 * MS)
+    rates = bins.from_series(series, totals(sum(sizes)), interval_ms * MS, 10_000 * MS)
     assert rates is not None
     assert rates.t_s.size == len(expected) + 1
     np.testing.assert_allclose(rates.sent_mbps[1][:-1], np.array(expected) * 8 / 500_000)
     np.testing.assert_allclose(rates.received_mbps[1][1:], np.array(expected) * 8 / 500_000)
-    covered_ms = interval_ms * sum(size > 0 for size in sizes)
-    assert rates.sent_mean_mbps[1] == pytest.approx(sum(sizes) * 8e-3 / covered_ms)
+    assert rates.sent_mean_mbps[1] == pytest.approx(sum(sizes) * 8e-3 / (interval_ms * len(sizes) - 70))
+    assert rates.received_mean_mbps[1] == pytest.approx(sum(sizes) * 8e-3 / 400)
 
 
 def test_a_mean_is_over_the_time_from_the_first_to_the_last() -> None:
@@ -121,7 +137,18 @@ def test_the_last_interval_ends_with_the_run() -> None:
     series = pl.DataFrame(
         {"flow": [1, 1], "t_ns": [0, 1000 * MS], "sent_bytes": [200, 100], "received_bytes": [200, 100]}
     )
-    rates = bins.from_series(series, 1000 * MS, 1500 * MS)
+    rates = bins.from_series(series, totals(300), 1000 * MS, 1500 * MS)
     assert rates is not None
     np.testing.assert_allclose(rates.sent_mbps[1][:-1], np.full(3, 100 * 8 / 500_000))
-    assert rates.sent_mean_mbps[1] == pytest.approx(300 * 8e-3 / 1500)
+    assert rates.sent_mean_mbps[1] == pytest.approx(300 * 8e-3 / 1430)
+
+
+def test_a_flow_of_which_nothing_arrived_has_no_mean() -> None:
+    series = pl.DataFrame({"flow": [1], "t_ns": [0], "sent_bytes": [200], "received_bytes": [0]})
+    nothing = totals(200).with_columns(
+        pl.lit(0).alias("received_bytes"), *(pl.lit(None).alias(f"{end}_received_ns") for end in ("first", "last"))
+    )
+    rates = bins.from_series(series, nothing, 100 * MS, 1500 * MS)
+    assert rates is not None
+    assert rates.sent_mean_mbps[1] == pytest.approx(200 * 8e-3 / 30)
+    assert rates.received_mean_mbps[1] is None

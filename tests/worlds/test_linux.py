@@ -227,6 +227,39 @@ def test_flows_both_ways() -> None:
     assert found["flows"]["received_packets"].to_list()[1:] == pytest.approx([7500, 7500], rel=0.15)
 
 
+@pytest.mark.parametrize(
+    "flow",
+    [
+        {"scheme": "prague"},
+        {"scheme": "own:cubic", "ecn": "accurate"},
+        {"scheme": "own:cubic", "traffic": {"kind": "bulk", "write": "2000B"}},
+    ],
+)
+def test_the_application_has_all_that_its_packets_carried(flow: dict[str, Any]) -> None:
+    # Counters of marks, and ends of writes, make packets carry less than a full segment.
+    found = run(flow)
+    data = found["passages"].filter((pl.col("hop") == "forward.0") & (pl.col("payload_bytes") > 0))
+    pieces = dict(sorted(data.select("sequence_bytes", "payload_bytes").iter_rows()))
+    assert sum(pieces.values()) == max(start + size for start, size in pieces.items()), "no holes and no overlaps"
+    arrived = dict(data.filter(pl.col("fate") == "passed").select("sequence_bytes", "payload_bytes").iter_rows())
+    end = 0
+    while end in arrived:
+        end += arrived[end]
+    assert found["flows"]["goodput_bytes"][1] == end > 2_000_000
+
+
+def test_a_flow_that_stops_leaves_the_way_back_alone() -> None:
+    # The first router drops its packets, and answers none of them.
+    slow = {"rate": "1Mbit/s", "delay": "10ms", "queue": {"limit": "10pkt"}}
+    found = run({}, {"direction": "reverse", "stop": "2s"}, forward=[slow], reverse=[slow], duration="6s")
+    rows = found["passages"].filter((pl.col("hop") == "forward.0") & (pl.col("fate") == "passed"))
+    full = rows.filter((pl.col("size_bytes") == 1500) & (pl.col("sent_ns") > 3 * SECOND))
+    took = full["out_ns"] - full["in_ns"] - full["queue_ns"].cast(pl.Int64)
+    assert took.len() > 100
+    assert took.min() == pytest.approx(22 * MS, abs=CLOCK_NS)
+    assert took.max() == pytest.approx(22 * MS, abs=CLOCK_NS)
+
+
 def test_a_controller_that_the_kernel_lacks_is_one_sentence() -> None:
     planned = plan({"scheme": "kernel:reno"})
     planned.scenario["flows"][0]["scheme"] = "kernel:nosuch"

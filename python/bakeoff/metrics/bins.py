@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     _Sizes = NDArray[np.int64 | np.float64]
     # Times in ns, and the bytes at each.
     _Event = tuple[_Times, _Sizes]
+    _Means = dict[int, float | None]
 
 BIN_NS = 500_000_000
 
@@ -38,16 +39,17 @@ class Rates:
         t_s: bin edges in s, one more than there are bins.
         sent_mbps: by flow, at left edges.
         received_mbps: by flow, at right edges.
-        sent_mean_mbps: by flow, all its bytes over the time from the first to the last; None where that is none.
-        received_mean_mbps: the same of what arrived.
+        sent_mean_mbps: by flow, all its bytes over the time from the first packet to the last, or to the end of the
+            last bin with one; None where that is none.
+        received_mean_mbps: the same of what arrived, to the last packet.
     """
 
     origin_ns: int
     t_s: NDArray[np.float64]
     sent_mbps: dict[int, NDArray[np.float64]]
     received_mbps: dict[int, NDArray[np.float64]]
-    sent_mean_mbps: dict[int, float | None]
-    received_mean_mbps: dict[int, float | None]
+    sent_mean_mbps: _Means
+    received_mean_mbps: _Means
 
 
 def from_packets(packets: pl.DataFrame) -> Rates | None:
@@ -64,32 +66,47 @@ def from_packets(packets: pl.DataFrame) -> Rates | None:
     arrived = packets["received_ns"].is_not_null().to_numpy()
     received = packets["received_ns"].fill_null(0).to_numpy()
     origin = int(sent.min())
-    return _rates(
-        origin,
-        {number: (sent[flow == number], size[flow == number]) for number in np.unique(flow)},
-        {
-            number: (received[(flow == number) & arrived], size[(flow == number) & arrived])
-            for number in np.unique(flow)
-        },
-    )
+    went = {int(number): (sent[flow == number], size[flow == number]) for number in np.unique(flow)}
+    came = {number: (received[(flow == number) & arrived], size[(flow == number) & arrived]) for number in went}
+    sent_mean, received_mean = ({number: _mean(*of) for number, of in events.items()} for events in (went, came))
+    return _rates(origin, went, came, (sent_mean, received_mean))
 
 
-def from_series(series: pl.DataFrame, interval_ns: int, end_ns: int) -> Rates | None:
+def from_series(series: pl.DataFrame, flows: pl.DataFrame, interval_ns: int, end_ns: int) -> Rates | None:
     """Rates from the recorder's bins, from the start of the run; None if there are none.
 
     Args:
         series: the table `series`.
+        flows: the table `flows`, for the means.
         interval_ns: length of its bins. The bytes of one that reaches into several of 500 ms count as evenly spread.
         end_ns: end of the run, which may lie within the last bin.
     """
     if series.is_empty():
         return None
     by_flow = {int(number): part for (number,), part in series.partition_by("flow", as_dict=True).items()}
+
+    def ends(begins: _Times) -> _Times:
+        return np.minimum(begins.astype(np.int64) + interval_ns, end_ns)
+
+    sent: _Means = {}
+    received: _Means = {}
+    for number, part in by_flow.items():
+        (row,) = flows.filter(flows["flow"] == number).iter_rows(named=True)
+        last = part.filter(part["sent_bytes"] > 0)["t_ns"].to_numpy()[-1:]
+        spans = (
+            (row["first_sent_ns"], int(ends(last)[0]) if last.size else None),
+            (row["first_received_ns"], row["last_received_ns"]),
+        )
+        sent[number], received[number] = (
+            mbps(row[size], stop - start) if start is not None and stop is not None else None
+            for size, (start, stop) in zip(("sent_bytes", "received_bytes"), spans, strict=True)
+        )
     return _rates(
         0,
         {number: (p["t_ns"].to_numpy(), p["sent_bytes"].to_numpy()) for number, p in by_flow.items()},
         {number: (p["t_ns"].to_numpy(), p["received_bytes"].to_numpy()) for number, p in by_flow.items()},
-        lambda begins: np.minimum(begins.astype(np.int64) + interval_ns, end_ns),
+        (sent, received),
+        ends,
     )
 
 
@@ -98,7 +115,11 @@ def _at_once(times: _Times) -> _Times:
 
 
 def _rates(
-    origin: int, sent: dict[int, _Event], received: dict[int, _Event], ends: Callable[[_Times], _Times] = _at_once
+    origin: int,
+    sent: dict[int, _Event],
+    received: dict[int, _Event],
+    means_mbps: tuple[_Means, _Means],
+    ends: Callable[[_Times], _Times] = _at_once,
 ) -> Rates:
     """The rates of what happens at some times, or evenly from then on until it `ends`."""
     last = max(
@@ -121,8 +142,7 @@ def _rates(
         np.arange(bins + 1, dtype=np.float64) * (BIN_NS / NS_PER_S),
         curves(sent, 0),
         curves(received, 1),
-        {int(number): _mean(*found, ends) for number, found in sent.items()},
-        {int(number): _mean(*found, ends) for number, found in received.items()},
+        *means_mbps,
     )
 
 
@@ -135,10 +155,9 @@ def _spread(begins: _Times, sizes: _Sizes, ends: Callable[[_Times], _Times]) -> 
     return edges[:-1], np.diff(np.interp(edges, times, np.repeat(before, 2)[1:-1]))
 
 
-def _mean(times: _Times, sizes: _Sizes, ends: Callable[[_Times], _Times]) -> float | None:
-    """All bytes over the time from the first to the end of the last."""
-    there = times[sizes > 0]
-    return mbps(sizes.sum(), int(ends(there).max() - there.min())) if there.size else None
+def _mean(times: _Times, sizes: _Sizes) -> float | None:
+    """All bytes over the time from the first to the last."""
+    return mbps(sizes.sum(), int(times.max() - times.min())) if times.size else None
 
 
 def _curve(events: _Event, origin: int, bins: int, *, shift: int) -> NDArray[np.float64]:

@@ -7,12 +7,14 @@ they would not stand out on the paper. Schemes that it does not have got theirs 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff import _core
+from bakeoff.experiment.catalogue import plain
 from bakeoff.references.pantheon import SCHEME_KEYS
 from bakeoff.scheme.reference import PREFIX as PYTHON
 
@@ -260,8 +262,8 @@ def title(key: str) -> str:
 
 
 @functools.cache
-def telemetry_units() -> dict[str, str]:
-    """Unit of every telemetry of the transport and of the core's schemes, by name."""
+def telemetry_units(scheme: str) -> dict[str, str]:
+    """Unit of every telemetry of the transport and of a scheme, by name."""
     everywhere = json.loads(_core.telemetry())
-    own = [entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"]]
-    return {entry["name"]: entry["unit"] for entry in everywhere + own}
+    own = (known["telemetry"] for known in json.loads(_core.schemes()) if known["name"] == plain(scheme))
+    return {entry["name"]: entry["unit"] for entry in itertools.chain(everywhere, *own)}

@@ -124,8 +124,9 @@ impl FlowRecord {
     pub(super) fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
         let delay = now.since(packet.sent);
         self.received.add(packet.size);
-        self.first_received.get_or_insert(now);
-        self.last_received = Some(now);
+        // A log may be read packet by packet.
+        self.first_received = Some(self.first_received.map_or(now, |first| first.min(now)));
+        self.last_received = self.last_received.max(Some(now));
         self.ce_marks += u64::from(packet.ecn == Ecn::Ce);
         self.delay.add(delay);
         self.queued.add(packet.queued_for);

@@ -150,7 +150,7 @@ impl<'a> Replay<'a> {
                 reading: if is_stack {
                     Reading::Told(told(samples, index, GOODPUT))
                 } else {
-                    Reading::OfPackets(Application::new(config.mss_bytes, is_program))
+                    Reading::OfPackets(Application::new(is_program))
                 },
                 retransmissions: told_last(samples, index, RETRANSMISSIONS).unwrap_or_default(),
                 completed: told_last(samples, index, COMPLETED).map(Instant::from_nanos),

@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
 
     fn account_for(&mut self, index: usize, data: &Journeys, acks: &Journeys, samples: &[SampleRecord]) -> FlowAccount {
         let flow = FlowId(index as u32);
-        let mut headers = Headers::new(self.job.scenario.flows[index].mss_bytes);
+        let mut headers = Headers::default();
         let pieces: Vec<_> = data.sent.iter().map(|record| headers.data(&record.header())).collect();
         let mut highest = 0;
         let mut retransmissions = 0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_core::record::Header;
-use bakeoff_core::transport::stream::{answer_flags, data_flags, echo_flags, request_flags};
+use bakeoff_core::transport::stream::{Positions, answer_flags, data_flags, echo_flags, request_flags};
 use bakeoff_core::units::Bytes;
 
 use crate::log::{Protocol, TransportHeader};
@@ -39,28 +39,26 @@ impl Unwrapper {
 }
 
 /// Reads the headers of one flow's packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Headers {
-    /// Payload of a full segment, by which our own transport counts.
-    mss: u64,
+    /// Of the segments of our own transport, which counts them and not their bytes.
+    segments: Positions,
     data: Unwrapper,
     acks: Unwrapper,
 }
 
 impl Headers {
-    pub(super) fn new(mss: u64) -> Self {
-        Self { mss, data: Unwrapper::default(), acks: Unwrapper::default() }
-    }
-
     /// The data in a packet of the sender; empty for a SYN. `None` if there is none that counts, as in a reset.
     pub(super) fn data(&mut self, header: &TransportHeader) -> Option<Data> {
         match header.protocol {
             Protocol::Tcp => self.tcp_data(header),
             Protocol::Udp => {
                 let prefix = own_prefix(header)?;
-                let start = u64::from(prefix.sequence) * self.mss;
-                let length = if prefix.kind == Kind::Data { prefix.detail } else { 0 };
-                Some(Data { start, end: start + length })
+                if prefix.kind != Kind::Data {
+                    return Some(Data { start: 0, end: 0 });
+                }
+                let start = self.segments.start_of(prefix.sequence.into(), Bytes::new(prefix.detail));
+                Some(Data { start, end: start + prefix.detail })
             }
             Protocol::Other => None,
         }
@@ -87,7 +85,7 @@ impl Headers {
             Protocol::Tcp => self.acks.position(word(header, 4)),
             Protocol::Udp => own_prefix(header)
                 .filter(|prefix| prefix.kind == Kind::Ack)
-                .map_or(0, |prefix| u64::from(prefix.sequence) * self.mss),
+                .map_or(0, |prefix| self.segments.at(prefix.sequence.into())),
             Protocol::Other => 0,
         }
     }
@@ -117,7 +115,7 @@ impl Headers {
     }
 
     fn own_header(&self, prefix: Prefix) -> Header {
-        let position = u64::from(prefix.sequence) * self.mss;
+        let position = self.segments.at(prefix.sequence.into());
         let echoes = echo_flags(prefix.is_ecn_echo, prefix.is_sce_echo, prefix.marked_packets);
         let ecn = ecn_mode(prefix.detail).unwrap_or_default();
         let ack = Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() };

@@ -20,7 +20,7 @@ pub(super) enum Load {
     Datagram(u64),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Connection {
     headers: Headers,
     highest: u64,
@@ -30,16 +30,15 @@ struct Connection {
 /// The application of a flow: one connection, or those of another program.
 #[derive(Debug)]
 pub(super) struct Application {
-    mss: u64,
     is_program: bool,
     connections: BTreeMap<Ports, Connection>,
     datagrams: u64,
 }
 
 impl Application {
-    /// Of a flow with this payload in a full segment; `is_program` if another program sends.
-    pub(super) fn new(mss: u64, is_program: bool) -> Self {
-        Self { mss, is_program, connections: BTreeMap::new(), datagrams: 0 }
+    /// Of a flow; `is_program` if another program sends.
+    pub(super) fn new(is_program: bool) -> Self {
+        Self { is_program, connections: BTreeMap::new(), datagrams: 0 }
     }
 
     /// What a packet of the sender carries, and whether it repeats data; `None` if it carries nothing that counts.
@@ -84,9 +83,7 @@ impl Application {
     }
 
     fn connection(&mut self, ports: Ports) -> &mut Connection {
-        let mss = self.mss;
-        let new = || Connection { headers: Headers::new(mss), highest: 0, stream: InOrder::default() };
-        self.connections.entry(ports).or_insert_with(new)
+        self.connections.entry(ports).or_default()
     }
 }
 
@@ -94,6 +91,7 @@ impl Application {
 mod tests {
     use super::*;
     use crate::log::TRANSPORT_BYTES;
+    use crate::udp::Kind;
 
     fn tcp(ports: Ports, sequence: u32, payload: u16) -> TransportHeader {
         let mut bytes = [0; TRANSPORT_BYTES];
@@ -111,7 +109,7 @@ mod tests {
 
     #[test]
     fn connections_of_a_program_are_counted_apart() {
-        let mut application = Application::new(1_448, true);
+        let mut application = Application::new(true);
         for (ports, first) in [([1, 9], 500), ([2, 9], u32::MAX - 3)] {
             application.sent(&syn(ports, first));
             let (load, is_repeated) = application.sent(&tcp(ports, first.wrapping_add(1), 1_000));
@@ -122,9 +120,32 @@ mod tests {
         assert_eq!(application.bytes(), 2_000);
     }
 
+    /// Data of our own transport.
+    fn own(sequence: u8, payload: u8) -> TransportHeader {
+        let mut bytes = [0; TRANSPORT_BYTES];
+        // Version and kind, sequence, payload.
+        (bytes[4], bytes[15], bytes[26]) = (1 << 4 | Kind::Data as u8, sequence, payload);
+        TransportHeader { protocol: Protocol::Udp, length: 1_500, source_port: 1, destination_port: 9, bytes }
+    }
+
+    #[test]
+    fn segments_of_our_own_are_as_long_as_they_say() {
+        let mut application = Application::new(false);
+        for (sequence, payload, repeats) in [(0, 200, false), (1, 50, false), (2, 200, false), (1, 50, true)] {
+            let (load, is_repeated) = application.sent(&own(sequence, payload));
+            assert_eq!(is_repeated, repeats, "{sequence}");
+            application.arrived(load.unwrap());
+        }
+        assert_eq!(application.bytes(), 450);
+        let mut ack = own(2, 0);
+        (ack.bytes[4], ack.source_port, ack.destination_port) = (1 << 4 | Kind::Ack as u8, 9, 1);
+        assert_eq!(application.acknowledged(&ack), 250);
+        assert_eq!(application.header(&own(2, 200), true).unwrap().sequence, Some(250));
+    }
+
     #[test]
     fn datagrams_of_a_program_count_as_they_come() {
-        let mut application = Application::new(1_448, true);
+        let mut application = Application::new(true);
         let datagram = TransportHeader { protocol: Protocol::Udp, ..tcp([1, 9], 0, 0) };
         let (load, _) = application.sent(&TransportHeader { length: 1_008, ..datagram });
         application.arrived(load.unwrap());

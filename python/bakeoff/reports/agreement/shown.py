@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,8 @@ def percent(ratio: float | None) -> str:
     """A share in percent, with its sign as text."""
     if ratio is None:
         return words.MISSING
+    # Means of equal numbers may differ in their last bits.
+    ratio = 0.0 if abs(ratio) < sys.float_info.epsilon * 8 else ratio
     return f"{words.significant(100 * ratio, 2 if abs(ratio) < 1 else 3)} %"
 
 

@@ -253,7 +253,8 @@ _CAPTIONS = {
         "Throughput over time",
         (
             "Bins of 500 ms. Ingress (dashed) is what was sent in a bin, egress (solid) what arrived in it. Means are "
-            "from the first to the last packet of a flow."
+            "from the first to the last packet of a flow, or where packets were not recorded to the end of the last "
+            "interval in which one was sent."
         ),
     ),
     "delay": ("One-way delay over time", "Each packet that arrived, at the time of its arrival."),

@@ -14,7 +14,7 @@ from bakeoff.reports import looks, words
 from bakeoff.reports.html import responsiveness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -64,7 +64,7 @@ def figures(run: Run, pack: Pack, most_points: int, known: Mapping[str, Look]) -
         rates = bins.from_packets(packets)
     else:
         interval_ns, end_ns = int(recording.scenario["record"]["interval_ns"]), int(recording.scenario["duration_ns"])
-        rates = bins.from_series(series, interval_ns, end_ns) if series is not None else None
+        rates = bins.from_series(series, recording.table("flows"), interval_ns, end_ns) if series is not None else None
     if rates is None:
         return {}
     capacity = _capacity(run, rates)
@@ -243,11 +243,9 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
     table = table.filter(table["flow"] <= MAX_FLOWS)
     if table.is_empty():
         return None
-    units = looks.telemetry_units()
     choices = []
-    names = sorted(table["name"].unique(), key=lambda name: (name != "cwnd", name))
-    for name in names:
-        rows = table.filter(table["name"] == name)
+    for name, unit, numbers in _quantities(table, flows.summary):
+        rows = table.filter((table["name"] == name) & table["flow"].is_in(numbers))
         times = np.unique(rows["t_ns"].to_numpy())
         stride = -(-times.size // MAX_TELEMETRY_POINTS)
         times = times[::stride]
@@ -258,9 +256,8 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
                 "y": pack.add(_held(rows.filter(rows["flow"] == flow), times)),
                 **flows.colours(flow),
             }
-            for flow in _shown(rows["flow"].unique().to_list())
+            for flow in _shown(numbers)
         ]
-        unit = units.get(name, "")
         choices.append(
             {
                 "name": name,
@@ -270,6 +267,17 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
             }
         )
     return {"kind": "choice", "choices": choices}
+
+
+def _quantities(table: pl.DataFrame, summary: RunSummary) -> Iterator[tuple[str, str, list[int]]]:
+    """Names with their units, and the flows that have them: two schemes may mean different things by one name."""
+    for name in sorted(table["name"].unique(), key=lambda name: (name != "cwnd", name)):
+        of_unit: dict[str, list[int]] = {}
+        for flow in table.filter(table["name"] == name)["flow"].unique().sort().to_list():
+            unit = looks.telemetry_units(summary.flows[flow - 1].scheme).get(name, "")
+            of_unit.setdefault(unit, []).append(flow)
+        for unit, numbers in of_unit.items():
+            yield name, unit, numbers
 
 
 def _held(rows: pl.DataFrame, times: NDArray[np.int64]) -> NDArray[np.float64]:

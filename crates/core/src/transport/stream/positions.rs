@@ -72,16 +72,17 @@ impl Positions {
         }
     }
 
-    /// Where a segment begins that is of this length; one that is new follows the others.
-    fn start_of(&mut self, sequence: u64, length: Bytes) -> u64 {
-        let start = self.at(sequence);
-        if sequence as usize + 1 == self.starts.len() {
-            self.starts.push(start + length.count());
+    /// Where a segment of this length begins; call in the order of sending. One that is new follows the others; those between,
+    /// which nobody has seen, are taken to be as long.
+    pub fn start_of(&mut self, sequence: u64, length: Bytes) -> u64 {
+        while self.starts.len() as u64 <= sequence + 1 {
+            self.starts.push(self.at(u64::MAX) + length.count());
         }
-        start
+        self.at(sequence)
     }
 
-    fn at(&self, sequence: u64) -> u64 {
+    /// Where a segment that has been sent begins; the end of all for one that has not.
+    pub fn at(&self, sequence: u64) -> u64 {
         let known = self.starts.get(sequence as usize).or(self.starts.last());
         known.copied().unwrap_or_default()
     }
@@ -141,5 +142,13 @@ mod tests {
         assert_eq!(header.acknowledged, Some(1_548));
         assert_eq!(header.sack, [Some([1_548, 2_996]), None, None]);
         assert_eq!(header.flags, Header::ACK | Header::ECE);
+    }
+
+    #[test]
+    fn segments_that_nobody_saw_are_as_long_as_the_next() {
+        let mut positions = Positions::default();
+        assert_eq!(positions.start_of(0, Bytes::new(1_000)), 0);
+        assert_eq!(positions.start_of(3, Bytes::new(500)), 2_000);
+        assert_eq!([positions.at(1), positions.at(2), positions.at(9)], [1_000, 1_500, 2_500]);
     }
 }
