@@ -136,7 +136,7 @@ pub struct FlowConfig {
     /// The codepoint of packets that may be marked; `None` for the scheme's.
     #[serde(default)]
     pub ect: Option<Ect>,
-    /// Every packet is held back by a random time up to this.
+    /// After a packet the next one waits a random time up to this.
     #[serde(default)]
     pub send_jitter_ns: u64,
     /// Differentiated services codepoint of the packets with data; acks have none.

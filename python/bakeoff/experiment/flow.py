@@ -110,8 +110,10 @@ class Flow(Model):
     send_jitter: Time = default(
         0,
         "0s",
-        "each packet leaves the sender up to this much later, in order; a packet's time at the bottleneck takes away "
-        "what exact times make of round numbers: docs/agreement.md, phase effect",
+        "after a packet the sender waits a random time up to this before the next one may leave, as ns-2's "
+        "`overhead_`: no more than one leaves in half of it, and packets that are farther apart stay as they are; a "
+        "packet's time at the bottleneck takes away what exact times make of round numbers: docs/agreement.md, phase "
+        "effect",
     )
 
 

@@ -178,7 +178,7 @@ class Queue(Model):
     interval: Time | None = _of(
         "codel, fq_codel, cobalt, cnq, cnq_codel_af, lfq", "how long it may be above the target"
     )
-    ce_threshold: Time | None = _of("codel, fq_codel, fq", "mark every packet that waited longer")
+    ce_threshold: Time | None = _of("codel, fq_codel, fq", "mark what waited longer")
     ce_threshold_selector: int | None = _of("fq_codel", "ce_threshold is for packets with this DS field")
     ce_threshold_mask: int | None = _of("fq_codel", "the bits of the DS field to look at")
     flows: int | None = _of("fq_codel, fq_pie", "the lines that flows are hashed to")
@@ -253,7 +253,10 @@ class Reorder(Model):
 
     probability: Probability = Field(description="a packet is chosen")
     gap: int | None = Field(
-        None, ge=1, le=2**32 - 1, description="it skips the delay; only every so many-th packet may be chosen"
+        None,
+        ge=1,
+        le=2**32 - 1,
+        description="it skips the delay; after one that does so, so many less one may not, as in netem",
     )
     late: Time | None = Field(None, description="it takes so much longer, and is overtaken")
     behind: Packets | None = Field(None, description="it arrives behind so many later packets")
@@ -313,7 +316,8 @@ class Hop(Model):
     duplicate: Probability = Field(0.0, description="the wire makes two packets of one with this probability")
     reorder: Reorder | None = Field(None, description="packets that change places on the wire")
     replay_window: Packets | None = Field(
-        None, description="the hop is a tunnel, whose far end drops what so many packets have overtaken"
+        None,
+        description="the hop is a tunnel; its far end drops what lies so many packets behind the newest that came out",
     )
     policer: Policer | None = Field(None, description="what drops packets that arrive too fast")
     mangle: list[Mangle] = Field([], max_length=64, description="rules that change ECN and DSCP, in order")

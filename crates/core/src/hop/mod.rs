@@ -63,7 +63,7 @@ pub struct HopConfig {
     /// Which packets overtake others or fall behind.
     #[serde(default)]
     pub reorder: Option<ReorderConfig>,
-    /// Behind the wire: by how many others a packet may be overtaken before it is dropped.
+    /// Behind the wire: a packet is dropped that lies so many behind the newest that has come out.
     #[serde(default)]
     pub replay_window: Option<u32>,
     /// What may pass the door.

@@ -8,7 +8,7 @@
 //! delay that differs from packet to packet, as the only difference. Behind: the displacement of RFC 4737, section 4.2.2, and RFC
 //! 5236, section 4.
 //!
-//! **Parameters.** `probability`, of each packet that may be chosen; `gap` (ahead): only every so many-th packet may be, 1 as in `tc`;
+//! **Parameters.** `probability`, of each packet that may be chosen; `gap` (ahead): after one so many less one may not be, 1 as in `tc`;
 //! `late`: by how much; `behind`: how many packets, at most 1000, and `within`: after this time at the latest, 100 ms unless stated.
 //!
 //! **Deviations.** Ahead: a packet leaves the link before it skips the delay; netem knows no link.

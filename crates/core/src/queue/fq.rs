@@ -48,7 +48,12 @@ pub(super) const INFO: Info = Info {
             "time",
             "after a silence longer than this a flow may send a quantum again",
         ),
-        Parameter::quantity("ce_threshold", "off", "time", "mark every packet that waited longer than this"),
+        Parameter::quantity(
+            "ce_threshold",
+            "off",
+            "time",
+            "mark what waited longer than this, but for what took the fast path",
+        ),
     ],
     telemetry: &[],
 };

@@ -373,7 +373,7 @@ tables! {
         sent_ns: Vec<u64>,
         /// When it was received.
         received_ns: Vec<i64>,
-        /// Time it spent in queues.
+        /// Time it spent in the queues that it has left; in `linux` without one that dropped it.
         queue_ns: Vec<u64>,
         /// Received, dropped, or inside the path at the end of the run.
         fate: Category,
@@ -395,7 +395,8 @@ tables! {
         in_ns: Vec<u64>,
         /// When it came out at the far end.
         out_ns: Vec<i64>,
-        /// Time it spent in the queue; of a packet that was dropped there, until then; 0 if it is still there.
+        /// Time it spent in the queue; of a packet that was dropped there, until then (0 in `linux`, where that is not known); 0 if
+        /// it is still there.
         queue_ns: Vec<u64>,
         /// Passed, dropped, or inside the hop at the end of the run.
         fate: Category,

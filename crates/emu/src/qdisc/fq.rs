@@ -59,7 +59,7 @@ pub(super) const MAPPING: Mapping = Mapping {
             wire: Wire::U32(12),
             values: Values::time(0.0),
             default: "off",
-            doc: "mark every packet that waited longer than this",
+            doc: "mark what waited longer than this, but for what took the fast path",
         },
     ],
     gaps: &[Gap { what: "maxrate, low_rate_threshold, horizon", why: "senders pace by themselves" }],
