@@ -83,13 +83,11 @@ def _end(error: BaseException) -> NoReturn:
         # The reader of our output has left; Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.message, err=True)
-        sys.exit(2)
-    code, sentence = _explain(error)
+    is_help = isinstance(error, click.exceptions.NoArgsIsHelpError)
+    code, sentence = (2, str(error)) if is_help else _explain(error)
     # Where stderr is full or closed, the exit code has to say it alone.
     with contextlib.suppress(OSError):
-        click.echo(f"bakeoff: {sentence}", err=True)
+        click.echo(sentence if is_help else f"bakeoff: {sentence}", err=True)
     if threading.active_count() > 1:
         # Threads of an interrupted or broken experiment may still be computing in the core; nothing waits for them.
         with contextlib.suppress(OSError):
