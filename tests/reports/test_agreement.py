@@ -198,6 +198,18 @@ def test_schemes_in_words_and_looks() -> None:
     assert len({(look.light, look.marker) for look in looks.values()}) == 4
 
 
+def test_a_flow_has_its_scheme_in_its_name_where_the_cell_does_not_tell(
+    make: Any, plan_of: Any, tables_of: Any
+) -> None:
+    report = make(plan_of, tables_of)
+    line = next(line for line in report.lines if line.metric.key == "flow.throughput_mbps")
+    assert shown.name(replace(line, cell={}, flow=2, scheme="cubic")) == "flow 2 (TCP Cubic)"
+    told = replace(line, cell={"scheme": "cubic"}, flow=2, scheme="kernel:cubic")
+    assert shown.name(told) == "TCP Cubic, flow 2"
+    assert shown.name(replace(line, cell={"scheme": "bbr"}, flow=2, scheme="cubic")) == "TCP BBR, flow 2 (TCP Cubic)"
+    assert shown.name(replace(line, cell={}, flow=None, scheme="cubic")) == "all flows"
+
+
 def test_a_stack_has_its_own_name_and_colour() -> None:
     assert shown.scheme("quinn:cubic+quinn:newreno") == "quinn CUBIC + quinn New Reno"
     assert shown.scheme_looks(["quinn:cubic"])["quinn:cubic"] == known_looks.SCHEMES["quinn:cubic"]

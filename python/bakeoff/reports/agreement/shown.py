@@ -52,10 +52,12 @@ def unit(metric: Metric) -> str:
 
 
 def name(line: Line) -> str:
-    """The cell and the flow or probe of a line."""
+    """The cell and the flow or probe of a line; a flow with its scheme where the cell does not tell."""
     parts = [scheme(line.cell[SCHEME_AXIS])] if SCHEME_AXIS in line.cell else []
     parts += [model.axis_value(axis, text) for axis, text in line.cell.items() if axis != SCHEME_AXIS]
-    parts += [] if line.flow is None else [f"flow {line.flow}"]
+    if line.flow is not None:
+        told = plain(line.scheme) == plain(line.cell.get(SCHEME_AXIS, ""))
+        parts.append(f"flow {line.flow}" if told else f"flow {line.flow} ({scheme(line.scheme)})")
     parts += [] if line.probe is None else [f"probe {line.probe}"]
     return ", ".join(parts) or "all flows"
 
