@@ -31,7 +31,12 @@ _SENTENCES = {
     "too_short": "must not be empty",
     "too_long": "has {actual_length} entries; the most is {max_length}",
 }
-_TABLE_LISTS = {("flow",): "[[flow]]", ("path", "forward"): "[[path.forward]]", ("path", "reverse"): "[[path.reverse]]"}
+_TABLE_LISTS = {
+    ("flow",): "[[flow]]",
+    ("probe",): "[[probe]]",
+    ("path", "forward"): "[[path.forward]]",
+    ("path", "reverse"): "[[path.reverse]]",
+}
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:
@@ -60,17 +65,19 @@ def key_path(location: Sequence[str | int]) -> str:
 def _sentence(detail: ErrorDetails, location: list[str | int]) -> str:
     context: dict[str, Any] = detail.get("ctx", {})
     kind = detail["type"]
+    header = _TABLE_LISTS.get(tuple(str(part) for part in location))
     if kind in {SENTENCE, UNKNOWN_KEY}:
         return str(context["sentence"])
     if kind == "value_error" and isinstance(context.get("error"), UnitError):
         return str(context["error"])
-    if kind == "missing" or (kind == "too_short" and tuple(location) in _TABLE_LISTS):
-        header = _TABLE_LISTS.get(tuple(str(part) for part in location))
+    if kind == "missing" or (kind == "too_short" and header):
         return f"missing; add a table {header}" if header else "missing; this key is needed"
     template = _SENTENCES.get(kind)
     if template is None:
         return f"{shown(detail['input'])}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
     sentence = template.format(**{**context, "input": shown(detail["input"])}).replace("'", '"')
+    if kind == "list_type" and header:
+        sentence += f"; write {header}"
     if kind == "model_type" and location[-1] == "queue":
         limit = detail["input"] if _is_limit(detail["input"]) else "34pkt"
         sentence += f'; write {{ limit = "{limit}" }}, with a kind where it is no fifo'
