@@ -61,6 +61,19 @@ fn an_interval_lasts_for_one_and_a_half_average_round_trips_and_to_the_packet_af
 }
 
 #[test]
+fn the_utility_counts_packets_without_the_44_bytes_of_their_headers() {
+    let mut pcc = started();
+    let packets = [200_000, 300_000, 350_000, 350_001].map(|micros| (send(&mut pcc, micros), micros));
+    for (packet, micros) in &packets[..3] {
+        acknowledge(&mut pcc, *packet, micros + 100_000);
+    }
+    let bits_per_mebibit = 1_048_576.0;
+    let speed = 3.0 * 1_456.0 * 8.0 / 0.15 / bits_per_mebibit;
+    let error = f64::from(pcc.latest.utility) - f64::powf(speed, 0.9);
+    assert!(error.abs() < 1e-6, "{:?} for {speed} Mibit/s", pcc.latest);
+}
+
+#[test]
 fn the_average_is_cut_to_microseconds() {
     let mut pcc = started();
     let packet = send(&mut pcc, 200_000);
