@@ -121,8 +121,8 @@ pub struct Ack<'a> {
     /// True if the window, not the application, limited the sender (Linux `tcp_is_cwnd_limited`, without its slow-start
     /// rule).
     pub is_cwnd_limited: bool,
-    /// The most packets in flight during the last window.
-    pub max_in_flight: u32,
+    /// The most packets outstanding, sent and not cumulatively acknowledged, during the last window (Linux `max_packets_out`).
+    pub max_packets_out: u32,
     /// Packets in flight before this ack.
     pub prior_in_flight: u32,
     /// Packets in flight now.
@@ -136,7 +136,7 @@ pub struct Ack<'a> {
     pub srtt: Duration,
     /// Minimum round-trip time of the connection.
     pub min_rtt: Duration,
-    /// True if the receiver may have held this ack back (a lone runt packet).
+    /// True if the receiver may have held this ack back: that of a lone runt packet (Linux `FLAG_ACK_MAYBE_DELAYED`).
     pub is_delayed: bool,
     /// One-way delay of the packet that caused this ack, as the receiver saw it. Clocks may differ by a constant.
     pub one_way_delay: Option<Duration>,

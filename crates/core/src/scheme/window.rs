@@ -95,7 +95,7 @@ impl Window {
 
     /// True if the window held the sender back; in slow start, if at least half of it was used (`tcp_is_cwnd_limited`).
     pub fn is_limiting(&self, ack: &Ack<'_>) -> bool {
-        ack.is_cwnd_limited || (self.is_in_slow_start() && self.cwnd < 2 * ack.max_in_flight)
+        ack.is_cwnd_limited || (self.is_in_slow_start() && self.cwnd < 2 * ack.max_packets_out)
     }
 }
 

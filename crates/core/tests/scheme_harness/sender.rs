@@ -74,7 +74,7 @@ pub(crate) struct Sender {
     min_rtt: Duration,
     is_app_limited: bool,
     is_cwnd_limited: bool,
-    max_in_flight: u32,
+    max_packets_out: u32,
     retransmissions: u64,
 }
 
@@ -103,7 +103,7 @@ impl Sender {
             min_rtt: rtt,
             is_app_limited: false,
             is_cwnd_limited: false,
-            max_in_flight: 0,
+            max_packets_out: 0,
             retransmissions: 0,
         }
     }
@@ -170,7 +170,7 @@ impl Sender {
         }
         self.is_cwnd_limited = !self.scheme.has_room(self.in_flight);
         self.is_app_limited = !self.is_cwnd_limited;
-        self.max_in_flight = self.outstanding.len() as u32;
+        self.max_packets_out = self.outstanding.len() as u32;
     }
 
     fn retransmit_lost(&mut self) {
@@ -354,7 +354,7 @@ impl Sender {
             is_advance: delivery.is_advance,
             may_raise_cwnd: delivery.is_advance || (step.is_reordering_common && !delivery.packets.is_empty()),
             is_cwnd_limited: self.is_cwnd_limited,
-            max_in_flight: self.max_in_flight,
+            max_packets_out: self.max_packets_out,
             prior_in_flight,
             in_flight: self.in_flight,
             state: self.state,

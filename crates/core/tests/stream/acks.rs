@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bakeoff_core::packet::Packet;
 use bakeoff_core::scheme::{Ack, Acked, Congestion, Feedback, Scheme, Sent, Timeout};
 use bakeoff_core::transport::stream::{EcnMode, Segment, StreamConfig};
-use bakeoff_core::units::{Duration, Instant};
+use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::exchange::{Fate, exchange_of, sequence};
 use super::script::Script;
@@ -150,6 +150,53 @@ fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
     assert_eq!(late[..3], [2_000, 2_032, 2_033]);
     assert!(late[3..].iter().all(|first| (2_301..2_301 + 30).contains(first)), "{late:?}");
     assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
+}
+
+/// One packet at a time, every second one a runt; writes down which acks may have been held back, by what they acknowledge.
+struct Runts {
+    next: u64,
+    acks: Arc<Mutex<Vec<(u64, bool)>>>,
+}
+
+impl Scheme for Runts {
+    fn cwnd(&self) -> u32 {
+        1
+    }
+
+    fn next_size(&self) -> Option<Bytes> {
+        Some(Bytes::new(if self.next.is_multiple_of(2) { 300 } else { 1_448 }))
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        self.next += u64::from(!sent.is_retransmission);
+        0
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut acks = self.acks.lock().unwrap_or_else(PoisonError::into_inner);
+        acks.push((ack.first_unacked - 1, ack.is_delayed));
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn the_ack_of_a_lone_runt_may_have_been_held_back() {
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let scheme = Box::new(Runts { next: 0, acks: Arc::clone(&acks) });
+    let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
+    let fate = |packet: &Packet<Segment>| match sequence(packet) {
+        Some(10) if !packet.is_retransmission => Fate::Drop,
+        Some(20) => Fate::Mark,
+        _ => Fate::Pass,
+    };
+    exchange_of(scheme, config, 4_000, fate, 1);
+    let acks = acks.lock().unwrap_or_else(PoisonError::into_inner);
+    let held_back: Vec<_> = acks.iter().filter(|(_, is_delayed)| *is_delayed).map(|(last, _)| *last).collect();
+    // 10 was sent twice; from 20 to the next one that says CWR the acks echo its mark.
+    assert_eq!(held_back[..12], [0, 2, 4, 6, 8, 12, 14, 16, 18, 22, 24, 26]);
 }
 
 #[test]

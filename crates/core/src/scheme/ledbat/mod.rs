@@ -102,7 +102,7 @@ mod testing {
             is_advance: true,
             may_raise_cwnd: true,
             is_cwnd_limited: true,
-            max_in_flight: 1_000,
+            max_packets_out: 1_000,
             prior_in_flight: 1_000,
             in_flight: 999,
             state: State::Open,

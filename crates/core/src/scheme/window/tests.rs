@@ -18,7 +18,7 @@ pub(in crate::scheme) fn ack(newly_delivered: u32) -> Ack<'static> {
         is_advance: true,
         may_raise_cwnd: true,
         is_cwnd_limited: true,
-        max_in_flight: 100,
+        max_packets_out: 100,
         prior_in_flight: 99 + newly_delivered,
         in_flight: 99,
         state: State::Open,
@@ -118,7 +118,7 @@ fn old_credit_is_worth_one_packet() {
 
 #[test]
 fn a_window_that_limits_nothing_does_not_grow() {
-    let idle = Ack { is_cwnd_limited: false, max_in_flight: 50, ..ack(2) };
+    let idle = Ack { is_cwnd_limited: false, max_packets_out: 50, ..ack(2) };
     for (cwnd, ssthresh, grown) in [(99, 1_000, 101), (100, 1_000, 100), (99, 50, 99)] {
         let mut scheme = scheme(cwnd, ssthresh);
         scheme.on_ack(&idle);
@@ -191,7 +191,7 @@ fn timeouts_in_a_row_halve_the_threshold_once() {
     assert_eq!(state(&scheme), (1, Some(50)));
     scheme.on_timeout(&timeout(false));
     assert_eq!(state(&scheme), (1, Some(50)));
-    scheme.on_ack(&Ack { state: State::Loss, max_in_flight: 1, ..ack(1) });
+    scheme.on_ack(&Ack { state: State::Loss, max_packets_out: 1, ..ack(1) });
     assert_eq!(scheme.cwnd(), 2, "slow start while the losses are repaired");
     scheme.on_undo(NOW);
     assert_eq!(state(&scheme), (100, Some(75)));

@@ -119,14 +119,14 @@ impl Sender {
             is_advance: report.is_advance,
             may_raise_cwnd: report.is_advance || (self.rack.is_reordering_common() && report.is_sacked),
             is_cwnd_limited: self.usage.is_cwnd_limited,
-            max_in_flight: self.usage.max_outstanding,
+            max_packets_out: self.usage.max_packets_out,
             prior_in_flight,
             in_flight: self.scoreboard.in_flight(),
             state: self.recovery.state,
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt,
-            is_delayed: false,
+            is_delayed: self.may_be_delayed(&report, newly_delivered),
             one_way_delay: Some(ack.one_way_delay),
             rate,
             delivered: self.sampler.delivered(),
@@ -138,6 +138,29 @@ impl Sender {
         });
     }
 
+    /// Whether the receiver may have held this ack back: a guess on the safe side, that of a lone runt
+    /// (`FLAG_ACK_MAYBE_DELAYED`).
+    #[inline]
+    fn may_be_delayed(&self, report: &Report, newly_delivered: u32) -> bool {
+        newly_delivered == 1
+            && report.delivered_bytes < self.config.mss
+            && report.is_advance
+            && !report.is_sacked
+            && !report.is_retransmission_acked
+            && !report.is_ecn_echo
+            && !report.has_duplicate
+            && self.scoreboard.sacked() == 0
+    }
+
+    /// Header prediction (`tcp_rcv_established`): whether the ack is other than was expected. Takes its window over.
+    fn take_window(&mut self, ack: &AckSegment, report: &Report) -> bool {
+        let is_unforeseen = self.window != Some(ack.window) || ack.has_sack() || report.is_ecn_echo;
+        if report.is_advance || self.widens_window(ack) {
+            self.window = Some(ack.window);
+        }
+        is_unforeseen
+    }
+
     fn tell_what_is_acked(
         &mut self,
         ack: &AckSegment,
@@ -146,11 +169,7 @@ impl Sender {
         rtt: Option<Duration>,
         now: Instant,
     ) {
-        // Header prediction (`tcp_rcv_established`).
-        let is_unforeseen = self.window != Some(ack.window) || ack.has_sack() || report.is_ecn_echo;
-        if report.is_advance || self.widens_window(ack) {
-            self.window = Some(ack.window);
-        }
+        let is_unforeseen = self.take_window(ack, report);
         self.scheme.on_acked(&Acked {
             now,
             newly_delivered: (self.sampler.delivered() - prior_delivered) as u32,

@@ -75,7 +75,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     pub(super) is_cwnd_limited: bool,
-    pub(super) max_outstanding: u32,
+    pub(super) max_packets_out: u32,
     until: u64,
 }
 
@@ -372,9 +372,9 @@ impl Sender {
     fn note_usage(&mut self, is_cwnd_limited: bool) {
         let outstanding = self.scoreboard.outstanding();
         let is_new_window = self.scoreboard.first() >= self.usage.until;
-        if is_new_window || is_cwnd_limited || (!self.usage.is_cwnd_limited && outstanding > self.usage.max_outstanding)
+        if is_new_window || is_cwnd_limited || (!self.usage.is_cwnd_limited && outstanding > self.usage.max_packets_out)
         {
-            self.usage = Usage { is_cwnd_limited, max_outstanding: outstanding, until: self.scoreboard.next() };
+            self.usage = Usage { is_cwnd_limited, max_packets_out: outstanding, until: self.scoreboard.next() };
         }
     }
 

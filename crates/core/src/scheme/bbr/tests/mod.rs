@@ -7,8 +7,8 @@ use super::*;
 use crate::scheme::RateSample;
 use crate::units::Bytes;
 
-const CURRENT: Generation = Generation { margin_percent: 1, is_current: true };
-const OLD: Generation = Generation { margin_percent: 0, is_current: false };
+const CURRENT: Generation = Generation::CURRENT;
+const OLD: Generation = Generation::OF_2018;
 
 /// Acks of a path that delivers one packet every `gap`.
 struct Path {
@@ -75,7 +75,7 @@ impl Path {
             is_advance: true,
             may_raise_cwnd: true,
             is_cwnd_limited: true,
-            max_in_flight: self.in_flight,
+            max_packets_out: self.in_flight,
             prior_in_flight: self.in_flight,
             in_flight: self.in_flight,
             state: self.state,
