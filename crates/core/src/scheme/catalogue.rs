@@ -54,43 +54,11 @@ pub struct SchemeEntry {
     pub validation: Validation,
     /// Makes one for a flow that starts.
     pub new: fn(Setup) -> Box<dyn Scheme>,
+    /// The ECN that it cannot do without.
+    pub ecn: Option<EcnNeed>,
 }
 
-/// Every scheme there is.
-pub const SCHEMES: &[SchemeEntry] = &[
-    SchemeEntry { info: bbr::INFO, validation: Validation::Kernel, new: bbr::new },
-    SchemeEntry { info: bbr3::INFO, validation: Validation::Specification, new: bbr3::new },
-    SchemeEntry { info: koho::CALIBRATED_KOHO, validation: Validation::Code, new: koho::new_calibrated_koho },
-    SchemeEntry { info: copa::INFO, validation: Validation::CodeInProfiles("all but \"paper\""), new: copa::new },
-    SchemeEntry { info: cubic::INFO, validation: Validation::Kernel, new: cubic::new },
-    SchemeEntry { info: cubic::sce::INFO, validation: Validation::Vectors, new: cubic::sce::new },
-    SchemeEntry { info: dctcp::INFO, validation: Validation::Kernel, new: dctcp::new },
-    SchemeEntry { info: dctcp_sce::INFO, validation: Validation::Published, new: dctcp_sce::new },
-    SchemeEntry { info: fillp::FILLP, validation: Validation::Approximation, new: fillp::new_fillp },
-    SchemeEntry { info: fillp::FILLP_SHEEP, validation: Validation::Approximation, new: fillp::new_fillp_sheep },
-    SchemeEntry { info: illinois::INFO, validation: Validation::Kernel, new: illinois::new },
-    SchemeEntry { info: indigo::INFO, validation: Validation::Code, new: indigo::new },
-    SchemeEntry { info: koho::KOHO_CC, validation: Validation::Code, new: koho::new_koho_cc },
-    SchemeEntry { info: ledbat::INFO, validation: Validation::CodeInProfiles("\"libutp\""), new: ledbat::new },
-    SchemeEntry { info: ledbat::plus_plus::INFO, validation: Validation::Implementation, new: ledbat::plus_plus::new },
-    SchemeEntry { info: pcc::allegro::INFO, validation: Validation::Code, new: pcc::allegro::new },
-    SchemeEntry { info: pcc::experimental::INFO, validation: Validation::Code, new: pcc::experimental::new },
-    SchemeEntry { info: prague::INFO, validation: Validation::Code, new: prague::new },
-    SchemeEntry { info: quic_bbr::INFO, validation: Validation::Code, new: quic_bbr::new },
-    SchemeEntry { info: quic_cubic::INFO, validation: Validation::Code, new: quic_cubic::new },
-    SchemeEntry { info: remy::REMYCC, validation: Validation::Vectors, new: remy::new_remycc },
-    SchemeEntry { info: reno::INFO, validation: Validation::Kernel, new: reno::new },
-    SchemeEntry { info: reno_sce::INFO, validation: Validation::Published, new: reno_sce::new },
-    SchemeEntry { info: pcc::vivace::INFO, validation: Validation::Code, new: pcc::vivace::new },
-    SchemeEntry { info: sprout::SPROUT, validation: Validation::Code, new: sprout::new_sprout },
-    SchemeEntry { info: sprout::SPROUT_EWMA, validation: Validation::Vectors, new: sprout::new_sprout_ewma },
-    SchemeEntry { info: remy::TAOVA, validation: Validation::CodeInProfiles("\"pantheon\""), new: remy::new_taova },
-    SchemeEntry { info: vegas::INFO, validation: Validation::Kernel, new: vegas::new },
-    SchemeEntry { info: verus::INFO, validation: Validation::Code, new: verus::new },
-    SchemeEntry { info: westwood::INFO, validation: Validation::Kernel, new: westwood::new },
-];
-
-/// The ECN that a scheme cannot do without.
+/// The ECN that a scheme is nothing without; others do with what they get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnNeed {
     /// What its receiver has to echo.
@@ -99,18 +67,53 @@ pub struct EcnNeed {
     pub ect: Ect,
 }
 
-/// The schemes that are nothing without ECN; all others do with what they get.
-const ECN_NEEDS: &[(&str, EcnNeed)] = &[
-    (cubic::sce::INFO.name, EcnNeed { mode: EcnMode::Sce, ect: Ect::Ect0 }),
-    (dctcp::INFO.name, EcnNeed { mode: EcnMode::Accurate, ect: Ect::Ect0 }),
-    (dctcp_sce::INFO.name, EcnNeed { mode: EcnMode::Sce, ect: Ect::Ect0 }),
-    (prague::INFO.name, EcnNeed { mode: EcnMode::Accurate, ect: Ect::Ect1 }),
-    (reno_sce::INFO.name, EcnNeed { mode: EcnMode::Sce, ect: Ect::Ect0 }),
+const fn entry(info: Info, validation: Validation, new: fn(Setup) -> Box<dyn Scheme>) -> SchemeEntry {
+    SchemeEntry { info, validation, new, ecn: None }
+}
+
+impl SchemeEntry {
+    const fn with_ecn(self, mode: EcnMode, ect: Ect) -> Self {
+        Self { ecn: Some(EcnNeed { mode, ect }), ..self }
+    }
+}
+
+/// Every scheme there is.
+pub const SCHEMES: &[SchemeEntry] = &[
+    entry(bbr::INFO, Validation::Kernel, bbr::new),
+    entry(bbr3::INFO, Validation::Specification, bbr3::new),
+    entry(koho::CALIBRATED_KOHO, Validation::Code, koho::new_calibrated_koho),
+    entry(copa::INFO, Validation::CodeInProfiles("all but \"paper\""), copa::new),
+    entry(cubic::INFO, Validation::Kernel, cubic::new),
+    entry(cubic::sce::INFO, Validation::Vectors, cubic::sce::new).with_ecn(EcnMode::Sce, Ect::Ect0),
+    entry(dctcp::INFO, Validation::Kernel, dctcp::new).with_ecn(EcnMode::Accurate, Ect::Ect0),
+    entry(dctcp_sce::INFO, Validation::Published, dctcp_sce::new).with_ecn(EcnMode::Sce, Ect::Ect0),
+    entry(fillp::FILLP, Validation::Approximation, fillp::new_fillp),
+    entry(fillp::FILLP_SHEEP, Validation::Approximation, fillp::new_fillp_sheep),
+    entry(illinois::INFO, Validation::Kernel, illinois::new),
+    entry(indigo::INFO, Validation::Code, indigo::new),
+    entry(koho::KOHO_CC, Validation::Code, koho::new_koho_cc),
+    entry(ledbat::INFO, Validation::CodeInProfiles("\"libutp\""), ledbat::new),
+    entry(ledbat::plus_plus::INFO, Validation::Implementation, ledbat::plus_plus::new),
+    entry(pcc::allegro::INFO, Validation::Code, pcc::allegro::new),
+    entry(pcc::experimental::INFO, Validation::Code, pcc::experimental::new),
+    entry(prague::INFO, Validation::Code, prague::new).with_ecn(EcnMode::Accurate, Ect::Ect1),
+    entry(quic_bbr::INFO, Validation::Code, quic_bbr::new),
+    entry(quic_cubic::INFO, Validation::Code, quic_cubic::new),
+    entry(remy::REMYCC, Validation::Vectors, remy::new_remycc),
+    entry(reno::INFO, Validation::Kernel, reno::new),
+    entry(reno_sce::INFO, Validation::Published, reno_sce::new).with_ecn(EcnMode::Sce, Ect::Ect0),
+    entry(pcc::vivace::INFO, Validation::Code, pcc::vivace::new),
+    entry(sprout::SPROUT, Validation::Code, sprout::new_sprout),
+    entry(sprout::SPROUT_EWMA, Validation::Vectors, sprout::new_sprout_ewma),
+    entry(remy::TAOVA, Validation::CodeInProfiles("\"pantheon\""), remy::new_taova),
+    entry(vegas::INFO, Validation::Kernel, vegas::new),
+    entry(verus::INFO, Validation::Code, verus::new),
+    entry(westwood::INFO, Validation::Kernel, westwood::new),
 ];
 
 /// The ECN that the scheme called `name` cannot do without, if there is one.
 pub fn needed_ecn(name: &str) -> Option<EcnNeed> {
-    ECN_NEEDS.iter().find(|(needy, _)| *needy == name).map(|(_, need)| *need)
+    SCHEMES.iter().find(|entry| entry.info.name == name)?.ecn
 }
 
 /// Makes the scheme called `name` with the parameters that an experiment gives; those of `setup` are replaced.

@@ -19,7 +19,7 @@
 //! **How it is validated.** The window here; higher queues than BBR's where flows share a link in the simulator's
 //! behaviour tests.
 
-use super::bbr::{self, Bbr};
+use super::bbr::{self, Bbr, Generation};
 use super::{Ack, Congestion, Connected, Feedback, Lost, Restart, Scheme, Sent, Setup, Timeout, TxStart};
 use crate::info::Info;
 use crate::units::{Instant, Rate};
@@ -46,12 +46,12 @@ const UNLIMITED: u32 = 1 << 24;
 
 /// Makes a FillP for a flow that starts.
 pub(super) fn new_fillp(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(FillP { bbr: Bbr::of(setup), has_limit: false, has_ack: false })
+    Box::new(FillP { bbr: Bbr::of(setup, Generation::CURRENT), has_limit: false, has_ack: false })
 }
 
 /// Makes a FillP-Sheep for a flow that starts.
 pub(super) fn new_fillp_sheep(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(FillP { bbr: Bbr::of(setup), has_limit: true, has_ack: false })
+    Box::new(FillP { bbr: Bbr::of(setup, Generation::CURRENT), has_limit: true, has_ack: false })
 }
 
 struct FillP {

@@ -119,7 +119,7 @@ impl Parameters {
 
     /// What the file called `name` holds; nothing if none was named.
     pub fn data(&self, name: &str) -> &[u8] {
-        match self.values.get(name) {
+        match self.value(name) {
             Some(Value::Data(data)) => data,
             _ => &[],
         }
@@ -127,7 +127,7 @@ impl Parameters {
 
     /// The number called `name`.
     pub fn number(&self, name: &str) -> f64 {
-        match self.values.get(name) {
+        match self.value(name) {
             Some(Value::Number(number)) => *number,
             _ => f64::NAN,
         }
@@ -135,15 +135,22 @@ impl Parameters {
 
     /// The flag called `name`.
     pub fn flag(&self, name: &str) -> bool {
-        self.values.get(name) == Some(&Value::Flag(true))
+        self.value(name) == Some(&Value::Flag(true))
     }
 
     /// The word called `name`.
     pub fn text(&self, name: &str) -> &str {
-        match self.values.get(name) {
+        match self.value(name) {
             Some(Value::Text(text)) => text,
             _ => "",
         }
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        let value = self.values.get(name);
+        // A scheme asks for what it declares; the tests, which build every one of them, find a misspelt name.
+        debug_assert!(value.is_some(), "no parameter is called {name}");
+        value
     }
 }
 

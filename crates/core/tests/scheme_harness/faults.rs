@@ -78,7 +78,7 @@ impl Scheme for Faulty {
 fn entry(name: &'static str, new: fn(Setup) -> Box<dyn Scheme>) -> SchemeEntry {
     let telemetry = &[Quantity { name: "losses", unit: "", doc: "" }];
     let info = Info { name, title: "", source: "", parameters: &[], telemetry };
-    SchemeEntry { info, validation: Validation::Vectors, new }
+    SchemeEntry { info, validation: Validation::Vectors, new, ecn: None }
 }
 
 fn faulty(fault: Fault) -> Box<dyn Scheme> {

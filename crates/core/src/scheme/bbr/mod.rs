@@ -76,7 +76,7 @@ pub(super) const INFO: Info = Info {
 
 /// What differs between generations of the kernel.
 #[derive(Clone, Copy, Debug)]
-struct Generation {
+pub(super) struct Generation {
     /// How far below the bandwidth to pace (`bbr_pacing_margin_percent`).
     margin_percent: u32,
     /// Paces payload instead of packets, corrects for what waits in the pacer, allows for ack aggregation, adds two
@@ -85,9 +85,17 @@ struct Generation {
     is_current: bool,
 }
 
+impl Generation {
+    /// Linux 5.10 and later.
+    pub(super) const CURRENT: Self = Self { margin_percent: 1, is_current: true };
+    /// Linux 4.17.
+    const OF_2018: Self = Self { margin_percent: 0, is_current: false };
+}
+
 /// Makes one for a flow that starts.
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(Bbr::of(setup))
+    let is_old = setup.parameters.text("generation") == "2018";
+    Box::new(Bbr::of(setup, if is_old { Generation::OF_2018 } else { Generation::CURRENT }))
 }
 
 /// The controller.
@@ -142,11 +150,7 @@ pub(super) struct Bbr {
 
 impl Bbr {
     /// One for a flow that starts.
-    pub(super) fn of(setup: Setup) -> Self {
-        let generation = match setup.parameters.text("generation") {
-            "2018" => Generation { margin_percent: 0, is_current: false },
-            _ => Generation { margin_percent: 1, is_current: true },
-        };
+    pub(super) fn of(setup: Setup, generation: Generation) -> Self {
         Self::new(setup.mss.count(), setup.packet_size.count(), generation, setup.random)
     }
 
