@@ -158,7 +158,8 @@ def tables_from_log(scenario_json: str, folder: str) -> dict[str, dict[str, dict
 
     Raises:
         ScenarioError: the scenario is malformed.
-        ConservationError: a log is damaged, or the packets in it do not add up.
+        OSError: a log cannot be read, or was cut off.
+        ConservationError: the packets of the run do not add up.
     """
 
 def tables_from_events(scenario_json: str, folder: str) -> dict[str, dict[str, dict[str, _Column]]]:
@@ -173,7 +174,8 @@ def tables_from_events(scenario_json: str, folder: str) -> dict[str, dict[str, d
 
     Raises:
         ScenarioError: the scenario is malformed.
-        ConservationError: a log is damaged, or the packets in it do not add up.
+        OSError: a log cannot be read, or was cut off.
+        ConservationError: the packets of the run do not add up.
     """
 
 def schemes() -> str:

@@ -23,7 +23,7 @@ mod _core {
     use numpy::ndarray::Array2;
     use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
     use pyo3::create_exception;
-    use pyo3::exceptions::{PyRuntimeError, PyValueError};
+    use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -167,7 +167,8 @@ mod _core {
     fn to_tables(py: Python<'_>, read: Result<Vec<Table>, LogError>) -> PyResult<Bound<'_, PyDict>> {
         let tables = read.map_err(|error| match error {
             LogError::Job(error) => ScenarioError::new_err(error.to_string()),
-            error => ConservationError::new_err(error.to_string()),
+            LogError::File { .. } | LogError::Cut { .. } => PyOSError::new_err(error.to_string()),
+            LogError::Unsent { .. } | LogError::Conservation(_) => ConservationError::new_err(error.to_string()),
         })?;
         to_dict(py, tables)
     }

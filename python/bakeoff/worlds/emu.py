@@ -81,6 +81,8 @@ def execute(run: PlannedRun) -> Outcome:
             raise RunInvalid(problem, outcome)
         try:
             tables = _core.tables_from_events(json.dumps(scenario), str(place))["tables"]
+        except OSError as error:
+            raise RunStopped(str(error), outcome) from error
         except _core.ConservationError as error:
             raise RunInvalid(str(error), outcome) from error
     result = replace(outcome, tables=frames.of_core(tables), console=())

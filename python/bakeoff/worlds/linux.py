@@ -65,7 +65,7 @@ def execute(run: PlannedRun) -> Outcome:
             raise RunStopped(ended.problem(), said)
         try:
             tables = _core.tables_from_log(job, str(folder))["tables"]
-        except _core.ScenarioError as error:
+        except (_core.ScenarioError, OSError) as error:
             raise RunStopped(str(error), said) from error
         except _core.ConservationError as error:
             raise RunInvalid(str(error), said) from error

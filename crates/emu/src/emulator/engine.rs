@@ -86,14 +86,7 @@ impl Engine {
     }
 
     /// Takes a packet that a host has sent, with all its segments, at `now`.
-    pub(super) fn accept(
-        &mut self,
-        whole: SuperPacket,
-        owner: Owner,
-        device: u16,
-        now: Instant,
-        due: &mut Vec<Delivery>,
-    ) {
+    pub(super) fn accept(&mut self, whole: SuperPacket, owner: Owner, device: u16, now: Instant) {
         let whole = Arc::new(whole);
         for segment in 0..whole.segments() {
             let number = &mut self.numbers[owner.flow.0 as usize][usize::from(owner.is_data_direction)];
@@ -106,7 +99,8 @@ impl Engine {
             let event = Event::Sent { packet: id(&packet), ecn: packet.ecn, size: logged_size(size) };
             self.journal.note(now, &event);
             self.journal.note_header(&header(&whole, segment, size.count() as usize));
-            self.carry_on(packet, now, due);
+            let hop = self.path.first_hop(&mut packet);
+            self.enter(hop, packet, now);
         }
     }
 
@@ -126,14 +120,6 @@ impl Engine {
             }
         }
         self.path.hops[hop].hop.next_wakeup()
-    }
-
-    /// Takes a packet to its first hop.
-    fn carry_on(&mut self, mut packet: Box<Packet<Piece>>, now: Instant, due: &mut Vec<Delivery>) {
-        match self.path.next_hop(&mut packet) {
-            Some(hop) => self.enter(hop, packet, now),
-            None => due.push(Delivery { due: now, packet }),
-        }
     }
 
     fn enter(&mut self, hop: usize, packet: Box<Packet<Piece>>, now: Instant) {

@@ -144,7 +144,7 @@ impl<'a> Exchange<'a> {
             return Ok(());
         }
         let to = device_of(Host { is_right: !from.is_right, ..from }) as u16;
-        self.engine.accept(whole, owner, to, now, &mut self.due);
+        self.engine.accept(whole, owner, to, now);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Nothing here has a name outside this process, so nothing is left when it ends, however it ends.
 
 use std::fs;
+use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 
 use bakeoff_core::scenario::Scenario;
@@ -80,7 +81,8 @@ impl EmulatedHosts {
         (self.namespaces.iter())
             .map(|namespace| {
                 namespace.enter().context(read)?;
-                Ok(parse_counts(&fs::read_to_string("/proc/thread-self/net/dev").context(read)?))
+                let text = fs::read_to_string("/proc/thread-self/net/dev").context(read)?;
+                parse_counts(&text).ok_or_else(|| io::Error::other("the kernel tells none")).context(read)
             })
             .collect()
     }
@@ -135,18 +137,16 @@ fn network(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// Reads `/proc/net/dev`: after the name, eight numbers of what was received and eight of what was sent.
-fn parse_counts(text: &str) -> InterfaceCounts {
-    let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'));
-    let numbers: Vec<u64> =
-        line.unwrap_or_default().split_whitespace().map(|number| number.parse().unwrap_or_default()).collect();
-    let number = |index: usize| numbers.get(index).copied().unwrap_or_default();
-    InterfaceCounts {
-        sent: number(9),
-        sent_dropped: number(10) + number(11),
-        received: number(1),
-        received_dropped: number(2) + number(3),
-    }
+/// Reads the line of our device in `/proc/net/dev`: after the name, eight numbers of what was received and eight of what
+/// was sent. `None` if it is not there.
+fn parse_counts(text: &str) -> Option<InterfaceCounts> {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'))?;
+    let numbers: Vec<u64> = line.split_whitespace().map_while(|number| number.parse().ok()).collect();
+    let [_, received, errors_in, dropped_in, _, _, _, _, _, sent, errors_out, dropped_out, ..] = numbers[..] else {
+        return None;
+    };
+    let (sent_dropped, received_dropped) = (errors_out + dropped_out, errors_in + dropped_in);
+    Some(InterfaceCounts { sent, sent_dropped, received, received_dropped })
 }
 
 #[cfg(test)]
@@ -158,8 +158,10 @@ mod tests {
         let text = "Inter-|   Receive\n face |bytes\n    lo: 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9\n  \
                     path: 5200 100 1 2 0 0 0 0 15000 10 3 0 0 0 0 0\n";
         let counts = InterfaceCounts { sent: 10, sent_dropped: 3, received: 100, received_dropped: 3 };
-        assert_eq!(parse_counts(text), counts);
-        assert_eq!(parse_counts("nothing"), InterfaceCounts::default());
+        assert_eq!(parse_counts(text), Some(counts));
+        for other in ["nothing", "path: 5200 100", &text.replace("path", "ppp0")] {
+            assert_eq!(parse_counts(other), None, "{other}");
+        }
     }
 
     #[test]
