@@ -30,22 +30,42 @@ impl<P: Default> PacketPool<P> {
     // Field by field and in place: a packet that has just been made is then never written anywhere but into its box.
     #[inline(always)]
     pub fn put(&mut self, packet: Packet<P>) -> Box<Packet<P>> {
+        let Packet {
+            flow,
+            is_data_direction,
+            is_retransmission,
+            ecn,
+            dscp,
+            size,
+            number,
+            sent,
+            enqueued,
+            sojourn,
+            marked,
+            queued_for,
+            // The next hop that it enters says.
+            is_copy: _,
+            hops_passed,
+            // That of the box.
+            place: _,
+            payload,
+        } = packet;
         let mut free = self.next_free();
         // What it had is empty, and need not be looked at to be dropped.
-        std::mem::forget(std::mem::replace(&mut free.payload, packet.payload));
-        free.flow = packet.flow;
-        free.is_data_direction = packet.is_data_direction;
-        free.is_retransmission = packet.is_retransmission;
-        free.ecn = packet.ecn;
-        free.dscp = packet.dscp;
-        free.size = packet.size;
-        free.number = packet.number;
-        free.sent = packet.sent;
-        free.enqueued = packet.enqueued;
-        free.sojourn = packet.sojourn;
-        free.marked = packet.marked;
-        free.queued_for = packet.queued_for;
-        free.hops_passed = packet.hops_passed;
+        std::mem::forget(std::mem::replace(&mut free.payload, payload));
+        free.flow = flow;
+        free.is_data_direction = is_data_direction;
+        free.is_retransmission = is_retransmission;
+        free.ecn = ecn;
+        free.dscp = dscp;
+        free.size = size;
+        free.number = number;
+        free.sent = sent;
+        free.enqueued = enqueued;
+        free.sojourn = sojourn;
+        free.marked = marked;
+        free.queued_for = queued_for;
+        free.hops_passed = hops_passed;
         // With so many free, few places are looked at in vain, and never all.
         if self.free <= self.places.len() / 4 {
             self.grow();

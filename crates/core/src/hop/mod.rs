@@ -125,7 +125,7 @@ pub struct Site<'a> {
     pub name: &'a str,
 }
 
-/// What went through a hop. Always: in + duplicated = out + dropped + inside.
+/// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Number of packets.
