@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
+pub(crate) const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// `a * b / c`, rounded down; the product may take more than 64 bits, which costs a slower division.
 const fn mul_div(a: u64, b: u64, c: u64) -> u64 {

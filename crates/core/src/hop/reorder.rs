@@ -21,6 +21,7 @@ use super::generator::{Generator, wire_probability};
 use super::loss::check_probability;
 use crate::units::Duration;
 
+/// A limit of ours, so that a hop holds few packets back.
 const MOST_BEHIND: u64 = 1_000;
 
 /// Which packets change places, and how.

@@ -91,9 +91,14 @@ pub(super) fn default_interval() -> u64 {
 pub(super) fn check_times(target_ns: u64, interval_ns: u64) -> Result<(), Problem> {
     time_within("target", target_ns, SHORTEST_NS)?;
     time_within("interval", interval_ns, SHORTEST_NS)?;
-    if target_ns > interval_ns {
-        let [target, interval] = [target_ns, interval_ns].map(Duration::from_nanos);
-        return Err(format!("target {target} is longer than the interval, {interval}; make it shorter"));
+    check_order(target_ns, "interval", interval_ns)
+}
+
+/// Checks that the target is within the time called `name`.
+pub(super) fn check_order(target_ns: u64, name: &str, longest_ns: u64) -> Result<(), Problem> {
+    if target_ns > longest_ns {
+        let [target, longest] = [target_ns, longest_ns].map(Duration::from_nanos);
+        return Err(format!("target {target} is longer than the {name}, {longest}; make it shorter"));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::random::RandomStream;
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Instant, NANOS_PER_SECOND};
 
 /// Name, parameters and source, for listings and documentation.
 pub(super) const INFO: Info = Info {
@@ -112,7 +112,6 @@ const CERTAIN: u64 = u32::MAX as u64;
 const GRANULARITY: u32 = 6;
 /// `ALPHA_BETA_SCALING`: what is left of the shift by 8 that the steps of 1/256 need.
 const SCALING: u32 = 2;
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Weights are percents.
 const WEIGHTS: i64 = 100;
 

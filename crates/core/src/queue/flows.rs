@@ -11,14 +11,15 @@ use crate::packet::Packet;
 use crate::units::Bytes;
 
 pub(super) const LIMIT: Parameter =
-    Parameter::quantity("limit", "10240pkt", "packets", "the most packets that wait, in all lines");
+    Parameter::quantity("limit", "10240pkt", "packets", "the most packets that wait, in all queues");
 pub(super) const FLOWS: Parameter =
-    Parameter::number("flows", [1_024.0, 1.0, 65_536.0], "", "the lines that flows are hashed to");
+    Parameter::number("flows", [1_024.0, 1.0, 65_536.0], "", "the queues that flows are hashed to");
 pub(super) const QUANTUM: Parameter =
-    Parameter::quantity("quantum", "largest packet + 14B", "size", "what a line may send in its turn");
+    Parameter::quantity("quantum", "largest packet + 14B", "size", "what a queue may send in its turn");
 
-const LEAST_QUANTUM: u64 = 256;
-const LARGEST_QUANTUM: u64 = 1 << 20;
+/// What Linux `fq_codel_change` makes of less, and the most that it takes.
+pub(super) const LEAST_QUANTUM: u64 = 256;
+pub(super) const LARGEST_QUANTUM: u64 = 1 << 20;
 
 pub(super) fn default_limit() -> u64 {
     10_240

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::bands::{BANDS, band_of};
+use super::flows::{LARGEST_QUANTUM, LEAST_QUANTUM};
 use super::hash::FlowHash;
 use super::line::Line;
 use super::place::{Place, Problem, limit_within, within};
@@ -64,8 +65,6 @@ const FLOWS: usize = 1_024;
 const FAST_PACKETS: usize = 8;
 /// Of the bands, in bytes a turn.
 const WEIGHTS: [i64; BANDS] = [9 << 16, 3 << 16, 1 << 16];
-const LEAST_QUANTUM: u64 = 256;
-const LARGEST_QUANTUM: u64 = 1 << 20;
 
 /// What an experiment states.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

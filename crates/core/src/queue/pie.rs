@@ -61,6 +61,7 @@ pub(super) const DQ_RATE_ESTIMATOR: Parameter = Parameter::flag(
     "take the delay from the queue and its measured rate, not from the packets' stamps",
 );
 
+/// `struct pie_params`: gains are from 0 to 32, in sixteenths.
 const MAX_GAIN: f64 = 2.0;
 /// `MAX_PROB`: certainty.
 pub(super) const CERTAIN: u64 = u64::MAX >> 8;

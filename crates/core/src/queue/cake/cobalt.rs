@@ -4,14 +4,11 @@
 //! the SCE project (chromi/sce) and draft-morton-tsvwg-sce.
 
 use crate::packet::Packet;
-use crate::queue::cobalt::inverse_root;
+use crate::queue::cobalt::{BLUE_DOWN, BLUE_UP, inverse_root};
 use crate::queue::{Drops, Reason};
 use crate::random::RandomStream;
 use crate::units::Instant;
 
-/// By how much BLUE's probability grows when the queue overflows, and shrinks when it is empty.
-const BLUE_UP: u32 = 1 << 24;
-const BLUE_DOWN: u32 = 1 << 20;
 /// So many packets may wait on the link however long that takes.
 const SERVED_PACKETS: i64 = 4;
 

@@ -25,6 +25,7 @@ use serde::Deserialize;
 
 use self::cobalt::{Control, Law, Ramp};
 use self::lists::{List, Lists};
+use super::codel::check_order;
 use super::hash::FlowHash;
 use super::line::Line;
 use super::place::{Place, Problem, limit_within, memory_of, time_within, within};
@@ -32,7 +33,7 @@ use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::random::RandomStream;
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Instant, NANOS_PER_SECOND};
 
 /// Name, parameters and source, for listings and documentation.
 pub(super) const INFO: Info = Info {
@@ -79,7 +80,6 @@ const TURNS_PER_SECOND: u64 = 4_096;
 const LEAST_MEMORY: u64 = 4 << 20;
 /// `tc` takes this part of the round-trip time as the target.
 const TARGETS_PER_RTT: u64 = 20;
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -147,9 +147,7 @@ impl CakeConfig {
         time_within("target", self.target(), 1)?;
         limit_within("memory_limit", self.memory_limit_bytes.unwrap_or(1))?;
         within("sce_thresh", self.sce_thresh, &(1..=1_024), "")?;
-        if self.target() > self.rtt_ns {
-            return Err("target is longer than rtt; make it shorter".to_owned());
-        }
+        check_order(self.target(), "rtt", self.rtt_ns)?;
         if self.sce_thresh > 1 && self.sce != Sce::Ramp {
             return Err("sce_thresh is for sce = \"ramp\"; set that, or leave it out".to_owned());
         }
@@ -532,7 +530,7 @@ mod tests {
     #[test]
     fn impossible_parameters_are_refused() {
         for (json, part) in [
-            (r#"{"kind": "cake", "target_ns": 200000000}"#, "target is longer than rtt"),
+            (r#"{"kind": "cake", "target_ns": 200000000}"#, "target 0.2 s is longer than the rtt, 0.1 s"),
             (r#"{"kind": "cake", "sce_thresh": 4}"#, "sce_thresh is for sce"),
             (r#"{"kind": "cake", "sce": "ramp", "sce_thresh": 0}"#, "sce_thresh 0 is not possible"),
             (r#"{"kind": "cake", "rtt_ns": 0}"#, "rtt 0s is not possible"),

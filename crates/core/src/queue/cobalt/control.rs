@@ -7,14 +7,15 @@ use serde::Deserialize;
 
 use super::root::inverse_root;
 use crate::packet::Packet;
+use crate::queue::codel::check_order;
 use crate::queue::place::{Place, Problem, limit_within, time_within};
 use crate::queue::{Drops, Reason};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant};
 
 /// By how much BLUE's probability grows when the queue overflows, and shrinks when it is empty (`p_inc`, `p_dec`).
-const BLUE_UP: u32 = 1 << 24;
-const BLUE_DOWN: u32 = 1 << 20;
+pub(in crate::queue) const BLUE_UP: u32 = 1 << 24;
+pub(in crate::queue) const BLUE_DOWN: u32 = 1 << 20;
 /// BLUE takes a wait of so many intervals for an overflow (`blue_thresh`).
 const BLUE_INTERVALS: i64 = 4;
 
@@ -40,11 +41,7 @@ impl CobaltConfig {
         time_within("target", self.target_ns, 1_000)?;
         time_within("interval", self.interval_ns, 1_000)?;
         self.sce_interval_ns.map_or(Ok(()), |interval| time_within("sce_interval", interval, 1_000))?;
-        if self.target_ns > self.interval_ns {
-            let [target, interval] = [self.target_ns, self.interval_ns].map(Duration::from_nanos);
-            return Err(format!("target {target} is longer than the interval, {interval}; make it shorter"));
-        }
-        Ok(())
+        check_order(self.target_ns, "interval", self.interval_ns)
     }
 
     /// With all times divided by this.

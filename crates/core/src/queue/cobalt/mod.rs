@@ -17,7 +17,7 @@
 mod control;
 mod root;
 
-pub(super) use control::{Control, Law, random};
+pub(super) use control::{BLUE_DOWN, BLUE_UP, Control, Law, random};
 pub(super) use root::inverse_root;
 
 pub use control::CobaltConfig;

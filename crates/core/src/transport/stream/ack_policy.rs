@@ -4,6 +4,7 @@
 //! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. A segment that widens the receive window is
 //! acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
 
+use super::rtt::RTO_MIN;
 use super::{AckMode, wheel};
 use crate::units::{Duration, Instant, earlier};
 
@@ -11,8 +12,6 @@ use crate::units::{Duration, Instant, earlier};
 const DELAY_MIN: Duration = Duration::from_millis(40);
 /// The longest that an ack waits (`TCP_DELACK_MAX`).
 const DELAY_MAX: Duration = Duration::from_millis(200);
-/// The shortest retransmission timeout (`TCP_RTO_MIN`); a gap between segments that is longer brings quick acks back.
-const RTO_MIN: Duration = Duration::from_millis(200);
 /// Segments acknowledged one by one at the start and after a duplicate are half of those that the window holds, no more than
 /// this (`TCP_MAX_QUICKACKS`), and so many if half of it holds none (`tcp_incr_quickack`).
 const MOST_QUICK_ACKS: u64 = 16;
