@@ -110,10 +110,9 @@ class Flow(Model):
     send_jitter: Time = default(
         0,
         "0s",
-        "after a packet the sender waits a random time up to this before the next one may leave, as ns-2's "
-        "`overhead_`: no more than one leaves in half of it, and packets that are farther apart stay as they are; a "
-        "packet's time at the bottleneck takes away what exact times make of round numbers: docs/agreement.md, phase "
-        "effect",
+        "what an ack lets go waits for a random time up to this, and what other acks let go meanwhile leaves with it, "
+        "as ns-2's `overhead_`; a packet's time at the bottleneck takes away what exact times make of round numbers: "
+        "docs/agreement.md, phase effect",
     )
 
 

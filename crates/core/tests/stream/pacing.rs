@@ -5,7 +5,7 @@ use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::{Segment, Sender, StreamConfig};
+use bakeoff_core::transport::stream::{AckMode, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 use super::exchange::{Fate, exchange_of, random, sequence};
@@ -178,6 +178,47 @@ fn a_scheme_that_counts_gaps_itself_may_shorten_the_one_that_has_begun() {
         let first = departures[0];
         assert_eq!(departures[..4].iter().map(|millis| millis - first).collect::<Vec<_>>(), expected);
     }
+}
+
+/// So many packets in flight, whatever happens.
+struct Window(u32);
+
+impl Scheme for Window {
+    fn cwnd(&self) -> u32 {
+        self.0
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+}
+
+#[test]
+fn jitter_is_counted_from_the_ack_and_what_waits_leaves_together() {
+    let send_jitter = Duration::from_millis(10);
+    let config = StreamConfig { acks: AckMode::Each, send_jitter, ..StreamConfig::DEFAULT };
+    let gaps_of = |window| {
+        let mut sent = Vec::new();
+        let fate = |packet: &Packet<Segment>| {
+            sent.extend(sequence(packet).map(|_| packet.sent.as_micros()));
+            Fate::Pass
+        };
+        exchange_of(Box::new(Window(window)), config, 30_000, fate, 1);
+        sent.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
+    };
+    // A round trip is 41 ms with the link's, and time passes by tenths of a millisecond.
+    let waits: Vec<_> = gaps_of(1).into_iter().map(|gap| gap - 41_000).collect();
+    assert!(waits.len() > 600 && waits.iter().all(|wait| (1..=10_000).contains(wait)), "{waits:?}");
+    for tenth in 0..10 {
+        let count = waits.iter().filter(|wait| (1_000 * tenth + 1..=1_000 * (tenth + 1)).contains(*wait)).count();
+        assert!((30..110).contains(&count), "{count} of {} in tenth {tenth}", waits.len());
+    }
+    // The acks of three packets are a millisecond apart.
+    let gaps = gaps_of(3);
+    let together = gaps.iter().filter(|gap| **gap == 0).count();
+    assert!((gaps.len() / 3..gaps.len()).contains(&together), "{together} of {}", gaps.len());
 }
 
 /// Alternates between small packets and ones that are too large.

@@ -88,7 +88,7 @@ pub struct StreamConfig {
     pub acks: AckMode,
     /// Packets that the pacer releases back to back.
     pub burst_packets: u32,
-    /// After a packet the next one waits a random time up to this (ns-2's `overhead_`).
+    /// What an ack lets go waits for a random time up to this (ns-2's `overhead_`).
     pub send_jitter: Duration,
     /// When acks leave, and how exactly they tell times.
     pub feedback: Feedback,

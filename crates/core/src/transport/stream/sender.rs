@@ -1,7 +1,5 @@
 //! The sending end of a stream.
 
-use std::hint::cold_path;
-
 use super::ecn::Marked;
 use super::pacer::{Pacer, internal_rate};
 use super::rack::Rack;
@@ -531,8 +529,13 @@ impl Sender {
         self.last_sent = now;
         let rate = if self.scheme_paces { self.config.max_pacing_rate } else { self.pacing_rate() };
         self.pacer.on_sent(now, (length + self.config.header).saturating_sub(self.unpaced_header), rate);
-        if !self.config.send_jitter.is_zero() {
-            cold_path();
+    }
+
+    /// What an ack lets go waits for a random time, and what others let go meanwhile leaves with it (ns-2 `send_much`,
+    /// `delsnd_timer_`).
+    #[cold]
+    fn hold_answer(&mut self, now: Instant) {
+        if self.pacer.next() <= now && self.scheme.has_room(self.scoreboard.in_flight()) {
             let nanos = self.random.below(self.config.send_jitter.as_nanos());
             self.pacer.hold(now, Duration::from_nanos(nanos));
         }
@@ -569,6 +572,9 @@ impl Endpoint<Segment> for Sender {
             Segment::SynAck { ecn, timestamp_echo } => self.on_connected(*ecn, *timestamp_echo, now),
             Segment::Ack(ack) => {
                 self.on_ack(ack, envelope.sent, now);
+                if !self.config.send_jitter.is_zero() {
+                    self.hold_answer(now);
+                }
                 if self.source.is_finished() && self.scoreboard.outstanding() == 0 {
                     self.stats.completed.get_or_insert(now);
                 }
