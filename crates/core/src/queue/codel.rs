@@ -342,7 +342,26 @@ mod tests {
     use super::*;
     use crate::packet::Ecn;
     use crate::queue::QueueConfig;
-    use crate::queue::tests::{Bench, problem};
+    use crate::queue::tests::{Bench, packet_of, problem};
+
+    /// In ticks and bytes.
+    const LAW: Law =
+        Law { target: 100, interval: 1_000, least_backlog: Bytes::new(1_014), ecn: false, threshold: None };
+
+    fn arrived(tick: u64) -> Box<Packet<()>> {
+        let mut packet = packet_of(0, 0, 1_000);
+        packet.enqueued = Instant::from_nanos(tick << TICK_SHIFT);
+        packet
+    }
+
+    /// Whether a packet that arrived at the start should be dropped while so many bytes wait in its line and in others.
+    fn should_drop(control: &mut Control, now: u64, [own, others]: [u64; 2]) -> bool {
+        let (mut line, mut drops) = (Line::default(), Drops::default());
+        line.push(packet_of(0, 1, own));
+        let others = Bytes::new(others);
+        let supply = Supply { law: &LAW, line: &mut line, others, now, drops: &mut drops };
+        control.should_drop(Some(&arrived(0)), &supply)
+    }
 
     fn codel(json: &str) -> Bench {
         Bench::new(json)
@@ -449,6 +468,77 @@ mod tests {
             .collect();
         // By hand from codel_Newton_step: x (3 - n x^2) / 2 with x = 65535/65536.
         assert_eq!(roots, [32_769, 36_864, 31_968, 28_935]);
+    }
+
+    #[test]
+    fn the_delay_has_to_reach_the_target_and_to_stay_there_for_more_than_an_interval() {
+        let mut control = Control::default();
+        let much = [5_000, 0];
+        assert!(!should_drop(&mut control, 99, much));
+        assert_eq!(control.first_above, None);
+        assert!(!should_drop(&mut control, 100, much));
+        assert_eq!(control.first_above, Some(1_100));
+        assert!(!should_drop(&mut control, 1_100, much));
+        assert!(should_drop(&mut control, 1_101, much));
+    }
+
+    #[test]
+    fn a_backlog_of_more_than_one_frame_in_all_lines_is_a_standing_queue() {
+        for (waiting, is_standing) in [([1_014, 0], false), ([1_015, 0], true), ([500, 514], false), ([500, 515], true)]
+        {
+            let mut control = Control::default();
+            should_drop(&mut control, 200, waiting);
+            assert_eq!(control.first_above.is_some(), is_standing, "{waiting:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_found_empty_has_no_delay_above_the_target() {
+        let mut control = Control { first_above: Some(50), is_dropping: true, ..Control::default() };
+        let (mut line, mut drops) = (Line::<()>::default(), Drops::default());
+        let supply = Supply { law: &LAW, line: &mut line, others: Bytes::new(5_000), now: 2_000, drops: &mut drops };
+        assert!(control.dequeue(supply).is_none());
+        assert_eq!((control.first_above, control.is_dropping), (None, false));
+    }
+
+    #[test]
+    fn a_control_begins_with_the_first_drop_even_if_that_was_the_last_packet() {
+        let mut control = Control { first_above: Some(1_000), ..Control::default() };
+        let (mut line, mut drops) = (Line::default(), Drops::default());
+        line.push(arrived(0));
+        let supply = Supply { law: &LAW, line: &mut line, others: Bytes::new(5_000), now: 1_500, drops: &mut drops };
+        assert!(control.dequeue(supply).is_none());
+        assert_eq!((drops.len(), control.is_dropping, control.count, control.drop_next), (1, true, 1, 2_499));
+    }
+
+    #[test]
+    fn at_most_256_packets_go_at_once_and_the_next_drop_is_planned_from_then() {
+        let mut control =
+            Control { first_above: Some(1_000), is_dropping: true, rec_inv_sqrt: 60, ..Control::default() };
+        control.count = 1_200_000;
+        let (mut line, mut drops) = (Line::default(), Drops::default());
+        (0..1_000).for_each(|_| line.push(arrived(0)));
+        let now = 1_000_000;
+        let supply = Supply { law: &LAW, line: &mut line, others: Bytes::ZERO, now, drops: &mut drops };
+        assert!(control.dequeue(supply).is_some());
+        assert_eq!((drops.len(), line.packets()), (256, 743));
+        assert!(control.is_dropping && control.drop_next == control.after(now, &LAW));
+    }
+
+    #[test]
+    fn the_threshold_marks_what_waited_longer_and_not_as_long() {
+        let mut queue = Codel::<()>::new(
+            &serde_json::from_str(r#"{"ce_threshold_ns": 1024000}"#).expect("a queue"),
+            &crate::queue::tests::place(),
+        );
+        for (tick, is_marked) in [(1_000, false), (1_001, true)] {
+            let mut drops = Drops::default();
+            let mut packet = arrived(0);
+            packet.ecn = Ecn::Ect0;
+            queue.enqueue(packet, Instant::ZERO, &mut drops);
+            queue.dequeue(Instant::from_nanos(tick << TICK_SHIFT), &mut drops);
+            assert_eq!(!drops.marked().is_empty(), is_marked, "{tick}");
+        }
     }
 
     #[test]

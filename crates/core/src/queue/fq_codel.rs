@@ -192,8 +192,8 @@ impl<P: Send> Queue<P> for FqCodel<P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::queue::Reason;
-    use crate::queue::tests::{Bench, problem};
+    use super::*;
+    use crate::queue::tests::{Bench, packet_of, place, problem};
 
     #[test]
     fn two_flows_take_turns_and_one_line_does_not() {
@@ -263,6 +263,29 @@ mod tests {
             bench.send();
         });
         assert!(bench.dropped.iter().all(|drop| drop.flow == 0), "a sparse flow loses nothing");
+    }
+
+    #[test]
+    fn exactly_half_of_the_longest_line_is_enough() {
+        let mut bench = Bench::new(r#"{"kind": "fq_codel", "limit_packets": 19}"#);
+        bench.offer(20);
+        assert_eq!(bench.dropped.len(), 10);
+    }
+
+    #[test]
+    fn of_equally_long_lines_the_first_loses_packets_and_its_control_becomes_more_severe() {
+        let config = serde_json::from_str(r#"{"limit_packets": 20}"#).expect("a queue");
+        let mut queue = FqCodel::<()>::new(&config, &place());
+        let mut drops = Drops::default();
+        let index_of = |queue: &FqCodel<()>, flow| queue.flows.index_of(&packet_of(flow, 0, 1_000));
+        let (first, other) = if index_of(&queue, 0) < index_of(&queue, 1) { (0, 1) } else { (1, 0) };
+        for flow in [other, first] {
+            (0..10).for_each(|number| queue.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut drops));
+        }
+        queue.enqueue(packet_of(2, 0, 1_000), Instant::ZERO, &mut drops);
+        assert!(drops.dropped().iter().all(|(packet, _)| packet.flow.0 == first) && drops.len() == 5);
+        let index = index_of(&queue, first);
+        assert_eq!(queue.flows.flow(index).control.count, 5);
     }
 
     #[test]
