@@ -166,8 +166,10 @@ impl<P: Send> Queue<P> for FqPie<P> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, problem};
+    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::units::Duration;
 
     #[test]
     fn a_sparse_flow_overtakes_and_loses_nothing() {
@@ -204,6 +206,41 @@ mod tests {
         bench.flow = 1;
         bench.offer(4);
         assert_eq!(bench.dropped.iter().map(|drop| drop.flow).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn the_probability_of_a_line_falls_while_nothing_comes() {
+        let mut bench = Bench::new(r#"{"kind": "fq_pie"}"#);
+        bench.standing(200, 3_000);
+        (0..200).for_each(|_| bench.send());
+        bench.dropped.clear();
+        bench.now += Duration::from_secs(60);
+        bench.offer(100);
+        assert!(bench.dropped.is_empty(), "a minute later a burst passes");
+    }
+
+    #[test]
+    fn a_drop_at_the_limit_begins_the_sum_of_the_line_anew() {
+        let config = serde_json::from_str(r#"{"limit_packets": 100}"#).expect("a queue");
+        let (mut queue, mut drops) = (FqPie::<()>::new(&config, &place()), Drops::default());
+        let packet = |now| Box::new(Packet { enqueued: now, ..*packet_of(0, 0, 1_000) });
+        let mut now = Instant::ZERO;
+        for _ in 0..3_000 {
+            (queue.packets()..60).for_each(|_| queue.enqueue(packet(now), now, &mut drops));
+            now += Duration::from_millis(1);
+            queue.dequeue(now, &mut drops);
+        }
+        while queue.packets() < 100 {
+            queue.enqueue(packet(now), now, &mut drops);
+        }
+        let index = queue.flows.index_of(&packet(now));
+        let before = queue.flows.flow(index).control;
+        let mut told = before;
+        told.on_drop();
+        assert_ne!(before, told, "there is a sum");
+        queue.enqueue(packet(now), now, &mut drops);
+        assert_eq!(drops.dropped().last().map(|(_, reason)| *reason), Some(Reason::Overlimit));
+        assert_eq!(queue.flows.flow(index).control, told);
     }
 
     #[test]
