@@ -292,6 +292,7 @@ mod tests {
     use super::*;
     use crate::packet::Ecn;
     use crate::queue::tests::{Bench, place, problem};
+    use crate::units::Duration;
 
     const RED: &str =
         r#""kind": "red", "limit_bytes": 200000, "min_bytes": 10000, "max_bytes": 30000, "probability": 0.1"#;
@@ -355,6 +356,61 @@ mod tests {
         let mut bench = Bench::new(r#"{"kind": "red", "limit_bytes": 5000, "min_bytes": 20000, "max_bytes": 60000}"#);
         bench.offer(7);
         assert_eq!(bench.dropped.iter().map(|drop| drop.reason).collect::<Vec<_>>(), [Reason::Overlimit; 2]);
+    }
+
+    /// Thresholds of 10 and 30 kB.
+    fn control(probability: f64) -> Control {
+        let stated = Stated { limit: 200_000, min: Some(10_000), max: Some(30_000), ..Stated::default() };
+        let thresholds = Thresholds::new(&stated, place().largest_packet).expect("it fits");
+        Control::new(&thresholds, probability, &place())
+    }
+
+    #[test]
+    fn an_average_at_a_threshold_is_above_it() {
+        // The average stays where it is while as much waits.
+        let mut control = control(0.1);
+        control.average = control.min;
+        assert_eq!((control.arrive(Bytes::new(10_000)), control.count), (Action::Pass, Some(0)));
+        control.average = control.max;
+        assert_eq!((control.arrive(Bytes::new(30_000)), control.count), (Action::Always, None));
+    }
+
+    #[test]
+    fn a_packet_goes_once_the_average_times_the_packets_has_come_as_far_as_was_drawn() {
+        for (drawn, action) in [(30_000, Action::ByChance), (30_001, Action::Pass)] {
+            let mut control = control(0.1);
+            (control.average, control.count, control.drawn) = (20_000 << control.log, Some(2), drawn);
+            assert_eq!(control.arrive(Bytes::new(20_000)), action);
+        }
+    }
+
+    #[test]
+    fn the_probability_is_steered_from_one_to_fifty_percent_outside_the_middle_fifth() {
+        let adapted = |average: u64, probability: u32| {
+            let mut control = control(0.02);
+            (control.average, control.probability) = (average << control.log, probability);
+            control.adapt();
+            assert_eq!(control.step, ((control.probability + 10_000) / 20_000).max(1));
+            i64::from(control.probability) - i64::from(probability)
+        };
+        let some = 2 * ONE_PERCENT;
+        assert!(adapted(17_999, some) < 0 && adapted(22_001, some) > 0);
+        assert_eq!((adapted(18_000, some), adapted(22_000, some)), (0, 0));
+        assert!(adapted(11_000, LEAST_PROBABILITY) < 0 && adapted(25_000, LARGEST_PROBABILITY) > 0);
+        assert_eq!((adapted(11_000, LEAST_PROBABILITY - 1), adapted(25_000, LARGEST_PROBABILITY + 1)), (0, 0));
+    }
+
+    #[test]
+    fn the_probability_is_steered_twice_a_second() {
+        let mut queue = Red::<()>::new(
+            &serde_json::from_str(r#"{"limit_bytes": 200000, "probability": 0.3, "adaptive": true}"#).expect("a queue"),
+            &place(),
+        )
+        .expect("it fits");
+        // 504 ms apart, the first half a second after the queue was made, which is a second older than the run.
+        queue.catch_up(Instant::ZERO + Duration::from_millis(1_519));
+        let expected = (0..4).fold((0.3 * STEPS) as u32, |probability, _| probability / 10 * 9);
+        assert_eq!(queue.control.probability, expected);
     }
 
     #[test]

@@ -133,4 +133,28 @@ mod tests {
         assert_eq!(Averaging::new(30_000, 10, 1_000), None);
         assert_eq!(Averaging::new(1_001, 1_000_000, 1_000), None);
     }
+
+    #[test]
+    fn thresholds_lie_above_one_packet_and_apart() {
+        let misfit = |min, max| {
+            let stated =
+                Stated { limit: 400_000, min: Some(min), max: Some(max), average_packet: Some(1_000), burst: Some(2) };
+            Thresholds::new(&stated, Bytes::new(1_500)).err().map(|misfit| misfit.name)
+        };
+        assert_eq!((misfit(1_000, 3_000), misfit(1_001, 3_003)), (Some("min_bytes"), None));
+        assert_eq!((misfit(2_000, 2_000), misfit(2_000, 2_001)), (Some("max_bytes"), None));
+    }
+
+    #[test]
+    fn the_burst_reaches_the_lower_threshold_at_least() {
+        let stated = Stated {
+            limit: 400_000,
+            min: Some(30_500),
+            max: Some(30_600),
+            average_packet: Some(1_000),
+            ..Stated::default()
+        };
+        assert_eq!(Thresholds::new(&stated, Bytes::new(1_500)).map(|thresholds| thresholds.burst), Ok(31));
+        assert!(Averaging::new(30_000, 30, 1_000).is_some(), "just as much is enough");
+    }
 }
