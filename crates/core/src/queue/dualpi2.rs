@@ -432,7 +432,8 @@ impl<P: Send> Queue<P> for DualPi2<P> {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, problem};
+    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::units::Duration;
 
     /// A bench whose queue has so many packets of each line, low-latency ones of flow 1.
     fn filled(json: &str, classic: usize, low: usize) -> Bench {
@@ -545,6 +546,113 @@ mod tests {
         assert!(!bench.marked.is_empty() && !bench.dropped.is_empty());
         let first_drop = bench.dropped[0].time;
         assert!(bench.marked[0].0 < first_drop);
+    }
+
+    fn queue_of(json: &str) -> DualPi2<()> {
+        DualPi2::new(&serde_json::from_str(json).expect("a queue"), &place())
+    }
+
+    /// Packets that arrive at the start of the run.
+    fn offer(queue: &mut DualPi2<()>, ecn: Ecn, packets: u64) -> Drops<()> {
+        let mut drops = Drops::default();
+        for number in 0..packets {
+            let mut packet = packet_of(0, number, 1_000);
+            packet.ecn = ecn;
+            queue.enqueue(packet, Instant::ZERO, &mut drops);
+        }
+        drops
+    }
+
+    #[test]
+    fn the_controller_looks_at_the_longer_delay_of_both_lines_every_16_ms_since_a_second_before_the_run() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1] {
+            let mut queue = queue_of("{}");
+            offer(&mut queue, ecn, 1);
+            queue.catch_up(Instant::ZERO + Duration::from_millis(20));
+            assert_eq!((queue.controller.last_delay_ns, queue.controller.due.as_millis()), (8_000_000, 24), "{ecn:?}");
+        }
+    }
+
+    #[test]
+    fn less_than_two_frames_are_spared() {
+        for (waiting, drops_it) in [(2_027, false), (2_028, true)] {
+            let mut queue = queue_of("{}");
+            queue.controller.probability = CERTAIN;
+            queue.classic.push(packet_of(0, 0, waiting));
+            let found = queue.must_drop(&mut packet_of(0, 1, 1_000), false, &mut Drops::default());
+            assert_eq!(found, drops_it, "{waiting}");
+        }
+    }
+
+    #[test]
+    fn the_credit_moves_only_while_both_lines_wait_and_begins_anew_with_an_empty_queue() {
+        let mut drops = Drops::default();
+        for ecn in [Ecn::NotEct, Ecn::Ect1] {
+            let mut queue = queue_of("{}");
+            offer(&mut queue, ecn, 3);
+            (0..3).for_each(|_| drop(queue.dequeue(Instant::ZERO, &mut drops)));
+            assert_eq!(queue.credit, queue.first_credit, "{ecn:?}");
+        }
+        let mut queue = queue_of("{}");
+        offer(&mut queue, Ecn::NotEct, 1);
+        offer(&mut queue, Ecn::Ect1, 2);
+        queue.credit = 0;
+        let sent = queue.dequeue(Instant::ZERO, &mut drops);
+        assert_eq!((sent.map(|packet| packet.ecn), queue.credit), (Some(Ecn::Ect1), 10_000));
+        queue = queue_of("{}");
+        queue.credit = 5;
+        assert!(queue.dequeue(Instant::ZERO, &mut drops).is_none());
+        assert_eq!(queue.credit, queue.first_credit);
+    }
+
+    #[test]
+    fn a_low_latency_packet_that_is_dropped_takes_its_step_with_it() {
+        let mut queue = queue_of(r#"{"min_qlen_step_packets": 1}"#);
+        offer(&mut queue, Ecn::Ect1, 4);
+        queue.controller.probability = CERTAIN;
+        queue.controller.due = Instant::FAR_FUTURE;
+        let mut drops = Drops::default();
+        let sent = queue.dequeue(Instant::ZERO + Duration::from_millis(5), &mut drops).expect("one is spared");
+        assert_eq!((drops.len(), sent.number, sent.marked), (1, 1, Some(Reason::Threshold)));
+        assert_eq!(queue.low.has_step.len(), queue.low.line.packets());
+    }
+
+    #[test]
+    fn the_memory_counts_the_arriving_packet_with_what_linux_adds() {
+        let mut queue = queue_of(r#"{"memory_limit_bytes": 19843}"#);
+        assert_eq!(offer(&mut queue, Ecn::NotEct, 12).len(), 2, "eleven take 19844 bytes");
+    }
+
+    #[test]
+    fn the_law_acts_on_arrival_or_when_a_packet_leaves_and_never_twice() {
+        for (json, on_arrival) in [(r#"{"drop_early": true}"#, true), ("{}", false)] {
+            let mut queue = queue_of(json);
+            queue.controller.due = Instant::FAR_FUTURE;
+            offer(&mut queue, Ecn::NotEct, 5);
+            queue.controller.probability = CERTAIN;
+            let mut drops = Drops::default();
+            queue.dequeue(Instant::ZERO, &mut drops);
+            assert_eq!(drops.len(), if on_arrival { 0 } else { 2 });
+            offer(&mut queue, Ecn::Ect1, 2);
+            let drops = offer(&mut queue, Ecn::NotEct, 2);
+            assert_eq!(drops.len(), if on_arrival { 2 } else { 0 });
+            assert!(drops.dropped().iter().all(|(_, reason)| *reason == Reason::Congestion));
+        }
+    }
+
+    #[test]
+    fn the_coupling_factor_is_the_stated_one() {
+        let mut queue = queue_of(r#"{"coupling": 4}"#);
+        (queue.controller.probability, queue.controller.due) = (CERTAIN / 8, Instant::FAR_FUTURE);
+        queue.classic.push(packet_of(0, 0, 5_000));
+        let mut marked = || {
+            let mut packet = packet_of(0, 0, 1_000);
+            packet.ecn = Ecn::Ect1;
+            queue.must_drop(&mut packet, true, &mut Drops::default());
+            packet.ecn == Ecn::Ce
+        };
+        let share = (0..10_000).filter(|_| marked()).count();
+        assert!(share.abs_diff(5_000) < 200, "{share}");
     }
 
     #[test]
