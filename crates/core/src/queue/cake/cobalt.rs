@@ -282,4 +282,36 @@ mod tests {
         }
         assert_eq!(drops.marked(), [(Bytes::new(1_000), Reason::Sce)]);
     }
+
+    #[test]
+    fn an_overflow_makes_the_next_signal_due_at_once() {
+        let mut control = Control { count: 3, drop_next: i64::MAX, ..Control::default() };
+        control.on_overflow(&LAW, at(10));
+        assert_eq!((control.count, control.drop_next, control.is_dropping), (3, 10_000_000, true));
+    }
+
+    #[test]
+    fn an_empty_line_forgets_one_signal_at_a_time_and_rests_once_the_last_is_over() {
+        let mut control = Control { count: 2, drop_next: 10_000_000, is_dropping: true, ..Control::default() };
+        control.on_empty(&LAW, at(9));
+        assert_eq!((control.count, control.is_dropping), (2, false));
+        control.on_empty(&LAW, at(500));
+        assert_eq!((control.count, control.drop_next), (1, 109_999_999));
+        control.on_empty(&LAW, at(500));
+        assert_eq!((control.count, control.drop_next), (0, 209_999_998));
+        assert!(!control.is_at_rest(at(209)) && control.is_at_rest(at(210)));
+    }
+
+    #[test]
+    fn a_control_that_was_due_long_ago_and_begins_anew_signals_at_once() {
+        let mut control = Control { count: 1, rec_inv_sqrt: u32::MAX, drop_next: 990_000_000, ..Control::default() };
+        assert_eq!(drops_at(&mut control, 2, 985, 1), [0_u64; 0]);
+        assert_eq!(control.drop_next, 990_000_000, "it is not due yet");
+        let mut packet = packet_of(0, 0, 1_000);
+        (packet.ecn, packet.enqueued) = (Ecn::Ect0, at(980));
+        control.is_dropping = true;
+        control.judge(&LAW, &mut packet, at(1_100), &mut place().random("test"), &mut Drops::default());
+        // Marked at 1100 ms for 990 ms, and the next would have been at 990 + 100 / sqrt(2) ms.
+        assert_eq!((packet.ecn, control.count, control.drop_next), (Ecn::Ce, 2, 1_100_000_000));
+    }
 }

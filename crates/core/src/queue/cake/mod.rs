@@ -527,6 +527,82 @@ mod tests {
         assert_eq!((target, interval, packet_time), (5_000_000, 100_000_000, 0));
     }
 
+    fn cake_of(json: &str) -> Cake<()> {
+        Cake::new(&serde_json::from_str(json).expect("a queue"), &place())
+    }
+
+    fn line_of(cake: &mut Cake<()>, flow: u32) -> usize {
+        cake.classify(&packet_of(flow, 0, 1_000))
+    }
+
+    #[test]
+    fn a_flow_that_has_sent_its_quantum_and_nothing_more_counts_as_sparse_until_it_sends_again() {
+        let (mut cake, mut drops) = (cake_of("{}"), Drops::default());
+        for (flow, packets) in [(0, 2), (1, 4)] {
+            (0..packets).for_each(|number| cake.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut drops));
+        }
+        let [one, other] = [0, 1].map(|flow| line_of(&mut cake, flow));
+        let sent: Vec<_> = (0..3).filter_map(|_| cake.dequeue(Instant::ZERO, &mut drops)).map(|p| p.flow.0).collect();
+        assert_eq!(sent, [0, 0, 1]);
+        assert_eq!((cake.flows[one].set, cake.flows[other].set, cake.bulk_flows), (Set::SparseWait, Set::Sparse, 0));
+        cake.enqueue(packet_of(0, 2, 1_000), Instant::ZERO, &mut drops);
+        assert_eq!((cake.flows[one].set, cake.bulk_flows), (Set::Bulk, 1));
+    }
+
+    #[test]
+    fn a_line_that_has_overflowed_decays_until_nothing_is_left_of_it() {
+        let (mut cake, mut drops) = (cake_of(r#"{"memory_limit_bytes": 18040}"#), Drops::default());
+        let mut pass = |cake: &mut Cake<()>, flow, millis, packets| {
+            let now = Instant::ZERO + crate::units::Duration::from_millis(millis);
+            for number in 0..packets {
+                let packet = Packet { enqueued: now, ..*packet_of(flow, number, 1_000) };
+                cake.enqueue(Box::new(packet), now, &mut drops);
+            }
+            while cake.packets > 0 {
+                cake.dequeue(now, &mut drops);
+            }
+        };
+        for ms in [10, 16] {
+            pass(&mut cake, 0, ms, 11);
+        }
+        let line = line_of(&mut cake, 0);
+        // Two overflows take BLUE 32 steps of 6 ms.
+        (17..200).for_each(|ms| pass(&mut cake, 1, ms, 1));
+        assert_eq!(cake.flows[line].set, Set::Decaying);
+        (200..220).for_each(|ms| pass(&mut cake, 1, ms, 1));
+        assert_eq!(cake.flows[line].set, Set::None);
+    }
+
+    #[test]
+    fn what_a_host_may_send_is_divided_among_its_bulk_flows() {
+        for (mode, turn) in [("triple-isolate", 378), ("dual-dsthost", 378), ("flows", 1_513), ("flowblind", 1_513)] {
+            let mut cake = cake_of(&format!(r#"{{"flow_mode": "{mode}"}}"#));
+            cake.bulk_flows = 4;
+            let turns: Vec<_> = (0..100).map(|_| cake.turn()).collect();
+            assert!(turns.iter().all(|found| (turn..=turn + 1).contains(found)), "{mode}: {turns:?}");
+        }
+    }
+
+    #[test]
+    fn of_equally_long_lines_the_first_in_turn_loses_packets() {
+        let mut bench = Bench::new(r#"{"kind": "cake", "memory_limit_bytes": 36080}"#);
+        for (flow, packets) in [(7, 10), (3, 10), (5, 1)] {
+            bench.flow = flow;
+            bench.offer(packets);
+        }
+        assert_eq!(bench.dropped.iter().map(|drop| (drop.flow, drop.number)).collect::<Vec<_>>(), [(7, 0)]);
+    }
+
+    #[test]
+    fn parameters_of_a_shaper_between_their_bounds_follow_from_its_rate() {
+        let config = CakeConfig { own_shaper: true, ..CakeConfig::default() };
+        let at = |bps| Place { mean_rate: Some(crate::units::Rate::from_bits_per_second(bps)), ..place() };
+        // 20 Mbit/s in 1/4096 s, four intervals of 100 Mbit/s, and a packet of 81.12 ms of which an interval holds three.
+        assert_eq!(config.quantum(&at(20_000_000)), 610);
+        assert_eq!(config.memory(&at(100_000_000)), 5_000_000);
+        assert_eq!(config.law(&at(100_000)).interval, 243_360_000);
+    }
+
     #[test]
     fn impossible_parameters_are_refused() {
         for (json, part) in [

@@ -254,3 +254,97 @@ impl Control {
 pub(in crate::queue) fn random(place: &Place<'_>) -> RandomStream {
     place.random("cobalt")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Ecn;
+    use crate::queue::tests::{packet_of, place};
+
+    fn law(sce_interval_ns: Option<u64>) -> Law {
+        CobaltConfig { sce_interval_ns, ..CobaltConfig::default() }.law(1)
+    }
+
+    const SCE: Option<u64> = Some(25_000_000);
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn nanos(millis: u64) -> i64 {
+        at(millis).as_nanos() as i64
+    }
+
+    #[test]
+    fn blue_grows_with_overflows_and_shrinks_with_idleness_once_per_target() {
+        let (law, mut control) = (law(None), Control::default());
+        for ms in [10, 12, 16] {
+            control.on_overflow(&law, at(ms));
+        }
+        assert_eq!(control.blue, 2 * BLUE_UP);
+        for ms in [22, 23] {
+            control.on_empty(&law, at(ms));
+        }
+        assert_eq!(control.blue, 2 * BLUE_UP - BLUE_DOWN);
+    }
+
+    #[test]
+    fn an_overflow_makes_all_signals_due_at_once() {
+        for (sce, has_sce) in [(SCE, true), (None, false)] {
+            let mut control = Control::default();
+            control.on_overflow(&law(sce), at(10));
+            assert_eq!((control.ce.is_on, control.ce.next, control.ce.count), (true, nanos(10), 1));
+            assert_eq!((control.sce.is_on, control.sce.count), (has_sce, u32::from(has_sce)));
+        }
+    }
+
+    #[test]
+    fn an_empty_line_forgets_all_signals_that_were_due_and_ends_the_control() {
+        let mut control = Control::default();
+        control.ce = Schedule { count: 5, root: inverse_root(5, 0), next: nanos(100), is_on: true, ..control.ce };
+        // At 100 ms and after 100 / sqrt(4), sqrt(3), sqrt(2) and 1 of them.
+        control.on_empty(&law(None), at(230));
+        assert_eq!((control.ce.count, control.ce.is_on), (2, false));
+        assert_eq!(control.ce.next, control.ce.after(nanos(230), nanos(100)));
+        let next = control.ce.next;
+        control.on_empty(&law(None), at(231));
+        assert_eq!((control.ce.count, control.ce.next), (2, next));
+    }
+
+    #[test]
+    fn one_function_has_both_roots() {
+        let mut control = Control::default();
+        control.sce = Schedule { count: 2, ..control.sce };
+        control.on_empty(&law(SCE), at(1_000));
+        assert_eq!((control.sce.count, control.ce.root), (0, u32::MAX));
+    }
+
+    #[test]
+    fn a_control_that_was_due_long_ago_and_begins_anew_signals_at_once() {
+        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let mut control = Control::default();
+        control.ce = Schedule { count: 1, root: u32::MAX, ..control.ce };
+        let mut judge = |control: &mut Control, ms| {
+            let mut packet = packet_of(0, 0, 1_000);
+            packet.enqueued = at(ms - 20);
+            control.judge(&law(None), &mut packet, at(ms), &mut random, &mut drops)
+        };
+        assert_eq!(judge(&mut control, 1_000), None);
+        assert_eq!(control.ce.next, nanos(1_000));
+        assert_eq!(judge(&mut control, 1_001), Some(Reason::Congestion));
+    }
+
+    #[test]
+    fn some_congestion_is_counted_only_where_it_could_be_told() {
+        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let mut control = Control::default();
+        let mut count_after = |ecn, ms| {
+            let mut packet = packet_of(0, 0, 1_000);
+            (packet.ecn, packet.enqueued) = (ecn, at(ms - 3));
+            control.judge(&law(SCE), &mut packet, at(ms), &mut random, &mut drops);
+            control.sce.count
+        };
+        assert_eq!([10, 60].map(|ms| count_after(Ecn::NotEct, ms)), [1, 1]);
+        assert_eq!(count_after(Ecn::Ect0, 61), 2);
+    }
+}
