@@ -111,7 +111,8 @@ impl<P: Send> Queue<P> for CnqCodelAf<P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::queue::tests::Bench;
+    use super::*;
+    use crate::queue::tests::{Bench, packet_of, place};
 
     /// Two flows that keep 40 packets waiting together, of which the second has `share`; drops of each.
     fn drops_of(share: usize) -> [usize; 2] {
@@ -157,5 +158,55 @@ mod tests {
         let mut bench = Bench::new(r#"{"kind": "cnq_codel_af", "limit_packets": 3}"#);
         bench.offer(5);
         assert_eq!(bench.dropped.iter().map(|drop| drop.number).collect::<Vec<_>>(), [3, 4]);
+    }
+
+    fn queue_with(packets: &[(u32, u64)]) -> CnqCodelAf<()> {
+        let (mut queue, mut drops) = (CnqCodelAf::new(&CobaltConfig::default(), &place()), Drops::default());
+        for (flow, count) in packets {
+            (0..*count).for_each(|number| queue.enqueue(packet_of(*flow, number, 1_000), Instant::ZERO, &mut drops));
+        }
+        queue
+    }
+
+    #[test]
+    fn a_wait_counts_by_the_share_of_the_flow_among_those_without_a_placeholder() {
+        // Four packets and two; the first of each goes to the sparse line and leaves a placeholder.
+        let mut queue = queue_with(&[(0, 4), (1, 2)]);
+        let flow = queue.lines.flow(&packet_of(0, 0, 1_000));
+        (0..2).for_each(|_| drop(queue.lines.pop()));
+        assert_eq!(queue.lines.bulk_flows(), 0);
+        let next = queue.lines.pop().expect("the second of the first flow");
+        assert_eq!(
+            (next.flow, next.is_sparse, queue.lines.bulk_flows(), queue.lines.backlog(flow)),
+            (flow, false, 1, 2)
+        );
+        // Three of the flow, itself among them, of four that wait, and one flow.
+        assert_eq!(queue.weigh(Duration::from_millis(8), flow), Duration::from_millis(6));
+    }
+
+    #[test]
+    fn the_last_packet_of_a_flow_is_never_dropped() {
+        let mut queue = queue_with(&[(1, 1), (0, 1), (1, 1), (0, 1), (1, 3)]);
+        let (flow, mut drops) = (queue.lines.flow(&packet_of(0, 0, 1_000)), Drops::default());
+        let now = Instant::ZERO + Duration::from_secs(10);
+        (0..3).for_each(|_| drop(queue.dequeue(now, &mut drops)));
+        queue.controls[flow].on_overflow(&queue.law, now);
+        let sent = queue.dequeue(now, &mut drops).map(|packet| packet.flow.0);
+        assert_eq!((sent, drops.len()), (Some(0), 0), "a signal was due");
+    }
+
+    #[test]
+    fn the_control_of_a_flow_rests_with_its_sparse_packet_and_in_turn_with_those_of_others() {
+        let mut queue = queue_with(&[(0, 1)]);
+        let (flow, now) = (queue.lines.flow(&packet_of(0, 0, 1_000)), Instant::ZERO + Duration::from_secs(10));
+        let mut control = Control::default();
+        control.on_overflow(&queue.law, Instant::ZERO);
+        (queue.controls[flow], queue.controls[0]) = (control, control);
+        control.on_empty(&queue.law, now);
+        queue.dequeue(now, &mut Drops::default());
+        for found in [flow, 0] {
+            assert_eq!(format!("{:?}", queue.controls[found]), format!("{control:?}"));
+        }
+        assert_eq!(queue.decaying, 1);
     }
 }

@@ -182,3 +182,28 @@ impl<P> Drops<P> {
         self.duplicated.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::tests::packet_of;
+
+    #[test]
+    fn what_is_marked_says_why_and_what_has_a_mark_keeps_it() {
+        let mut drops = Drops::<()>::default();
+        let mut mark = |ecn, reason| {
+            let mut packet = packet_of(0, 0, 1_000);
+            packet.ecn = ecn;
+            let is_marked =
+                if reason == Reason::Sce { drops.mark_sce(&mut packet) } else { drops.mark(&mut packet, reason) };
+            (is_marked, packet.ecn, packet.marked)
+        };
+        assert_eq!(mark(Ecn::NotEct, Reason::Congestion), (false, Ecn::NotEct, None));
+        assert_eq!(mark(Ecn::Ce, Reason::Congestion), (true, Ecn::Ce, None));
+        for ecn in [Ecn::Ect0, Ecn::Ect1] {
+            assert_eq!(mark(ecn, Reason::Congestion), (true, Ecn::Ce, Some(Reason::Congestion)));
+        }
+        assert_eq!(mark(Ecn::Ect0, Reason::Sce), (true, Ecn::Ect1, Some(Reason::Sce)));
+        assert_eq!(mark(Ecn::Ect1, Reason::Sce), (false, Ecn::Ect1, None));
+    }
+}

@@ -264,9 +264,9 @@ impl<P: Send> Queue<P> for Fq<P> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::packet::Ecn;
-    use crate::queue::Reason;
-    use crate::queue::tests::{Bench, problem};
+    use crate::queue::tests::{Bench, packet_of, place, problem};
 
     fn flows(bench: &Bench) -> Vec<u32> {
         bench.sent.iter().map(|sent| sent.0).collect()
@@ -323,6 +323,78 @@ mod tests {
         (0..40).for_each(|_| bench.send());
         // The first eight are not looked at; packet n leaves after n + 1 ms.
         assert_eq!(bench.marked.len(), 20);
+    }
+
+    fn fq_of(json: &str) -> Fq<()> {
+        Fq::new(&serde_json::from_str(json).expect("a queue"), &place())
+    }
+
+    /// The credit of a flow that comes at this time, when it had so much left and was silent since 1 s.
+    fn credit_at(millis: u64, left: i64) -> i64 {
+        let mut fq = fq_of("{}");
+        let index = fq.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
+        (fq.flows[index].credit, fq.flows[index].idle_since) = (left, 1_001);
+        fq.admit(packet_of(0, 0, 1_000), Instant::ZERO + Duration::from_millis(millis)).expect("it has room");
+        fq.flows[index].credit
+    }
+
+    #[test]
+    fn after_a_silence_a_flow_has_a_quantum_at_least() {
+        assert_eq!(credit_at(1_041, 100), 100);
+        assert_eq!(credit_at(1_042, 100), 2_028);
+        assert_eq!(credit_at(1_042, 5_000), 5_000);
+    }
+
+    #[test]
+    fn the_silence_of_a_flow_begins_when_it_is_found_empty_among_the_old_ones() {
+        let (mut fq, mut drops) = (fq_of("{}"), Drops::default());
+        let index = fq.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        fq.admit(packet_of(0, 0, 1_000), at(10)).expect("it has room");
+        (fq.packets, fq.bytes) = (1, Bytes::new(1_000));
+        assert!(fq.dequeue(at(20), &mut drops).is_some());
+        assert!(fq.flows[index].is_listed);
+        assert!(fq.take_turns(at(30)).is_none());
+        assert_eq!((fq.flows[index].is_listed, fq.flows[index].idle_since), (false, 31));
+    }
+
+    #[test]
+    fn an_empty_new_flow_passes_through_the_old_ones() {
+        let mut fq = fq_of("{}");
+        for (flow, packets) in [(0, 15), (1, 1)] {
+            (0..packets).for_each(|number| drop(fq.admit(packet_of(flow, number, 1_000), Instant::ZERO)));
+        }
+        // The first is old after eleven packets, the second is found empty then.
+        let sent: Vec<_> = (0..13).filter_map(|_| fq.take_turns(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+        assert_eq!(sent, [vec![0; 11], vec![1], vec![0]].concat());
+        let index = fq.hash.slot(&packet_of(1, 0, 1_000), FLOWS);
+        assert!(fq.flows[index].is_listed);
+    }
+
+    #[test]
+    fn a_flow_whose_credit_is_used_up_to_the_last_byte_has_had_its_turn() {
+        let mut fq = fq_of(r#"{"initial_quantum_bytes": 2000}"#);
+        for flow in [0, 1] {
+            (0..4).for_each(|number| drop(fq.admit(packet_of(flow, number, 1_000), Instant::ZERO)));
+        }
+        let sent: Vec<_> = (0..4).filter_map(|_| fq.take_turns(Instant::ZERO)).map(|packet| packet.flow.0).collect();
+        assert_eq!(sent, [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn a_band_saves_up_no_more_than_its_weight() {
+        let mut fq = fq_of("{}");
+        (0..10).for_each(|_| fq.next_band());
+        assert_eq!(fq.bands.each_ref().map(|band| band.credit), WEIGHTS);
+    }
+
+    #[test]
+    fn what_took_the_fast_path_is_never_marked() {
+        let mut bench = Bench::new(r#"{"kind": "fq", "ce_threshold_ns": 1000000}"#);
+        bench.ecn = Ecn::Ect0;
+        bench.offer(10);
+        (0..10).for_each(|_| bench.send());
+        assert_eq!(bench.mark_times_ms(), [9, 10]);
     }
 
     #[test]

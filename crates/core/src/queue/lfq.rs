@@ -223,7 +223,23 @@ impl<P: Send> Queue<P> for Lfq<P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::queue::tests::Bench;
+    use super::*;
+    use crate::queue::tests::{Bench, packet_of, place};
+
+    fn lfq() -> Lfq<()> {
+        Lfq::new(&CobaltConfig::default(), &place())
+    }
+
+    fn offer(queue: &mut Lfq<()>, flow: u32, numbers: std::ops::Range<u64>) {
+        let mut drops = Drops::default();
+        numbers.for_each(|number| queue.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut drops));
+    }
+
+    fn sent(queue: &mut Lfq<()>, packets: usize) -> Vec<(u32, u64)> {
+        let mut drops = Drops::default();
+        let next = || queue.dequeue(Instant::ZERO, &mut drops).map(|packet| (packet.flow.0, packet.number));
+        std::iter::from_fn(next).take(packets).collect()
+    }
 
     #[test]
     fn flows_in_one_line_take_turns() {
@@ -258,5 +274,88 @@ mod tests {
         };
         assert_eq!(drops_of(0), 0, "4 ms are below the target");
         assert!(drops_of(4) > 10, "and above a fifth of it");
+    }
+
+    #[test]
+    fn a_flow_in_debt_is_skipped_and_not_sparse_until_the_scan_begins_again_and_its_debt_is_forgotten_when_it_is_gone()
+    {
+        let mut queue = lfq();
+        let flow = queue.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
+        offer(&mut queue, 0, 0..1);
+        assert_eq!(sent(&mut queue, 1), [(0, 0)]);
+        // A frame more than it had, and 1000 bytes less.
+        assert_eq!((queue.flows[flow].deficit, queue.flows[flow].is_skipped), (14, true));
+        offer(&mut queue, 0, 1..2);
+        assert_eq!((queue.sparse.packets(), queue.ahead.packets()), (0, 1), "it is skipped");
+        assert_eq!(sent(&mut queue, 1), [(0, 1)]);
+        assert_eq!((queue.flows[flow].deficit, queue.flows[flow].is_skipped), (28, true));
+        queue.sweep();
+        assert_eq!((queue.flows[flow].deficit, queue.flows[flow].is_skipped), (28, false));
+        queue.note(flow);
+        queue.sweep();
+        assert_eq!(queue.flows[flow].deficit, 0);
+        queue.flows[flow].deficit = -1;
+        offer(&mut queue, 0, 2..3);
+        assert_eq!((queue.sparse.packets(), queue.ahead.packets()), (0, 1), "it is in debt");
+    }
+
+    #[test]
+    fn a_deficit_of_zero_is_no_debt() {
+        let mut queue = lfq();
+        let flow = queue.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
+        queue.flows[flow].deficit = 1_000;
+        offer(&mut queue, 0, 0..1);
+        sent(&mut queue, 1);
+        assert_eq!((queue.flows[flow].deficit, queue.flows[flow].is_skipped), (0, false));
+    }
+
+    #[test]
+    fn what_comes_while_the_scan_is_at_the_end_stands_behind_what_was_passed_over() {
+        let mut queue = lfq();
+        offer(&mut queue, 0, 0..3);
+        // The first is sparse, and the two others are passed over.
+        assert_eq!(sent(&mut queue, 1), [(0, 0)]);
+        while let Some(packet) = queue.ahead.pop() {
+            queue.passed.push(packet);
+        }
+        offer(&mut queue, 1, 0..2);
+        assert_eq!((queue.sparse.packets(), queue.passed.packets(), queue.ahead.packets()), (1, 3, 0));
+    }
+
+    #[test]
+    fn the_last_packet_of_a_flow_is_never_dropped() {
+        let (mut queue, mut drops) = (lfq(), Drops::default());
+        offer(&mut queue, 0, 0..2);
+        offer(&mut queue, 1, 0..5);
+        let flow = queue.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
+        let now = Instant::ZERO + crate::units::Duration::from_secs(10);
+        queue.flows[flow].control.on_overflow(&queue.law, now);
+        let next = || queue.dequeue(now, &mut drops).map(|packet| (packet.flow.0, packet.number));
+        let sent: Vec<_> = std::iter::from_fn(next).take(3).collect();
+        assert_eq!((sent[..2].to_vec(), sent[2]), (vec![(0, 0), (1, 0)], (0, 1)));
+        assert!(drops.dropped().iter().all(|(packet, _)| packet.flow.0 == 1));
+    }
+
+    #[test]
+    fn the_control_of_a_flow_rests_with_the_last_packet_and_in_turn_with_those_of_others() {
+        let mut queue = lfq();
+        let (flow, now) =
+            (queue.hash.slot(&packet_of(0, 0, 1_000), FLOWS), Instant::ZERO + crate::units::Duration::from_secs(10));
+        let mut control = Control::default();
+        control.on_overflow(&queue.law, Instant::ZERO);
+        (queue.flows[flow].control, queue.flows[0].control) = (control, control);
+        offer(&mut queue, 0, 0..2);
+        control.on_empty(&queue.law, now);
+        queue.dequeue(now, &mut Drops::default());
+        assert_eq!((format!("{:?}", queue.flows[0].control), queue.decaying), (format!("{control:?}"), 1));
+        queue.dequeue(now, &mut Drops::default());
+        assert_eq!((format!("{:?}", queue.flows[flow].control), queue.decaying), (format!("{control:?}"), 2));
+    }
+
+    #[test]
+    fn what_asks_for_low_delay_has_a_fifth_of_the_default_times_whatever_is_stated() {
+        let config = serde_json::from_str(r#"{"target_ns": 50000000}"#).expect("a queue");
+        let low_latency = Lfq::<()>::new(&config, &place()).low_latency;
+        assert_eq!(format!("{low_latency:?}"), format!("{:?}", CobaltConfig::default().law(5)));
     }
 }
