@@ -211,6 +211,15 @@ fn a_packet_that_is_doubled_and_lost_arrives_once() {
 }
 
 #[test]
+fn of_a_packet_that_is_doubled_and_lost_no_copy_is_left_to_chance() {
+    // Half are lost before they are doubled and arrive once; of the others every other copy is lost.
+    let mut bench = Bench::new(r#""duplicate": 1.0, "loss": 0.5"#);
+    (0..10_000).for_each(|n| bench.offer(n * 10, 100));
+    bench.finish();
+    assert!(bench.out.len().abs_diff(12_500) < 200, "{}", bench.out.len());
+}
+
+#[test]
 fn every_third_packet_skips_the_delay() {
     let reorder = r#""delay_ns": 10000000, "reorder": {"probability": 1.0, "change": {"kind": "ahead", "gap": 3}}"#;
     let mut bench = Bench::new(reorder);
@@ -291,6 +300,16 @@ fn a_packet_arrives_behind_the_nth_after_it_or_after_a_time() {
         }
         assert_eq!(bench.out.len(), 1_000);
     }
+}
+
+#[test]
+fn a_packet_falls_behind_for_no_longer_than_it_may() {
+    let behind = r#""reorder": {"probability": 0.5, "change": {"kind": "behind", "packets": 1, "within_ns": 1000000}}"#;
+    let mut bench = Bench::new(&format!(r#""delay_ns": 10000000, {behind}"#));
+    (0..200).for_each(|n| bench.offer(n * 5_000, 1_000));
+    bench.finish();
+    let late = bench.times().iter().map(|(time, number)| time - number * 5_000).max();
+    assert_eq!(late, Some(11_000), "those that come 5 ms later do not count");
 }
 
 #[test]
@@ -425,6 +444,23 @@ fn a_slot_lets_no_more_packets_through_than_it_may() {
     assert!(found.iter().all(|(_, packets)| *packets <= 16), "{found:?}");
     // 16 packets in 2 ms are less than come: the slots follow each other.
     assert!(found[1..].windows(2).all(|pair| pair[1].0 - pair[0].0 == 2_000), "{found:?}");
+}
+
+#[test]
+fn a_packet_that_comes_as_a_slot_opens_goes_with_it_and_the_next_slot_is_chosen_when_the_last_packet_is_gone() {
+    let mut bench = Bench::new(r#""slots": {"min_ns": 2000000, "max_ns": 2000000, "packets": 100}"#);
+    for micros in [0, 1_000, 3_000] {
+        bench.offer(micros, 1_000);
+    }
+    bench.finish();
+    assert_eq!(bench.times(), [(0, 0), (3_000, 1), (3_000, 2)]);
+    let mut bench =
+        Bench::new(r#""delay_ns": 1000000, "slots": {"min_ns": 1000000, "max_ns": 1000000, "packets": 100}"#);
+    for micros in [0, 500] {
+        bench.offer(micros, 1_000);
+    }
+    bench.finish();
+    assert_eq!(bench.times(), [(1_000, 0), (2_000, 1)]);
 }
 
 #[test]

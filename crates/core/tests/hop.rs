@@ -4,7 +4,7 @@
 
 use bakeoff_core::hop::{Hop, HopConfig, LinkConfig, Site};
 use bakeoff_core::packet::{FlowId, Packet};
-use bakeoff_core::queue::Drops;
+use bakeoff_core::queue::{Drops, Reason};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 use proptest::prelude::*;
 
@@ -155,6 +155,14 @@ fn small_packets_share_an_opportunity_and_a_packet_may_span_two() {
 }
 
 #[test]
+fn a_packet_counts_with_its_tun_header() {
+    let (out, _) = pass(&mut trace("[1, 2, 3]"), &[(0, 748), (0, 748)]);
+    assert_eq!(out, [(1_000, 0), (1_000, 1)], "two of 752 bytes fill an opportunity");
+    let (out, _) = pass(&mut trace("[1, 2, 3]"), &[(0, 749), (0, 748)]);
+    assert_eq!(out, [(1_000, 0), (2_000, 1)]);
+}
+
+#[test]
 fn an_unused_opportunity_is_lost() {
     let (out, _) = pass(&mut trace("[1, 2, 3]"), &[(2_500, 1_500), (2_500, 1_500)]);
     assert_eq!(out, [(3_000, 0), (4_000, 1)]);
@@ -166,6 +174,44 @@ fn the_capacity_of_a_trace_counts_every_opportunity() {
     let second = Instant::ZERO + Duration::from_secs(1);
     assert_eq!(hop.capacity(Instant::ZERO, second), Some(Bytes::new(1_500 * (4 * 100 - 1))));
     assert_eq!(hop.capacity(Instant::ZERO, second), Some(Bytes::new(1_500 * (4 * 100 - 1))));
+}
+
+#[test]
+fn the_capacity_of_an_interval_has_its_beginning_and_not_its_end() {
+    let mut hop = trace("[1, 2, 2, 10]");
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    assert_eq!(hop.capacity(at(1), at(2)), Some(Bytes::new(1_500)));
+    assert_eq!(hop.capacity(at(2), at(10)), Some(Bytes::new(3_000)));
+}
+
+#[test]
+fn a_link_that_was_idle_owes_no_fraction_of_a_nanosecond() {
+    // 52 bytes at 7 Mbit/s take 59428.57 ns.
+    let mut hop =
+        hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 7000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
+    let mut drops = Drops::default();
+    for micros in [0, 1_000] {
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        hop.accept(packet(0, 52, now), now, &mut drops);
+        let out = hop.next_wakeup().expect("it is under way");
+        assert_eq!(out.since(now).as_nanos(), 59_428);
+        assert!(hop.poll(out, &mut drops).is_some());
+    }
+}
+
+#[test]
+fn a_packet_that_gives_way_to_a_newer_one_has_waited() {
+    let mut hop = hop(
+        r#"{"link": {"kind": "constant", "rate_bps": 12000}, "queue": {"kind": "fifo", "limit_packets": 1, "drop": "head"}, "delay_ns": 0}"#,
+    );
+    let mut drops = Drops::default();
+    for (number, millis) in [(0, 0), (1, 10), (2, 35)] {
+        let now = Instant::ZERO + Duration::from_millis(millis);
+        hop.accept(packet(number, 1_500, now), now, &mut drops);
+    }
+    let waits: Vec<_> =
+        drops.dropped().iter().map(|(packet, _)| (packet.number, packet.queued_for.as_millis())).collect();
+    assert_eq!(waits, [(1, 25)]);
 }
 
 #[test]
@@ -227,4 +273,33 @@ fn a_copy_is_known_as_one_until_it_enters_the_next_hop() {
     assert_eq!(out.iter().map(|packet| packet.is_copy).collect::<Vec<_>>(), [true, false]);
     out[0].enter_hop(Instant::ZERO);
     assert!(!out[0].is_copy);
+}
+
+#[test]
+fn what_skips_the_delay_comes_behind_what_arrives_at_that_time() {
+    let mut hop = hop(&format!(
+        r#"{{"link": {{"kind": "unlimited"}}, {UNLIMITED_QUEUE}, "delay_ns": 1000000,
+            "reorder": {{"probability": 1.0, "change": {{"kind": "ahead", "gap": 3}}}}}}"#
+    ));
+    let mut drops = Drops::default();
+    for (number, micros) in [(0, 0), (1, 500), (2, 1_000)] {
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        hop.accept(packet(number, 1_500, now), now, &mut drops);
+    }
+    let end = Instant::ZERO + Duration::from_millis(10);
+    let out: Vec<_> = std::iter::from_fn(|| hop.poll(end, &mut drops)).map(|packet| packet.number).collect();
+    assert_eq!(out, [0, 2, 1]);
+}
+
+#[test]
+fn a_hop_tells_of_itself_and_adds_up_the_waits() {
+    let mut passing = packet(0, 1_500, Instant::ZERO);
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    passing.enter_hop(at(10));
+    passing.leave_queue(at(13));
+    passing.marked = Some(Reason::Congestion);
+    passing.enter_hop(at(20));
+    assert_eq!((passing.enqueued, passing.sojourn, passing.marked), (at(20), Duration::ZERO, None));
+    passing.leave_queue(at(24));
+    assert_eq!((passing.sojourn, passing.queued_for), (Duration::from_millis(4), Duration::from_millis(7)));
 }

@@ -70,4 +70,11 @@ mod tests {
         assert!((0..1_000).all(|_| generator.happens(u32::MAX)));
         assert!(!(0..1_000).any(|_| generator.happens(0)));
     }
+
+    #[test]
+    fn what_is_impossible_draws_no_number() {
+        let [mut asked, mut fresh] = [Generator::new(1), Generator::new(1)];
+        asked.happens(0);
+        assert_eq!(asked.next(), fresh.next());
+    }
 }

@@ -181,4 +181,11 @@ mod tests {
         assert!(bursts(0.1, 0.0, 1.0, 0.0).contains("loses everything"));
         assert_eq!(bursts(0.1, 0.2, 1.0, 0.0), "");
     }
+
+    #[test]
+    fn a_packet_is_lost_by_the_state_that_it_finds() {
+        // The wire changes with every packet.
+        let config = GilbertElliott { to_bad: 1.0, to_good: 1.0, in_bad: 1.0, in_good: 0.0 };
+        assert_eq!(losses(config, 1)[..6], [false, true, false, true, false, true]);
+    }
 }
