@@ -128,3 +128,44 @@ impl<P: Clone + Send + 'static> Path<P> {
         self.add(&delay, scenario, name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FlowId;
+
+    fn scenario(flow: &str, more: &str) -> Scenario {
+        let hop = r#"{"link": {"kind": "constant", "rate_bps": 1000000}, "queue": {"kind": "fifo"}, "delay_ns": 0}"#;
+        Scenario::from_json(&format!(
+            r#"{{"seed": 1, "duration_ns": 9, "record": {{"level": "summary", "interval_ns": 9}},
+                "forward": [{hop}, {hop}], "reverse": [{hop}],
+                "flows": [{{"scheme": "reno", "traffic": {{"kind": "bulk"}}, "start_ns": 0, "stop_ns": 9{flow}}}]{more}}}"#
+        ))
+        .expect("a scenario")
+    }
+
+    /// Names of the hops on the way of data or acks.
+    fn way(path: &Path<()>, is_data_direction: bool) -> Vec<&str> {
+        let mut packet = Packet::new(FlowId(0), is_data_direction, 0, Bytes::new(100), Instant::ZERO, ());
+        let hops: Vec<_> = std::iter::from_fn(|| path.next_hop(&mut packet)).collect();
+        hops.into_iter().map(|hop| &*path.hops[hop].name).collect()
+    }
+
+    #[test]
+    fn the_own_delay_of_a_flow_lies_between_its_sender_and_the_shared_path() {
+        let path = Path::of(&scenario(r#", "extra_delay_ns": 5"#, "")).expect("a path");
+        assert_eq!(way(&path, true), ["flow1.data", "forward.0", "forward.1"]);
+        assert_eq!(way(&path, false), ["reverse.0", "flow1.ack"]);
+        let path = Path::of(&scenario(r#", "extra_delay_ns": 5, "direction": "reverse""#, "")).expect("a path");
+        assert_eq!(way(&path, true), ["flow1.data", "reverse.0"]);
+        assert_eq!(way(&path, false), ["forward.0", "forward.1", "flow1.ack"]);
+    }
+
+    #[test]
+    fn the_largest_packet_is_that_of_a_flow_or_of_a_probe() {
+        let flow = r#", "mss_bytes": 960, "header_bytes": 40"#;
+        let probe = r#", "probes": [{"interval_ns": 1, "size_bytes": 1200, "start_ns": 0, "stop_ns": 9}]"#;
+        assert_eq!(scenario(flow, "").largest_packet(), Bytes::new(1_000));
+        assert_eq!(scenario(flow, probe).largest_packet(), Bytes::new(1_200));
+    }
+}

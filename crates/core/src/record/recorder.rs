@@ -351,3 +351,159 @@ fn write_flow(table: &mut Flows, number: u32, record: &FlowRecord, account: &Flo
     table.queue_p95_ns.push(duration_or_none(record.queued.percentile(95.0)));
     table.completed_ns.push(instant_or_none(account.completed));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Ecn, FlowId};
+    use crate::record::Column;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn recorder(flows: usize, probes: usize) -> Recorder {
+        Recorder::new(RecordConfig { level: Level::Packets, interval_ns: 100_000_000 }, 1, flows, probes)
+    }
+
+    fn packet(flow: u32, number: u64, sent_ms: u64) -> Packet<()> {
+        Packet::new(FlowId(flow), true, number, Bytes::new(1_000), at(sent_ms), ())
+    }
+
+    fn waited(packet: &Packet<()>, millis: u64) -> Packet<()> {
+        let wait = Duration::from_millis(millis);
+        Packet { sojourn: wait, queued_for: wait, ..*packet }
+    }
+
+    fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
+        let table = tables.iter().find(|found| found.name == table).expect("a table");
+        &table.columns.iter().find(|(name, _)| *name == column).expect("a column").1
+    }
+
+    /// Times in milliseconds; -1 where there is none.
+    fn millis(tables: &[Table], table: &str, name: &str) -> Vec<i64> {
+        let nanos: Vec<i64> = match column(tables, table, name) {
+            Column::U64(values) => values.iter().map(|value| *value as i64).collect(),
+            Column::I64(values) => values.clone(),
+            other => panic!("{other:?} is no time"),
+        };
+        nanos.into_iter().map(|nanos| if nanos < 0 { nanos } else { nanos / 1_000_000 }).collect()
+    }
+
+    fn words(tables: &[Table], table: &str, name: &str) -> Vec<&'static str> {
+        let Column::Category { codes, names } = column(tables, table, name) else { panic!("{name} has no words") };
+        codes.iter().map(|code| names[usize::from(*code)]).collect()
+    }
+
+    #[test]
+    fn row_0_is_of_all_flows_together() {
+        let mut recorder = recorder(2, 0);
+        for (flow, sent, received, ecn) in [(0, 2, 30, Ecn::Ce), (1, 1, 20, Ecn::Ce), (0, 3, 40, Ecn::NotEct)] {
+            let number = u64::from(sent == 3);
+            recorder.is_sent(&packet(flow, number, sent), || None);
+            recorder.is_received(&Packet { ecn, ..waited(&packet(flow, number, sent), 5) }, at(received));
+        }
+        let account = |start, stop, completed| FlowAccount {
+            start: at(start),
+            stop: at(stop),
+            goodput: Bytes::new(100),
+            retransmissions: 2,
+            timeouts: Some(3),
+            completed: Some(at(completed)),
+        };
+        let tables = recorder.tables(&[HopAccount::default()], &[account(1, 90, 80), account(2, 60, 50)]);
+        let row_0 = |name| millis(&tables, "flows", name)[0];
+        assert_eq!(["start_ns", "stop_ns", "completed_ns"].map(row_0), [1, 90, 80]);
+        assert_eq!(["first_sent_ns", "first_received_ns", "last_received_ns"].map(row_0), [1, 20, 40]);
+        assert_eq!(millis(&tables, "flows", "first_received_ns"), [20, 30, 20]);
+        assert!((4..=5).contains(&row_0("queue_p50_ns")));
+        for (name, expected) in [("ce_marks", 2), ("retransmits", 4), ("goodput_bytes", 200)] {
+            let Column::U64(values) = column(&tables, "flows", name) else { panic!("{name} is no number") };
+            assert_eq!(values[0], expected, "{name}");
+        }
+        assert_eq!(column(&tables, "flows", "timeouts"), &Column::I64(vec![6, 3, 3]));
+    }
+
+    #[test]
+    fn of_two_copies_the_first_counts_and_what_does_not_arrive_tells_how_long_it_waited() {
+        let mut recorder = recorder(1, 0);
+        let sent: Vec<_> = (0..4).map(|number| packet(0, number, number)).collect();
+        for packet in &sent {
+            recorder.is_sent(packet, || None);
+            recorder.enters_hop(0, packet, packet.sent);
+        }
+        recorder.leaves_hop(0, &waited(&sent[0], 3), at(9));
+        recorder.is_received(&Packet { ecn: Ecn::Ect0, ..waited(&sent[0], 3) }, at(10));
+        recorder.leaves_hop(0, &waited(&sent[0], 12), at(19));
+        let copy = Duplicate { flow: FlowId(0), is_data_direction: true, size: Bytes::new(1_000) };
+        recorder.is_duplicated(0, copy);
+        recorder.is_received(&Packet { ecn: Ecn::Ce, ..waited(&sent[0], 12) }, at(20));
+        recorder.is_dropped(0, &waited(&sent[1], 4), Reason::Loss);
+        recorder.leaves_hop(0, &waited(&sent[2], 5), at(21));
+        recorder.is_on_wire(0, &waited(&sent[3], 6));
+        let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
+        assert_eq!(millis(&tables, "packets", "received_ns"), [10, -1, -1, -1]);
+        assert_eq!(millis(&tables, "packets", "queue_ns"), [3, 4, 5, 6]);
+        assert_eq!(millis(&tables, "passages", "queue_ns"), [3, 4, 5, 6]);
+        assert_eq!(words(&tables, "packets", "fate"), ["received", "dropped", "inside", "inside"]);
+        assert_eq!(words(&tables, "packets", "reason"), ["", "loss", "", ""]);
+        assert_eq!(column(&tables, "packets", "ce"), &Column::Bool(vec![false; 4]));
+    }
+
+    #[test]
+    fn a_copy_is_not_looked_at_in_the_queues_behind_the_arrival_of_the_first() {
+        let mut recorder = recorder(1, 0);
+        recorder.is_sent(&packet(0, 0, 0), || None);
+        recorder.is_received(&waited(&packet(0, 0, 0), 3), at(10));
+        recorder.leaves_hop(0, &waited(&packet(0, 0, 0), 12), at(19));
+        let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
+        assert_eq!(millis(&tables, "packets", "queue_ns"), [3]);
+    }
+
+    #[test]
+    fn a_series_has_what_happened_in_each_interval_and_what_was_left_at_the_end() {
+        let mut recorder = recorder(1, 0);
+        for (number, sent, received) in [(0, 0, 20), (1, 25, 30)] {
+            recorder.is_sent(&packet(0, number, sent), || None);
+            recorder.is_received(&packet(0, number, sent), at(received));
+        }
+        recorder.sample_goodput(0, Bytes::new(1_000), at(100));
+        let account = FlowAccount { goodput: Bytes::new(1_500), ..FlowAccount::default() };
+        let tables = recorder.tables(&[HopAccount::default()], &[account]);
+        assert_eq!(column(&tables, "series", "goodput_bytes"), &Column::U64(vec![1_000, 500]));
+        assert_eq!(millis(&tables, "series", "owd_mean_ns"), [12, -1]);
+        assert_eq!(millis(&tables, "series", "owd_max_ns"), [20, -1]);
+    }
+
+    #[test]
+    fn of_two_copies_of_a_probe_the_first_counts_and_what_is_dropped_is_not_inside() {
+        let mut recorder = recorder(1, 1);
+        let request = |number| packet(1, number, number);
+        (0..3).for_each(|number| recorder.is_sent(&request(number), || None));
+        let answer = Packet { is_data_direction: false, ..request(0) };
+        recorder.is_sent(&answer, || None);
+        for (packet, first, second) in [(request(0), 10, 20), (answer, 30, 40)] {
+            let Packet { flow, is_data_direction, size, .. } = packet;
+            recorder.is_received(&packet, at(first));
+            recorder.is_duplicated(0, Duplicate { flow, is_data_direction, size });
+            recorder.is_received(&packet, at(second));
+        }
+        recorder.is_dropped(0, &request(1), Reason::Overlimit);
+        let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
+        assert_eq!(millis(&tables, "probes", "request_ns"), [10, -1, -1]);
+        assert_eq!(millis(&tables, "probes", "rtt_ns"), [30, -1, -1]);
+        assert_eq!(words(&tables, "probes", "fate"), ["received", "dropped", "inside"]);
+    }
+
+    #[test]
+    fn a_hop_counts_marks_of_every_reason() {
+        let mut recorder = recorder(1, 0);
+        for reason in [Reason::Congestion, Reason::Threshold, Reason::Threshold] {
+            recorder.is_marked(0, Bytes::new(10), reason);
+        }
+        let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
+        assert_eq!(column(&tables, "hops", "marked_packets"), &Column::U64(vec![3]));
+        assert_eq!(words(&tables, "verdicts", "reason"), ["congestion", "threshold"]);
+        assert_eq!(column(&tables, "verdicts", "packets"), &Column::U64(vec![1, 2]));
+    }
+}
