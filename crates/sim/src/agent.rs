@@ -220,4 +220,21 @@ mod tests {
         assert_eq!(increase(&[5.0, 6.0]), 1.0);
         assert_eq!(increase(&[5.0, 6.0, 10.0]), 3.0);
     }
+
+    #[test]
+    fn what_was_taken_is_forgotten() {
+        let agent = Agent::default();
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        {
+            let mut state = agent.state();
+            (state.start, state.sent, state.acked, state.lost) = (Some(at(1)), 3, 4, 5);
+            state.line.add(0.0, 2.0);
+            state.rtts = vec![2.0, 4.0];
+        }
+        let taken = agent.take(at(3));
+        assert_eq!((taken[..6].to_vec(), taken[10]), (vec![1.0, 2.0, 3.0, 4.0, 5.0, 2.0], 2.0));
+        let taken = agent.take(at(7));
+        assert_eq!((taken[..5].to_vec(), taken[10]), (vec![3.0, 4.0, 0.0, 0.0, 0.0], 0.0));
+        assert!(taken[5].is_nan());
+    }
 }

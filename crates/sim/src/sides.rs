@@ -207,6 +207,18 @@ mod tests {
         assert_eq!(sides(&forward, &[hop(&free, 1), hop(&free, 2)]), (vec![near, far, far, far, near], 2));
         let (one_side, _) = sides(&forward, &[hop(&slow, 2)]);
         assert_eq!(one_side, [near; 4], "what queues on the way back cannot be foreseen");
+        for odd in [
+            json!({"reorder": {"probability": 0.5, "change": {"kind": "ahead", "gap": 1}}}),
+            json!({"slots": {"min_ns": 90_000_000, "max_ns": 90_000_000, "packets": 1}}),
+        ] {
+            let mut far_hop = hop(&slow, 20);
+            far_hop.as_object_mut().unwrap().extend(odd.as_object().unwrap().clone());
+            let forward = [far_hop, hop(&slow, 8)];
+            assert_eq!(sides(&forward, &[hop(&free, 5)]), (vec![near, far, near], 5), "{odd}");
+        }
+        let mut doubling = hop(&slow, 20);
+        doubling["duplicate"] = json!(0.1);
+        assert_eq!(sides(&[doubling], &[hop(&free, 30)]).0, [near; 2], "copies are told apart by what happens first");
     }
 
     proptest! {
