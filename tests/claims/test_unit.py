@@ -18,6 +18,7 @@ from bakeoff.claims.unit import unit_of
         ("flow1.throughput_mbps / 50", ""),
         ("flow1.together_mbps / flow2.together_mbps", ""),
         ("flow1.ce_marks", ""),
+        ("flow1.delivered_bytes", "bytes"),
         ("default(total.convergence_s, 1000)", "s"),
         ("min(flow1.throughput_mbps, flow1.srtt_p50_ms)", ""),
         ("most(flow1.srtt while time_s > 5) - 80", "ms"),

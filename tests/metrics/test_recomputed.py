@@ -112,6 +112,7 @@ def check_flow(flow: FlowSummary, packets: pl.DataFrame, passages: pl.DataFrame,
     assert flow.loss == pytest.approx(1 - total_bytes(arrived) / total_bytes(settled), abs=1e-12)
     assert flow.packet_loss == pytest.approx(1 - arrived.height / settled.height, abs=1e-12)
     assert (flow.sent_packets, flow.delivered_packets) == (packets.height, arrived.height)
+    assert flow.delivered_bytes == total_bytes(arrived)
     assert (flow.retransmits, flow.ce_marks) == (packets["retransmit"].sum(), arrived["ce"].sum())
     delays = ((arrived["received_ns"] - arrived["sent_ns"]) / 1e6).to_numpy()
     waits = (arrived["queue_ns"] / 1e6).to_numpy()

@@ -71,6 +71,24 @@ def test_schemes_that_meet_have_shares(tmp_path: Path, india: model.Report) -> N
     assert cubic.percent > 60
 
 
+def test_a_share_of_the_whole_run_has_what_arrived_after_a_stop(tmp_path: Path) -> None:
+    # Behind a deep queue much of it does.
+    flows = """[[flow]]
+scheme = "cubic"
+stop = "1s"
+[[flow]]
+scheme = "reno"
+start = "1s"
+"""
+    path = MIXED.partition("[[flow]]")[0].replace("1bdp", "2s").replace("20Mbit", "2Mbit")
+    report = model.load(_run(tmp_path, f'{path}{flows}[record]\nlevel = "summary"\n'))
+    (run,) = report.complete
+    (cell,) = (found := shares.of(report)).cells
+    assert not found.are_together
+    whole = sum(flow.delivered_bytes for flow in run.flows)
+    assert [part.percent for part in cell.parts] == [100 * flow.delivered_bytes / whole for flow in run.flows]
+
+
 MIXED = """
 name = "mixed"
 duration = "3s"

@@ -12,7 +12,7 @@ from bakeoff.claims.tree import Binary, Call, Lookup
 if TYPE_CHECKING:
     from bakeoff.claims.tree import Measure
 
-_SUFFIXES = {"_mbps": "Mbit/s", "_ms": "ms", "_s": "s", "_packets": "packets"}
+_SUFFIXES = {"_mbps": "Mbit/s", "_ms": "ms", "_s": "s", "_packets": "packets", "_bytes": "bytes"}
 
 
 def unit_of(measure: Measure) -> str:

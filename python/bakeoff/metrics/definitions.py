@@ -120,6 +120,7 @@ DEFINITIONS = (
     Definition("capacity_mbps", ("total",), "Mbit/s", "What the bottleneck could have carried, over the whole run."),
     Definition("sent_packets", ("flow", "probe"), "", "Packets sent, retransmissions included; requests of a probe."),
     Definition("delivered_packets", ("flow",), "", "Packets that arrived, duplicates included."),
+    Definition("delivered_bytes", ("flow",), "bytes", "Bytes of these packets, IP headers included."),
     Definition("retransmits", ("flow",), "", "Packets that carried data sent before."),
     Definition(
         "timeouts",

@@ -44,6 +44,7 @@ class FlowSummary:
         stop_s: when it was meant to stop, or had delivered everything.
         sent_packets: packets sent, retransmissions included.
         delivered_packets: packets that arrived.
+        delivered_bytes: their bytes, IP headers included.
         throughput_mbps: received IP bytes from its start to its stop, or to the last arrival after that.
         goodput_mbps: payload to the application over the same time.
         owd_p50_ms: median one-way delay of what arrived.
@@ -72,6 +73,7 @@ class FlowSummary:
     stop_s: float
     sent_packets: int
     delivered_packets: int
+    delivered_bytes: int
     throughput_mbps: float | None
     goodput_mbps: float | None
     owd_p50_ms: float | None
@@ -296,6 +298,7 @@ def _flow(
         stop_s=interval.stop_ns / 1e9,
         sent_packets=row["sent_packets"],
         delivered_packets=row["received_packets"],
+        delivered_bytes=row["received_bytes"],
         throughput_mbps=corrected.throughput_mbps(row, interval),
         goodput_mbps=corrected.goodput_mbps(row, interval),
         owd_p50_ms=ms(row["owd_p50_ns"]),

@@ -130,5 +130,4 @@ def _together(flow: FlowSummary) -> float:
 
 
 def _received(flow: FlowSummary) -> float:
-    """In Mbit."""
-    return (flow.throughput_mbps or 0.0) * (flow.stop_s - flow.start_s)
+    return float(flow.delivered_bytes)
