@@ -70,6 +70,21 @@ def test_a_lone_sample_stands_for_no_time(samples: int) -> None:
     assert parse_measure("seconds(flow1.bbr_state == 0)").evaluate({**RUN, "telemetry": Telemetry(rows)}) == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("longest(flow1.cwnd > 0)", 4.0),
+        ("seconds(flow1.cwnd > 0)", 4.0),
+        ("longest(time_s > 1 and time_s <= 1.3)", 0.3),
+        ("seconds(time_s > 1 and time_s <= 1.3)", 0.3),
+    ],
+)
+def test_a_bound_of_as_many_seconds_is_met(text: str, value: float) -> None:
+    rows = [{"t_ns": time * 10**8, "flow": 1, "name": "cwnd", "value": 10.0} for time in range(1, 41)]
+    measure = parse_measure(text)
+    assert measure.evaluate({**RUN, "telemetry": Telemetry(pl.DataFrame(rows))}) == value
+
+
 def test_without_telemetry_nothing_is_known() -> None:
     for text in ("first(flow1.cwnd)", "spells(flow1.cwnd > 1)", "1 + mean(flow1.cwnd)"):
         assert parse_measure(text).evaluate({**RUN, "telemetry": None}) is None

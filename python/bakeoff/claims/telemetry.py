@@ -25,10 +25,11 @@ _FOLDS: dict[str, Callable[[Values], Any]] = {
     "most": lambda values: values.max(),
     "mean": lambda values: values.mean(),
 }
-_SPELLS: dict[str, Callable[[Values], Any]] = {
+# Of lengths in ns: sums and differences of seconds would be a little less or more than what they are compared with.
+_SPELLS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
     "spells": lambda lengths: lengths.size,
-    "seconds": lambda lengths: lengths.sum(),
-    "longest": lambda lengths: lengths.max(initial=0.0),
+    "seconds": lambda lengths: lengths.sum() / 1e9,
+    "longest": lambda lengths: lengths.max(initial=0) / 1e9,
 }
 _COMPARISONS: dict[str, Callable[[Values, Values], Truth]] = {
     "<": lambda left, right: left < right,
@@ -44,20 +45,24 @@ COMPARISONS = tuple(_COMPARISONS)
 
 
 class Telemetry:
-    """The telemetry of one run, on one grid of times."""
+    """The telemetry of one run, on one grid of times.
+
+    Attributes:
+        times_ns: the sampled times.
+    """
 
     def __init__(self, table: pl.DataFrame) -> None:
         """Takes the table `telemetry` of a recording."""
         import numpy as np  # noqa: PLC0415 - loaded when something is evaluated
 
         self._table = table
-        self._times_ns = np.unique(table["t_ns"].to_numpy())
+        self.times_ns: NDArray[np.int64] = np.unique(table["t_ns"].to_numpy())
         self._known: dict[tuple[int, str], Values] = {}
 
     @property
     def times_s(self) -> Values:
-        """The sampled times."""
-        return self._times_ns / 1e9
+        """The sampled times in seconds."""
+        return self.times_ns / 1e9
 
     def values(self, flow: int, name: str) -> Values:
         """A quantity at every time; NaN where it was not reported."""
@@ -65,8 +70,8 @@ class Telemetry:
 
         if (flow, name) not in self._known:
             rows = self._table.filter((self._table["flow"] == flow) & (self._table["name"] == name))
-            values = np.full(self._times_ns.size, np.nan)
-            values[np.searchsorted(self._times_ns, rows["t_ns"].to_numpy())] = rows["value"].to_numpy()
+            values = np.full(self.times_ns.size, np.nan)
+            values[np.searchsorted(self.times_ns, rows["t_ns"].to_numpy())] = rows["value"].to_numpy()
             self._known[flow, name] = values
         return self._known[flow, name]
 
@@ -180,8 +185,8 @@ class Spells:
             return None
         edges = np.diff(np.concatenate([[0], self.condition.holds(run).astype(np.int8), [0]]))
         begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-        times = run["telemetry"].times_s
+        times = run["telemetry"].times_ns
         # A sample stands for the time up to the next one, the last for as long as that before.
         steps = np.diff(times)
-        until = times + np.append(steps, steps[-1:] if steps.size else np.zeros(times.size))
+        until = times + np.append(steps, steps[-1:] if steps.size else np.zeros_like(times))
         return float(_SPELLS[self.kind](until[ends - 1] - times[begins]))
