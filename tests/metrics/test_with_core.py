@@ -9,6 +9,7 @@ import pytest
 
 from bakeoff.experiment import expand, load
 from bakeoff.metrics import RunSummary, summarise
+from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.quantities import NS_PER_S
 from bakeoff.recording import ResultFolder, RunRecording
 from bakeoff.worlds import sim
@@ -106,6 +107,15 @@ def test_no_flow_is_faster_than_its_link(tmp_path: Path) -> None:
         assert summary.total.throughput_mbps is not None
         assert 0.7 < summary.total.throughput_mbps < 1
         assert all(flow.stop_s == 1 for flow in summary.flows)
+
+
+def test_without_a_series_rates_are_compared_as_they_are_told(tmp_path: Path) -> None:
+    # Much of what the flow sent arrives after its stop.
+    changes = ("duration=10s", "path.forward.0.rate=1Mbit/s", "path.forward.0.queue.limit=infinite", "flow.1.stop=9.1s")
+    summary = summarise(recorded("dumbbell/rtt-fairness", "summary", tmp_path, "matrix.scheme=cubic", *changes))
+    assert summary.total is not None
+    assert len(summary.flows) == 2
+    assert summary.total.jain == jain([flow.throughput_mbps or 0.0 for flow in summary.flows])
 
 
 def test_what_happened_in_a_queue_is_known_of_packets_that_did_not_get_out(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from bakeoff.metrics import corrected, dynamics, idle, pantheon, path, probes, q
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
-from bakeoff.metrics.quantities import mbps, ms
+from bakeoff.metrics.quantities import ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -361,7 +361,7 @@ def _shares(
         return [_within(together, series, flow, intervals[flow], interval_ns) for flow in sorted(intervals)]
     if together.length_ns < _TOGETHER * max(interval.length_ns for interval in intervals.values()):
         return None
-    return [mbps(rows[n]["received_bytes"], intervals[n].length_ns) or 0.0 for n in sorted(intervals)]
+    return [corrected.throughput_mbps(rows[n], intervals[n]) or 0.0 for n in sorted(intervals)]
 
 
 def _within(stretch: Interval, series: pl.DataFrame, flow: int, scheduled: Interval, interval_ns: int) -> float:
