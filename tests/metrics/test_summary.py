@@ -22,7 +22,7 @@ from bakeoff.metrics import (
 )
 from bakeoff.metrics.corrected import Interval, common, hull, loss, packet_loss, scheduled
 from bakeoff.metrics.pantheon import PantheonMetrics
-from bakeoff.metrics.utilisation import bottleneck
+from bakeoff.metrics.utilisation import Bottleneck, bottleneck
 from bakeoff.recording import ResultFolder
 
 if TYPE_CHECKING:
@@ -142,6 +142,13 @@ def test_the_bottleneck_is_on_the_way_of_the_data() -> None:
     assert found.utilisation == 0.65
     assert found.capacity_mbps == pytest.approx(0.008)
     assert bottleneck(hops.filter(pl.col("capacity_bytes").is_null()), verdicts, scenario) is None
+
+
+def test_a_link_that_is_down_for_the_whole_run_is_the_bottleneck() -> None:
+    hops = pl.DataFrame({"hop": ["forward.0", "forward.1"], "capacity_bytes": [1000, 0], "out_bytes": [700, 0]})
+    verdicts = pl.DataFrame(schema={"hop": pl.String, "verdict": pl.String, "reason": pl.String, "bytes": pl.Int64})
+    scenario = {"duration_ns": SECOND, "flows": [{"direction": "forward"}]}
+    assert bottleneck(hops, verdicts, scenario) == Bottleneck("forward.1", 0.0, None)
 
 
 def test_second_copies_count_at_every_level(

@@ -20,12 +20,12 @@ class Bottleneck:
     Attributes:
         hop: its name.
         capacity_mbps: what it could have carried over the run, Mbit/s.
-        utilisation: what it carried, as a ratio of that.
+        utilisation: what it carried, as a ratio of that; None of a link that could carry nothing in the whole run.
     """
 
     hop: str
     capacity_mbps: float
-    utilisation: float
+    utilisation: float | None
 
 
 # What happens to packets behind the link, which has carried those that are lost there and not the second copies.
@@ -44,7 +44,7 @@ def bottleneck(hops: pl.DataFrame, verdicts: pl.DataFrame, scenario: Mapping[str
     limited = [
         row
         for row in hops.iter_rows(named=True)
-        if row["hop"].partition(".")[0] in directions and row["capacity_bytes"]
+        if row["hop"].partition(".")[0] in directions and row["capacity_bytes"] is not None
     ]
     if not limited:
         return None
@@ -56,4 +56,4 @@ def bottleneck(hops: pl.DataFrame, verdicts: pl.DataFrame, scenario: Mapping[str
     behind = sum(_BEHIND.get(row["reason"], 0) * row["bytes"] for row in of_hop)
     # Recordings of older versions do not tell what was on the wire at the end.
     carried = least["out_bytes"] + least.get("on_wire_bytes", 0) + behind
-    return Bottleneck(least["hop"], capacity, carried / least["capacity_bytes"])
+    return Bottleneck(least["hop"], capacity, carried / least["capacity_bytes"] if least["capacity_bytes"] else None)
