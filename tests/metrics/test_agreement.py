@@ -60,6 +60,8 @@ def test_seeds_in_two_states_show_in_the_median() -> None:
     found = compare(THROUGHPUT, [1.0, 1.0, 9.0], [1.0, 1.0, 1.0])
     assert found.relative == pytest.approx(8 / 3)
     assert (found.median_difference, found.median_relative) == (0.0, 0.0)
+    # Relative to the median of the reference, whose mean is 4.
+    assert compare(THROUGHPUT, [2.0, 2.0, 2.0], [1.0, 1.0, 10.0]).median_relative == 1.0
 
 
 def test_the_spread_is_at_least_the_resolution() -> None:
@@ -101,6 +103,9 @@ def test_errors() -> None:
     found = errors([-3.0, 1.0, 2.0, -4.0])
     assert found is not None
     assert (found.n, found.median, found.p90) == (4, 2.5, 4.0)
+    many = errors([float(size) for size in range(11)])
+    assert many is not None
+    assert (many.median, many.p90) == (5.0, 9.0)
 
 
 def test_a_summary_keeps_small_values_apart() -> None:
@@ -125,6 +130,22 @@ def test_a_summary_keeps_small_values_apart() -> None:
     assert found.far == 1
     assert found.worst is lines[3]
     assert (found.judged, found.within, found.spread) == (0, 0, None)
+
+
+WHOLE = Metric(scope="flow", name="loss", tolerance=Band(relative=0.5, absolute=1.0), resolution=Band(absolute=1.0))
+
+
+def test_a_bound_that_is_met_exactly_is_met() -> None:
+    found = summarise(WHOLE, [line(WHOLE, 3.0, 2.0)])
+    assert found.agrees is True, "one tolerance apart"
+    assert found.relative is not None, "the reference is the floor"
+    assert found.absolute is None
+    assert summarise(WHOLE, [line(WHOLE, 5.0, 2.0)]).far == 0, "three tolerances apart"
+    assert compare(WHOLE, [3.0, 3.0], [2.0, 2.0]).within is True, "as much as the resolution"
+
+
+def test_the_floor_is_where_the_wider_of_two_fixed_amounts_ends() -> None:
+    assert THROUGHPUT.floor == pytest.approx(0.001 / 0.03)
 
 
 def test_a_summary_counts_what_is_missing() -> None:

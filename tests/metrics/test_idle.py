@@ -29,6 +29,8 @@ def check(found: HopSummary, **config: Any) -> tuple[str, ...]:
 def test_a_queue_that_was_to_mark_and_only_dropped() -> None:
     (sentence,) = check(hop({"congestion": 7, "overlimit": 2}, {}))
     assert "forward.0 was to mark (ecn = true) and dropped all 7 packets that it chose" in sentence
+    (sentence,) = check(hop({"congestion": 7, "threshold": 4}, {}))
+    assert "dropped all 11 packets that it chose" in sentence
 
 
 def test_a_queue_that_marked_or_never_had_to_or_was_not_asked_says_nothing() -> None:

@@ -60,10 +60,33 @@ def test_a_hop_without_a_rate_that_holds_packets_is_a_warning() -> None:
     assert only(hops(("forward.0", None, 30), ("forward.1", 10, 5))).hop == "forward.0"
 
 
-@pytest.mark.parametrize("wait", [0, 1.2, 2.3, None])
+@pytest.mark.parametrize("wait", [0, 1.2, 2.3, 2.4, None])
 def test_no_queue_is_no_warning(wait: float | None) -> None:
     found = only(hops(("forward.0", 100, 0.2), ("forward.1", 10, wait)))
     assert (found.hop, found.queue_p95_ms, found.warning) == (None, None, None)
+
+
+def test_more_than_two_packets_are_a_queue() -> None:
+    assert only(hops(("forward.0", 10, 2.5))).hop == "forward.0"
+    # Of the largest packets that there are.
+    mixed = scenario("forward", "forward")
+    mixed["flows"][0]["mss_bytes"] = 448
+    (found,) = queueing.check(hops(("forward.0", 10, 2.3)), mixed)
+    assert found.hop is None
+
+
+def test_a_wait_twice_as_long_elsewhere_is_a_warning() -> None:
+    assert only(hops(("forward.0", 100, 20), ("forward.1", 10, 10))).warning is not None
+    # Of several hops that are meant, the one with the longest wait counts.
+    found = only(hops(("forward.0", 10.05, 5), ("forward.1", 10, 30), ("forward.2", 100, 40)))
+    assert (found.hop, found.queue_p95_ms, found.meant_p95_ms, found.warning) == ("forward.1", 30, 30, None)
+
+
+def test_a_hop_that_nothing_reached_is_not_meant() -> None:
+    table = hops(("forward.0", 100, 40), ("forward.1", 10, None))
+    table = table.with_columns(in_packets=pl.when(pl.col("hop") == "forward.0").then(pl.lit(1000)).otherwise(0))
+    found = only(table)
+    assert (found.meant, found.hop, found.warning) == (("forward.0",), "forward.0", None)
 
 
 def test_a_burst_at_the_faster_hop_is_no_queue() -> None:

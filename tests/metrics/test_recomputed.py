@@ -164,6 +164,9 @@ def check_total(summary: RunSummary, packets: pl.DataFrame) -> None:
     last_ns = max(round(max(f.stop_s for f in flows) * 1e9), latest_ns(arrived))
     length_ns = last_ns - round(min(f.start_s for f in flows) * 1e9)
     assert total.throughput_mbps == pytest.approx(total_bytes(arrived) * 8e3 / length_ns)
+    settled = packets.filter(pl.col("fate") != "inside")
+    assert total.loss == pytest.approx(1 - total_bytes(arrived) / total_bytes(settled), abs=1e-12)
+    assert total.packet_loss == pytest.approx(1 - arrived.height / settled.height, abs=1e-12)
 
 
 def total_bytes(packets: pl.DataFrame) -> int:

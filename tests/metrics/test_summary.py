@@ -43,11 +43,15 @@ def test_scheduled_intervals() -> None:
 
 def test_loss_leaves_out_the_tail() -> None:
     assert loss({"sent_bytes": 1000, "received_bytes": 800, "inside_bytes": 100}) == pytest.approx(1 / 9)
+    assert loss({"sent_bytes": 900, "duplicated_bytes": 200, "received_bytes": 800, "inside_bytes": 100}) == (
+        pytest.approx(0.2)
+    )
     assert loss({"sent_bytes": 100, "received_bytes": 0, "inside_bytes": 100}) is None
     assert packet_loss({"sent_packets": 11, "received_packets": 8, "inside_packets": 1}) == pytest.approx(0.2)
     assert packet_loss({"sent_packets": 9, "duplicated_packets": 2, "received_packets": 8, "inside_packets": 1}) == (
         pytest.approx(0.2)
     )
+    assert packet_loss({"sent_packets": 2, "received_packets": 1, "inside_packets": 1}) == 0
     assert packet_loss({"sent_packets": 1, "received_packets": 0, "inside_packets": 1}) is None
 
 
@@ -141,6 +145,8 @@ def test_the_bottleneck_is_on_the_way_of_the_data() -> None:
     assert found is not None
     assert found.utilisation == 0.65
     assert found.capacity_mbps == pytest.approx(0.008)
+    backward = {**scenario, "flows": [{"direction": "reverse"}]}
+    assert bottleneck(hops, verdicts, backward) == Bottleneck("reverse.0", 0.004, 1.0)
     assert bottleneck(hops.filter(pl.col("capacity_bytes").is_null()), verdicts, scenario) is None
 
 
