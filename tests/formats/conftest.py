@@ -37,6 +37,29 @@ interval = "100ms"
 kind = "ping"
 """
 
+FAR = """
+name = "far"
+duration = "4s"
+seed = 3
+record = { level = "packets" }
+[[path.forward]]
+rate = "5Mbit/s"
+delay = "10ms"
+loss = 0.01
+queue = { kind = "cake", flow_mode = "flows", sce = "single" }
+[[path.reverse]]
+delay = "10ms"
+reorder = { probability = 0.1, late = "3ms" }
+[[flow]]
+scheme = "reno_sce"
+traffic = { kind = "bulk", write = "2000B" }
+extra_delay = "5ms"
+[[flow]]
+scheme = "reno"
+ecn = "classic"
+ect = "ect1"
+"""
+
 SHORT = """
 name = "short"
 duration = "4s"
@@ -83,6 +106,12 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     """A flow with accurate ECN that is marked."""
     experiment = EXPERIMENT.partition("[[flow]]")[0] + '[[flow]]\nscheme = "dctcp"\n'
     return run(tmp_path_factory.mktemp("counted"), experiment)
+
+
+@pytest.fixture(scope="session")
+def far(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
+    """A flow with a delay of its own that knows some congestion, and one whose packets look as if they met it."""
+    return run(tmp_path_factory.mktemp("far"), FAR)
 
 
 @pytest.fixture(scope="session")

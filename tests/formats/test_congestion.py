@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from bakeoff.recording import ResultFolder
 
+ESCE = 1 << 8
+
 
 def test_counts_are_those_of_the_other_tables(office: ResultFolder) -> None:
     recording = office.recordings()[0]
@@ -92,3 +94,45 @@ def test_what_nobody_can_read_is_refused(encrypted: ResultFolder, tmp_path: Path
     with pytest.raises(UserError, match="run1: no flow has headers that can be read") as caught:
         list(written.write(encrypted.recordings()[0], "office", tmp_path))
     assert "export it as pcapng or flent" in str(caught.value)
+
+
+def test_what_sce_does_to_a_flow_is_counted_by_hand(far: ResultFolder) -> None:
+    recording = far.recordings()[0]
+    marked, other = congestion.of_run(recording)
+    passages = recording.table("passages")
+    own = passages.filter(pl.col("flow") == 1)
+    data = own.filter((pl.col("hop") == "forward.0") & (pl.col("payload_bytes") > 0))
+    came = data.filter(pl.col("fate") == "passed")
+    changed = came.filter((pl.col("ecn_in") == 2) & (pl.col("ecn_out") == 1))
+    assert (marked.sce, marked.data_segments) == (changed.height, came.height)
+    assert marked.sce > 100
+    assert (other.sce, other.esce) == (0, None), "what is ECT(1) from the beginning is no mark"
+    # Acks have to pass the delay of the flow, too.
+    acks = own.filter((pl.col("hop") == "flow1.ack") & (pl.col("fate") == "passed") & (pl.col("flags") & 2 == 0))
+    acks = acks.sort("out_ns", "number")
+    highest = echoed = repeated = 0
+    arrivals: dict[int, int] = {}
+    for position, flags, sack, time in acks.select(
+        "acknowledged_bytes", "flags", "sack_1_start_bytes", "out_ns"
+    ).iter_rows():
+        news = max(0, (position or 0) - highest)
+        highest += news
+        echoed += news if flags & ESCE else 0
+        repeated += news == 0 and sack is not None
+        arrivals.setdefault(highest, time)
+    assert (marked.acks, marked.duplicate_acks, marked.acked_bytes) == (acks.height, repeated, highest)
+    assert marked.esce == acks.filter(pl.col("flags") & ESCE != 0).height
+    assert marked.esce_acked_ratio == pytest.approx(echoed / highest)
+    assert marked.ack_ratio == pytest.approx(acks.height / came.height)
+    # A round trip is that of data sent once, to the first ack that covers it.
+    sent = own.filter((pl.col("hop") == "flow1.data") & (pl.col("payload_bytes") > 0))
+    again = set(sent.filter(pl.col("retransmit"))["sequence_bytes"])
+    times = [
+        min(time for end, time in arrivals.items() if end >= start + size) - left
+        for start, size, left in sent.select("sequence_bytes", "payload_bytes", "sent_ns").iter_rows()
+        if start not in again and start + size <= highest
+    ]
+    assert again
+    assert marked.rtt_ms.n == len(times)
+    assert marked.rtt_ms.min == pytest.approx(min(times) / 1e6)
+    assert marked.rtt_ms.mean == pytest.approx(sum(times) / len(times) / 1e6)
