@@ -38,6 +38,7 @@ RUN: dict[str, Any] = {
         ("most(flow1.cwnd while flow1.bbr_state != 1)", 40.0),
         ("mean(flow1.cwnd while time_s >= 6 and time_s < 10)", 35.0),
         ("mean(flow1.cwnd while flow1.bw > 0)", 40.0),
+        ("mean(flow1.bw)", 8 / 3),
         ("most(flow1.cwnd while flow1.bw != 3)", 50.0),
         ("least(flow1.cwnd while flow1.bw != 3)", 40.0),
         ("least(flow1.cwnd / flow1.bw)", 10.0),

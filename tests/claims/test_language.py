@@ -127,6 +127,14 @@ def test_expectations(text: str, low: float, high: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "misses"),
+    [(">= 2", False), ("> 2", True), ("<= 1", False), ("< 1", True), ("> 1.9", False), (">= 2.1", True)],
+)
+def test_an_interval_that_ends_at_a_bound_misses_only_what_is_beyond_it(text: str, *, misses: bool) -> None:
+    assert parse_expectation(text).misses(1.0, 2.0) == misses
+
+
+@pytest.mark.parametrize(
     "text",
     ["", "3", ">=", ">= three", "= 3", "between 4 and 2", "between 1 2", "2 +-", "2 +- -1", "1e999 +- 1", ">= 3 4"],
 )

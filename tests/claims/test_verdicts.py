@@ -29,6 +29,7 @@ def claim(expect: str, **fields: Any) -> dict[str, Any]:
         ([0.10, 0.11, 0.12], "<= 0.05", "fails"),
         ([0.10, 0.11, 0.12], "<= 0.12", "undecided"),
         ([0.10, 0.11, 0.12], "<= 0.109", "undecided"),
+        ([0.10, 0.12], "<= 0.2", "undecided"),
         ([0.3], ">= 0.2", "holds"),
         ([0.3], "0.2 +- 10%", "fails"),
         ([], "<= 1", "undecided"),
@@ -39,6 +40,16 @@ def test_verdicts(losses: list[float | None], expect: str, verdict: str) -> None
     (result,) = evaluate([claim(expect)], [run(loss) for loss in losses])
     assert result.verdict == verdict
     assert (result.reason is not None) == (verdict == "undecided")
+    assert result.runs == sum(loss is not None for loss in losses)
+
+
+def test_a_ratio_of_cells_has_no_unit() -> None:
+    rates = {"cubic": 8.0, "bbr": 2.0}
+    runs = [{**run(0.1, scheme), "total": {"throughput_mbps": rate}} for scheme, rate in rates.items()]
+    wanted = claim("<= 9", measure="total.throughput_mbps", where={"scheme": "cubic"})
+    alone, compared = evaluate([wanted, {**wanted, "against": {"scheme": "bbr"}}], runs)
+    assert (alone.mean, alone.unit) == (8.0, "Mbit/s")
+    assert (compared.mean, compared.unit) == (4.0, "")
 
 
 @pytest.mark.parametrize(
