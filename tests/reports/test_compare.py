@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,10 @@ def test_comparison_of_two_folders(
     found = compare.compare(str(india.path), str(folder.path))
     assert {line.row for line in found.lines} == {"TCP Cubic"}
     assert all(line.ratio in {1, None} for line in found.lines)
+    group = next(group for group in model.load(india).groups if group.key == "cubic")
+    for line in found.lines:
+        values = [getattr(summary.total, line.metric) for summary in group.summaries]
+        assert line.left == pytest.approx(statistics.fmean(values)), line.metric
     assert all(line.verdict == "same" for line in found.lines if line.difference)
     assert found.only_right == (looks.title("reno"),)
     assert "TCP Cubic  all   throughput_mbps" in shown(found)

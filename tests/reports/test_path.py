@@ -98,6 +98,9 @@ def test_rates_that_change_say_how(link: dict[str, Any], words: str) -> None:
         pytest.param({"opportunities_ms": [1, 1, 3, 6]}, 12, "trace cell.down, mean 8 Mbit/s over the run", id="twice"),
         pytest.param({"opportunities_ms": [1, 1, 3, 6]}, 8, "trace cell.down, mean 9 Mbit/s over the run", id="again"),
         pytest.param(
+            {"opportunities_ms": [1, 1, 3, 6]}, 9, "trace cell.down, mean 9.3333 Mbit/s over the run", id="at its end"
+        ),
+        pytest.param(
             {"opportunities_ms": [1, 1, 3, 9], "mean_rate_bps": 5_000_000},
             6,
             "trace cell.down, mean 6 Mbit/s over the run",
