@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from bakeoff.metrics.agreement import Line, compare
+from bakeoff.metrics.tolerance import METRICS
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import looks as known_looks
 from bakeoff.reports.agreement import figure, model, page, shown
@@ -147,6 +149,37 @@ def test_the_band_holds_the_line_of_zero_and_ends_at_the_tolerance(make: Any, pl
             assert figure.TOP <= top < panel.zero < bottom <= figure.TOP + figure.SIDE
         if panel.title == "throughput, each flow":
             assert {top for _, top in upper} == {round(places["+3 %"], 1)}
+
+
+def test_the_band_of_percentages_is_as_wide_as_what_is_tolerated_of_ratios() -> None:
+    metric = next(metric for metric in METRICS if metric.key == "flow.loss")
+    # Losses of 0.1 % and 1 %, of which 0.05 points and 15 % are tolerated.
+    values, scale = figure._Values(0.1, 1.0, 0.01, 0.0), figure._Ratios(-10.0, 10.0)
+    corners = re.findall(r"([\d.]+),([\d.]+)", figure._band(metric, values, scale))
+    upper = [float(y) for _, y in corners[: len(corners) // 2]]
+    assert (upper[0], upper[-1]) == pytest.approx((scale.y(1.5), scale.y(1.15)), abs=0.06)
+
+
+def test_medians_and_numbers_of_a_line_are_its_own(make: Any, plan_of: Any, tables_of: Any) -> None:
+    report = make(plan_of, tables_of)
+    metric = next(metric for metric in METRICS if metric.key == "flow.throughput_mbps")
+    found = compare(metric, [1.0, 2.0, 9.0], [1.0, 3.0, 11.0])
+    row = shown.line(Line(cell={}, flow=1, scheme="cubic", metric=metric, found=found))
+    assert (row.a, row.a_median, row.b, row.b_median) == ("4.000", "2.000", "5.000", "3.000")
+    parts = {
+        line.flow: line.found.a.mean
+        for line in report.lines
+        if line.metric == metric and line.cell == {"scheme": "cubic"}
+    }
+    assert parts[1] != parts[2]
+
+
+def test_the_worst_lines_come_first_and_ratios_are_shown_in_percent(make: Any, plan_of: Any, tables_of: Any) -> None:
+    ratios = [line.found.tolerance_ratio for line in make(plan_of, tables_of).far]
+    assert len(set(ratios)) > 1
+    assert ratios == sorted(ratios, reverse=True)
+    percent = {metric.name for metric in METRICS if shown.unit(metric) == "%"}
+    assert percent == {metric.name for metric in METRICS if shown.factor(metric) == 100} == {"loss", "utilisation"}
 
 
 def test_what_is_nothing_in_one_world_has_a_place(make: Any, plan_of: Any, tables_of: Any) -> None:

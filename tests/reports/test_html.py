@@ -386,6 +386,8 @@ def test_flows_of_one_scheme_among_others_are_paler_one_by_one(
     red = [int(colour[1:3], 16) for colour in cubics]
     assert len(cubics) == 3
     assert red == sorted(red)
+    # The last one is 45 % on the way to the paper, the one between half as far.
+    assert [round((value - red[0]) / (255 - red[0]), 2) for value in red] == pytest.approx([0, 0.225, 0.45], abs=0.006)
     assert drawn["throughput"] == drawn["telemetry"] == drawn["delay"]
     assert {part.look.light for part in shares.of(report).cells[0].parts} == {bbr, cubics[0]}
 

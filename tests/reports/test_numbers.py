@@ -13,8 +13,8 @@ import pytest
 
 from bakeoff.metrics import queueing
 from bakeoff.metrics.statistics import Estimate, t95
-from bakeoff.reports import looks, model, shares, words
-from bakeoff.reports.html import encode, run_figures, tables
+from bakeoff.reports import looks, model, shares, terminal, words
+from bakeoff.reports.html import encode, run_figures, summary_figures, sweep_figures, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,11 @@ def _numbered(run: model.Run, number: int) -> model.Run:
         "jain": 1 / (number + 1),
         "utilisation": 1 / (number + 2),
     }
-    flows = tuple(replace(flow, retransmits=number, ce_marks=7) for flow in run.summary.flows)
+    flows = tuple(
+        replace(flow, retransmits=number, ce_marks=7, pantheon=replace(flow.pantheon, owd_p95_ms=100.0 + flow.flow))
+        for flow in run.summary.flows
+        if flow.pantheon is not None
+    )
     return replace(run, summary=replace(run.summary, flows=flows, total=replace(total, **values)))
 
 
@@ -160,6 +164,49 @@ def _curves(figure: dict[str, Any], pack: encode.Pack) -> dict[str, list[float]]
     values = np.concatenate(pack._arrays)
     drawn = [{"label": "x", "y": figure["x"]}, *figure["series"]]
     return {entry["label"].rpartition(" ")[2]: values[entry["y"][0] : sum(entry["y"])].tolist() for entry in drawn}
+
+
+def test_points_are_of_throughput_over_delay(report: model.Report) -> None:
+    means = [group.pantheon(None) for group in report.groups]
+    found = [entry["points"] for entry in summary_figures.means(report)["series"]]
+    assert [points[0][:2] for points in found] == [(mean.owd_p95_ms, mean.throughput_mbps) for mean in means]
+    for entry, group in zip(summary_figures.all_runs(report)["series"], report.groups, strict=True):
+        runs = [numbers for run in group.runs if (numbers := total_of(run).pantheon)]
+        assert [point[:2] for point in entry["points"]] == [(run.owd_p95_ms, run.throughput_mbps) for run in runs]
+        assert [point[2] for point in entry["points"]] == [f"{group.label}, run {repeat}" for repeat in (1, 2, 3)]
+
+
+def test_a_line_of_a_sweep_is_of_all_flows_of_a_scheme(report: model.Report) -> None:
+    group = report.groups[0]
+    of_flows = [group.numbers(number) for number in (1, 2)]
+    rates = [sum(numbers.throughput_mbps or 0 for numbers in run) for run in zip(*of_flows, strict=True)]
+    delays = [max(numbers.owd_p95_ms or 0 for numbers in run) for run in zip(*of_flows, strict=True)]
+    assert min(of_flows[0][0].owd_p95_ms or 0, of_flows[1][0].owd_p95_ms or 0) < delays[0]
+    throughput, delay, loss = terminal.METRICS
+    assert sweep_figures._of_scheme(group, throughput, "cubic") == rates
+    assert sweep_figures._of_scheme(group, delay, "cubic") == delays
+    assert sweep_figures._of_scheme(group, loss, "cubic") == []
+
+
+def test_a_state_holds_from_its_sample_on() -> None:
+    rows = pl.DataFrame({"t_ns": [20, 40], "value": [2.0, 4.0]})
+    held = run_figures._held(rows, np.array([10, 20, 30, 40, 50]))
+    np.testing.assert_array_equal(held, [np.nan, 2, 2, 4, np.nan])
+
+
+def test_dots_of_delay_stand_over_the_time_from_the_first_packet(report: model.Report) -> None:
+    flows = run_figures._Flows(report.runs[0].summary, [looks.NEUTRAL] * 2)
+    rows = [(1, 2_000_000_000, 2_030_000_000), (2, 2_500_000_000, 3_000_000_000), (2, 2_600_000_000, None)]
+    packets = pl.DataFrame(rows, schema=["flow", "sent_ns", "received_ns"], orient="row")
+    figure = run_figures._delay_dots(packets, 2_000_000_000, flows, pack := encode.Pack(), 100)
+    assert figure is not None
+    values = np.concatenate(pack._arrays)
+    times, first, second = (
+        values[start : start + count] for start, count in (figure["x"], *(entry["y"] for entry in figure["series"]))
+    )
+    np.testing.assert_allclose(times, [0.03, 1.0], rtol=1e-6)
+    np.testing.assert_array_equal(first, [30, np.nan])
+    np.testing.assert_array_equal(second, [np.nan, 500])
 
 
 def test_lines_of_delay_are_called_what_they_are(report: model.Report) -> None:

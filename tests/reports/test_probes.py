@@ -93,6 +93,14 @@ def test_the_axes_hold_what_is_drawn(tmp_path: Path) -> None:
     ]
 
 
+def test_round_trips_are_in_milliseconds_above_those_of_the_empty_path(tmp_path: Path) -> None:
+    figure, curves = _responsiveness(tmp_path, BESIDE)
+    assert [choice["right"]["range"][0] for choice in figure["choices"]] == [40.0, 40.0]
+    for entry, curve in zip(figure["choices"][0]["series"], curves, strict=True):
+        if "right" in entry:
+            assert 40 <= np.nanmin(curve) <= np.nanmax(curve) < 2000, entry["label"]
+
+
 def test_a_gap_that_is_filled_is_not_cut_off(tmp_path: Path) -> None:
     """What waited for a lost packet is handed over at once, at more than the rate of the link."""
     figure, curves = _responsiveness(tmp_path, FILE + PROBES)
@@ -129,7 +137,11 @@ def test_the_terminal_has_a_line_a_probe(tmp_path: Path, width: int) -> None:
     medians = [probe.rtt_p50_ms or 0 for probe in runs]
     lost, sent = sum(probe.lost_packets for probe in runs), sum(probe.sent_packets for probe in runs)
     words = " ".join(text.split())
-    assert f"probe 1: round trip (ms) {sum(medians) / 2:.2f} median, " in words
+    high, highest = (sum(getattr(probe, f"rtt_{name}_ms") for probe in runs) / 2 for name in ("p95", "p99"))
+    assert (
+        f"probe 1: round trip (ms) {sum(medians) / 2:.2f} median, {high:.2f} 95th-%ile, {highest:.2f} 99th-%ile; "
+    ) in words
+    assert high < highest
     assert f"; {lost} of {sent} lost" in words
     assert "probe 2: round trip" in words
     assert shown.claims[0].verdict == "holds"
