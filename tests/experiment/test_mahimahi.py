@@ -136,3 +136,7 @@ def test_a_poisson_trace_follows_its_seed() -> None:
 def test_absurd_traces_are_not_made(make: object) -> None:
     with pytest.raises(TraceError, match="more than the 20000000 allowed"):
         make(10**13, 10**9)  # type: ignore[operator]
+
+
+def test_constant_opportunities_are_at_the_last_whole_millisecond() -> None:
+    assert mahimahi.constant(10_000_000, 10) == [1, 2, 3, 5, 6, 7, 8, 10]

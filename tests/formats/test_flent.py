@@ -122,3 +122,34 @@ def test_a_file_holds_what_flent_needs(exported: Path) -> None:
     assert value["metadata"]["TOTAL_LENGTH"] == 22
     sample = value["raw_values"]["TCP upload::2"][5]
     assert set(sample) == {"t", "val", "dur", "tcp_rtt", "tcp_cwnd", "tcp_pacing_rate"}
+
+
+def test_what_is_known_of_a_sender_has_the_units_of_flent(exported: Path, office: ResultFolder) -> None:
+    value = json.loads(gzip.decompress(exported.read_bytes()))
+    telemetry = office.recordings()[0].table("telemetry").filter(pl.col("flow") == 2)
+    samples = value["raw_values"]["TCP upload::2"]
+    for name, key, factor in (
+        ("srtt", "tcp_rtt", 1),
+        ("cwnd", "tcp_cwnd", 1),
+        ("pacing_rate", "tcp_pacing_rate", 1e-6),
+    ):
+        ours = telemetry.filter(pl.col("name") == name).sort("t_ns")["value"] * factor
+        theirs = [sample[key] for sample in samples if key in sample]
+        assert theirs == pytest.approx(ours.to_list()[: len(theirs)]), key
+
+
+def test_the_end_of_an_interval_is_on_the_grid() -> None:
+    clock = flent._Clock(0.0, 0.02, 1000)
+    assert [clock.step(place * 20_000_000) for place in range(600)] == list(range(250, 850))
+    assert clock.step(20_000_001) == 252
+
+
+def test_an_interval_that_ends_after_its_flow_is_there(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=2, seconds=4, level="series")
+    plan.runs[0].scenario["flows"][0]["stop_ns"] = 1_050_000_000
+    value = json.loads(gzip.decompress(flent.encode(filled(plan).recordings()[0], "x")))
+    first, second = (value["raw_values"][f"TCP upload::{number}"] for number in (1, 2))
+    # From 0 to 1.1 s, and from 2 to 4 s.
+    assert (len(first), len(second)) == (11, 20)
