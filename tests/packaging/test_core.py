@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
-import time
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,13 +84,26 @@ def test_other_threads_go_on_during_a_run() -> None:
     flow = {"scheme": "reno", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 100 * second}
     record = {"level": "summary", "interval_ns": second}
     text = scenario(duration_ns=100 * second, record=record, forward=[hop], flows=[flow])
-    worker = threading.Thread(target=_core.run, args=(text,))
-    ticks = [time.perf_counter()]
-    worker.start()
-    while worker.is_alive():
-        ticks.append(time.perf_counter())
-    longest_gap = max(later - earlier for earlier, later in pairwise(ticks))
-    assert longest_gap < (ticks[-1] - ticks[0]) / 2
+    entered = threading.Event()
+    order = []
+
+    def run() -> None:
+        entered.set()
+        _core.run(text)
+        order.append("run")
+
+    worker = threading.Thread(target=run)
+    interval_s = sys.getswitchinterval()
+    # No thread is interrupted: the other one comes to its turn only if the run lets go of the interpreter.
+    sys.setswitchinterval(60)
+    try:
+        worker.start()
+        assert entered.wait(20)
+        order.append("other")
+        worker.join()
+    finally:
+        sys.setswitchinterval(interval_s)
+    assert order == ["other", "run"]
 
 
 def test_versions_agree() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,7 +14,7 @@ from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 from bakeoff.worlds.runner import Finished, Interrupted, run_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bakeoff.recording import Origin, Timing
 
@@ -86,7 +85,10 @@ def test_runs_overlap_on_several_threads() -> None:
         meeting.wait()
         return Outcome(TABLES)
 
-    execute(Memory(), world, jobs=4)
+    store = Memory()
+    execute(store, world, jobs=4)
+    assert store.failures == {}
+    assert sorted(store.complete) == [run.id for run in RUNS]
 
 
 @pytest.mark.parametrize(
@@ -141,8 +143,10 @@ def test_what_a_world_knows_of_a_run_is_kept() -> None:
 def test_an_interrupt_keeps_what_is_complete_and_drops_the_rest() -> None:
     store = Memory()
     release = threading.Event()
+    threads: set[threading.Thread] = set()
 
     def world(run: PlannedRun) -> Any:
+        threads.add(threading.current_thread())
         if run.repeat > 2:
             assert release.wait(20)
         return Outcome(TABLES)
@@ -153,22 +157,31 @@ def test_an_interrupt_keeps_what_is_complete_and_drops_the_rest() -> None:
 
     with pytest.raises(Interrupted, match=r"interrupted: 2 of 8 runs are complete and kept"):
         execute(store, world, jobs=3, on_finished=on_finished)
-    assert store.complete == ["run1", "run2"]
+    assert sorted(store.complete) == ["run1", "run2"]
     release.set()
-    time.sleep(0.2)
-    assert store.complete == ["run1", "run2"]
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+    assert sorted(store.complete) == ["run1", "run2"]
     assert store.failures == {}
 
 
-def test_an_interrupt_waits_for_a_file_being_written() -> None:
+def test_an_interrupt_waits_for_a_file_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, awaited = threading.Event(), threading.Event()
+
+    class Gate(threading.Condition):
+        def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
+            awaited.set()
+            return super().wait_for(predicate, timeout)
+
     class Slow(Memory):
         def write_run(self, *arguments: Any, **options: Any) -> None:
             if self.complete:
                 begun.set()
-                time.sleep(0.3)
+                assert awaited.wait(20)
             super().write_run(*arguments, **options)
 
-    begun = threading.Event()
+    monkeypatch.setattr(threading, "Condition", Gate)
     store = Slow()
 
     def on_finished(_: Finished) -> None:
