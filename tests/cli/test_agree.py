@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pytest
 from bakeoff.worlds import registry, sim
 from bakeoff.worlds.outcome import Outcome, RunStopped
 from bakeoff.worlds.runner import Interrupted
+from bakeoff.worlds.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +66,8 @@ def worlds(monkeypatch: pytest.MonkeyPatch, here: Path, tables_of: Callable[...,
         )
         return Outcome(tables | {"flows": flows})
 
-    monkeypatch.setattr(sim, "execute", lambda run: Outcome(run_in("sim", run)))
-    monkeypatch.setitem(sys.modules, "pretended_linux", SimpleNamespace(execute=linux))
+    monkeypatch.setattr(sim, "WORLD", replace(sim.WORLD, execute=lambda run: Outcome(run_in("sim", run))))
+    monkeypatch.setitem(sys.modules, "pretended_linux", SimpleNamespace(WORLD=World(execute=linux)))
     monkeypatch.setitem(registry.MODULES, "linux", "pretended_linux")
     return state
 
@@ -130,9 +132,8 @@ def test_probes_are_compared_one_by_one(
 
         return run
 
-    monkeypatch.setattr(sim, "execute", answered(sim.execute, 1))
-    linux = sys.modules["pretended_linux"]
-    monkeypatch.setattr(linux, "execute", answered(linux.execute, 2))
+    for factor, module in enumerate((sim, sys.modules["pretended_linux"]), 1):
+        monkeypatch.setattr(module, "WORLD", replace(module.WORLD, execute=answered(module.WORLD.execute, factor)))
     found = json.loads(bakeoff(*AGREE, "--json", "--quiet").out)
     rows = {(row["probe"], row["metric"]): row for row in found["cells"] if row["cell"]["scheme"] == "bbr"}
     median, tail = rows[2, "rtt_p50_ms"], rows[2, "rtt_p95_ms"]

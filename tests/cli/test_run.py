@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,7 +55,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tables_of: Callable[..., Any]) -> dic
         state["done"].append(run.id)
         return Outcome(tables_of(run.scenario, run.seed))
 
-    monkeypatch.setattr(sim, "execute", execute)
+    monkeypatch.setattr(sim, "WORLD", replace(sim.WORLD, execute=execute))
     return state
 
 
@@ -158,7 +159,8 @@ def test_runs_of_another_build_are_run_again(bakeoff: Command, here: Path, world
 def test_runs_on_another_kernel_are_run_again(bakeoff: Command, world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     bakeoff(*TWO_SCHEMES)
     world["done"] = []
-    monkeypatch.setattr(sim, "provenance", lambda: {"kernel": "6.12-0123456789abcdef"}, raising=False)
+    kernel = {"kernel": "6.12-0123456789abcdef"}
+    monkeypatch.setattr(sim, "WORLD", replace(sim.WORLD, provenance=lambda: kernel))
     ended = bakeoff(*TWO_SCHEMES, "--resume")
     assert len(world["done"]) == 4
     assert "4 complete runs came from another build, to be run again: kernel unknown (now 6.12-0123456)" in ended.err

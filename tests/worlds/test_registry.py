@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_the_simulator_is_a_world() -> None:
-    assert registry.world("sim").execute is sim.execute
+    assert registry.world("sim") is sim.WORLD
     assert "sim" in registry.available()
 
 
@@ -44,6 +44,12 @@ def test_checking_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.check("linux")
     with pytest.raises(ModuleNotFoundError):
         registry.world("linux")
+
+
+def test_a_world_offers_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sim, "WORLD", sim)
+    with pytest.raises(TypeError, match=r"^bakeoff\.worlds\.sim\.WORLD is not a World$"):
+        registry.world("sim")
 
 
 def test_what_runs_a_run_beside_bakeoff(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

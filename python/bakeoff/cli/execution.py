@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bakeoff.experiment import Plan, PlannedRun
     from bakeoff.experiment.estimate import Cost
     from bakeoff.recording import ResultFolder
-    from bakeoff.worlds.registry import World
     from bakeoff.worlds.runner import Finished
+    from bakeoff.worlds.world import World
 
 
 def place(name: str, out: Path | None, *, resume: bool, kind: str = "") -> Path:

@@ -29,15 +29,13 @@ from bakeoff.worlds import (
     trust,
 )
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
+from bakeoff.worlds.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bakeoff.experiment import PlannedRun
     from bakeoff.experiment.estimate import Cost
-
-MOST_JOBS = 1
-"""Runs in real time would disturb each other."""
 
 _EMULATOR = Path(__file__).resolve().parents[1] / "_emulator"
 _JOB = "job.json"
@@ -174,3 +172,15 @@ def _problem(watched: processes.Watched, scenario: Mapping[str, Any]) -> str:
     if watched.has_hung:
         return f"the emulator hung and was stopped; its last lines: {last}"
     return f"the emulator ended early (status {watched.status}); its last lines: {last}"
+
+
+WORLD = World(
+    execute=execute,
+    cost=cost,
+    check=check,
+    prepare=prepare,
+    stop=stop,
+    provenance=provenance,
+    # Runs in real time would disturb each other.
+    most_jobs=1,
+)

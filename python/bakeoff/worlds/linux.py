@@ -16,6 +16,7 @@ from bakeoff.experiment.catalogue import OWN
 from bakeoff.kernel import cache
 from bakeoff.worlds import frames, guest, named_files, names, processes, scratch
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
+from bakeoff.worlds.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -155,3 +156,6 @@ def _memory(scenario: Mapping[str, Any]) -> int:
         limits = [queue.get("limit_bytes"), packet_bytes * (queue.get("limit_packets") or 0)]
         held += max((limit for limit in limits if limit is not None), default=0)
     return _GUEST_BYTES + round(_GUEST_BYTES_PER_BYTE * held)
+
+
+WORLD = World(execute=execute, cost=cost, check=check, prepare=prepare, stop=stop, provenance=provenance)

@@ -9,6 +9,7 @@ from bakeoff import _core
 from bakeoff.experiment import estimate
 from bakeoff.worlds import frames, named_files, names, processes, python_schemes
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
+from bakeoff.worlds.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,3 +64,6 @@ def check(scenario: Mapping[str, Any]) -> None:
     except _core.ScenarioError as error:
         raise RunStopped(str(error)) from error
     python_schemes.check(scenario)
+
+
+WORLD = World(execute=execute, cost=cost, check=check, stop=stop)
