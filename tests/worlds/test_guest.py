@@ -196,7 +196,7 @@ def test_nothing_is_started_after_a_stop(kernel: Callable[[str], Path]) -> None:
 
 def test_folders_of_dead_processes_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    stale, other = tmp_path / f"{scratch.PREFIX}stale", tmp_path / "bakeoff-guest-other"
+    stale, other = tmp_path / f"{scratch.PREFIX}stale", tmp_path / "bakeoff-other"
     (stale / "run").mkdir(parents=True)
     other.mkdir()
     (tmp_path / f"{scratch.PREFIX}link").symlink_to(other)
@@ -205,7 +205,7 @@ def test_folders_of_dead_processes_are_swept(tmp_path: Path, monkeypatch: pytest
         assert mine.is_dir()
         assert not stale.exists()
         assert other.is_dir()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bakeoff-guest-other", f"{scratch.PREFIX}link"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bakeoff-other", f"{scratch.PREFIX}link"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Folders for guests: each vanishes with its run, and one whose process was killed is swept away by a later one."""
+"""Folders of runs: each vanishes with its run, and one whose process was killed is swept away by a later one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PREFIX = "bakeoff-guest-run-"
+PREFIX = "bakeoff-run-"
 # A folder has this name until it is locked, so that nobody sweeps it away before.
-_UNLOCKED = "bakeoff-guest-new-"
+_UNLOCKED = "bakeoff-new-"
 
 
 @contextlib.contextmanager
