@@ -23,7 +23,16 @@ FULL = 30 * 12_000_000 / 8 / 1500
         (["rate={poisson='6Mbit/s'}"], FULL / 2),
         (["rate={trace=[1,2,3,4]}"], FULL),
         (["rate={trace=[1,2,3,8]}"], FULL / 2),
-        (["rate={schedule=[{at='0s',rate='12Mbit/s'},{at='9s',rate='1Mbit/s'}]}"], FULL),
+        (["rate={schedule=[{at='0s',rate='12Mbit/s'},{at='9s',rate='1Mbit/s'}]}"], FULL * (9 + 21 / 12) / 30),
+        (["rate={schedule=[{at='0s',rate='12Mbit/s'},{at='2s',rate='0bit/s'}],period='8s'}"], FULL * 8 / 30),
+        (
+            [
+                "flow.1.start=5s",
+                "flow.1.stop=9s",
+                "rate={schedule=[{at='0s',rate='1Mbit/s'},{at='7s',rate='6Mbit/s'}]}",
+            ],
+            FULL * (2 / 12 + 2 / 2) / 30,
+        ),
         (["flow.1.mss=698B"], FULL * 2),
         (["flow.1.start=15s"], FULL / 2),
         (["flow.1.stop=10s"], FULL / 3),
@@ -55,3 +64,19 @@ def test_a_total_adds_up_all_but_memory(scenario: Scenario, minimal: str) -> Non
     assert double.disk_bytes == 2 * single.disk_bytes
     assert double.cpu_s == pytest.approx(2 * single.cpu_s)
     assert double.memory_bytes == single.memory_bytes
+
+
+def test_the_peak_of_a_direction(scenario: Scenario, minimal: str) -> None:
+    schedule = "rate={schedule=[{at='0s',rate='12Mbit/s'},{at='9s',rate='1Mbit/s'}]}"
+    peaks = [
+        estimate.peak_rate_bps(scenario(minimal, *changes)["forward"])
+        for changes in ([schedule], ["rate={trace=[1,2,3,8]}"], ["rate=unlimited", "flow.1.receive_window=1MB"])
+    ]
+    assert peaks == [12_000_000, 6_000_000, None]
+
+
+def test_a_moment_at_a_high_rate_is_no_reason_to_refuse(scenario: Scenario, minimal: str) -> None:
+    schedule = "rate={schedule=[{at='0s',rate='100Gbit/s'},{at='1s',rate='1Mbit/s'}]}"
+    found = scenario(minimal, schedule, "duration=1500s")
+    estimate.check(found, "x.toml")
+    assert estimate.cost(found).packets == (10**11 + 1499 * 10**6) // 12_000

@@ -12,7 +12,7 @@ from bakeoff.experiment.limits import MAX_LINK_STEPS, MAX_PACKETS
 from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Measured over the suites, with the release build.
 _PACKETS_PER_CPU_SECOND = 2.0e6
@@ -80,8 +80,8 @@ def _cpu_s_per_packet(scenario: Mapping[str, Any]) -> float:
 def total(costs: Iterable[Cost]) -> Cost:
     """What several runs cost, one after the other; memory is that of the largest."""
     whole = Cost(0, 0.0, 0, 0)
-    for cost in costs:
-        whole += cost
+    for each in costs:
+        whole += each
     return whole
 
 
@@ -111,7 +111,7 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
 
 def _check_bounded(scenario: Mapping[str, Any], where: str) -> None:
     for number, flow in enumerate(scenario["flows"], 1):
-        if bottleneck_bps(scenario[flow["direction"]]) is not None:
+        if peak_rate_bps(scenario[flow["direction"]]) is not None:
             continue
         if flow["receive_window_bytes"] is None:
             raise UserError(
@@ -146,14 +146,14 @@ def _packets(scenario: Mapping[str, Any], direction: str) -> int:
     flows = [flow for flow in scenario["flows"] if flow["direction"] == direction]
     if not flows:
         return 0
-    rate = bottleneck_bps(scenario[direction])
     wanted = sum(_wanted(flow, scenario) for flow in flows)
-    if rate is None:
-        return int(wanted)
     first = min(flow["start_ns"] for flow in flows)
     last = max(flow["stop_ns"] for flow in flows)
+    limited = [hop["link"] for hop in scenario[direction] if hop["link"]["kind"] != "unlimited"]
+    if not limited:
+        return int(wanted)
     size = min(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
-    carried = rate * (last - first) / 8e9 / size
+    carried = min(_carried_bits(link, last) - _carried_bits(link, first) for link in limited) / 8 / size
     return int(min(wanted, carried))
 
 
@@ -182,19 +182,44 @@ def _rtt_ns(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> int:
     return delay_ns + 2 * int(flow["extra_delay_ns"])
 
 
-def bottleneck_bps(hops: Iterable[Mapping[str, Any]]) -> float | None:
-    """Mean rate of the narrowest hop in bit/s; None if all are unlimited."""
-    rates = [rate for hop in hops if (rate := _link_rate(hop["link"])) is not None]
+def peak_rate_bps(hops: Iterable[Mapping[str, Any]]) -> float | None:
+    """The most that a direction carries for long, in bit/s; None if all of its hops are unlimited.
+
+    Of a schedule the highest rate counts, of a link that follows chance or a trace the mean.
+    """
+    rates = [rate for hop in hops if (rate := _peak_rate_bps(hop["link"])) is not None]
     return min(rates, default=None)
 
 
-def _link_rate(link: Mapping[str, Any]) -> float | None:
-    kind = link["kind"]
-    if kind == "unlimited":
+def _peak_rate_bps(link: Mapping[str, Any]) -> float | None:
+    if link["kind"] == "unlimited":
         return None
-    if kind == "trace":
+    if link["kind"] == "schedule":
+        return float(max(step["rate_bps"] for step in link["steps"]))
+    return _mean_rate_bps(link)
+
+
+def _mean_rate_bps(link: Mapping[str, Any]) -> float:
+    """The rate in bit/s of a limited link without a schedule."""
+    if link["kind"] == "trace":
         opportunities = link["opportunities_ms"]
         return float(len(opportunities) * BITS_PER_OPPORTUNITY * 1000 / opportunities[-1])
-    if kind == "schedule":
-        return float(max(step["rate_bps"] for step in link["steps"]))
     return float(link["rate_bps"])
+
+
+def _carried_bits(link: Mapping[str, Any], until_ns: int) -> float:
+    """What a limited link carries from the start of the run to some time."""
+    if link["kind"] != "schedule":
+        return _mean_rate_bps(link) * until_ns / 1e9
+    period_ns: int | None = link["period_ns"]
+    if period_ns is None:
+        return _scheduled_bits(link["steps"], until_ns)
+    periods, rest_ns = divmod(until_ns, period_ns)
+    return periods * _scheduled_bits(link["steps"], period_ns) + _scheduled_bits(link["steps"], rest_ns)
+
+
+def _scheduled_bits(steps: Sequence[Mapping[str, int]], until_ns: int) -> float:
+    """What steps carry from the first one to some time, the last of them without an end."""
+    ends = [*(step["at_ns"] for step in steps[1:]), until_ns]
+    pairs = zip(steps, ends, strict=True)
+    return sum(step["rate_bps"] * max(min(end, until_ns) - step["at_ns"], 0) for step, end in pairs) / 1e9

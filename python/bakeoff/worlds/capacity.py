@@ -120,7 +120,7 @@ def check(scenario: Mapping[str, Any]) -> None:
     """
     capacity = known()
     for direction in ("forward", "reverse"):
-        rate_bps = estimate.bottleneck_bps(scenario[direction])
+        rate_bps = estimate.peak_rate_bps(scenario[direction])
         if capacity is None or rate_bps is None:
             continue
         packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in scenario["flows"])

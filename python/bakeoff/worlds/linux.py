@@ -149,7 +149,7 @@ def _memory(scenario: Mapping[str, Any]) -> int:
     hops = [*scenario["forward"], *scenario["reverse"]]
     packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in scenario["flows"])
     round_trip_s = sum(hop["delay_ns"] for hop in hops) / 1e9
-    rate = estimate.bottleneck_bps(hops)
+    rate = estimate.peak_rate_bps(hops)
     held = 0 if rate is None else rate / 8 * round_trip_s
     for hop in hops:
         queue = hop["queue"]
