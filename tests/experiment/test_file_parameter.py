@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.errors import UserError
-from bakeoff.experiment import expand, load, overrides
+from bakeoff.experiment import expand, load, overrides, path, program
 from bakeoff.experiment.catalogue import of_core
 from bakeoff.experiment.load import Unmet
 from bakeoff.worlds import named_files, registry
@@ -123,11 +123,18 @@ def test_a_path_is_relative_to_the_file_that_has_it(tmp_path: Path, monkeypatch:
     assert list(first.scenario["files"]) == [str(tmp_path / "elsewhere" / "here.bin")]
 
 
-def test_every_parameter_that_names_a_file_may_be_typed_where_one_is() -> None:
-    schemes = of_core().schemes
-    names = {known.name for scheme in schemes for known in of_core().files_of(scheme)}
-    for name in names:
-        assert overrides.parse(f"flow.1.parameters.{name}=x").value == str(Path.cwd() / "x")
+def test_every_key_that_names_a_file_may_be_typed_where_the_file_is() -> None:
+    catalogue = of_core()
+    assert {"weights", "tree"} <= catalogue.file_parameters
+    of_flows = [f"flow.1.parameters.{name}" for name in sorted(catalogue.file_parameters)]
+    for key in (*of_flows, "path.forward.0.rate.trace", "program.x.wrapper", "controller.x.object"):
+        assert overrides.parse(f"{key}=x", catalogue).value == str(Path.cwd() / "x")
+    assert overrides.parse("flow.1.parameters.mode=x", catalogue).value == "x"
+
+
+def test_keys_that_name_files_are_keys() -> None:
+    assert path.TraceRate.model_fields.keys() >= path.FILE_KEYS
+    assert program.Program.model_fields.keys() | program.Controller.model_fields.keys() >= program.FILE_KEYS
 
 
 def test_another_content_is_another_experiment(tmp_path: Path) -> None:

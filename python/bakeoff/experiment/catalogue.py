@@ -254,6 +254,11 @@ class Catalogue:
             return ()
         return tuple(known for known in self.schemes[scheme.removeprefix(OWN)].parameters if known.kind == "file")
 
+    @functools.cached_property
+    def file_parameters(self) -> frozenset[str]:
+        """The names that parameters of schemes have which name a file."""
+        return frozenset(known.name for scheme in self.schemes for known in self.files_of(scheme))
+
     def check_queue(self, kind: Any) -> None:
         """Checks the name of a queue.
 

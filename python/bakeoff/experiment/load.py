@@ -188,7 +188,7 @@ def check_source(found: Source, changes: Sequence[str | Shorthand], catalogue: C
     raw = dict(found.raw)
     # A claim is checked against the matrix as written too: a narrower one does not make it wrong.
     written = matrix.parse(raw.get("matrix"), found.name)
-    rest, of_axes = overrides.apply_to_matrix(raw, [overrides.parse(change) for change in changes])
+    rest, of_axes = overrides.apply_to_matrix(raw, [overrides.parse(change, catalogue) for change in changes])
     settings = tuple(rest)
     if any(setting.key == "repeats" for setting in settings):
         raw.pop("claim_repeats", None)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment import matrix as axes
+from bakeoff.experiment import path, program
 from bakeoff.experiment.base import nearest
 from bakeoff.experiment.keys import SETTABLE, Setting, short_word
 from bakeoff.experiment.schema import label
@@ -25,6 +26,8 @@ from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from bakeoff.experiment.catalogue import Catalogue
 
 _MATRIX = "matrix."
 _FORM = "write KEY=VALUE, as in --set path.forward.0.rate=2Mbit/s"
@@ -48,8 +51,12 @@ def assignment(change: str | Shorthand) -> str:
     return change if isinstance(change, str) else change.assignment
 
 
-def parse(change: str | Shorthand) -> Setting:
+def parse(change: str | Shorthand, catalogue: Catalogue) -> Setting:
     """One change of the command line.
+
+    Args:
+        change: what was typed.
+        catalogue: schemes, whose parameters may name files.
 
     Raises:
         UserError: it has no key, no `=` or no value.
@@ -65,7 +72,7 @@ def parse(change: str | Shorthand) -> Setting:
     if key.startswith(_MATRIX) and not isinstance(value, (list, dict)):
         value = [_read(part.strip()) for part in text.split(",")]
     # What is typed in a shell is relative to where it is typed, not to the file.
-    return Setting(key, placed(key, value, Path.cwd()), origin)
+    return Setting(key, placed(key, value, Path.cwd(), catalogue), origin)
 
 
 def _without_quotes(key: str) -> str:
@@ -94,32 +101,30 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
-def placed(key: str, value: Any, folder: Path) -> Any:
+def placed(key: str, value: Any, folder: Path, catalogue: Catalogue) -> Any:
     """A value whose paths of files are relative to a folder, as one that may stand anywhere; also within tables.
 
     Args:
         key: what the value is for; its last word tells whether it is a path.
         value: as TOML has it.
         folder: what its paths are relative to.
+        catalogue: schemes, whose parameters may name files.
     """
     word = key.rsplit(".", maxsplit=1)[-1]
     if isinstance(value, dict):
-        return {name: placed(str(name), item, folder) for name, item in value.items()}
+        return {name: placed(str(name), item, folder, catalogue) for name, item in value.items()}
     if isinstance(value, list):
-        return [placed(word, item, folder) for item in value]
+        return [placed(word, item, folder, catalogue) for item in value]
     if not isinstance(value, str) or not value:
         return value
     if word == "scheme" and (named := reference.parse(value)) is not None:
         return f"{_path(folder, named.file)}:{named.name}"
-    return _path(folder, value) if word in _FILES else value
+    is_file = word in path.FILE_KEYS or word in program.FILE_KEYS or word in catalogue.file_parameters
+    return _path(folder, value) if is_file else value
 
 
 def _path(folder: Path, file: str) -> str:
     return str(folder / os.path.expanduser(file))  # noqa: PTH111 - never raises
-
-
-# Traces, parameters of schemes that name files, wrappers of programs, and controllers of the kernel.
-_FILES = frozenset({"trace", "weights", "tree", "wrapper", "object"})
 
 
 def _read(text: str) -> Any:

@@ -119,6 +119,10 @@ TraceSource = Annotated[
 ]
 
 
+FILE_KEYS = frozenset({"trace"})
+"""Keys of a path whose text is the path of a file."""
+
+
 class TraceRate(Model):
     """Delivery opportunities from a mahimahi trace, repeated for ever."""
 

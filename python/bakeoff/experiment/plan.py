@@ -92,10 +92,12 @@ class Plan:
 
     def _values(self) -> dict[str, dict[str, str]]:
         """What `--set AXIS=` takes for each label of an axis that is a list; variants go by their labels."""
-        folder = self.experiment.source.folder
+        folder, catalogue = self.experiment.source.folder, self.experiment.catalogue
         return {
             axis.name: {
-                choice.label: overrides.written(overrides.placed(axis.name, choice.settings[0].value, folder))
+                choice.label: overrides.written(
+                    overrides.placed(axis.name, choice.settings[0].value, folder, catalogue)
+                )
                 for choice in axis.choices
             }
             for axis in self.experiment.axes

@@ -11,6 +11,9 @@ from bakeoff.experiment.base import Model, problem
 Words = Annotated[list[str], Field(min_length=1)]
 _PLACES = "{port}, {address} or {address6} (the other end) and {seconds} (length of the flow) are filled in"
 
+FILE_KEYS = frozenset({"wrapper", "object"})
+"""Keys of programs and controllers whose text is the path of a file."""
+
 
 class Program(Model):
     """A program for each end of a flow, whose scheme is then `program:NAME`."""
