@@ -304,6 +304,8 @@ def make_scenario(scheme: str, *, flows: int = 3, level: str = "packets", second
                 "stop_ns": seconds * SECOND,
                 "direction": "forward",
                 "extra_delay_ns": 0,
+                "mss_bytes": 1448,
+                "header_bytes": 52,
             }
             for number in range(flows)
         ],

@@ -106,3 +106,13 @@ def test_directions_without_data_or_rate_say_nothing() -> None:
     both = queueing.check(table, scenario("forward", "reverse"))
     assert [(found.direction, found.hop) for found in both] == [("forward", "forward.0"), ("reverse", "reverse.0")]
     assert queueing.check(hops(("forward.0", None, 0)), scenario()) == ()
+
+
+def test_a_wait_behind_two_large_probes_is_no_queue() -> None:
+    table = hops(("forward.0", 100, 0), ("forward.1", 1, 20))
+    small = {"direction": "forward", "mss_bytes": 148, "header_bytes": 52}
+    asked = {"duration_ns": 10 * SECOND, "flows": [small]}
+    (without,) = queueing.check(table, asked)
+    assert without.hop == "forward.1"
+    (beside,) = queueing.check(table, {**asked, "probes": [{"size_bytes": 1500}]})
+    assert beside.hop is None

@@ -29,15 +29,6 @@ PROGRAM = "program:"
 STACK = "stack:"
 """Before the name of a stack that is not ours, in what the emulator is told; experiment files have no such word."""
 
-FILES = "files"
-"""Where a scenario keeps the digests of the files that parameters, controllers and programs name, by path."""
-
-TRACES = "traces"
-"""Where a scenario keeps the names of the trace files of its hops, by hop; what is in them is part of the hop."""
-
-NAMES = "names"
-"""Where a scenario keeps what the scheme of a flow is called, by number of the flow, where that is not its key."""
-
 
 def is_stack(scheme: str) -> bool:
     """Whether a name is that of a stack that is not ours: `STACK:CONTROLLER`."""

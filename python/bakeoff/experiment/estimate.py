@@ -10,6 +10,7 @@ from bakeoff.errors import UserError
 from bakeoff.experiment.catalogue import is_stack
 from bakeoff.experiment.limits import MAX_LINK_STEPS, MAX_PACKETS
 from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
+from bakeoff.scenario import rtt_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +119,7 @@ def _check_bounded(scenario: Mapping[str, Any], where: str) -> None:
                 f"{where}: nothing bounds flow {number}: give a {flow['direction']} hop a rate, "
                 "or the flow a receive_window"
             )
-        if _rtt_ns(flow, scenario) == 0:
+        if rtt_ns(scenario, flow) == 0:
             raise UserError(
                 f"{where}: nothing bounds flow {number}: its window comes back at once; give a hop a rate or a delay"
             )
@@ -171,15 +172,10 @@ def _wanted(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> float:
         wanted = traffic["size_bytes"] / flow["mss_bytes"]
     window = flow["receive_window_bytes"]
     if window is not None:
-        wanted = min(wanted, window / flow["mss_bytes"] * active_ns / max(_rtt_ns(flow, scenario), 1))
+        wanted = min(wanted, window / flow["mss_bytes"] * active_ns / max(rtt_ns(scenario, flow), 1))
     if traffic["kind"] == "on-off":
         wanted *= traffic["on_ns"] / (traffic["on_ns"] + traffic["off_ns"])
     return wanted
-
-
-def _rtt_ns(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> int:
-    delay_ns: int = sum(hop["delay_ns"] for hop in [*scenario["forward"], *scenario["reverse"]])
-    return delay_ns + 2 * int(flow["extra_delay_ns"])
 
 
 def peak_rate_bps(hops: Iterable[Mapping[str, Any]]) -> float | None:

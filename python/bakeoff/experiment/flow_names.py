@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.experiment.catalogue import NAMES
 from bakeoff.experiment.schema import label
+from bakeoff.scenario import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import claimed, estimate, matrix, notes, overrides
-from bakeoff.experiment.catalogue import NAMES
 from bakeoff.experiment.load import Unmet
+from bakeoff.scenario import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment import flow_names, queues, schemes
-from bakeoff.experiment.catalogue import FILES, KERNEL, NAMES, PROGRAM, TRACES
+from bakeoff.experiment.catalogue import KERNEL, PROGRAM
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
     HEADER_BYTES,
@@ -39,6 +39,17 @@ from bakeoff.experiment.path import (
 from bakeoff.experiment.queues import KeyProblem
 from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
+from bakeoff.scenario import (
+    CONTROLLERS,
+    EMULATION,
+    FILES,
+    NAMES,
+    PROGRAMS,
+    PYTHON,
+    TRACES,
+    largest_packet_bytes,
+    longest_rtt_ns,
+)
 from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
@@ -97,12 +108,15 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     flows = _flows(experiment, folder, catalogue)
     forward = experiment.path.forward
     reverse = experiment.path.reverse or [Hop().model_copy(update={"delay": sum(hop.delay for hop in forward)})]
-    delay_ns = sum(hop.delay for hop in [*forward, *reverse])
-    rtt_ns = delay_ns + 2 * max(flow["extra_delay_ns"] for flow in flows)
     probes = [_probe(probe, f"probe.{number}", experiment) for number, probe in enumerate(experiment.probe, 1)]
-    sizes = [probe["size_bytes"] for probe in probes]
-    packet_bytes = max(sizes + [flow["mss_bytes"] + flow["header_bytes"] for flow in flows])
-    scale = Scale(rtt_ns, packet_bytes, experiment.duration)
+    # As much of the scenario as its queues are measured by.
+    measured = {
+        "forward": [{"delay_ns": hop.delay} for hop in forward],
+        "reverse": [{"delay_ns": hop.delay} for hop in reverse],
+        "flows": flows,
+        "probes": probes,
+    }
+    scale = Scale(longest_rtt_ns(measured), largest_packet_bytes(measured), experiment.duration)
     hops = {
         direction: [_hop(hop, f"path.{direction}.{index}", folder, catalogue, scale) for index, hop in enumerate(items)]
         for direction, items in (("forward", forward), ("reverse", reverse))
@@ -118,7 +132,7 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
     emulated = _emulated(experiment, folder, [flow["scheme"] for flow in flows])
     own = {
-        "python": schemes.classes(experiment, folder),
+        PYTHON: schemes.classes(experiment, folder),
         FILES: _files(flows, catalogue) | _files_of_emulated(emulated),
         TRACES: _names_of_traces({"forward": forward, "reverse": reverse}),
         NAMES: flow_names.names(experiment, flows),
@@ -131,13 +145,13 @@ def _emulated(experiment: ExperimentFile, folder: Path, used: Sequence[str]) -> 
     """What only the emulated world understands: the programs and controllers that flows use, and its options."""
     files = {name: str(folder / controller.object) for name, controller in experiment.controller.items()}
     return {
-        "programs": {
+        PROGRAMS: {
             name: _program(program, folder)
             for name, program in experiment.program.items()
             if f"{PROGRAM}{name}" in used
         },
-        "controllers": {name: file for name, file in files.items() if f"{KERNEL}{name}" in used},
-        "emulation": {"merge": True} if experiment.emulation.merge else {},
+        CONTROLLERS: {name: file for name, file in files.items() if f"{KERNEL}{name}" in used},
+        EMULATION: {"merge": True} if experiment.emulation.merge else {},
     }
 
 
@@ -154,8 +168,8 @@ def _files(flows: Sequence[Mapping[str, Any]], catalogue: Catalogue) -> dict[str
 
 def _files_of_emulated(emulated: Mapping[str, Any]) -> dict[str, str]:
     """The digests of object files and wrappers, by path; of those that are not there the world will tell."""
-    wrappers = [program["wrapper"] for program in emulated["programs"].values() if "wrapper" in program]
-    named = sorted({*emulated["controllers"].values(), *wrappers})
+    wrappers = [program["wrapper"] for program in emulated[PROGRAMS].values() if "wrapper" in program]
+    named = sorted({*emulated[CONTROLLERS].values(), *wrappers})
     return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in named if _readable(name)}
 
 

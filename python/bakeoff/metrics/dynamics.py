@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from bakeoff.metrics.corrected import Interval, common
-from bakeoff.metrics.path import goes_both_ways
 from bakeoff.metrics.quantities import NS_PER_S, mbps
+from bakeoff.scenario import goes_both_ways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

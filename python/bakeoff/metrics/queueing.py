@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics.quantities import ms
+from bakeoff.scenario import largest_packet_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,6 @@ _PACKETS_OF_A_QUEUE = 2
 _CLEARLY_LONGER = 2.0
 # Capacities that differ by less are equal: random links carry a little more or less in every run.
 _EQUAL_CAPACITY = 1.01
-_DEFAULT_PACKET_BYTES = 1500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ def check(hops: pl.DataFrame, scenario: Mapping[str, Any]) -> tuple[Queueing, ..
 
     Args:
         hops: the table `hops`.
-        scenario: the scenario of the run, for the direction and the packets of its flows.
+        scenario: the scenario of the run, for the directions of its flows and the size of packets.
     """
     rows = [row for row in hops.iter_rows(named=True) if row["in_packets"]]
     found = []
@@ -68,7 +68,7 @@ def _check(
     least = min(row["capacity_bytes"] for row in limited)
     meant = [row for row in limited if row["capacity_bytes"] <= least * _EQUAL_CAPACITY]
     longest = max(on_the_way, key=_wait)
-    packet_ns = _packet_bytes(scenario) * scenario["duration_ns"] / least
+    packet_ns = largest_packet_bytes(scenario) * scenario["duration_ns"] / least
     built_up = _wait(longest) > _PACKETS_OF_A_QUEUE * packet_ns
     there, here = _wait(longest), max(_wait(row) for row in meant)
     is_elsewhere = built_up and longest not in meant and there >= _CLEARLY_LONGER * here
@@ -88,11 +88,6 @@ def _check(
 
 def _wait(row: Mapping[str, Any]) -> int:
     return row["queue_p95_ns"] or 0
-
-
-def _packet_bytes(scenario: Mapping[str, Any]) -> int:
-    sizes = [flow["mss_bytes"] + flow["header_bytes"] for flow in scenario["flows"] if "mss_bytes" in flow]
-    return max(sizes, default=_DEFAULT_PACKET_BYTES)
 
 
 def _warning(hop: str, there_ns: int, meant: Sequence[str], here_ns: int) -> str:

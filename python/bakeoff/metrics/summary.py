@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics import corrected, dynamics, idle, pantheon, path, probes, queueing, utilisation
+from bakeoff.metrics import corrected, dynamics, idle, pantheon, probes, queueing, utilisation
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
 from bakeoff.metrics.quantities import ms
+from bakeoff.scenario import NAMES, goes_both_ways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -250,7 +251,7 @@ def summarise(recording: RunRecording) -> RunSummary:
     moved = dynamics.of_run(recording, intervals)
     shares = _shares(packets, series, rows, intervals, int(scenario["record"]["interval_ns"]))
     sharing = {
-        "jain": None if shares is None or path.goes_both_ways(scenario) else jain(shares),
+        "jain": None if shares is None or goes_both_ways(scenario) else jain(shares),
         "convergence_s": moved.convergence_s,
         "spike_ms": moved.spike_ms,
         "spike_s": moved.spike_s,
@@ -292,7 +293,7 @@ def _flow(
         flow=number,
         scheme=asked["scheme"],
         # Recordings of older versions have no names.
-        name=scenario.get("names", {}).get(str(number), asked["scheme"]),
+        name=scenario.get(NAMES, {}).get(str(number), asked["scheme"]),
         direction=asked["direction"],
         start_s=interval.start_ns / 1e9,
         stop_s=interval.stop_ns / 1e9,

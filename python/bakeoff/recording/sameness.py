@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.recording import manifest
+from bakeoff.scenario import FILES, PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +57,7 @@ def _of_scenarios(folder: Path, runs: Sequence[PlannedRun]) -> list[str]:
 
 def _named(key: str, recorded: Any, planned: Any) -> list[str]:
     """How a person calls a key of scenarios: for files, which of them have changed."""
-    if key in {"python", "files"} and recorded and planned:
+    if key in {PYTHON, FILES} and recorded and planned:
         return [_path(name, planned) for name in planned if recorded.get(name) != planned[name]] or [key]
     return [f"path.{key}" if key in {"forward", "reverse"} else key]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
 from bakeoff.reports import words
+from bakeoff.scenario import TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,7 @@ def _hop(name: str, hop: Mapping[str, Any], scenario: Mapping[str, Any]) -> HopW
     if hop["link"]["kind"] != "trace":
         return HopWords(name, _facts(link(hop["link"]), hop))
     # Recordings of earlier versions have no names of traces.
-    file = scenario.get("traces", {}).get(name, "")
+    file = scenario.get(TRACES, {}).get(name, "")
     return HopWords(name, _facts(_trace(hop["link"], file, scenario["duration_ns"]), hop))
 
 

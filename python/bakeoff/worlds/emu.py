@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff import _core
 from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
+from bakeoff.scenario import CONTROLLERS, EMULATION
 from bakeoff.worlds import (
     capacity,
     controllers,
@@ -65,7 +66,7 @@ def execute(run: PlannedRun) -> Outcome:
     scenario = names.for_host(run.scenario)
     job = {"scenario": scenario, "merge": _merges(run.scenario), "programs": programs.of(run.scenario)}
     job["schemes"] = python_schemes.servers(run.scenario, privilege.ordinary())
-    with processes.folder() as place, controllers.loaded(run.scenario.get("controllers", {})):
+    with processes.folder() as place, controllers.loaded(run.scenario.get(CONTROLLERS, {})):
         (place / _JOB).write_text(json.dumps(job), encoding="utf-8")
         command = [str(_EMULATOR), str(place)]
         with processes.started(command, place, privilege.environment()) as process:
@@ -97,7 +98,7 @@ def check(scenario: Mapping[str, Any]) -> None:
     """
     programs.check(scenario)
     capacity.check(scenario)
-    controllers.check(scenario.get("controllers", {}))
+    controllers.check(scenario.get(CONTROLLERS, {}))
     try:
         _core.check_emulated(json.dumps(names.for_host(scenario)))
     except _core.ScenarioError as error:
@@ -155,7 +156,7 @@ def provenance() -> dict[str, str]:
 
 
 def _merges(scenario: Mapping[str, Any]) -> bool:
-    return bool(scenario.get("emulation", {}).get("merge", False))
+    return bool(scenario.get(EMULATION, {}).get("merge", False))
 
 
 def _problem(watched: processes.Watched, scenario: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
 from bakeoff.experiment.catalogue import OWN
 from bakeoff.kernel import cache
+from bakeoff.scenario import largest_packet_bytes
 from bakeoff.worlds import frames, guest, named_files, names, processes, scratch
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 from bakeoff.worlds.world import World
@@ -147,7 +148,7 @@ def _limits(scenario: Mapping[str, Any]) -> guest.Limits:
 def _memory(scenario: Mapping[str, Any]) -> int:
     """Memory for a guest: enough for all packets that queues and wires can hold."""
     hops = [*scenario["forward"], *scenario["reverse"]]
-    packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in scenario["flows"])
+    packet_bytes = largest_packet_bytes(scenario)
     round_trip_s = sum(hop["delay_ns"] for hop in hops) / 1e9
     rate = estimate.peak_rate_bps(hops)
     held = 0 if rate is None else rate / 8 * round_trip_s

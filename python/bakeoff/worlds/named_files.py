@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
-from bakeoff.experiment.catalogue import FILES, OWN
+from bakeoff.experiment.catalogue import OWN
+from bakeoff.scenario import FILES
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:

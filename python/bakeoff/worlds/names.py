@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
-from bakeoff.experiment.catalogue import FILES, KERNEL, KERNEL_CONTROLLERS, NAMES, OWN, PROGRAM, STACK, TRACES, is_stack
-from bakeoff.scheme.reference import PREFIX as PYTHON
+from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM, STACK, is_stack
+from bakeoff.scenario import CONTROLLERS, EMULATION, FILES, NAMES, PROGRAMS, PYTHON, TRACES
+from bakeoff.scheme import reference
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
 # What the worlds take from a scenario themselves, before the core reads it.
-_OF_WORLDS = frozenset({"programs", "controllers", "emulation", "python", FILES, NAMES, TRACES})
+_OF_WORLDS = frozenset({PROGRAMS, CONTROLLERS, EMULATION, PYTHON, FILES, NAMES, TRACES})
 _OFFERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -39,7 +40,7 @@ def for_kernel(scenario: Mapping[str, Any]) -> dict[str, Any]:
         RunStopped: a flow gives parameters to a controller of the kernel, which takes none, or asks for a stack that is
             not the kernel's.
     """
-    loaded = scenario.get("controllers", ())
+    loaded = scenario.get(CONTROLLERS, ())
     return _renamed(scenario, lambda number, flow: _on_kernel(number, flow, loaded))
 
 
@@ -49,7 +50,7 @@ def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         RunStopped: a flow asks for a controller that this kernel lacks, or gives one parameters.
     """
-    offered = (*_offered(), *scenario.get("controllers", ()))
+    offered = (*_offered(), *scenario.get(CONTROLLERS, ()))
     return _renamed(scenario, lambda number, flow: _on_host(number, flow, offered))
 
 
@@ -77,8 +78,8 @@ def _simulated(number: int, flow: Mapping[str, Any]) -> str:
 def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) -> str:
     name = str(flow["scheme"])
     _check_no_program(number, name, "linux")
-    if name.startswith(PYTHON):
-        plain = name.removeprefix(PYTHON)
+    if name.startswith(reference.PREFIX):
+        plain = name.removeprefix(reference.PREFIX)
         raise RunStopped(f"flow {number}: {plain} is written in Python, which the guest lacks; use --world sim or emu")
     if is_stack(name):
         raise RunStopped(f"flow {number}: {name} is a stack of its own, which linux cannot run; add --world sim or emu")
@@ -89,7 +90,7 @@ def _on_kernel(number: int, flow: Mapping[str, Any], loaded: Collection[str]) ->
 
 def _on_host(number: int, flow: Mapping[str, Any], offered: Collection[str]) -> str:
     name = str(flow["scheme"])
-    if name.startswith((PROGRAM, PYTHON)):
+    if name.startswith((PROGRAM, reference.PREFIX)):
         return name
     if is_stack(name):
         return STACK + name

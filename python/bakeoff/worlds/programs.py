@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment.catalogue import PROGRAM
+from bakeoff.scenario import PROGRAMS
 from bakeoff.worlds import privilege
 from bakeoff.worlds.outcome import RunStopped
 
@@ -27,7 +28,7 @@ def of(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         RunStopped: a wrapper does not say which end runs first.
     """
-    commands = {name: _commands(name, program) for name, program in scenario.get("programs", {}).items()}
+    commands = {name: _commands(name, program) for name, program in scenario.get(PROGRAMS, {}).items()}
     return [{"flow": number - 1, **commands[name]} for number, name in _flows(scenario)]
 
 
@@ -37,7 +38,7 @@ def check(scenario: Mapping[str, Any]) -> None:
     Raises:
         RunStopped: one is missing or cannot be started; the message names it.
     """
-    declared = scenario.get("programs", {})
+    declared = scenario.get(PROGRAMS, {})
     for number, name in _flows(scenario):
         program = declared[name]
         for word in {program["wrapper"]} if "wrapper" in program else {program[side][0] for side in _SIDES}:

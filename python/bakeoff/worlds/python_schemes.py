@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bakeoff.experiment import estimate
+from bakeoff.scenario import PYTHON
 from bakeoff.scheme.reference import PREFIX
 from bakeoff.worlds import processes
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 5.0
 """A callback that takes one to two times this long has failed."""
-
-TABLE = "python"
-"""Where a scenario keeps the files of its classes, by name of the class."""
 
 _MODULE = ["-X", "faulthandler", "-m", "bakeoff.scheme"]
 _JOB = "job.json"
@@ -49,12 +47,12 @@ _FOREVER_S = 1e7
 
 def has_any(scenario: Mapping[str, Any]) -> bool:
     """Whether a scheme of a scenario is written in Python."""
-    return bool(scenario.get(TABLE))
+    return bool(scenario.get(PYTHON))
 
 
 def places(scenario: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     """By index of the flow: the class, and how it is made."""
-    files = scenario.get(TABLE, {})
+    files = scenario.get(PYTHON, {})
     found = {}
     for index, flow in enumerate(scenario["flows"]):
         if flow["scheme"].startswith(PREFIX):

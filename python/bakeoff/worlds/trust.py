@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics.path import base_rtt_ns
+from bakeoff.scenario import base_rtt_ns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,6 +12,7 @@ from bakeoff.metrics import DEFINITIONS
 from bakeoff.reports import looks, losses, model, pantheon_text, path, shares, starts, terminal, words
 from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, sweep_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
+from bakeoff.scenario import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +185,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     ]
     if any("kernel" in run.recording.manifest.provenance for run in report.runs):
         facts.append(("Kernel of the guests", values(lambda m: f"Linux {m.provenance.get('kernel', 'unknown')}")))
-    files = {path: digest for run in report.runs for path, digest in run.recording.scenario.get("files", {}).items()}
+    files = {path: digest for run in report.runs for path, digest in run.recording.scenario.get(FILES, {}).items()}
     if files:
         named = (f"{path} (SHA-256 {digest[:12]}…)" for path, digest in sorted(files.items()))
         facts.append(("Files", ", ".join(named)))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bakeoff.metrics.path import base_rtt_ns
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S, mbps
 from bakeoff.reports import looks, words
+from bakeoff.scenario import base_rtt_ns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
