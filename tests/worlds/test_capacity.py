@@ -62,3 +62,10 @@ def test_more_than_the_machine_carries_is_refused() -> None:
         capacity.check(scenario(1_000_000_000))
     with pytest.raises(RunStopped, match=r"1Gbit/s when .* measured it; lower the rate, or let"):
         capacity.check(scenario(2_000_000_000, merge=True))
+
+
+def test_a_fast_link_for_acks_is_not_refused() -> None:
+    capacity.measure(machine(1e8, 1e8))
+    fast = {"kind": "constant", "rate_bps": 10**10}
+    found = scenario(100_000_000)
+    capacity.check({**found, "reverse": [{**found["reverse"][0], "link": fast}]})

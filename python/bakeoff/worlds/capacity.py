@@ -14,6 +14,7 @@ from bakeoff.experiment import estimate
 from bakeoff.experiment.plan import PlannedRun
 from bakeoff.experiment.units import format_rate
 from bakeoff.recording import atomic
+from bakeoff.scenario import EMULATION
 from bakeoff.worlds.outcome import RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _fastest(execute: Callable[[PlannedRun], Outcome], *, merge: bool) -> tuple[
     """The fastest link that was carried, and the lateness there."""
     best = None
     for rate_bps in _RATES_BPS:
-        scenario = scenario_of(rate_bps, _DURATION_NS) | {"emulation": {"merge": merge}}
+        scenario = scenario_of(rate_bps, _DURATION_NS) | {EMULATION: {"merge": merge}}
         tries = (_late_ns(execute, scenario, rate_bps) for _ in range(_TRIES))
         late_ns = next((late_ns for late_ns in tries if late_ns is not None), None)
         if late_ns is None:
@@ -121,10 +122,12 @@ def check(scenario: Mapping[str, Any]) -> None:
     capacity = known()
     for direction in ("forward", "reverse"):
         rate_bps = estimate.peak_rate_bps(scenario[direction])
-        if capacity is None or rate_bps is None:
+        # What fills a link is data: acks and probes are few, however fast their link is.
+        flows = [flow for flow in scenario["flows"] if flow["direction"] == direction]
+        if capacity is None or rate_bps is None or not flows:
             continue
-        packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in scenario["flows"])
-        merges = scenario.get("emulation", {}).get("merge", False)
+        packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
+        merges = scenario.get(EMULATION, {}).get("merge", False)
         carried = capacity.merged_packets_per_second if merges else capacity.packets_per_second
         if rate_bps / 8 / packet_bytes > carried:
             merging = "set emulation.merge = true, " if carried < capacity.merged_packets_per_second else ""
