@@ -6,11 +6,12 @@ import json
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bakeoff.reports import html
+from bakeoff.reports import html, model
 from bakeoff.reports.html.page import asset
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no chromium here")]
+
+
+def written(folder: ResultFolder) -> Path:
+    """The page of a result folder."""
+    return folder.write_report(html.render(model.load(folder), datetime(2026, 3, 4, tzinfo=UTC)))
 
 
 def dom_of(page: Path, profile: Path, *options: str) -> str:
@@ -54,7 +60,7 @@ def dom_of(page: Path, profile: Path, *options: str) -> str:
 def test_every_figure_is_drawn(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path, paper: str
 ) -> None:
-    page = html.write(filled(plan_of(("cubic", "bbr"), 1)))
+    page = written(filled(plan_of(("cubic", "bbr"), 1)))
     options = (f"--blink-settings=preferredColorScheme={paper}", "--window-size=1000,30000")
     dom = re.sub(r"<script.*?</script>", "", dom_of(page, tmp_path / "browser", *options), flags=re.DOTALL)
     assert "could not be drawn" not in dom
@@ -66,7 +72,7 @@ def test_every_figure_is_drawn(
 
 
 def test_the_table_of_three_flows_fits_beside_the_contents(india: ResultFolder, tmp_path: Path) -> None:
-    text = html.write(india, tmp_path / "report.html").read_text()
+    text = written(india).read_text()
     table = "document.querySelector('#summary .scroll')"
     ask = f"document.body.dataset.wider = {table}.scrollWidth - {table}.clientWidth;"
     page = tmp_path / "asked.html"
@@ -80,7 +86,7 @@ def test_a_narrow_page_is_no_wider_than_its_window(
     columns = "| " + " | ".join(f"column {number}" for number in range(12)) + " |"
     table = "\n".join([columns, "|---" * 12 + "|", columns])
     doc = f"# Title\n\n    bakeoff run x --set {'a.long.key.' * 9}=1\n\n{table}\n\n## What differs\n\n{table}\n"
-    text = html.write(filled(plan_of(("cubic", "bbr"), 3, doc=doc))).read_text()
+    text = written(filled(plan_of(("cubic", "bbr"), 3, doc=doc))).read_text()
     ask = "document.body.dataset.wider = document.documentElement.scrollWidth - document.documentElement.clientWidth;"
     page = tmp_path / "asked.html"
     page.write_text(text.replace("</body>", f"<script>{ask}</script></body>"))

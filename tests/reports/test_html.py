@@ -542,12 +542,6 @@ def test_lower_levels(filled: Callable[..., ResultFolder], plan_of: Callable[...
     assert ("run-cubic_run1-data" in page.scripts) == (level == "series")
 
 
-def test_writing(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path) -> None:
-    folder = filled(plan_of(("cubic",), 1, seconds=3))
-    assert html.write(folder) == folder.path / "report.html"
-    assert html.write(folder, tmp_path / "elsewhere.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
 @pytest.mark.parametrize("suite", ["l4s-tests/s2", "sce-l4s/s3", "mixed/india-ppp0", "bbr-loss/clean"])
 def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) -> None:
     plan = expand(load(suite))

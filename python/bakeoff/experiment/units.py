@@ -15,12 +15,6 @@ import difflib
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NewType
-
-Nanoseconds = NewType("Nanoseconds", int)
-BitsPerSecond = NewType("BitsPerSecond", int)
-Bytes = NewType("Bytes", int)
-Packets = NewType("Packets", int)
 
 TIME_UNITS = {
     "ns": 1,
@@ -120,45 +114,45 @@ def _described(value: object) -> str:
     return str(value)
 
 
-def parse_time(value: object) -> Nanoseconds:
+def parse_time(value: object) -> int:
     """Nanoseconds of a time such as "80ms"; zero is allowed.
 
     Raises:
         UnitError: it is not a time, negative, or longer than a day.
     """
-    return Nanoseconds(_parse(value, TIME))
+    return _parse(value, TIME)
 
 
-def parse_rate(value: object) -> BitsPerSecond:
+def parse_rate(value: object) -> int:
     """Bits per second of a rate such as "12Mbit/s", from 1 kbit/s to 10 Tbit/s.
 
     Raises:
         UnitError: it is not a rate, zero, negative or absurd.
     """
-    return BitsPerSecond(_positive(value, RATE))
+    return _positive(value, RATE)
 
 
-def parse_rate_or_zero(value: object) -> BitsPerSecond:
+def parse_rate_or_zero(value: object) -> int:
     """As `parse_rate`, but "0bit/s" stands for an outage."""
-    return BitsPerSecond(_parse(value, RATE))
+    return _parse(value, RATE)
 
 
-def parse_size(value: object) -> Bytes:
+def parse_size(value: object) -> int:
     """Bytes of a size such as "64kB", at least one.
 
     Raises:
         UnitError: it is not a size, zero, negative or absurd.
     """
-    return Bytes(_positive(value, SIZE))
+    return _positive(value, SIZE)
 
 
-def parse_packets(value: object) -> Packets:
+def parse_packets(value: object) -> int:
     """A number of packets such as "50pkt", at least one.
 
     Raises:
         UnitError: it is not a whole positive number of packets.
     """
-    return Packets(_positive(value, COUNT))
+    return _positive(value, COUNT)
 
 
 def parse_ratio(value: object) -> float:

@@ -14,8 +14,3 @@ def mbps(size_bytes: float, duration_ns: float) -> float | None:
 def ms(time_ns: float | None) -> float | None:
     """Nanoseconds as milliseconds; None stays None."""
     return None if time_ns is None else time_ns / NS_PER_MS
-
-
-def seconds(time_ns: float | None) -> float | None:
-    """Nanoseconds as seconds; None stays None."""
-    return None if time_ns is None else time_ns / NS_PER_S

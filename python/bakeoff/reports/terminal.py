@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bakeoff.claims import ClaimResult
-    from bakeoff.recording import ResultFolder
     from bakeoff.references import Published
     from bakeoff.reports.shares import Shares
 
@@ -92,15 +91,6 @@ def has_published(metric: Metric, numbers: Published | None) -> bool:
     if numbers is None:
         return False
     return metric.value(numbers) is not None or all(other.value(numbers) is None for other in METRICS)
-
-
-def render(folder: ResultFolder, console: Console | None = None) -> None:
-    """Prints the tables of a result folder on stdout.
-
-    Raises:
-        UserError: a file of the folder is missing or damaged.
-    """
-    show(model.load(folder), console or make_console())
 
 
 def make_console() -> Console:

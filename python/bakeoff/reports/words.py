@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bakeoff.metrics.statistics import Estimate
 
 MISSING = "\N{EN DASH}"
-NUMBER_WORDS = ("zero", "once", "twice")
+_TIMES = {1: "once", 2: "twice"}
 _SINGULAR = {"packets": "packet", "bytes": "byte"}
 _SIGNS = {
     "+-": "\N{PLUS-MINUS SIGN}",
@@ -179,4 +179,4 @@ def count(amount: int, noun: str) -> str:
 
 def times(amount: int) -> str:
     """How often: once, twice, 3 times."""
-    return NUMBER_WORDS[amount] if 0 < amount < len(NUMBER_WORDS) else f"{amount} times"
+    return _TIMES.get(amount, f"{amount} times")

@@ -1,23 +1,21 @@
 """The report as one HTML file that needs nothing else: scripts, styles and data are inside.
 
-Read first: `write`, `page.context` (what is on the page) and `assets/page.html.j2` (how it is laid out).
+Read first: `render`, `page.context` (what is on the page) and `assets/page.html.j2` (how it is laid out).
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from bakeoff.reports import model, words
+from bakeoff.reports import words
 from bakeoff.reports.html import page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from datetime import datetime
 
-    from bakeoff.recording import ResultFolder
     from bakeoff.reports.model import Report
 
 
@@ -44,12 +42,3 @@ def fill(template: str, context: Mapping[str, Any]) -> str:
     environment.filters["with_minus"] = words.with_minus
     environment.filters["unbroken"] = words.unbroken
     return environment.get_template(template).render(context)
-
-
-def write(folder: ResultFolder, target: Path | None = None) -> Path:
-    """Writes the page, by default as `report.html` in the folder, and returns its path.
-
-    Raises:
-        UserError: a file of the folder is missing or damaged, or the page cannot be written.
-    """
-    return folder.write_report(render(model.load(folder), datetime.now(tz=UTC)), target)
