@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -18,7 +19,6 @@ from bakeoff.recording import Origin, ResultFolder, Timing, atomic, latest_folde
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -130,14 +130,20 @@ def test_a_build_is_another_where_code_that_decides_a_run_is(tmp_path: Path, mon
         return provenance.versions.__wrapped__()["build"]
 
     monkeypatch.setattr(bakeoff, "__file__", str(tmp_path / "__init__.py"))
-    (tmp_path / "scheme").mkdir()
     found = [build()]
-    for name in ("_core.abi3.so", "scheme/host.py"):
+    deciding = ("_core.abi3.so", "scheme/host.py", "scenario.py", "experiment/catalogue.py", "recording/tables.py")
+    for name in deciding:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
         found.append(build())
-    assert len(set(found)) == 3
+    assert len(set(found)) == 1 + len(deciding)
     (tmp_path / "report.py").write_text("x")
     assert build() == found[-1]
+
+
+def test_the_code_that_decides_a_run_is_there() -> None:
+    package = Path(bakeoff.__file__).parent
+    assert [pattern for pattern in provenance._DECIDING if not any(package.glob(pattern))] == []
 
 
 def test_resume_refuses_another_experiment(tmp_path: Path, plan_of: Callable[..., Any]) -> None:

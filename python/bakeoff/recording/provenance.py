@@ -14,8 +14,16 @@ import bakeoff
 SHOWN_DIGITS = 12
 """Of a digest, where a person reads it."""
 
-# The compiled core, and what feeds it and reads its results.
-_DECIDING = ("_core*.so", "scheme/*.py", "worlds/*.py")
+# The compiled core, what feeds it and reads its results, and what those are written with. Of the rest of the package a
+# scenario tells what it has become; but which scheme a plain name is in a world is only decided when a run begins.
+_DECIDING = (
+    "_core*.so",
+    "scheme/*.py",
+    "worlds/*.py",
+    "scenario.py",
+    "experiment/catalogue.py",
+    "recording/tables.py",
+)
 
 
 @functools.cache
