@@ -133,7 +133,7 @@ def test_a_folder_in_which_another_process_runs_is_refused(bakeoff: Command, her
     (here / "mine" / "runs" / "cubic_run1" / "manifest.json").unlink()
     with ResultFolder.open(here / "mine").taken():
         ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume")
-    sentence = "bakeoff: mine: another bakeoff is running in this folder; wait for it, or choose another --out.\n"
+    sentence = "bakeoff: mine: another bakeoff is running in this folder; wait for it, or choose another --out\n"
     assert (ended.code, ended.err, world["done"]) == (2, sentence, [])
 
 
@@ -200,7 +200,7 @@ def test_a_name_that_is_too_long_is_one_sentence(
     (here / "x.toml").write_text(FILE)
     ended = bakeoff(*words, "--out", "o" * 300)
     assert ended.code == 2
-    assert "could not be written (file name too long); choose a folder that you may write to with --out." in ended.err
+    assert "could not be written (file name too long); choose a folder that you may write to with --out\n" in ended.err
     assert ended.err.count("\n") == 1
 
 
@@ -214,7 +214,7 @@ def test_an_experiment_that_cannot_be_read_is_one_sentence(bakeoff: Command, her
     file.write_text("{")
     ended = bakeoff(*TWO_SCHEMES, "--out", "mine", "--resume")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "mine/experiment.json: damaged or cut short; run the experiment again into a new folder." in ended.err
+    assert "mine/experiment.json: damaged or cut short; run the experiment again into a new folder\n" in ended.err
 
 
 def test_resuming_by_another_spelling(bakeoff: Command, here: Path, world: Any) -> None:

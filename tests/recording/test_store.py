@@ -305,7 +305,7 @@ def test_what_an_interrupted_writer_left_is_swept(tmp_path: Path, plan_of: Calla
 def test_a_folder_is_taken_by_one_process_at_a_time(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
     folder = ResultFolder.create(tmp_path / "r", plan_of())
     left = folder.run_folder(f"{atomic.TEMPORARY_PREFIX}cubic_run1-00000000")
-    sentence = r"^\S+/r: another bakeoff is running in this folder; wait for it, or choose another --out\.$"
+    sentence = r"^\S+/r: another bakeoff is running in this folder; wait for it, or choose another --out$"
     with folder.taken():
         left.mkdir()
         other = ResultFolder.create(tmp_path / "r", plan_of(), resume=True)
@@ -327,7 +327,7 @@ def test_new_folders_do_not_collide_and_latest_follows(tmp_path: Path) -> None:
 def test_what_stands_in_place_of_the_link_stays(tmp_path: Path) -> None:
     (tmp_path / "x" / "latest").mkdir(parents=True)
     with pytest.raises(
-        UserError, match=r"x/latest: is no link, so it is not replaced; rename it, or name a folder with --out\.$"
+        UserError, match=r"x/latest: is no link, so it is not replaced; rename it, or name a folder with --out$"
     ):
         new_folder("x", tmp_path)
     assert [entry.name for entry in (tmp_path / "x").iterdir()] == ["latest"]

@@ -123,7 +123,7 @@ def _evaluate(
     try:
         measure, expected = parse_measure(claim["measure"]), parse_expectation(claim["expect"])
     except ClaimSyntaxError as error:
-        raise UserError(f"claim {claim['id']}: {error}.") from error
+        raise UserError(f"claim {claim['id']}: {error}") from error
     where, against = dict(claim.get("where") or {}), dict(claim.get("against") or {})
     matching = [run for run in runs if _lies_in(run["cell"], where)]
     complete = [run for run in matching if run["status"] == "complete"]

@@ -41,9 +41,9 @@ def explained(path: Path, *, writing: str) -> Iterator[None]:
     except OSError as error:
         failure = f"{path}: {writing} could not be written ({reason(error)})"
         if error.errno in _DISK_TROUBLE:
-            message = f"{failure}; make room, then repeat the command: run, agree and conformance go on with --resume."
+            message = f"{failure}; make room, then repeat the command: run, agree and conformance go on with --resume"
             raise RunFailed(message) from error
-        message = f"{failure}; choose a folder that you may write to with --out."
+        message = f"{failure}; choose a folder that you may write to with --out"
         raise UserError(message) from error
 
 
@@ -77,7 +77,7 @@ def _target(path: Path) -> Path:
     """The file that a path leads to: a link stays, and what is no file is not replaced by one."""
     target = Path(os.path.realpath(path))
     if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise UserError(f"{path}: is not a regular file, so it is not replaced; name a file with --out.")
+        raise UserError(f"{path}: is not a regular file, so it is not replaced; name a file with --out")
     return target
 
 

@@ -33,7 +33,7 @@ def new_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path:
     path = parent / f"{stamp}{kind}"
     with atomic.explained(parent, writing="the result folder"):
         if latest.exists() and not latest.is_symlink():
-            raise UserError(f"{latest}: is no link, so it is not replaced; rename it, or name a folder with --out.")
+            raise UserError(f"{latest}: is no link, so it is not replaced; rename it, or name a folder with --out")
         parent.mkdir(parents=True, exist_ok=True)
         number = 2
         while True:

@@ -29,6 +29,6 @@ def held(file: Path) -> Iterator[None]:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 place = file.parent
-                sentence = f"{place}: another bakeoff is running in this folder; wait for it, or choose another --out."
+                sentence = f"{place}: another bakeoff is running in this folder; wait for it, or choose another --out"
                 raise UserError(sentence) from error
         yield

@@ -186,7 +186,7 @@ def read(path: Path) -> Manifest:
         problem = f"cannot be read ({atomic.reason(error)})"
     except (ValueError, KeyError, TypeError, AttributeError):
         problem = "is damaged or cut short"
-    raise UserError(f"{path}: the manifest {problem}; `bakeoff run` with --resume repeats this run.")
+    raise UserError(f"{path}: the manifest {problem}; `bakeoff run` with --resume repeats this run")
 
 
 def check_format(path: Path, number: int) -> None:
@@ -196,7 +196,7 @@ def check_format(path: Path, number: int) -> None:
         UserError: it is one.
     """
     if number > FORMAT:
-        raise UserError(f"{path}: written by a later bakeoff (layout {number}, known: {FORMAT}); update bakeoff.")
+        raise UserError(f"{path}: written by a later bakeoff (layout {number}, known: {FORMAT}); update bakeoff")
 
 
 def _decode(path: Path, content: bytes) -> Manifest:

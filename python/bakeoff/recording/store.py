@@ -85,7 +85,7 @@ class ResultFolder:
             if target.exists():
                 _check_same(path, content, plan.runs, resume=resume)
             elif path.is_dir() and any(path.iterdir()):
-                raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out.")
+                raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out")
             (path / RUNS).mkdir(parents=True, exist_ok=True)
         if not target.exists():
             atomic.write_file(target, manifest.encode_json(content), writing="the experiment")
@@ -104,7 +104,7 @@ class ResultFolder:
         except OSError as error:
             message = (
                 f"{path}: not a result folder of bakeoff ({EXPERIMENT}: {atomic.reason(error)}); "
-                "give the folder that `bakeoff run` named."
+                "give the folder that `bakeoff run` named"
             )
             raise UserError(message) from error
         return cls(path, content["experiment"], content["plan"])
@@ -238,14 +238,14 @@ class ResultFolder:
 def _check_same(path: Path, content: Mapping[str, Any], runs: Sequence[PlannedRun], *, resume: bool) -> None:
     if not resume:
         message = f"{path}: already holds an experiment; add --resume to run what is missing"
-        raise UserError(f"{message}, or choose another folder with --out.")
+        raise UserError(f"{message}, or choose another folder with --out")
     there = sameness.essence(_decode(path / EXPERIMENT))
     here = sameness.essence(json.loads(manifest.encode_json(content)))
     if there != here:
         found = sameness.differences(there, here, path / RUNS, runs)
         what = f" ({', '.join(found)} changed)" if found else ""
         message = f"{path}: holds a different experiment or an older version of this one{what}, "
-        raise UserError(f"{message}so it cannot be resumed; choose another --out.")
+        raise UserError(f"{message}so it cannot be resumed; choose another --out")
 
 
 def _decode(target: Path) -> dict[str, Any]:
@@ -262,5 +262,5 @@ def _decode(target: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise UserError(f"{target}: damaged or cut short; run the experiment again into a new folder.")
+        raise UserError(f"{target}: damaged or cut short; run the experiment again into a new folder")
     return content

@@ -83,7 +83,7 @@ def decode(path: Path, entry: TableEntry, columns: Sequence[str] | None = None) 
         problem = f"cannot be read ({reason(error)})"
     except PolarsError as error:
         problem = f"is not a readable Parquet file ({error})"
-    raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run.")
+    raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run")
 
 
 def is_whole(path: Path, entry: TableEntry) -> bool:
@@ -118,4 +118,4 @@ def scan(path: Path, entry: TableEntry) -> pl.LazyFrame:
         problem = "was cut short or altered after it was written"
     except OSError as error:
         problem = f"cannot be read ({reason(error)})"
-    raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run.")
+    raise UserError(f"{path}: the table {problem}; `bakeoff run` with --resume repeats this run")

@@ -38,6 +38,6 @@ def load(name: str) -> Reference:
     """
     if name not in _LOADERS:
         near = difflib.get_close_matches(name, _LOADERS, 1)
-        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_LOADERS)}."
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_LOADERS)}"
         raise UserError(f'"{name}" is not a published reference; {hint}')
     return _LOADERS[name](name)

@@ -139,7 +139,7 @@ def compare(left: str, right: str) -> Comparison:
         found = _published(left, ours, references.load(right))
     else:
         known = ", ".join(references.names())
-        raise UserError(f'"{right}": neither a result folder nor a published reference ({known}).')
+        raise UserError(f'"{right}": neither a result folder nor a published reference ({known})')
     if not found.lines:
         raise UserError(
             f"{left} and {right} have no {ours.noun} in common: the first has {_few(found.only_left)}, the second "
