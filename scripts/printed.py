@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.errors import reason
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,9 +25,8 @@ def by(command: str, key: str) -> Callable[[str], Any]:
         try:
             found = json.loads(Path(name).read_text(encoding="utf-8"))
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
             raise argparse.ArgumentTypeError(
-                f"{name}: cannot be read ({reason}); give what `{command}` printed"
+                f"{name}: cannot be read ({reason(error)}); give what `{command}` printed"
             ) from error
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"{name}: not JSON; give what `{command}` printed") from error

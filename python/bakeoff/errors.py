@@ -31,3 +31,9 @@ class UserError(BakeoffError):
 
 class RunFailed(BakeoffError):  # noqa: N818 - what happened, in the words of the report
     """The input is sound, and what was asked for could not be done."""
+
+
+def reason(error: Exception) -> str:
+    """What the system says about an error, to stand inside a sentence; names in it stay as they are."""
+    text = getattr(error, "strerror", None) or str(error)
+    return text[:1].lower() + text[1:]

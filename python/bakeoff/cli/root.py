@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bakeoff.errors import BakeoffError, UserError
+from bakeoff.errors import BakeoffError, UserError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
         # All files have names, and what has no name has the system's own words.
         number = error.errno or 0
         where = error.filename or (_NAMELESS.get(number) if error.strerror == os.strerror(number) else None)
-        return 1, f"{f'{where}: ' if where else ''}{(error.strerror or str(error)).lower()}"
+        return 1, f"{f'{where}: ' if where else ''}{reason(error)}"
     text = " ".join(str(error).split())
     return 1, f"internal error, a fault of bakeoff: {type(error).__name__} {_place(error.__traceback__)}: {text}"
 

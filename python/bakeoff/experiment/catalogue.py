@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.errors import UserError
+from bakeoff.errors import UserError, reason
 from bakeoff.experiment.base import nearest
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference
@@ -106,7 +106,7 @@ class Parameter:
             with file.open("rb"):
                 size = file.stat().st_size
         except OSError as error:
-            return f"{file} cannot be read ({(error.strerror or str(error)).lower()}); write {self.values}"
+            return f"{file} cannot be read ({reason(error)}); write {self.values}"
         if size > _MAX_FILE_BYTES:
             return f"{file} has more than {_MAX_FILE_BYTES // 2**20} MiB; write {self.values}"
         return None

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bakeoff import suites
-from bakeoff.errors import UserError
+from bakeoff.errors import UserError, reason
 from bakeoff.experiment.base import nearest
 from bakeoff.experiment.problems import first_problem
 from bakeoff.experiment.schema import NamedPath
@@ -53,7 +53,7 @@ def find(name_or_path: str) -> Source:
     try:
         exists = file.exists()
     except OSError as error:
-        raise UserError(f"{shown(name_or_path)}: cannot be read ({_reason(error)}); give a suite or a file") from error
+        raise UserError(f"{shown(name_or_path)}: cannot be read ({reason(error)}); give a suite or a file") from error
     if not exists and (members := suites.families().get(name_or_path)):
         raise UserError(f"{shown(name_or_path)} is a family of suites; name one of them: {', '.join(members)}")
     if not exists:
@@ -84,7 +84,7 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
         # Some editors begin a file with a mark, which is no part of the text.
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
-        raise UserError(f"{name}: cannot be read ({_reason(error)}); give an experiment file (TOML)") from error
+        raise UserError(f"{name}: cannot be read ({reason(error)}); give an experiment file (TOML)") from error
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -106,10 +106,6 @@ def _toml_problem(message: str, content: bytes) -> str:
             return f"line {match[2]}: {key[1]} is there already; keep one of them"
         return f"line {match[2]}, column {match[3]}: {match[1]}"
     return message.replace("(at end of document)", "at the end of the file")
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def use_named_path(raw: dict[str, Any], blamed: str) -> None:

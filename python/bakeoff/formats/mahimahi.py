@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bakeoff.errors import UserError
+from bakeoff.errors import UserError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -128,8 +128,9 @@ def read(path: Path) -> Trace:
             raise UserError(f"{path}: larger than {_MAX_FILE_BYTES // 2**20} MiB, the most that a trace may have")
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UserError(f"{path}: the trace cannot be read ({reason}); give the path of a mahimahi trace") from error
+        raise UserError(
+            f"{path}: the trace cannot be read ({reason(error)}); give the path of a mahimahi trace"
+        ) from error
     try:
         return Trace(tuple(parse(content)), path.name)
     except TraceError as error:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff import places
-from bakeoff.errors import RunFailed, UserError
+from bakeoff.errors import RunFailed, UserError, reason
 from bakeoff.kernel import configuration, patches
 from bakeoff.kernel.interruption import shielded
-from bakeoff.recording.atomic import TEMPORARY_PREFIX, reason, sweep, sync_directory
+from bakeoff.recording.atomic import TEMPORARY_PREFIX, sweep, sync_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from bakeoff.errors import RunFailed, UserError
+from bakeoff.errors import RunFailed, UserError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,12 +45,6 @@ def explained(path: Path, *, writing: str) -> Iterator[None]:
             raise RunFailed(message) from error
         message = f"{failure}; choose a folder that you may write to with --out"
         raise UserError(message) from error
-
-
-def reason(error: OSError) -> str:
-    """What the system says about an error, to stand inside a sentence."""
-    text = error.strerror or str(error)
-    return text[:1].lower() + text[1:]
 
 
 def sync_directory(path: Path) -> None:

@@ -9,8 +9,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from bakeoff.errors import UserError
-from bakeoff.recording import atomic
+from bakeoff.errors import UserError, reason
 from bakeoff.recording.provenance import SHOWN_DIGITS, git_state, host, versions
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ def read(path: Path) -> Manifest:
     except FileNotFoundError:
         problem = "is missing"
     except OSError as error:
-        problem = f"cannot be read ({atomic.reason(error)})"
+        problem = f"cannot be read ({reason(error)})"
     except (ValueError, KeyError, TypeError, AttributeError):
         problem = "is damaged or cut short"
     raise UserError(f"{path}: the manifest {problem}; `bakeoff run` with --resume repeats this run")

@@ -14,7 +14,7 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bakeoff.errors import UserError
+from bakeoff.errors import UserError, reason
 from bakeoff.recording import atomic, journal, lock, manifest, sameness, tables
 from bakeoff.recording.recording import RunRecording
 
@@ -103,7 +103,7 @@ class ResultFolder:
             content = _decode(target)
         except OSError as error:
             message = (
-                f"{path}: not a result folder of bakeoff ({EXPERIMENT}: {atomic.reason(error)}); "
+                f"{path}: not a result folder of bakeoff ({EXPERIMENT}: {reason(error)}); "
                 "give the folder that `bakeoff run` named"
             )
             raise UserError(message) from error

@@ -15,8 +15,7 @@ import numpy as np  # noqa: F401
 import polars as pl
 from polars.exceptions import PolarsError
 
-from bakeoff.errors import UserError
-from bakeoff.recording.atomic import reason
+from bakeoff.errors import UserError, reason
 from bakeoff.recording.manifest import TableEntry
 
 if TYPE_CHECKING:

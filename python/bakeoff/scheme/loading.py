@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bakeoff.errors import reason
 from bakeoff.scheme import base
 
 # Characters of what an exception says; a sentence is no place for an array.
@@ -57,7 +58,7 @@ def load(place: Place) -> type:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise SchemeProblem(f"{shown}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+        raise SchemeProblem(f"{shown}: cannot be read ({reason(error)})") from error
     if place.sha256 not in {"", hashlib.sha256(content).hexdigest()}:
         raise SchemeProblem(f"{shown}: has changed since the experiment began; run it again")
     kind = getattr(_module(path, place), place.name, None)

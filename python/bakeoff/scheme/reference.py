@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.errors import UserError
+from bakeoff.errors import UserError, reason
 
 PREFIX = "python:"
 """Before the name of the class, in a scenario."""
@@ -72,8 +72,9 @@ def find(reference: Reference, folder: Path) -> Found:
             raise UserError(f"{path}: larger than {_MAX_BYTES // 2**20} MiB, the most that a scheme may have")
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UserError(f"{path}: cannot be read ({reason}); write the path of a file, as in ./my_scheme.py") from error
+        raise UserError(
+            f"{path}: cannot be read ({reason(error)}); write the path of a file, as in ./my_scheme.py"
+        ) from error
     names = _names(content, str(path))
     if names is not None and reference.name not in names:
         from bakeoff.experiment.base import nearest  # noqa: PLC0415 - only for the message

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff import _core
+from bakeoff.errors import reason
 from bakeoff.experiment.catalogue import OWN
 from bakeoff.scenario import FILES
 from bakeoff.worlds.outcome import RunStopped
@@ -42,7 +43,7 @@ def check_unchanged(scenario: Mapping[str, Any]) -> None:
         try:
             content = Path(file).read_bytes()
         except OSError as error:
-            raise RunStopped(f"{file}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+            raise RunStopped(f"{file}: cannot be read ({reason(error)})") from error
         if hashlib.sha256(content).hexdigest() != digest:
             raise RunStopped(f"{file} has changed since the experiment was read; run it again")
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from bakeoff.errors import BakeoffError
+from bakeoff.errors import BakeoffError, reason
 from bakeoff.recording import Origin, Timing
-from bakeoff.recording.atomic import reason
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
