@@ -106,7 +106,7 @@ def _report(root: Path, folders: list[ResultFolder], *, as_json: bool) -> int:
     from bakeoff.recording.atomic import write_file  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.recording.manifest import encode_json  # noqa: PLC0415
     from bakeoff.reports.agreement import model, page, terminal  # noqa: PLC0415
-    from bakeoff.reports.terminal import make_console  # noqa: PLC0415
+    from bakeoff.reports.console import make_console  # noqa: PLC0415
 
     report = model.load(*folders)
     found = report.to_json()

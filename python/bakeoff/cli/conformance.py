@@ -46,7 +46,7 @@ def command(  # noqa: PLR0913 - one argument per option
     from bakeoff.experiment.base import nearest  # noqa: PLC0415
     from bakeoff.recording import ResultFolder  # noqa: PLC0415
     from bakeoff.reports import conformance, model  # noqa: PLC0415
-    from bakeoff.reports.terminal import make_console  # noqa: PLC0415
+    from bakeoff.reports.console import make_console  # noqa: PLC0415
 
     if scheme not in _schemes():
         raise UserError(f'"{scheme}": no suite checks the conformance of this scheme; {nearest(scheme, _schemes())}')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-_PIPE_WIDTH = 10_000
 _NARROWEST_COLUMN = 22
 # Spaces between columns, and before what stands below a row.
 _GAP = 2
@@ -35,14 +33,6 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def console() -> Console:
-    """Stdout with styles where it is a terminal; lines are not wrapped where it is not."""
-    from rich.console import Console  # noqa: PLC0415 - loaded when something is printed
-
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False)
-
-
 def print_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = (), details: int = 0
 ) -> None:
@@ -58,8 +48,10 @@ def print_table(
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
+    from bakeoff.reports.console import make_console  # noqa: PLC0415
+
     lines = [list(row) for row in rows]
-    out = console()
+    out = make_console()
     widths = [max(map(cell_len, column)) + _GAP for column in zip(head, *lines, strict=True)]
     beside = len(head) - details
     if details and sum(widths[:beside]) <= out.width < sum(widths):

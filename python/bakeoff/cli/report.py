@@ -33,6 +33,7 @@ def command(folder: Path, out: Path | None, beside: tuple[Path, ...], *, as_json
     """Write the report of a result folder again, and print its table."""
     from bakeoff.recording import ResultFolder  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.reports import html, model, terminal  # noqa: PLC0415
+    from bakeoff.reports.console import make_console  # noqa: PLC0415
 
     results = ResultFolder.open(folder)
     besides = [ResultFolder.open(other) for other in beside]
@@ -43,7 +44,7 @@ def command(folder: Path, out: Path | None, beside: tuple[Path, ...], *, as_json
     if as_json:
         print_json(report.to_json())
     else:
-        terminal.show(report, terminal.make_console())
+        terminal.show(report, make_console())
     say(f"report: {page}")
 
 

@@ -90,13 +90,14 @@ def command(  # noqa: PLR0913 - one argument per option
 
 def _single(plan: Plan, options: _Options) -> int:
     from bakeoff.reports import terminal  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.reports.console import make_console  # noqa: PLC0415
 
     root = place(plan.experiment.name, options.out, resume=options.resume)
     report = _run(plan, root, options)
     if options.as_json:
         print_json(report.to_json())
     else:
-        terminal.show(report, terminal.make_console())
+        terminal.show(report, make_console())
     return _status([report], options)
 
 
@@ -104,6 +105,7 @@ def _family(name: str, plans: list[Plan], options: _Options) -> int:
     """Runs all suites of a family, each into a folder of its own, and writes a page about all their claims."""
     from bakeoff.recording.atomic import write_file  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.reports import family, terminal  # noqa: PLC0415
+    from bakeoff.reports.console import make_console  # noqa: PLC0415
 
     root = place(name, options.out, resume=options.resume)
     reports = []
@@ -115,7 +117,7 @@ def _family(name: str, plans: list[Plan], options: _Options) -> int:
     if options.as_json:
         print_json({"family": name, "experiments": [report.to_json() for report in reports]})
     else:
-        terminal.show_claims(reports, terminal.make_console())
+        terminal.show_claims(reports, make_console())
     say(f"all claims: {root / family.PAGE}")
     return _status(reports, options)
 

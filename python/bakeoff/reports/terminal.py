@@ -11,23 +11,24 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from bakeoff.reports import looks, model, shares, starts, words
+from bakeoff.reports.console import PIPE_WIDTH
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rich.console import Console
+
     from bakeoff.claims import ClaimResult
     from bakeoff.references import Published
     from bakeoff.reports.shares import Shares
 
 MAX_FLOW_COLUMNS = 4
-PIPE_WIDTH = 10_000
 _VERDICT_STYLE = {"holds": "green", "fails": "red", "undecided": "yellow"}
 
 
@@ -91,12 +92,6 @@ def has_published(metric: Metric, numbers: Published | None) -> bool:
     if numbers is None:
         return False
     return metric.value(numbers) is not None or all(other.value(numbers) is None for other in METRICS)
-
-
-def make_console() -> Console:
-    """A console on stdout; lines are not broken where no terminal limits them."""
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def show(report: Report, console: Console) -> None:
