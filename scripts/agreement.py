@@ -12,10 +12,10 @@ from typing import Any
 
 import printed
 from agreement_figure import figure
-from agreement_pages import FAR, PAGES, Page, of
+from agreement_pages import PAGES, Page, of
+from bakeoff.metrics.agreement import FAR
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-BEGIN, END = "<!-- numbers: written by scripts/agreement.py -->", "<!-- end of numbers -->"
 WORST = 20
 
 
@@ -32,11 +32,7 @@ def main() -> None:
     cells = list(
         {(cell["suite"], *cell["cell"].values(), cell["flow"], cell["metric"]): cell for cell in every}.values()
     )
-    file = DOCS / f"{page.name}.md"
-    before, rest = file.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    numbers = f"{summary(page, cells)}\n{worst(page, cells)}"
-    file.write_text(f"{before}{BEGIN}\n\n{numbers}\n{END}{after}", encoding="utf-8")
+    printed.put(DOCS / f"{page.name}.md", f"{summary(page, cells)}\n{worst(page, cells)}", by="agreement")
     (DOCS / f"{page.name}.svg").write_text(figure(page, cells), encoding="utf-8")
 
 

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agreement_pages import FAR, Metric, Page, of
+from agreement_pages import Metric, Page, of
+from bakeoff.metrics.agreement import FAR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

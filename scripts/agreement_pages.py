@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-FAR = 3.0
-"""From how many tolerances on a value is far."""
-
 
 @dataclass(frozen=True)
 class Metric:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "conformance.md"
-BEGIN, END = "<!-- numbers: written by scripts/conformance.py -->", "<!-- end of numbers -->"
 
 
 def main() -> None:
@@ -26,9 +25,7 @@ def main() -> None:
     parser = printed.parser(__doc__)
     parser.add_argument("file", metavar="FILE", type=printed.by("bakeoff conformance SCHEME --json", "cases"))
     found = parser.parse_args().file
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    PAGE.write_text("\n".join([f"{before}{BEGIN}", "", *table(found["cases"]), "", f"{END}{after}"]), encoding="utf-8")
+    printed.put(PAGE, "\n".join(table(found["cases"])), by="conformance")
 
 
 def table(cases: list[dict[str, Any]]) -> Iterator[str]:

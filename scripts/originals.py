@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "originals.md"
-BEGIN, END = "<!-- numbers: written by scripts/originals.py -->", "<!-- end of numbers -->"
 HEAD = [
     "| scheme | link | Mbit/s: program | ours | 95 % delay, ms: program | ours | dropped, %: program | ours |",
     "|---|---|---|---|---|---|---|---|",
@@ -47,10 +46,7 @@ def main() -> None:
         for link in LINKS
         if (scheme, link) in programs and (scheme, link) in ours
     ]
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    table = "\n".join([*HEAD, *lines])
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    printed.put(PAGE, "\n".join([*HEAD, *lines]), by="originals")
 
 
 def cells(folder: Path) -> Cells:

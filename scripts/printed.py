@@ -1,4 +1,4 @@
-"""The arguments of the scripts that write pages: files with what bakeoff printed."""
+"""What the scripts that write pages share: their arguments, and how what they have found gets into a page."""
 
 from __future__ import annotations
 
@@ -40,3 +40,18 @@ def by(command: str, key: str) -> Callable[[str], Any]:
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser that shows the doc of its script."""
     return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def put(page: Path, text: str, *, by: str, name: str = "numbers") -> None:
+    """Puts a text into a page, in place of what stood between its two comments.
+
+    Args:
+        page: the file.
+        text: Markdown.
+        by: name of the script, as in the first comment.
+        name: what the text is, as in both comments.
+    """
+    begin, end = f"<!-- {name}: written by scripts/{by}.py -->", f"<!-- end of {name} -->"
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    after = rest.split(end)[1]
+    page.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")

@@ -18,7 +18,6 @@ import printed
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "quinn.md"
-BEGIN, END = "<!-- {}: written by scripts/quinn.py -->", "<!-- end of {} -->"
 HEAD = ["| path | scheme | throughput | goodput | 95 % delay | loss |", "|---|---|---|---|---|---|"]
 JITTERS = ("none", "2ms", "10ms")
 JITTER_SCHEMES = ("quinn:bbr", "bbr", "quinn:cubic", "cubic")
@@ -56,13 +55,8 @@ def main() -> None:
         for jitter in JITTERS
         for scheme in JITTER_SCHEMES
     ]
-    text = PAGE.read_text(encoding="utf-8")
     for name, lines in (("numbers", numbers), ("jitter", jitter)):
-        begin, end = BEGIN.format(name), END.format(name)
-        before, rest = text.split(begin)
-        table = "\n".join([*HEAD, *lines])
-        text = f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
-    PAGE.write_text(text, encoding="utf-8")
+        printed.put(PAGE, "\n".join([*HEAD, *lines]), by="quinn", name=name)
 
 
 def row(path: str, title: str, found: list[dict[str, Any]], cell: dict[str, str]) -> str:

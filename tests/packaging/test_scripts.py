@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -54,6 +55,28 @@ def test_what_a_script_cannot_use_is_one_sentence(words: list[str], sentence: st
     assert (ended.returncode, ended.stdout) == (2, "")
     assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_numbers_are_put_between_the_comments_of_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    put = importlib.import_module("printed").put
+    page = tmp_path / "page.md"
+    jitter = "<!-- jitter: written by scripts/x.py -->\n\nold\n\n<!-- end of jitter -->"
+    page.write_text(f"a\n<!-- numbers: written by scripts/x.py -->\n<!-- end of numbers -->\nb\n{jitter}\n")
+    put(page, "new\n", by="x")
+    put(page, "newer", by="x", name="jitter")
+    numbers = "<!-- numbers: written by scripts/x.py -->\n\nnew\n\n<!-- end of numbers -->"
+    assert page.read_text() == f"a\n{numbers}\nb\n{jitter.replace('old', 'newer')}\n"
+
+
+@pytest.mark.parametrize("name", ["quinn", "agreement", "originals", "conformance"])
+def test_a_script_has_its_page(name: str) -> None:
+    begin = f": written by scripts/{name}.py -->"
+    pages = [page for page in (ROOT / "docs").glob("*.md") if begin in page.read_text(encoding="utf-8")]
+    assert pages
+    for page in pages:
+        names = re.findall(rf"<!-- (\w+){begin}", page.read_text(encoding="utf-8"))
+        assert all(page.read_text(encoding="utf-8").count(f"<!-- end of {each} -->") == 1 for each in names)
 
 
 def test_what_the_page_of_queues_calls_a_default_in_code_can_be_written(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bakeoff.metrics.percentile import nearest_of
 from bakeoff.metrics.statistics import welch_half_width
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     from bakeoff.metrics.tolerance import Metric
 
-# A line is listed as one of the worst beyond this many tolerances.
 FAR = 3.0
+"""Beyond this many tolerances a value is far, and listed as one of the worst."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def errors(values: Sequence[float]) -> Errors | None:
     if not values:
         return None
     sizes = np.abs(np.asarray(values, dtype=np.float64))
-    return Errors(len(values), float(np.median(sizes)), float(np.percentile(sizes, 90, method="nearest")))
+    return Errors(len(values), float(np.median(sizes)), nearest_of(sizes, 90))
 
 
 @dataclass(frozen=True, kw_only=True)

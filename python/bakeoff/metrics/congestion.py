@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from bakeoff.metrics.percentile import nearest_of
 from bakeoff.metrics.quantities import NS_PER_MS, mbps
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def distribution(values: NDArray[Any]) -> Distribution:
     if not values.size:
         return Distribution(n=0, **dict.fromkeys(("min", "p50", "p95", "p99", "max", "mean", "stddev", "burstiness")))
     mean, variance = float(values.mean()), float(values.var())
-    p50, p95, p99 = (float(value) for value in np.percentile(values, (50, 95, 99), method="nearest"))
+    p50, p95, p99 = (nearest_of(values, percent) for percent in (50, 95, 99))
     return Distribution(
         n=int(values.size),
         min=float(values.min()),

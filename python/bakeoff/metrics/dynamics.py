@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from bakeoff.metrics.corrected import Interval, common
+from bakeoff.metrics.percentile import nearest_of
 from bakeoff.metrics.quantities import NS_PER_S, mbps
 from bakeoff.scenario import goes_both_ways
 
@@ -179,4 +180,4 @@ def _percentiles(round_trips: pl.DataFrame | None, flow: int) -> dict[str, float
     values = round_trips.filter(round_trips["flow"] == flow)["value"].to_numpy()
     if values.size == 0:
         return {}
-    return {f"srtt_p{percent}_ms": float(np.percentile(values, percent, method="nearest")) for percent in (50, 95)}
+    return {f"srtt_p{percent}_ms": nearest_of(values, percent) for percent in (50, 95)}

@@ -6,7 +6,7 @@ Pantheon uses for its 95th-percentile delay; no value between two samples is inv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 def nearest(values: NDArray[np.int64], percent: float) -> int | None:
     """The sample at a percentile, in the unit of the samples; None if there are none."""
-    if values.size == 0:
-        return None
-    return int(np.percentile(values, percent, method="nearest"))
+    return int(np.percentile(values, percent, method="nearest")) if values.size else None
+
+
+def nearest_of(values: NDArray[Any], percent: float) -> float:
+    """The sample at a percentile of at least one, in the unit of the samples."""
+    return float(np.percentile(values, percent, method="nearest"))
