@@ -196,9 +196,9 @@ class Catalogue:
         if (named := reference.parse(name)) is not None:
             reference.find(named, folder)
         elif name.startswith(KERNEL):
-            plain, known = name.removeprefix(KERNEL), self.controllers
-            if plain not in known:
-                raise UserError(f"{shown(name)} is not a controller of the kernel; {nearest(plain, known)}")
+            controller, known = name.removeprefix(KERNEL), self.controllers
+            if controller not in known:
+                raise UserError(f"{shown(name)} is not a controller of the kernel; {nearest(controller, known)}")
         elif name.startswith(PROGRAM):
             if (program := name.removeprefix(PROGRAM)) not in self.programs:
                 hint = nearest(program, self.programs) if self.programs else f"add a table [program.{program}]"

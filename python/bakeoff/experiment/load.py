@@ -204,8 +204,8 @@ def check_source(found: Source, changes: Sequence[str | Shorthand], catalogue: C
     first = _first(stripped, settings, axes, catalogue)
     _check_claims(first.model, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
-    plain = tuple(overrides.assignment(change) for change in changes)
-    return Experiment(stripped, plain, settings, axes, first, catalogue)
+    assignments = tuple(overrides.assignment(change) for change in changes)
+    return Experiment(stripped, assignments, settings, axes, first, catalogue)
 
 
 def _first(found: Source, settings: Sequence[Setting], axes: Sequence[Axis], catalogue: Catalogue) -> Cell:

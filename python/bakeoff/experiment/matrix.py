@@ -125,10 +125,10 @@ def _check_key(key: str, where: str) -> None:
 
 
 def _value(key: str, value: Any, origin: str, where: str) -> Choice:
-    return Choice(_label(key, value, where), (Setting(key, value, origin),))
+    return Choice(_label_of(key, value, where), (Setting(key, value, origin),))
 
 
-def _label(key: str, value: Any, where: str) -> str:
+def _label_of(key: str, value: Any, where: str) -> str:
     if isinstance(value, str):
         # A trace is called by its file and a class by its name, so that results do not depend on where they lie.
         word = key.rsplit(".", maxsplit=1)[-1]
@@ -138,9 +138,9 @@ def _label(key: str, value: Any, where: str) -> str:
     elif isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return label(value)
     elif isinstance(value, dict) and value:
-        return " ".join(_label(str(key), item, where) for key, item in value.items())
+        return " ".join(_label_of(str(key), item, where) for key, item in value.items())
     elif isinstance(value, list) and value:
-        return "+".join(_label(key, item, where) for item in value)
+        return "+".join(_label_of(key, item, where) for item in value)
     raise UserError(f"{where}: {shown(value)} cannot be a value of an axis; {_FORMS}")
 
 

@@ -167,10 +167,10 @@ def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> tuple[l
 def _is_key(setting: Setting, values: Any) -> bool:
     """Whether a setting is about the key that variants have their name from, and not about one of them."""
     known = short_word(setting.key) is not None or setting.key.partition(".")[0] in SETTABLE
-    return known and isinstance(values, dict) and _label(setting.value) not in values
+    return known and isinstance(values, dict) and _label_if_simple(setting.value) not in values
 
 
-def _label(value: Any) -> str | None:
+def _label_if_simple(value: Any) -> str | None:
     return label(value) if isinstance(value, (bool, int, float, str)) else None
 
 
@@ -182,7 +182,7 @@ def _narrowed(setting: Setting, axis: str, values: Any) -> Any:
         return wanted if whole else [wanted]
     found = {}
     for value in wanted if isinstance(wanted, list) else [wanted]:
-        if (name := _label(value)) not in values:
+        if (name := _label_if_simple(value)) not in values:
             raise setting.fail(f"{shown(value)} is not a value of the axis {shown(axis)}; {nearest(value, values)}")
         found[name] = values[name]
     return found

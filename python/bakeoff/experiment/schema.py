@@ -45,7 +45,7 @@ class Record(Model):
     )
 
 
-def _label(value: Any) -> Any:
+def _labelled(value: Any) -> Any:
     return label(value) if isinstance(value, (bool, int, float)) else value
 
 
@@ -60,7 +60,7 @@ def _of_this_version(value: Any) -> Any:
     return value
 
 
-Label = Annotated[str, BeforeValidator(_label)]
+Label = Annotated[str, BeforeValidator(_labelled)]
 
 
 class Claim(Model):

@@ -45,7 +45,7 @@ def cases(report: Report) -> list[Case]:
     paths = {tuple(run.summary.cell.items()): path_of(run.recording.scenario) for run in report.runs}
 
     def key(claim: ClaimResult) -> tuple[str, str]:
-        found = [words for cell, words in paths.items() if claim.where.items() <= dict(cell).items()]
+        found = [way for cell, way in paths.items() if claim.where.items() <= dict(cell).items()]
         return claim.source or report.experiment["name"], "; ".join(dict.fromkeys(found))
 
     return [Case(*found, tuple(group)) for found, group in itertools.groupby(report.claims, key)]

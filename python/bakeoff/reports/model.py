@@ -329,7 +329,7 @@ class _Table:
         cell = unmet["cell"]
         key = cell.get(SCHEME_AXIS, "")
         published, look = published_row(self.reference, key, cell), self._look(key, index)
-        return Absent(_label(key, cell), published, look, unmet["reason"], unmet["remedy"])
+        return Absent(_title_of_cell(key, cell), published, look, unmet["reason"], unmet["remedy"])
 
     def _absent(self, published: PublishedScheme, index: int) -> Absent:
         # A row without a key is about flows of several schemes.
@@ -360,7 +360,7 @@ class _Table:
         first = runs[0]
         key = self._key(first)
         return Group(
-            label=_label(key, first.summary.cell),
+            label=_title_of_cell(key, first.summary.cell),
             key=key,
             cell=first.summary.cell,
             look=look,
@@ -370,7 +370,7 @@ class _Table:
         )
 
 
-def _label(key: str, cell: Mapping[str, str]) -> str:
+def _title_of_cell(key: str, cell: Mapping[str, str]) -> str:
     parts = [looks.title(key)] if key and (SCHEME_AXIS in cell or not cell) else []
     parts += [axis_value(axis, value) for axis, value in cell.items() if axis != SCHEME_AXIS or not key]
     return ", ".join(parts) or "all runs"

@@ -163,10 +163,10 @@ def _incomplete(report: Report) -> str:
 
 def _flows(report: Report) -> str:
     """How many flows a run has, and how far apart they start where that is the same everywhere."""
-    starts = [sorted(flow["start_ns"] for flow in run.recording.scenario["flows"]) for run in report.runs]
-    least, most = min(map(len, starts)), max(map(len, starts))
+    started = [sorted(flow["start_ns"] for flow in run.recording.scenario["flows"]) for run in report.runs]
+    least, most = min(map(len, started)), max(map(len, started))
     flows = words.count(most, "flow") if least == most else f"{least} to {words.count(most, 'flow')}"
-    gaps = {later - earlier for times in starts for earlier, later in itertools.pairwise(times)}
+    gaps = {later - earlier for times in started for earlier, later in itertools.pairwise(times)}
     gap = gaps.pop() if len(gaps) == 1 else 0
     return f"{flows} that start {words.time(gap)} apart" if gap else flows
 
@@ -185,9 +185,9 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     ]
     if any("kernel" in run.recording.manifest.provenance for run in report.runs):
         facts.append(("Kernel of the guests", values(lambda m: f"Linux {m.provenance.get('kernel', 'unknown')}")))
-    files = {path: digest for run in report.runs for path, digest in run.recording.scenario.get(FILES, {}).items()}
+    files = {name: digest for run in report.runs for name, digest in run.recording.scenario.get(FILES, {}).items()}
     if files:
-        named = (f"{path} (SHA-256 {digest[:12]}…)" for path, digest in sorted(files.items()))
+        named = (f"{name} (SHA-256 {digest[:12]}…)" for name, digest in sorted(files.items()))
         facts.append(("Files", ", ".join(named)))
     late = [run.recording.manifest.measurements.get("lateness") for run in report.runs]
     if worst := max((found["p99_ns"] for found in late if found), default=None):
