@@ -228,13 +228,14 @@ impl Controller {
             .saturating_mul(self.alpha)
             .saturating_add((delay_ns - self.last_delay_ns).saturating_mul(self.beta));
         self.last_delay_ns = delay_ns;
-        let step = delta.unsigned_abs() >> GRANULARITY;
-        self.probability = if delta > 0 {
-            self.probability.saturating_add(step).min(CERTAIN)
+        // What goes beyond the bounds is found where 32 bits overflow, so that of a step of more than certainty the rest counts.
+        let (step, probability) = ((delta.unsigned_abs() >> GRANULARITY) as u32, self.probability as u32);
+        let next = if delta > 0 {
+            probability.checked_add(step).unwrap_or(u32::MAX)
         } else {
-            self.probability.saturating_sub(step)
+            probability.checked_sub(step).unwrap_or(0)
         };
-        self.probability = self.probability.min(self.largest);
+        self.probability = u64::from(next).min(self.largest);
     }
 }
 
@@ -466,6 +467,15 @@ mod tests {
             controller.update(2_000_000_000);
         }
         assert_eq!(controller.probability, CERTAIN);
+    }
+
+    #[test]
+    fn of_a_step_of_more_than_certainty_the_rest_counts() {
+        let mut controller = Controller::new(&DualPi2Config::default());
+        (controller.probability, controller.last_delay_ns) = (CERTAIN, 400_000_000);
+        controller.update(0);
+        let step: u64 = (15_000_000 * 44 + 400_000_000 * 879) >> 6;
+        assert_eq!(controller.probability, CERTAIN - (step - (CERTAIN + 1)), "{step}");
     }
 
     #[test]

@@ -57,10 +57,11 @@ impl<P, C: Clone> Flows<P, C> {
     pub(super) fn new(flows: u64, quantum_bytes: Option<u64>, control: &C, place: &Place<'_>) -> Self {
         let flows = flows as usize;
         let empty = || Flow { line: Line::default(), control: control.clone() };
+        let quantum = quantum_bytes.unwrap_or_else(|| place.mtu().count().clamp(LEAST_QUANTUM, LARGEST_QUANTUM));
         Self {
             hash: FlowHash::new(place),
             all: std::iter::repeat_with(empty).take(flows).collect(),
-            rounds: Rounds::new(flows, quantum_bytes.map_or(place.mtu(), Bytes::new)),
+            rounds: Rounds::new(flows, Bytes::new(quantum)),
             packets: 0,
             bytes: Bytes::ZERO,
         }

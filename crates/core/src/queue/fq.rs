@@ -10,7 +10,8 @@
 //! bytes of Ethernet. Weights are 9, 3 and 1 times 64 KiB.
 //!
 //! **Deviations.** Only the scheduler: packets were paced by their senders. Flows are those that a router sees, one of 1024 by
-//! their hash. No flow is forgotten: the kernel does so after 3 s of silence once there are 2048.
+//! their hash. No flow is forgotten: the kernel forgets one after 3 s of silence when another one's packet comes by it in the
+//! tree of flows.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in `tests/worlds/test_elements_against_kernel.py`.
 
@@ -105,10 +106,12 @@ impl FqConfig {
 #[derive(Debug)]
 struct Flow<P> {
     line: Line<P>,
+    /// That of the packet which came last; the first one of all finds it 0 (`fq_classify`).
+    band: usize,
     credit: i64,
     is_listed: bool,
     /// When it was last taken off the lists, in milliseconds, which the kernel keeps odd.
-    idle_since: u64,
+    idle_since: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -141,7 +144,7 @@ impl<P> Fq<P> {
     pub(super) fn new(config: &FqConfig, place: &Place<'_>) -> Self {
         let of_packets = |packets| (place.mtu() * packets).count().min(LARGEST_QUANTUM);
         let credit = config.initial_quantum_bytes.unwrap_or_else(|| of_packets(10)) as i64;
-        let new_flow = || Flow { line: Line::default(), credit, is_listed: false, idle_since: 1 };
+        let new_flow = || Flow { line: Line::default(), band: 0, credit, is_listed: false, idle_since: None };
         Self {
             hash: FlowHash::new(place),
             flows: std::iter::repeat_with(new_flow).take(FLOWS).collect(),
@@ -166,18 +169,20 @@ impl<P> Fq<P> {
     /// Puts a packet into the line of its flow, or says that it is too long.
     fn admit(&mut self, packet: Box<Packet<P>>, now: Instant) -> Result<(), Box<Packet<P>>> {
         let index = self.hash.slot(&packet, FLOWS);
-        let (flow, band) = (&mut self.flows[index], &mut self.bands[band_of(packet.dscp)]);
+        let (flow, band) = (&mut self.flows[index], band_of(packet.dscp));
         if flow.line.packets() >= self.flow_limit {
             return Err(packet);
         }
         if !flow.is_listed {
             flow.is_listed = true;
-            band.new.push_back(index as u32);
-            if now.as_millis() > flow.idle_since + self.refill_delay_ms {
+            // `fq_flow_add_tail`, by the band that it had: a new flow stands in the most urgent one.
+            self.bands[flow.band].new.push_back(index as u32);
+            if flow.idle_since.is_some_and(|since| now.as_millis() > since + self.refill_delay_ms) {
                 flow.credit = flow.credit.max(self.quantum);
             }
         }
-        band.packets += 1;
+        flow.band = band;
+        self.bands[band].packets += 1;
         flow.line.push(packet);
         Ok(())
     }
@@ -197,23 +202,23 @@ impl<P> Fq<P> {
             if flow.credit <= 0 {
                 flow.credit += self.quantum;
                 list.pop_front();
-                band.old.push_back(index);
+                self.bands[flow.band].old.push_back(index);
                 continue;
             }
             if let Some(packet) = flow.line.pop() {
                 let size = packet.size.count() as i64;
                 flow.credit -= size;
                 band.credit -= size;
-                // A flow stays in the band of its first packet; each counts for its own.
+                // A flow moves to the band of its latest packet with its next turn; each packet counts for its own.
                 self.bands[band_of(packet.dscp)].packets -= 1;
                 return Some(packet);
             }
             // A new flow has to pass through the old ones once.
             if band.new.pop_front().is_some() {
-                band.old.push_back(index);
+                self.bands[flow.band].old.push_back(index);
             } else {
                 band.old.pop_front();
-                (flow.is_listed, flow.idle_since) = (false, now.as_millis() | 1);
+                (flow.is_listed, flow.idle_since) = (false, Some(now.as_millis() | 1));
             }
         }
         None
@@ -316,6 +321,22 @@ mod tests {
     }
 
     #[test]
+    fn a_new_flow_stands_in_the_urgent_band_and_waits_for_the_credit_of_the_one_at_work() {
+        let mut bench = Bench::new(r#"{"kind": "fq", "flow_limit_packets": 5000}"#);
+        bench.offer(1_000);
+        (0..8 + 22).for_each(|_| bench.send());
+        bench.flow = 1;
+        bench.offer(20);
+        bench.sent.clear();
+        (0..400).for_each(|_| bench.send());
+        let sent = flows(&bench);
+        // Eleven of the 22 had the other flow's first turn, in the urgent band; then 192 KiB are sent without a look elsewhere.
+        let first = sent.iter().position(|flow| *flow == 1);
+        assert_eq!(first, Some((192 * 1_024_usize).div_ceil(1_000) - 11));
+        assert_eq!(sent[186..198], [[1; 11].as_slice(), &[0]].concat());
+    }
+
+    #[test]
     fn the_threshold_marks_what_waited() {
         let mut bench = Bench::new(r#"{"kind": "fq", "ce_threshold_ns": 20000000}"#);
         bench.ecn = Ecn::Ect0;
@@ -333,7 +354,7 @@ mod tests {
     fn credit_at(millis: u64, left: i64) -> i64 {
         let mut fq = fq_of("{}");
         let index = fq.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
-        (fq.flows[index].credit, fq.flows[index].idle_since) = (left, 1_001);
+        (fq.flows[index].credit, fq.flows[index].idle_since) = (left, Some(1_001));
         fq.admit(packet_of(0, 0, 1_000), Instant::ZERO + Duration::from_millis(millis)).expect("it has room");
         fq.flows[index].credit
     }
@@ -355,7 +376,7 @@ mod tests {
         assert!(fq.dequeue(at(20), &mut drops).is_some());
         assert!(fq.flows[index].is_listed);
         assert!(fq.take_turns(at(30)).is_none());
-        assert_eq!((fq.flows[index].is_listed, fq.flows[index].idle_since), (false, 31));
+        assert_eq!((fq.flows[index].is_listed, fq.flows[index].idle_since), (false, Some(31)));
     }
 
     #[test]

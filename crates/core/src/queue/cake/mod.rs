@@ -606,7 +606,7 @@ mod tests {
     #[test]
     fn impossible_parameters_are_refused() {
         for (json, part) in [
-            (r#"{"kind": "cake", "target_ns": 200000000}"#, "target 0.2 s is longer than the rtt, 0.1 s"),
+            (r#"{"kind": "cake", "target_ns": 200000000}"#, "is longer than the rtt"),
             (r#"{"kind": "cake", "sce_thresh": 4}"#, "sce_thresh is for sce"),
             (r#"{"kind": "cake", "sce": "ramp", "sce_thresh": 0}"#, "sce_thresh 0 is not possible"),
             (r#"{"kind": "cake", "rtt_ns": 0}"#, "rtt 0s is not possible"),
