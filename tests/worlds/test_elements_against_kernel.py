@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from bakeoff.errors import RunFailed
@@ -73,6 +74,32 @@ ahead = { "path.forward.1.delay" = "5ms", "path.forward.1.reorder" = { probabili
 WITHOUT_CHANCE = ("pfifo_fast", "tokens", "peak", "bursts", "ahead")
 
 
+# A flow that comes later finds the band of the other one at work, and waits until that has used its credit up.
+SECOND_FLOW = """
+name = "second-flow"
+duration = "6s"
+repeats = 2
+record.level = "packets"
+
+[[path.forward]]
+rate = "10Mbit/s"
+delay = "1ms"
+queue = "fq"
+
+[[path.forward]]
+delay = "20ms"
+
+[[flow]]
+scheme = "cubic"
+
+[[flow]]
+scheme = "cubic"
+start = "5s"
+"""
+# What the kernel gave: the waits of each run's handshake and first seven packets, in tenths of a millisecond.
+SECOND_FLOW_WAITS = [[1549, 12, 12, 24, 36, 48, 60, 72], [1310, 12, 12, 24, 36, 48, 60, 72]]
+
+
 def runs(folder: Path) -> dict[str, list[PlannedRun]]:
     """The runs of each way."""
     file = folder / "elements.toml"
@@ -133,3 +160,27 @@ def test_the_kernel_gives_what_it_gave(tmp_path: Path) -> None:
     if os.environ.get("BAKEOFF_BLESS"):
         GOLDEN.write_text(table(results), encoding="utf-8")
     assert table(results) == GOLDEN.read_text(encoding="utf-8"), built.name
+
+
+def second_flow_waits(folder: Path, execute: Callable[[PlannedRun], Outcome]) -> list[list[int]]:
+    """The waits of the first packets of a second flow behind fq, in tenths of a millisecond, in each run."""
+    file = folder / "second-flow.toml"
+    file.write_text(SECOND_FLOW, encoding="utf-8")
+    of_second = (pl.col("flow") == 2) & (pl.col("direction") == "data") & (pl.col("hop") == "forward.0")
+    found = []
+    for run in expand(load(str(file), [])).runs:
+        passages = execute(run).tables["passages"].filter(of_second).sort("in_ns").head(8)
+        found.append([round(wait / 1e5) for wait in passages["queue_ns"]])
+    return found
+
+
+def test_a_flow_that_comes_later_waits_behind_fq_as_it_does_in_the_kernel(tmp_path: Path) -> None:
+    assert second_flow_waits(tmp_path, sim.execute) == SECOND_FLOW_WAITS
+
+
+def test_that_is_what_the_kernel_gives(tmp_path: Path) -> None:
+    try:
+        cache.default()
+    except RunFailed as error:
+        pytest.skip(f"the live comparison needs a kernel: {error}")
+    assert second_flow_waits(tmp_path, linux.execute) == SECOND_FLOW_WAITS
