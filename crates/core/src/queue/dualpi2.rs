@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::line::Line;
-use super::place::{AGE, Place, Problem, limit_within, memory_of, time_within, within};
+use super::place::{AGE, Place, Problem, limit_within, memory_of, time_within, whole_percents, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -180,7 +180,7 @@ impl DualPi2Config {
         within("beta", self.beta_hz, &(LEAST_GAIN..=LARGEST_GAIN), "")?;
         within("gain_scale", self.gain_scale, &(0.01..=10.0), "")?;
         within("coupling", self.coupling, &(1..=255), "")?;
-        within("c_protection", self.c_protection, &(0.0..=1.0), "")?;
+        whole_percents("c_protection", self.c_protection)?;
         if self.step_thresh_ns.is_some() && self.step_thresh_packets.is_some() {
             return Err("step_thresh is in time or in packets; state one of them".to_owned());
         }
@@ -230,11 +230,7 @@ impl Controller {
         self.last_delay_ns = delay_ns;
         // What goes beyond the bounds is found where 32 bits overflow, so that of a step of more than certainty the rest counts.
         let (step, probability) = ((delta.unsigned_abs() >> GRANULARITY) as u32, self.probability as u32);
-        let next = if delta > 0 {
-            probability.checked_add(step).unwrap_or(u32::MAX)
-        } else {
-            probability.checked_sub(step).unwrap_or(0)
-        };
+        let next = if delta > 0 { probability.saturating_add(step) } else { probability.saturating_sub(step) };
         self.probability = u64::from(next).min(self.largest);
     }
 }
@@ -671,6 +667,10 @@ mod tests {
             (r#"{"kind": "dualpi2", "coupling": 0}"#, "coupling 0 is not possible; give 1 to 255"),
             (r#"{"kind": "dualpi2", "limit_packets": 0}"#, "limit 0 is not possible"),
             (r#"{"kind": "dualpi2", "c_protection": 1.5}"#, "c_protection 1.5 is not possible"),
+            (
+                r#"{"kind": "dualpi2", "c_protection": 0.155}"#,
+                "c_protection 0.155 is not in whole percents; the nearest is 0.16",
+            ),
             (r#"{"kind": "dualpi2", "step_thresh_ns": 1, "step_thresh_packets": 1}"#, "in time or in packets"),
         ] {
             assert!(problem(json).contains(part), "{}", problem(json));

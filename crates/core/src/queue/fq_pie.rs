@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::flows::{self, Flow, Flows};
 use super::pie::{self, CERTAIN, Control, Gains, Law};
-use super::place::{Place, Problem, limit_within, within};
+use super::place::{Place, Problem, limit_within, whole_percents};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -84,7 +84,7 @@ impl FqPieConfig {
     pub(super) fn check(&self) -> Result<(), Problem> {
         limit_within("limit", self.limit_packets)?;
         flows::check(self.flows, self.quantum_bytes)?;
-        within("ecn_prob", self.ecn_prob, &(0.0..=1.0), "")?;
+        whole_percents("ecn_prob", self.ecn_prob)?;
         self.gains().check()
     }
 

@@ -62,6 +62,16 @@ pub(super) fn within<T: Copy + PartialOrd + Display>(
     Err(format!("{name} {value}{unit} is not possible; give {least}{unit} to {most}{unit}"))
 }
 
+/// Checks a share that the kernel keeps in whole percents.
+pub(super) fn whole_percents(name: &str, share: f64) -> Result<(), Problem> {
+    within(name, share, &(0.0..=1.0), "")?;
+    let percents = share * 100.0;
+    if (percents - percents.round()).abs() < 1e-9 {
+        return Ok(());
+    }
+    Err(format!("{name} {share} is not in whole percents; the nearest is {}", percents.round() / 100.0))
+}
+
 /// Checks a time of at least `least_ns`.
 pub(super) fn time_within(name: &str, value_ns: u64, least_ns: u64) -> Result<(), Problem> {
     let (value, least) = (Duration::from_nanos(value_ns), Duration::from_nanos(least_ns));

@@ -104,7 +104,7 @@ pub const SCHEMES: &[SchemeEntry] = &[
     entry(reno_sce::INFO, Validation::Published, reno_sce::new).with_ecn(EcnMode::Sce, Ect::Ect0),
     entry(pcc::vivace::INFO, Validation::Code, pcc::vivace::new),
     entry(sprout::SPROUT, Validation::Code, sprout::new_sprout),
-    entry(sprout::SPROUT_EWMA, Validation::Vectors, sprout::new_sprout_ewma),
+    entry(sprout::SPROUT_EWMA, Validation::Code, sprout::new_sprout_ewma),
     entry(remy::TAOVA, Validation::CodeInProfiles("\"pantheon\""), remy::new_taova),
     entry(vegas::INFO, Validation::Kernel, vegas::new),
     entry(verus::INFO, Validation::Code, verus::new),
