@@ -327,6 +327,60 @@ def test_a_report_may_show_another_world_beside(bakeoff: Command, here: Path) ->
     assert refused.err == "bakeoff: --beside three: holds one-cubic; give a folder of india-ppp0\n"
 
 
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ("rate=20Mbit/s", "path.forward.0.link.rate is 20Mbit/s there and 50Mbit/s in one"),
+        ("duration=3s", "duration is 3s there and 2s in one"),
+        ("rtt=90ms", "path.forward.0.delay is 45ms there and 25ms in one"),
+        ("start_jitter=1ms", "start_jitter is 1ms there and 100ms in one"),
+        ("flow.2.start=1s", "flow.2.start is 1s there and 500ms in one"),
+        ('flow.1.traffic={kind="finite",size="1MB"}', 'flow.1.traffic.kind is "finite" there and "bulk" in one'),
+        ('flow=[{scheme="cubic"}]', "flow.1.start is 0ns there and 100ms in one"),
+        ("probe=[{}]", "probe.1 is a table there and not set in one"),
+        ("flow.1.scheme=reno", None),
+        ('flow.1={scheme="prague",parameters={profile="linux"},start="100ms"}', None),
+        ("seed=7", None),
+        ("record.level=summary", None),
+    ],
+)
+def test_what_is_shown_beside_has_the_same_path_traffic_and_times(
+    bakeoff: Command, here: Path, change: str, difference: str | None
+) -> None:
+    (here / "x.toml").write_text(
+        'name = "x"\nduration = "2s"\n[[path.forward]]\nrate = "50Mbit/s"\ndelay = "25ms"\nqueue = { limit = "1bdp" }\n'
+        '[[flow]]\nscheme = "cubic"\nstart = "100ms"\n[[flow]]\nscheme = "cubic"\nstart = "500ms"\n'
+    )
+    assert bakeoff("run", "x.toml", "--quiet", "--out", "one").code == 0
+    assert bakeoff("run", "x.toml", "--quiet", "--out", "two", "--set", change).code == 0
+    file = here / "two" / "experiment.json"
+    file.write_text(file.read_text().replace('"world": "sim"', '"world": "emu"'))
+    ended = bakeoff("report", "one", "--beside", "two")
+    if difference is None:
+        assert ended.code == 0, ended.err
+    else:
+        expected = f"--beside two: another experiment of this name: {difference}; give a folder of the same experiment"
+        assert (ended.code, ended.err) == (2, f"bakeoff: {expected}\n")
+
+
+def test_cells_are_compared_with_those_of_the_same_place(bakeoff: Command, here: Path) -> None:
+    line = ("run", "dumbbell/one-cubic", "--set", "duration=1s", "--quiet")
+    assert bakeoff(*line, "--set", "matrix.rate=5Mbit/s,10Mbit/s", "--out", "one").code == 0
+    assert bakeoff(*line, "--set", "matrix.rate=10Mbit/s,20Mbit/s", "--out", "some").code == 0
+    assert bakeoff(*line, "--set", "matrix.rate=20Mbit/s", "--out", "none").code == 0
+    assert bakeoff(*line, "--set", "matrix.rate=5Mbit/s,10Mbit/s", "--set", "loss=1%", "--out", "lossy").code == 0
+    for name in ("some", "none", "lossy"):
+        file = here / name / "experiment.json"
+        file.write_text(file.read_text().replace('"world": "sim"', '"world": "emu"'))
+    assert bakeoff("report", "one", "--beside", "some").code == 0
+    assert bakeoff("report", "one", "--beside", "none").err == (
+        "bakeoff: --beside none: has no cell of one; give a folder of the same experiment\n"
+    )
+    assert "--beside lossy (rate 5Mbit/s): another experiment of this name: path.forward.0.loss is 0.01 there" in (
+        bakeoff("report", "one", "--beside", "lossy").err
+    )
+
+
 @pytest.fixture
 def family(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A family of two suites."""

@@ -1,8 +1,10 @@
-"""Whether a folder holds the experiment that is to be resumed, and what differs if it does not."""
+"""Whether two folders hold the same experiment, to be resumed or set beside each other, and what differs if not."""
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 _SPELLINGS = frozenset({"source", "settings", "axis_values"})
 _DIGEST = "scenarios_sha256"
+# What a scenario says of the conditions in which its schemes meet, and what of a flow is the scheme's own.
+_CONDITIONS = ("duration_ns", "start_jitter_ns", "forward", "reverse", "flows", "probes")
+_OF_SCHEMES = frozenset({"scheme", "parameters"})
 
 
 def essence(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,6 +44,49 @@ def differences(
     ours, theirs = here["experiment"], there["experiment"]
     keys = [name for name in sorted({*ours, *theirs} - {_DIGEST}) if ours.get(name) != theirs.get(name)]
     return [name.removesuffix("_ns") for name in keys] or _of_scenarios(folder, runs)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A key in which two scenarios differ.
+
+    Attributes:
+        key: its place, numbers as in experiment files; the unit of its value is in its last word.
+        ours: its value in the first scenario; None where there is none.
+        theirs: the same of the second.
+    """
+
+    key: str
+    ours: Any
+    theirs: Any
+
+
+def of_conditions(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Contrast | None:
+    """The first key of path, duration, traffic and times in which two scenarios differ; None where all are the same.
+
+    Schemes and their parameters may differ, since other worlds have others, and so may seeds.
+
+    Args:
+        ours: a scenario, as a manifest has it.
+        theirs: another one.
+    """
+    for name in _CONDITIONS:
+        if (found := _contrast(_named(name, None, None)[0], ours.get(name), theirs.get(name))) is not None:
+            return found
+    return None
+
+
+def _contrast(key: str, ours: Any, theirs: Any) -> Contrast | None:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        names = sorted({*ours, *theirs} - (_OF_SCHEMES if key.startswith("flow.") else frozenset()))
+        pairs = [(f"{key}.{name}", ours.get(name), theirs.get(name)) for name in names]
+    elif all(isinstance(value, list | None) for value in (ours, theirs)):
+        word, first = (key.removesuffix("s"), 1) if key in {"flows", "probes"} else (key, 0)
+        both = enumerate(itertools.zip_longest(ours or [], theirs or []), first)
+        pairs = [(f"{word}.{number}", one, other) for number, (one, other) in both]
+    else:
+        return Contrast(key, ours, theirs) if ours != theirs else None
+    return next((found for pair in pairs if (found := _contrast(*pair)) is not None), None)
 
 
 def _of_scenarios(folder: Path, runs: Sequence[PlannedRun]) -> list[str]:
