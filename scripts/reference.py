@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from bakeoff import _core
 from bakeoff.cli import main as cli
-from bakeoff.experiment import keys, matrix, units
+from bakeoff.experiment import catalogue, keys, matrix, units
 from bakeoff.experiment.schema import json_schema
 from bakeoff.metrics.definitions import DEFINITIONS
 from bakeoff.recording.tables import SENTINEL, for_keeping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "<!-- Written by `make docs` from the code. -->"
+# How the names of parameters of qdiscs end where their values have a unit.
+UNIT = "(_ns|_time_ns|_bytes|_packets|_hz)?"
 # Parameters in text by their unit: what reads them, and an example.
 QUANTITIES: dict[str, tuple[Callable[[str], object], str]] = {
     "time": (units.parse_time, "80ms"),
@@ -138,6 +141,22 @@ def queues() -> str:
     return page("Queues", "A hop names one in `queue.kind`.", "", *entries(_core.queues()))
 
 
+def stated_as(queue: str, name: str) -> catalogue.Parameter | None:
+    """The key of an experiment file that states a parameter of a qdisc, whose name may end in a unit; None if none."""
+    return next(
+        (key for key in catalogue.of_core().queues[queue].parameters if re.fullmatch(key.name + UNIT, name)), None
+    )
+
+
+def statable(parameter: dict[str, Any], key: catalogue.Parameter) -> dict[str, Any]:
+    """A parameter of a qdisc with those of its values that the key takes."""
+    if parameter["kind"] == "number":
+        return parameter | {"min": max(parameter["min"], key.least), "max": min(parameter["max"], key.most)}
+    if parameter["kind"] == "choice":
+        return parameter | {"options": [pair for pair in parameter["options"] if pair[0] in key.options]}
+    return parameter
+
+
 def kernel_values(parameter: dict[str, Any]) -> tuple[str, str]:
     """Which values a parameter of a qdisc takes, and how the kernel counts them."""
     match parameter["kind"]:
@@ -163,7 +182,7 @@ def qdiscs() -> str:
     parts = [
         "In worlds made of real Linux a hop's queue is a queueing discipline of the kernel. A parameter that is not",
         "stated is not sent, so that the kernel's own default applies. A value that the kernel's unit misses by more",
-        "than 1 % is refused.",
+        "than 1 % is refused. Parameters and values that no experiment file can state are left out of the tables.",
         "",
         "The queue is the leaf below a shaper at the link's rate, and lengths of packets are those of IP.",
         "",
@@ -171,13 +190,17 @@ def qdiscs() -> str:
     for entry in json.loads(_core.qdiscs()):
         names = " or ".join(f"`{name}`" for name in entry["qdiscs"])
         parts += [f"## `{entry['queue']}`", "", f"Becomes {names} (Linux `{entry['source']}`). {entry['doc']}", ""]
+        keys_of = [(p, stated_as(entry["queue"], p["name"])) for p in entry["parameters"]]
         parts += table(
             ("parameter", "kernel's name", "values", "kernel's unit", "default", "meaning"),
             (
-                (f"`{p['name']}`", code(p["attribute"]), *kernel_values(p), p["default"], p["doc"])
-                for p in entry["parameters"]
+                (f"`{p['name']}`", code(p["attribute"]), *kernel_values(statable(p, key)), p["default"], p["doc"])
+                for p, key in keys_of
+                if key is not None
             ),
         )
+        if left := [f"`{p['name']}`" for p, key in keys_of if key is None]:
+            parts += [f"Cannot be stated, and has the kernel's default: {', '.join(left)}.", ""]
         parts += table(("what cannot be mapped", "why"), ((gap["what"], gap["why"]) for gap in entry["gaps"]))
     return page("Queues in Linux", *parts)
 
