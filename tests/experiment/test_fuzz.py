@@ -53,7 +53,7 @@ FULL: dict[str, Any] = {
                 "reorder": {"probability": "1%"},
             },
             {"rate": {"trace": {"poisson": "1Mbit/s", "length": "1s", "slow_prefix": "500ms", "seed": 4}}},
-            {"rate": {"trace": {"constant": "1Mbit/s", "length": "100ms"}}},
+            {"rate": {"trace": {"constant": "1Mbit/s", "length": "120ms"}}},
         ],
         "reverse": [{"rate": {"trace": [1, 2, 2]}}, {"rate": "unlimited"}],
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,6 +114,20 @@ def test_a_constant_trace_has_its_rate_and_even_gaps() -> None:
     assert times[-1] == 60_000
     per_ms = [times.count(ms) for ms in range(1, 50)]
     assert set(per_ms) == {8, 9}
+
+
+@given(st.integers(1000, 10**9), st.integers(1, 10_000))
+def test_a_constant_trace_has_its_rate_or_tells_which_would_fit(rate_bps: int, length_ms: int) -> None:
+    try:
+        found = [(rate_bps, mahimahi.constant(rate_bps, length_ms))]
+    except TraceError as error:
+        length = re.search(r'length = "(\d+)ms"', str(error))
+        assert length is not None
+        found = [(rate_bps, mahimahi.constant(rate_bps, int(length[1])))]
+        if rate := re.search(r'constant = "(\d+)bit/s"', str(error)):
+            found.append((int(rate[1]), mahimahi.constant(int(rate[1]), length_ms)))
+    for wanted_bps, times in found:
+        assert 0.99 * wanted_bps <= len(times) * 12_000_000 / times[-1] <= wanted_bps
 
 
 def test_a_poisson_trace_begins_slowly_and_then_has_its_rate() -> None:

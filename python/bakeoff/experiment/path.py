@@ -80,16 +80,21 @@ class ScheduledRate(Model):
 class ConstantTrace(Model):
     """A trace of evenly spread opportunities on mahimahi's grid of 1 ms."""
 
-    constant: Rate = Field(description="rate of the trace")
+    constant: Rate = Field(
+        description="rate of the trace; whole opportunities of 1500 bytes in the length may miss it by 1 %"
+    )
     length: Time = Field(description="period of the trace, in whole milliseconds")
 
 
 class PoissonTrace(Model):
     """A trace of exponential gaps drawn once, so that every run sees the same one."""
 
-    poisson: Rate = Field(description="mean rate")
-    length: Time = Field(description="period of the trace, in whole milliseconds")
-    slow_prefix: Time = default(0, "0s", "begin with one opportunity every 100 ms for this long")
+    poisson: Rate = Field(description="mean rate of the draws")
+    length: Time = Field(
+        description="no opportunity is later, in whole milliseconds; as in every trace the last one is the period, on "
+        "average a mean gap before"
+    )
+    slow_prefix: Time = default(0, "0s", "begin with one opportunity every 100 ms for this long, in whole milliseconds")
     seed: int = Field(1, ge=0, le=2**53, description="chooses the gaps")
 
 

@@ -281,6 +281,8 @@ def _make_trace(source: list[int] | ConstantTrace | PoissonTrace) -> mahimahi.Tr
     length_ms = source.length // 10**6
     if isinstance(source, ConstantTrace):
         return mahimahi.Trace(tuple(mahimahi.constant(source.constant, length_ms)), "constant")
+    if source.slow_prefix % 10**6:
+        raise mahimahi.TraceError("slow_prefix must be in whole milliseconds")
     prefix_ms = source.slow_prefix // 10**6
     if prefix_ms >= length_ms:
         raise mahimahi.TraceError("the slow prefix must be shorter than the trace")

@@ -11,6 +11,7 @@ Deviations: a carriage return, a sign or a blank is refused, where mahimahi may 
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 import random
 import re
@@ -27,6 +28,9 @@ BITS_PER_OPPORTUNITY = 1500 * 8
 MAX_OPPORTUNITIES = 20_000_000
 MAX_PERIOD_MS = 7 * 24 * 3600 * 1000
 _MAX_FILE_BYTES = 256 * 2**20
+_BITS_MS = BITS_PER_OPPORTUNITY * 1000
+"""Bit/s times milliseconds of an opportunity."""
+_MOST_OFF = 0.01
 _NUMBER = re.compile(rb"[0-9]{1,12}")
 
 
@@ -154,14 +158,18 @@ def constant(rate_bps: int, length_ms: int) -> list[int]:
 
     Args:
         rate_bps: rate in IP bits per second.
-        length_ms: period of the trace.
+        length_ms: period of the trace; what it holds is rounded down to whole opportunities.
 
     Raises:
-        TraceError: not even one opportunity fits the period, or too many.
+        TraceError: so many whole opportunities miss the rate by more than 1 %, or they are too many.
     """
     count = _count(rate_bps, length_ms)
-    if count == 0:
-        raise TraceError(f"a trace of {length_ms} ms at {rate_bps} bit/s has no opportunity; make it longer")
+    if _is_off(rate_bps, length_ms):
+        held = f"{count} whole opportunit{'y' if count == 1 else 'ies'} of 1500 bytes"
+        right = f'write length = "{_fitting_length_ms(rate_bps, length_ms)}ms"'
+        if count:
+            right += f' or constant = "{-(-count * _BITS_MS // length_ms)}bit/s"'
+        raise TraceError(f"{length_ms} ms at {rate_bps} bit/s hold {held}; {right}")
     return [number * length_ms // count for number in range(1, count + 1)]
 
 
@@ -175,7 +183,7 @@ def poisson(rate_bps: int, length_ms: int, *, seed: int, slow_prefix_ms: int = 0
         slow_prefix_ms: how long the trace begins with one opportunity every 100 ms.
 
     Raises:
-        TraceError: not even one opportunity fits the period, or too many.
+        TraceError: no opportunity is drawn within the length, or too many fit.
     """
     _count(rate_bps, length_ms)
     times = list(range(100, slow_prefix_ms + 1, 100))
@@ -187,12 +195,28 @@ def poisson(rate_bps: int, length_ms: int, *, seed: int, slow_prefix_ms: int = 0
         if now > length_ms:
             break
         times.append(int(now))
+    if not times or times[-1] == 0:
+        sentence = f"at {rate_bps} bit/s no opportunity is drawn between 1 and {length_ms} ms"
+        raise TraceError(f"{sentence}; make the trace longer, or raise its rate")
     check(times)
     return times
 
 
+def _is_off(rate_bps: int, length_ms: int) -> bool:
+    """Whether the whole opportunities of a length miss the rate by more than is allowed."""
+    exact = rate_bps * length_ms
+    return exact % _BITS_MS > _MOST_OFF * exact
+
+
+def _fitting_length_ms(rate_bps: int, length_ms: int) -> int:
+    """The shortest longer length of which the whole opportunities have the rate: 100 opportunities are enough."""
+    count = rate_bps * length_ms // _BITS_MS
+    lengths = (-(-number * _BITS_MS // rate_bps) for number in itertools.count(count + 1))
+    return next(length for length in lengths if not _is_off(rate_bps, length))
+
+
 def _count(rate_bps: int, length_ms: int) -> int:
-    count = rate_bps * length_ms // (BITS_PER_OPPORTUNITY * 1000)
+    count = rate_bps * length_ms // _BITS_MS
     if count > MAX_OPPORTUNITIES:
         raise TraceError(f"{count} opportunities are more than the {MAX_OPPORTUNITIES} allowed; make the trace shorter")
     return count
