@@ -61,6 +61,7 @@ def test_the_help_names_every_command(bakeoff: Command) -> None:
         (["list", "cakes"], "'cakes' is not one of 'suites', 'schemes', 'queues', 'paths', 'metrics'"),
         (["show", "cubik"], '"cubik" is no suite, path, scheme, queue or metric; did you mean "cubic"?'),
         (["show", "kernel:cubic"], '"kernel:cubic" is code of the kernel; `bakeoff show cubic` describes bakeoff\'s'),
+        (["show", "nosuch"], '"nosuch" is no suite, path, scheme, queue or metric; known are '),
         (["show", "kernel:cubik"], '"kernel:cubik" is no suite, path, scheme, queue or metric'),
         (["check", "nothing.toml"], '"nothing.toml": neither a suite nor a file'),
         (["report", "nowhere"], "nowhere"),

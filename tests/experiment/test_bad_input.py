@@ -52,6 +52,9 @@ def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) ->
         ("path.reverse.0.loss=0.1", "--set path.reverse.0.loss=0.1: the file has no [[path.reverse]] to set it in"),
         ("path.use=foo", '--set path.use=foo: path.use: "foo" is not a named path; known are'),
         ("path.trace=none.trace", "/none.trace: no such trace file"),
+        ('path.trace=["a"]', 'path.forward.0.rate.trace.0: must be a whole number, not "a"'),
+        ('matrix.queue={limit="3pkt"}', 'not "3pkt"; write a table, as in { rate = "5Mbit/s" }'),
+        ('matrix.path.forward.0={delay="3ms"}', 'write it in quotes, as in "path.forward.0.delay" = [...]'),
         ("path..rate=3", '--set path..rate=3: not a key; write for example "path.forward.0.rate"'),
         ("probe.1.size=1kB", "--set probe.1.size=1kB: the file has no [[probe]] to set it in"),
         ("repeats=0", "--set repeats=0: repeats: must be at least 1, not 0"),
@@ -62,7 +65,8 @@ def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) ->
         ("flow=3", "--set flow=3: flow is a list of tables, as in flow=[{}] or flow.1={}"),
         ("flow.1=3", "--set flow.1=3: flow is a list of tables, as in flow=[{}] or flow.1={}"),
         ("probe=[3]", "--set probe=[3]: probe is a list of tables, as in probe=[{}] or probe.1={}"),
-        ("matrix.foo=1", '--set matrix.foo=1: matrix.foo: not a key that can vary; did you mean "flow"?'),
+        ("matrix.flwo=1", '--set matrix.flwo=1: matrix.flwo: not a key that can vary; did you mean "flow"?'),
+        ("matrix.foo=1", "--set matrix.foo=1: matrix.foo: not a key that can vary; known are scheme, rtt, rate, "),
         ("matrix.rtt=1ms,", '--set matrix.rtt=1ms,: matrix.rtt: "" cannot be a value of an axis'),
     ],
 )
@@ -79,6 +83,27 @@ def test_a_value_that_an_axis_of_variants_does_not_have(
     with pytest.raises(UserError) as caught:
         planned(f'{minimal}[matrix.pair]\none = {{ rtt = "1ms" }}\ntwo = {{ rtt = "2ms" }}', change)
     assert str(caught.value) == f'--set {change}: "zz" is not a value of the axis "pair"; known are one, two'
+
+
+@pytest.mark.parametrize(
+    ("change", "whole"),
+    [
+        ("matrix.pair.one.rtt=3ms", '{ one = { rtt = "3ms" } }'),
+        ("matrix.pair.0.5bdp.path.forward.0.loss=0.1", '{ "0.5bdp" = { "path.forward.0.loss" = 0.1 } }'),
+        ('matrix.pair.new={rate="1Mbit/s"}', '{ new = { rate = "1Mbit/s" } }'),
+    ],
+)
+def test_a_variant_of_an_axis_is_not_set_alone(
+    planned: Callable[..., Plan], minimal: str, change: str, whole: str
+) -> None:
+    text = f'{minimal}[matrix.pair]\none = {{ rtt = "1ms" }}\n"0.5bdp" = {{ rtt = "2ms" }}'
+    with pytest.raises(UserError) as caught:
+        planned(text, change)
+    assert str(caught.value) == (
+        f'--set {change}: variants of the axis "pair" do not change one by one; give all that it is to have, '
+        f"as in --set 'matrix.pair={whole}'"
+    )
+    assert len(planned(text, f"matrix.pair={whole}").runs) == 1
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def nearest(word: object, known: Iterable[str]) -> str:
     """What to say about a word that is none of those known: the nearest one, or all of them, or the first of many."""
     names = list(known)
     lower = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(word.lower(), lower, 1, 0.55) if isinstance(word, str) else []
+    near = difflib.get_close_matches(word.lower(), lower, 1, 0.6) if isinstance(word, str) else []
     if near:
         return f'did you mean "{lower[near[0]]}"?'
     if len(names) > _MOST_NAMES:

@@ -118,8 +118,12 @@ def _dotted(key: str, values: Any) -> str:
     return key
 
 
+def _can_vary(key: str) -> bool:
+    return keys.short_word(key) is not None or key.split(".", maxsplit=1)[0] in keys.SETTABLE
+
+
 def _check_key(key: str, where: str) -> None:
-    if keys.short_word(key) is None and key.split(".", maxsplit=1)[0] not in keys.SETTABLE:
+    if not _can_vary(key):
         hint = nearest(key, (*keys.SHORT_WORDS, *keys.SETTABLE))
         raise UserError(f'{where}: not a key that can vary; {hint} (longer keys in quotes: "path.forward.0.delay")')
 
@@ -147,10 +151,10 @@ def _label_of(key: str, value: Any, where: str) -> str:
 def _variant(title: str, settings: Any, origin: str, where: str) -> Choice:
     if not isinstance(settings, dict):
         dotted = f"{where.rpartition(': ')[2].removeprefix('matrix.')}.{title}"
-        raise UserError(
-            f"{origin}: must be a table of keys to set, not {shown(settings)}; "
-            f'for a single key write it in quotes, as in "{dotted}" = [...]'
-        )
+        right = 'write a table, as in { rate = "5Mbit/s" }'
+        if _can_vary(dotted):
+            right = f'for a single key write it in quotes, as in "{dotted}" = [...]'
+        raise UserError(f"{origin}: must be a table of keys to set, not {shown(settings)}; {right}")
     if not title.strip():
         raise UserError(f"{where}: a variant has no name")
     for key in settings:

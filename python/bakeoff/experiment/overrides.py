@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,9 @@ def placed(key: str, value: Any, folder: Path, catalogue: Catalogue) -> Any:
     if isinstance(value, dict):
         return {name: placed(str(name), item, folder, catalogue) for name, item in value.items()}
     if isinstance(value, list):
-        return [placed(word, item, folder, catalogue) for item in value]
+        # An axis lists files; any other list is a trace itself.
+        is_trace = word == "trace" and not key.startswith(_MATRIX)
+        return value if is_trace else [placed(word, item, folder, catalogue) for item in value]
     if not isinstance(value, str) or not value:
         return value
     if word == "scheme" and (named := reference.parse(value)) is not None:
@@ -156,12 +159,32 @@ def apply_to_matrix(raw: dict[str, Any], settings: Sequence[Setting]) -> tuple[l
         if not setting.key.startswith(_MATRIX) and (axis is None or _is_key(setting, matrix[axis])):
             rest.append(setting)
             continue
+        if axis is None:
+            _check_new(setting, name, matrix)
         axis = axis or name
         if (earlier := done.setdefault(axis, setting)) is not setting:
             raise setting.fail(f"the axis {shown(axis)} was set by {earlier.origin} already; keep one of them")
         raw["matrix"] = {**matrix, axis: _narrowed(setting, axis, matrix.get(axis))}
         axes.parse({axis: raw["matrix"][axis]}, setting.origin)
     return rest, done
+
+
+def _check_new(setting: Setting, name: str, matrix: dict[str, Any]) -> None:
+    """Finds a part of an axis that the file has, where a new axis belongs.
+
+    Raises:
+        UserError: it is one.
+    """
+    axis, _, rest = name.partition(".")
+    variants = matrix.get(axis)
+    if not rest or not isinstance(variants, dict):
+        return
+    title = next((known for known in variants if f"{rest}.".startswith(f"{known}.")), rest.partition(".")[0])
+    key = rest.removeprefix(title).removeprefix(".")
+    value = setting.value[0] if isinstance(setting.value, list) and len(setting.value) == 1 else setting.value
+    whole = f"matrix.{axis}={_toml({title: {key: value} if key else value})}"
+    sentence = f"variants of the axis {shown(axis)} do not change one by one; give all that it is to have"
+    raise setting.fail(f"{sentence}, as in --set {shlex.quote(whole)}")
 
 
 def _is_key(setting: Setting, values: Any) -> bool:

@@ -85,6 +85,12 @@ class ConstantTrace(Model):
     )
     length: Time = Field(description="period of the trace, in whole milliseconds")
 
+    @classmethod
+    def keys_of(cls, table: Mapping[str, Any], catalogue: Catalogue | None) -> Iterable[str]:  # noqa: ARG003
+        """With those of the other kind of trace, as long as the table does not say which it is."""
+        own = list(cls.model_fields)
+        return own if "constant" in table else dict.fromkeys([*own, *PoissonTrace.model_fields])
+
 
 class PoissonTrace(Model):
     """A trace of exponential gaps drawn once, so that every run sees the same one."""
