@@ -55,6 +55,12 @@ def test_the_list_of_schemes_says_where_they_run_and_what_they_need(bakeoff: Com
     assert (rows["indigo"]["needs"], rows["cubic"]["needs"]) == ("a weights file", "")
 
 
+def test_defaults_are_shown_as_they_are(bakeoff: Command) -> None:
+    shown = bakeoff("show", "dualpi2").out
+    assert re.search(r"^alpha +0\.16015625 ", shown, re.MULTILINE)
+    assert re.search(r"^beta +3\.19921875 ", shown, re.MULTILINE)
+
+
 def test_schemes_and_queues_show_where_they_deviate(bakeoff: Command) -> None:
     assert "\nDeviations: When a reduction is undone, the window returns" in bakeoff("show", "cubic").out
     assert "\nDeviations:\n- The kernel corrects the packets in flight" in bakeoff("show", "bbr").out

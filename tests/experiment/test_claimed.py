@@ -59,7 +59,7 @@ def _plan(planned: Planned, measure: str, *changes: str, more: str = "", head: s
 def test_what_a_run_does_not_have(planned: Planned, measure: str, sentence: str) -> None:
     with pytest.raises(UserError) as caught:
         _plan(planned, measure)
-    assert f'x.toml (scheme cubic): claim.0.measure: "wide" is about {sentence}' in str(caught.value)
+    assert f'x.toml (scheme cubic): claim.1.measure: "wide" is about {sentence}' in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ SOME = "[matrix.more]\nprobes = { probe = [{}, {}] }\none = { probe = [{}] }\n"
 def test_one_cell_is_enough_where_something_stands_in_or_cells_are_left_out(planned: Planned) -> None:
     for measure in ("default(probe2.rtt_p50_ms, 0)", "rank_correlation(total.loss, probe2.rtt_p50_ms)"):
         _plan(planned, measure, more=SOME)
-    with pytest.raises(UserError, match=r"\(scheme cubic, more one\): claim\.0\.measure: .* probe2"):
+    with pytest.raises(UserError, match=r"\(scheme cubic, more one\): claim\.1\.measure: .* probe2"):
         _plan(planned, "default(0, probe2.rtt_p50_ms)", more=SOME)
     _plan(planned, "probe2.rtt_p50_ms", more=f'where = {{ more = "probes" }}\n{SOME}')
     more = f'where = {{ more = "probes" }}\nagainst = {{ more = "one" }}\n{SOME}'
-    with pytest.raises(UserError, match=r"\(scheme cubic, more one\): claim\.0\.measure: .* probe2"):
+    with pytest.raises(UserError, match=r"\(scheme cubic, more one\): claim\.1\.measure: .* probe2"):
         _plan(planned, "probe2.rtt_p50_ms", more=more)
 
 
@@ -126,7 +126,7 @@ def test_published_rows(tmp_path: Path, measure: str, where: str, missing: str) 
     what = f'"near" is about {missing}, which pantheon/india-ppp0 does not have here; name another, or narrow'
     with pytest.raises(UserError) as caught:
         expand(load(str(file)))
-    assert f"x.toml (scheme {where}): claim.0.measure: {what}" in str(caught.value)
+    assert f"x.toml (scheme {where}): claim.1.measure: {what}" in str(caught.value)
 
 
 def test_a_claim_that_the_command_line_left_without_its_subject_is_undecided(planned: Planned) -> None:
@@ -137,5 +137,5 @@ def test_a_claim_that_the_command_line_left_without_its_subject_is_undecided(pla
 
 def test_the_number_of_a_claim_is_that_in_the_file(planned: Planned) -> None:
     more = 'where = { scheme = "reno" }\n[[claim]]\nid = "b"\nsays = "b"\nmeasure = "most(flow1.cwnd)"\nexpect = "> 0"'
-    with pytest.raises(UserError, match=r"claim\.1\.measure: needs telemetry"):
+    with pytest.raises(UserError, match=r"claim\.2\.measure: needs telemetry"):
         _plan(planned, "flow2.loss", "matrix.scheme=cubic", "record.level=summary", more=more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bakeoff.experiment import units
+from bakeoff.experiment.schema import json_schema
 from bakeoff.experiment.units import Limit, UnitError
 
 if TYPE_CHECKING:
@@ -158,3 +160,12 @@ def test_rates_survive_a_round_trip(value: int) -> None:
 @given(st.integers(1, units.MAX_SIZE_BYTES))
 def test_sizes_survive_a_round_trip(value: int) -> None:
     assert units.parse_size(units.format_size(value)) == value
+
+
+def test_the_schema_allows_every_unit_of_a_limit() -> None:
+    limit, _ = json_schema()["$defs"]["Queue"]["properties"]["limit"]["anyOf"]
+    pattern = limit["anyOf"][0]["pattern"]
+    for unit in (*units.TIME_UNITS, *units.SIZE_UNITS, "pkt", "bdp"):
+        assert units.parse_limit(f"1{unit}") != units.Limit()
+        assert re.search(pattern, f"1{unit}"), unit
+    assert re.search(pattern, "1m") is None

@@ -112,7 +112,7 @@ RateOrZero = Annotated[
 Size = Annotated[int, *_quantity(units.parse_size, _NUMBER + "([kMG]|[KMG]i)?B$", "64kB", "a size")]
 Packets = Annotated[int, *_quantity(units.parse_packets, "^[0-9]+ ?pkt$", "50pkt", "a number of packets")]
 
-_LIMIT_PATTERN = _NUMBER + f"(pkt|([kMG]|[KMG]i)?B|ns|us|{_MICRO}s|ms|s|bdp)$|^infinite$"
+_LIMIT_PATTERN = _NUMBER + f"(pkt|([kMG]|[KMG]i)?B|ns|us|{_MICRO}s|ms|s|min|h|bdp)$|^infinite$"
 _LIMIT_SCHEMA: dict[str, Any] = {
     "description": 'what the queue holds: packets, bytes, time, "1bdp", "infinite"; or a list of different limits',
     "anyOf": [

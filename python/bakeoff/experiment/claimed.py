@@ -37,7 +37,7 @@ def check(experiment: Experiment, cells: Sequence[Cell]) -> None:
     """
     whole = all(change.partition("=")[0].strip() in _BESIDE for change in experiment.changes)
     kept = {claim.id for claim in experiment.claims}
-    for index, claim in enumerate(experiment.first.model.claim):
+    for number, claim in enumerate(experiment.first.model.claim, 1):
         if claim.id not in kept:
             continue
         measure = parse_measure(claim.measure)
@@ -48,7 +48,7 @@ def check(experiment: Experiment, cells: Sequence[Cell]) -> None:
                 _check_subjects(claim, measure, about)
         except _Missing as missing:
             where = experiment.where(missing.cell.labels)
-            raise UserError(f"{where}: claim.{index}.measure: {missing}") from missing
+            raise UserError(f"{where}: claim.{number}.measure: {missing}") from missing
 
 
 class _Missing(Exception):  # noqa: N818 - becomes a UserError where the claim is known

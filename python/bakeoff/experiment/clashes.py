@@ -111,7 +111,7 @@ def _holds(value: Any, key: str, below: str) -> bool:
         if key.endswith(".queue") and is_queue_kind(value):
             value = {"kind": value}
         if isinstance(value, list):
-            place = int(word) - (1 if key in {"flow", "probe"} else 0)
+            place = int(word) - (1 if key in keys.COUNTED_FROM_ONE else 0)
             if place >= len(value):
                 return False
             value = value[place]

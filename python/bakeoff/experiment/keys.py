@@ -1,8 +1,8 @@
 """Dotted keys: `path.forward.0.rate`, and short words for the common ones.
 
-Hops count from 0, flows and probes from 1; `*` stands for all of them. `flow.2` is the second `[[flow]]` of the file: a
-scheme or class that it names is that of all its copies (`count`), which have their own numbers in reports and claims.
-The short words are also allowed behind `path.` (`path.trace`), and mean the only forward hop:
+Hops count from 0, flows, probes and claims from 1; `*` stands for all of them. `flow.2` is the second `[[flow]]` of the
+file: a scheme or class that it names is that of all its copies (`count`), which have their own numbers in reports and
+claims. The short words but `scheme` are also allowed behind `path.` (`path.trace`), and mean the only forward hop:
 
 | word | sets |
 |---|---|
@@ -25,6 +25,9 @@ from bakeoff.experiment.units import UnitError, format_time, is_queue_kind, pars
 SHORT_WORDS = ("scheme", "rtt", "rate", "queue", "loss", "trace")
 SETTABLE = ("path", "flow", "probe", "duration", "record", "start_jitter")
 """First words of keys that an axis of the matrix may set."""
+
+COUNTED_FROM_ONE = frozenset({"flow", "probe", "claim"})
+"""Lists of tables whose numbers in keys begin with 1."""
 
 USE = "path.use"
 RATE_FORMS = ("poisson", "trace", "schedule", "token_bucket")
@@ -125,7 +128,7 @@ def _other_form(node: dict[str, Any], head: str, form: str) -> bool:
 
 
 def _base(above: str) -> int:
-    return 1 if above in {"flow.", "probe."} else 0
+    return 1 if above.removesuffix(".") in COUNTED_FROM_ONE else 0
 
 
 def _indices(items: list[Any], word: str, setting: Setting, name: str) -> list[int]:

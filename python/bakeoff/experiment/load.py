@@ -369,8 +369,8 @@ def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
 
 def _check_claims(model: ExperimentFile, known: dict[str, list[str]], name: str) -> None:
     seen: set[str] = set()
-    for index, claim in enumerate(model.claim):
-        where = f"{name}: claim.{index}"
+    for number, claim in enumerate(model.claim, 1):
+        where = f"{name}: claim.{number}"
         if claim.id in seen:
             raise UserError(f"{where}.id: {shown(claim.id)} is the id of an earlier claim; give it another")
         seen.add(claim.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment.base import SENTENCE, UNKNOWN_KEY
+from bakeoff.experiment.keys import COUNTED_FROM_ONE
 from bakeoff.experiment.units import UnitError, parse_limit, shown
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def _is_tag(part: str | int) -> bool:
 
 
 def key_path(location: Sequence[str | int]) -> str:
-    """The key as a person writes it: hops count from 0, flows and probes from 1, as in the report."""
+    """The key as a person writes it: hops count from 0, flows, probes and claims from 1."""
     parts = [str(part) for part in location]
-    if len(location) > 1 and location[0] in {"flow", "probe"} and isinstance(location[1], int):
+    if len(location) > 1 and location[0] in COUNTED_FROM_ONE and isinstance(location[1], int):
         parts[1] = str(location[1] + 1)
     return ".".join(parts)
 
