@@ -84,6 +84,15 @@ def test_what_a_file_keeps_on_a_path_that_the_command_line_names_is_told(planned
     assert planned(alike, "path.use=nepal-aws-india", "rate=3Mbit/s").notes == ()
 
 
+def test_a_setting_that_some_variants_replace_is_told(planned: Planned, minimal: str) -> None:
+    variants = 'a = { rate = "5Mbit/s" }\nb = { rtt = "5ms" }\nc = {}\nd = { rate = "1Mbit/s" }\n'
+    text = f"{minimal}[matrix.pair]\n{variants}"
+    (told,) = planned(text, "rate=7Mbit/s").notes
+    assert told.endswith("x.toml: --set rate=7Mbit/s has no effect where pair is a or d, since the axis sets it there")
+    assert planned(text, "rate=7Mbit/s", "pair=b").notes == ()
+    assert planned(text, "loss=1%").notes == ()
+
+
 PROBES = """
 [[probe]]
 [[probe]]

@@ -64,6 +64,21 @@ class Unmet:
 
 
 @dataclass(frozen=True)
+class Replaced:
+    """A setting of the command line that some values of an axis replace, and others do not.
+
+    Attributes:
+        setting: what has no effect in some cells.
+        axis: name of the axis.
+        labels: of the values that set the same.
+    """
+
+    setting: Setting
+    axis: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Experiment:
     """An experiment, checked as far as its first cell.
 
@@ -74,6 +89,7 @@ class Experiment:
         axes: the matrix.
         first: its first cell; name, repeats, claims and all else that no axis can change are read there.
         catalogue: schemes and queues that exist.
+        replaced: those of the settings that have no effect in some cells.
     """
 
     source: Source
@@ -82,6 +98,7 @@ class Experiment:
     axes: tuple[Axis, ...]
     first: Cell
     catalogue: Catalogue
+    replaced: tuple[Replaced, ...]
 
     @property
     def name(self) -> str:
@@ -200,12 +217,12 @@ def check_source(found: Source, changes: Sequence[str | Shorthand], catalogue: C
     _check_variants(catalogue.variants, settings)
     _check_values(axes, catalogue, found)
     stripped = source.Source(found.name, found.folder, raw, found.doc)
-    _check_effects(stripped, settings, axes)
+    replaced = _check_effects(stripped, settings, axes)
     first = _first(stripped, settings, axes, catalogue)
     _check_claims(first.model, _labels([*written, *axes]), found.name)
     _check_reference(first.model.reference, found.name)
     assignments = tuple(overrides.assignment(change) for change in changes)
-    return Experiment(stripped, assignments, settings, axes, first, catalogue)
+    return Experiment(stripped, assignments, settings, axes, first, catalogue, replaced)
 
 
 def _first(found: Source, settings: Sequence[Setting], axes: Sequence[Axis], catalogue: Catalogue) -> Cell:
@@ -283,20 +300,36 @@ def _assembled(
     return raw, touched
 
 
-def _check_effects(found: Source, settings: Sequence[Setting], axes: Sequence[Axis]) -> None:
-    """Finds what the command line sets twice, and what an axis sets again in all of its values."""
+def _check_effects(found: Source, settings: Sequence[Setting], axes: Sequence[Axis]) -> tuple[Replaced, ...]:
+    """Finds what the command line sets twice, and what an axis sets again.
+
+    Returns:
+        what some values of an axis set again.
+
+    Raises:
+        UserError: a setting is there twice, or all values of an axis set it again.
+    """
+    replaced: list[Replaced] = []
     first = [axis.choices[0] for axis in axes]
     if settings:
         clashes.check_settings(_assembled(found, settings, axes, first)[1])
     for place, axis in enumerate(axes if settings else ()):
-        idle = list(settings)
+        lost: list[list[Setting]] = []
         for choice in axis.choices:
             _, touched = _assembled(found, settings, axes, [*first[:place], choice, *first[place + 1 :]])
-            lost = clashes.without_effect(touched, axis.name)
-            idle = [setting for setting in idle if any(setting is other for other in lost)]
-        for setting in idle:
-            sentence = f"has no effect: the axis {shown(axis.name)} sets it in every cell"
-            raise setting.fail(f"{sentence}; narrow that with --set {shlex.quote(axis.name)}=VALUE")
+            lost.append(clashes.without_effect(touched, axis.name))
+        for setting in settings:
+            labels = [
+                choice.label
+                for choice, without in zip(axis.choices, lost, strict=True)
+                if any(setting is other for other in without)
+            ]
+            if len(labels) == len(axis.choices):
+                sentence = f"has no effect: the axis {shown(axis.name)} sets it in every cell"
+                raise setting.fail(f"{sentence}; narrow that with --set {shlex.quote(axis.name)}=VALUE")
+            if labels:
+                replaced.append(Replaced(setting, axis.name, tuple(labels)))
+    return tuple(replaced)
 
 
 def _blamed(key: str, touched: Sequence[Touch], name: str) -> str:

@@ -42,6 +42,15 @@ def _at(path: Mapping[str, Any], direction: str, index: int) -> Mapping[str, Any
     return hops[index] if index < len(hops) else {}
 
 
+def of_replaced(experiment: Experiment) -> list[str]:
+    """A sentence on each setting of the command line that some values of an axis replace."""
+    return [
+        f"{one.setting.origin} has no effect where {one.axis} is {' or '.join(one.labels)}, "
+        "since the axis sets it there"
+        for one in experiment.replaced
+    ]
+
+
 def of_queues(cells: Iterable[Cell]) -> list[str]:
     """A sentence on each hop that data goes over at a rate, and for whose queue nobody has stated a limit.
 

@@ -147,7 +147,7 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
         for name, cell, last in zip(names, cells, most, strict=True)
         if repeat <= last
     )
-    found = [*notes.of_used_path(experiment), *notes.of_queues(cells)]
+    found = [*notes.of_used_path(experiment), *notes.of_replaced(experiment), *notes.of_queues(cells)]
     told = tuple(f"{experiment.source.name}: {sentence}" for sentence in found)
     return Plan(experiment, world or experiment.world, runs, unmet=unmet, notes=told)
 
