@@ -88,6 +88,18 @@ fn three_copa_flows_share_equally_with_one_over_delta_packets_each() {
 }
 
 #[test]
+fn copa_flows_of_the_paper_fill_the_queue_for_each_other() {
+    for seed in SEEDS {
+        let path = Dumbbell { seed, ..deep(&[0.0, 5.0, 10.0].map(|start| copa(&json!({}), start))) };
+        let run = path.run();
+        // Three of 1/delta packets are 6.
+        let mean = mean_after(20.0, &run.queue());
+        assert!(mean > 100.0, "seed {seed}: {mean} packets");
+        assert!(jain_index(&shares_after(20.0, &run, &path)) > 0.8, "seed {seed}");
+    }
+}
+
+#[test]
 fn ten_copa_flows_share_equally_too() {
     for seed in SEEDS {
         let flows: Vec<_> = (0..10)

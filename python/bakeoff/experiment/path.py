@@ -37,7 +37,11 @@ _RATE_FORMS = (
 
 
 class PoissonRate(Model):
-    """Memoryless delivery: opportunities of 1500 bytes with exponential gaps, drawn anew from each run's seed."""
+    """Memoryless delivery: opportunities with exponential gaps, drawn anew from each run's seed.
+
+    As in mahimahi, also with a trace, an opportunity carries 1504 bytes and each packet is counted with 4 more than it
+    has, so that a full one takes one opportunity: three packets of 500 bytes take a little more than one.
+    """
 
     poisson: Rate = Field(description="mean rate")
 

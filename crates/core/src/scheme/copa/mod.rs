@@ -47,6 +47,8 @@
 //! - Alone "paper" may take itself for one among others: a swing takes the five round trips for which it waits for a nearly empty queue, and a
 //!   tenth of it is less than a packet. At 10 and 12 Mbit/s and 40 ms, behind two BDP, 6 and 16 packets wait; without its second mode 3 and 2.
 //!   That Copa fails to empty the queue as often as it means to was found by others, too (doi 10.1109/TNET.2023.3278677).
+//! - Several flows of "paper" do the more so: one miss begins the second mode, in which they fill the queue for each other. Three at 20 Mbit/s and
+//!   20 ms behind a queue without limit keep 940 to 1370 packets in it (a minute, three seeds); without their second mode 6.3.
 //! - "mvfst" never answers a loss. A queue shorter than the 20 packets at which it aims, or hardly longer, is always full, after ten seconds that is
 //!   the shortest round trip it knows, and its window grows to the limit: behind 10 and 20 packets it loses 79 to 97 % at 10 and 50 Mbit/s and
 //!   40 ms, behind 50 packets 87 % at 10 Mbit/s, behind 200 nothing; "pantheon", which aims at 10 and answers heavy loss, 4 to 68 % behind 10 and 20. With `delta`
