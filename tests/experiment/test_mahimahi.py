@@ -154,4 +154,4 @@ def test_absurd_traces_are_not_made(make: object) -> None:
 
 
 def test_constant_opportunities_are_at_the_last_whole_millisecond() -> None:
-    assert mahimahi.constant(10_000_000, 10) == [1, 2, 3, 5, 6, 7, 8, 10]
+    assert mahimahi.constant(10_000_000, 12) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 12]
