@@ -74,8 +74,8 @@ pub struct RecordConfig {
     pub interval_ns: u64,
 }
 
-/// Which way the data of a flow goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// One of the two ways over the path, in which the data of a flow goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// Over the forward hops; acks return over the reverse hops.
@@ -83,6 +83,19 @@ pub enum Direction {
     Forward,
     /// Over the reverse hops; acks return over the forward hops.
     Reverse,
+}
+
+impl Direction {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Forward, Self::Reverse];
+
+    /// The word in experiment files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+        }
+    }
 }
 
 /// One sender-receiver pair.
@@ -248,6 +261,14 @@ impl Scenario {
         Ok((sender, Receiver::new(id, stream)))
     }
 
+    /// The hops of a direction, in order.
+    pub fn hops(&self, direction: Direction) -> &[HopConfig] {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
+        }
+    }
+
     /// When the flow with this index falls silent, at the latest with the run.
     pub fn stop_of(&self, flow: usize) -> Instant {
         Instant::from_nanos(self.flows[flow].stop_ns.min(self.duration_ns))
@@ -263,19 +284,21 @@ impl Scenario {
         if !(1..=MAX_FLOWS).contains(&self.flows.len()) {
             return Err(invalid("flows", format!("{} flows; a run has 1 to {MAX_FLOWS}", self.flows.len())));
         }
-        for (direction, hops) in [("forward", &self.forward), ("reverse", &self.reverse)] {
+        for direction in Direction::ALL {
+            let (name, hops) = (direction.name(), self.hops(direction));
             if !(1..=MAX_HOPS).contains(&hops.len()) {
-                return Err(invalid(direction, format!("{} hops; a direction has 1 to {MAX_HOPS}", hops.len())));
+                let problem = format!("{} hops; a direction has 1 to {MAX_HOPS}", hops.len());
+                return Err(invalid(format!("path.{name}"), problem));
             }
             for (index, hop) in hops.iter().enumerate() {
-                hop.check(self.largest_packet()).map_err(|problem| invalid(format!("{direction}.{index}"), problem))?;
+                hop.check(self.largest_packet()).map_err(|problem| invalid(format!("path.{name}.{index}"), problem))?;
             }
         }
         for (index, flow) in self.flows.iter().enumerate() {
             let place = format!("flow {}", index + 1);
             check_flow(&place, flow, self.duration_ns)?;
-            let hops = if flow.direction == Direction::Forward { &self.forward } else { &self.reverse };
-            if flow.receive_window_bytes.is_none() && hops.iter().all(|hop| hop.link == LinkConfig::Unlimited) {
+            let mut hops = self.hops(flow.direction).iter();
+            if flow.receive_window_bytes.is_none() && hops.all(|hop| hop.link == LinkConfig::Unlimited) {
                 return Err(invalid(
                     place,
                     "has no limit at all: give a hop on its way a rate, or the flow a receive window",
@@ -289,9 +312,8 @@ impl Scenario {
 
     /// Checks what DSCPs meet on their way: a rule for one that no packet has would do nothing.
     fn check_dscps(&self) -> Result<(), ScenarioError> {
-        for (direction, name, hops) in
-            [(Direction::Forward, "forward", &self.forward), (Direction::Reverse, "reverse", &self.reverse)]
-        {
+        for direction in Direction::ALL {
+            let (name, hops) = (direction.name(), self.hops(direction));
             let senders = self.flows.iter().filter(|flow| flow.direction == direction);
             let mut known: BTreeSet<_> = senders.map(|flow| flow.dscp).chain([0]).collect();
             for (index, hop) in hops.iter().enumerate() {
@@ -311,9 +333,9 @@ impl Scenario {
     }
 
     fn check_queues(&self) -> Result<(), ScenarioError> {
-        for (direction, hops) in [("forward", &self.forward), ("reverse", &self.reverse)] {
-            for (index, hop) in hops.iter().enumerate() {
-                let (name, mean_rate) = (format!("{direction}.{index}"), hop.link.mean_rate());
+        for direction in Direction::ALL {
+            for (index, hop) in self.hops(direction).iter().enumerate() {
+                let (name, mean_rate) = (format!("{}.{index}", direction.name()), hop.link.mean_rate());
                 let place = Place { mean_rate, largest_packet: self.largest_packet(), seed: self.seed, hop: &name };
                 hop.queue.check(&place).map_err(|problem| invalid(format!("path.{name}.queue"), problem))?;
             }

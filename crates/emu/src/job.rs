@@ -1,13 +1,12 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
 use bakeoff_core::hop::{Change, HopConfig, LinkConfig};
-use bakeoff_core::scenario::{FlowConfig, ProbeKind, Scenario, ScenarioError};
+use bakeoff_core::scenario::{Direction, FlowConfig, ProbeKind, Scenario, ScenarioError};
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect};
 use serde_json::{Map, Value};
 
-use crate::layout::Way;
 use crate::qdisc::{self, Qdisc};
 
 /// What the scheme of a flow begins with if it is the kernel's.
@@ -30,9 +29,9 @@ pub struct Job {
     /// The scenario; the queues in it mean nothing.
     pub scenario: Scenario,
     /// The queue of each forward hop.
-    pub forward_queues: Vec<QueueChoice>,
+    forward_queues: Vec<QueueChoice>,
     /// The queue of each reverse hop.
-    pub reverse_queues: Vec<QueueChoice>,
+    reverse_queues: Vec<QueueChoice>,
 }
 
 /// Why the kernel cannot run a scenario.
@@ -65,30 +64,33 @@ impl Job {
     }
 
     /// The kernel's discipline for the queue of a hop.
-    pub fn qdisc(&self, way: Way, index: usize) -> Result<Qdisc, JobError> {
-        let (queues, name) = match way {
-            Way::Forward => (&self.forward_queues, "forward"),
-            Way::Reverse => (&self.reverse_queues, "reverse"),
-        };
-        let hops = if way == Way::Forward { &self.scenario.forward } else { &self.scenario.reverse };
+    pub fn qdisc(&self, direction: Direction, index: usize) -> Result<Qdisc, JobError> {
+        let hop = &self.scenario.hops(direction)[index];
         let largest_packet = self.scenario.largest_packet();
-        let link = qdisc::Link { mean_rate: hops[index].link.mean_rate(), largest_packet };
-        Qdisc::from_queue(&queues[index], &link).map_err(|error| JobError::Unmappable {
-            place: format!("path.{name}.{index}.queue"),
+        let link = qdisc::Link { mean_rate: hop.link.mean_rate(), largest_packet };
+        Qdisc::from_queue(&self.queues(direction)[index], &link).map_err(|error| JobError::Unmappable {
+            place: format!("path.{}.{index}.queue", direction.name()),
             problem: error.to_string(),
         })
     }
 
+    /// The queues of a direction as the experiment has them, in order.
+    pub fn queues(&self, direction: Direction) -> &[QueueChoice] {
+        match direction {
+            Direction::Forward => &self.forward_queues,
+            Direction::Reverse => &self.reverse_queues,
+        }
+    }
+
     fn check(&self) -> Result<(), JobError> {
-        for (direction, hops) in [("forward", &self.scenario.forward), ("reverse", &self.scenario.reverse)] {
-            for (index, hop) in hops.iter().enumerate() {
+        for direction in Direction::ALL {
+            for (index, hop) in self.scenario.hops(direction).iter().enumerate() {
                 if let Some(problem) = hop_problem(hop) {
-                    let place = format!("path.{direction}.{index}");
+                    let place = format!("path.{}.{index}", direction.name());
                     return Err(JobError::Unmappable { place, problem: problem.to_owned() });
                 }
                 if hop.link != LinkConfig::Unlimited {
-                    let way = if direction == "forward" { Way::Forward } else { Way::Reverse };
-                    self.qdisc(way, index)?;
+                    self.qdisc(direction, index)?;
                 }
             }
         }
@@ -107,10 +109,10 @@ impl Job {
 /// Checks that the emulated world, whose path is the simulator's, can run a scenario.
 pub fn check_emulated(json: &str, stacks: &[StackEntry]) -> Result<(), JobError> {
     let scenario = Scenario::from_json(json)?;
-    for (direction, hops) in [("forward", &scenario.forward), ("reverse", &scenario.reverse)] {
-        if let Some(index) = hops.iter().position(|hop| hop.duplicate > 0.0) {
+    for direction in Direction::ALL {
+        if let Some(index) = scenario.hops(direction).iter().position(|hop| hop.duplicate > 0.0) {
             let problem = "the log cannot tell two copies apart; leave duplicate out".to_owned();
-            return Err(JobError::Unmappable { place: format!("path.{direction}.{index}"), problem });
+            return Err(JobError::Unmappable { place: format!("path.{}.{index}", direction.name()), problem });
         }
     }
     for (index, flow) in scenario.flows.iter().enumerate() {

@@ -20,24 +20,15 @@ use crate::job::host_ecn;
 /// A namespace, by number.
 pub type Node = usize;
 
-/// Which way packets of a direction leave a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// From the left hosts to the right ones.
-    Forward,
-    /// Back.
-    Reverse,
-}
-
-/// What a device does to the packets that it sends.
+/// What a device does to the packets that it sends; forward ones go from the left hosts to the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duty {
     /// Nothing.
     Plain,
     /// Queue and link of a hop.
-    Bottleneck(Way, usize),
+    Bottleneck(Direction, usize),
     /// Wire of a hop: serialisation, loss and delay.
-    Wire(Way, usize),
+    Wire(Direction, usize),
     /// A delay in nanoseconds.
     Delay(u64),
 }
@@ -139,7 +130,7 @@ pub struct NamedHop {
     /// Its name in recordings.
     pub name: String,
     /// Its place on the path; `None` for a flow's own delay.
-    pub place: Option<(Way, usize)>,
+    pub place: Option<(Direction, usize)>,
 }
 
 /// The whole arrangement.
@@ -254,11 +245,12 @@ impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario) -> Self {
         let stages = scenario.forward.len().max(scenario.reverse.len());
         let mut layout = Layout { nodes: 2 * stages, ..Layout::default() };
-        let named = |way, name: &'static str, count| {
-            (0..count).map(move |index| NamedHop { name: format!("{name}.{index}"), place: Some((way, index)) })
-        };
-        layout.hops.extend(named(Way::Forward, "forward", scenario.forward.len()));
-        layout.hops.extend(named(Way::Reverse, "reverse", scenario.reverse.len()));
+        for direction in Direction::ALL {
+            let indices = 0..scenario.hops(direction).len();
+            let named =
+                |index| NamedHop { name: format!("{}.{index}", direction.name()), place: Some((direction, index)) };
+            layout.hops.extend(indices.map(named));
+        }
         Self { scenario, stages, layout, pair_taps: Vec::new(), middle_taps: Vec::new(), between_taps: Vec::new() }
     }
 
@@ -271,25 +263,25 @@ impl<'a> Builder<'a> {
     }
 
     /// The hop whose queue or wire a stage has, if there is one.
-    fn hop_at(&self, way: Way, stage: usize) -> Option<(usize, &HopConfig)> {
-        let (hops, index) = match way {
-            Way::Forward => (&self.scenario.forward, stage),
-            Way::Reverse => (&self.scenario.reverse, self.stages - 1 - stage),
+    fn hop_at(&self, direction: Direction, stage: usize) -> Option<(usize, &HopConfig)> {
+        let index = match direction {
+            Direction::Forward => stage,
+            Direction::Reverse => self.stages - 1 - stage,
         };
-        hops.get(index).map(|hop| (index, hop))
+        self.scenario.hops(direction).get(index).map(|hop| (index, hop))
     }
 
-    fn bottleneck(&self, way: Way, stage: usize) -> Duty {
-        match self.hop_at(way, stage) {
-            Some((index, hop)) if hop.link != LinkConfig::Unlimited => Duty::Bottleneck(way, index),
+    fn bottleneck(&self, direction: Direction, stage: usize) -> Duty {
+        match self.hop_at(direction, stage) {
+            Some((index, hop)) if hop.link != LinkConfig::Unlimited => Duty::Bottleneck(direction, index),
             _ => Duty::Plain,
         }
     }
 
-    fn wire(&self, way: Way, stage: usize) -> Duty {
-        match self.hop_at(way, stage) {
+    fn wire(&self, direction: Direction, stage: usize) -> Duty {
+        match self.hop_at(direction, stage) {
             Some((index, hop)) if hop.link != LinkConfig::Unlimited || hop.delay_ns > 0 || !hop.loss.is_none() => {
-                Duty::Wire(way, index)
+                Duty::Wire(direction, index)
             }
             _ => Duty::Plain,
         }
@@ -312,16 +304,16 @@ impl<'a> Builder<'a> {
     fn add_chain(&mut self) {
         for stage in 0..self.stages {
             if stage > 0 {
-                let left = Device { node: Self::far(stage - 1), duty: self.wire(Way::Forward, stage - 1) };
-                let right = Device { node: Self::near(stage), duty: self.wire(Way::Reverse, stage) };
+                let left = Device { node: Self::far(stage - 1), duty: self.wire(Direction::Forward, stage - 1) };
+                let right = Device { node: Self::near(stage), duty: self.wire(Direction::Reverse, stage) };
                 let cable = self.connect(left, right);
                 let tap = self.tap(cable, true);
                 self.between_taps.push(tap);
                 self.route(Self::far(stage - 1), cable, false, RIGHT_NET, PREFIX);
                 self.route(Self::near(stage), cable, true, LEFT_NET, PREFIX);
             }
-            let left = Device { node: Self::near(stage), duty: self.bottleneck(Way::Forward, stage) };
-            let right = Device { node: Self::far(stage), duty: self.bottleneck(Way::Reverse, stage) };
+            let left = Device { node: Self::near(stage), duty: self.bottleneck(Direction::Forward, stage) };
+            let right = Device { node: Self::far(stage), duty: self.bottleneck(Direction::Reverse, stage) };
             let cable = self.connect(left, right);
             let tap = self.tap(cable, false);
             self.middle_taps.push(tap);
@@ -341,8 +333,8 @@ impl<'a> Builder<'a> {
         let own_delay = (key.extra_delay_ns > 0).then_some(Duty::Delay(key.extra_delay_ns));
         let plain = |node| Device { node, duty: Duty::Plain };
 
-        let near = Device { node: Self::near(0), duty: self.wire(Way::Reverse, 0) };
-        let far = Device { node: Self::far(last), duty: self.wire(Way::Forward, last) };
+        let near = Device { node: Self::near(0), duty: self.wire(Direction::Reverse, 0) };
+        let far = Device { node: Self::far(last), duty: self.wire(Direction::Forward, last) };
         let delayed = own_delay.map(|duty| (self.add_node(), duty));
         let mut own_tap = None;
         let (left_cable, left_device) = match delayed.filter(|_| !key.is_sender_right) {
@@ -410,15 +402,15 @@ impl<'a> Builder<'a> {
 
     /// The hops there and back, without a delay of a flow's own.
     fn ways(&self, direction: Direction, pair: usize) -> (Vec<HopPoints>, Vec<HopPoints>) {
-        let (forward, reverse) = (self.way(Way::Forward, pair), self.way(Way::Reverse, pair));
+        let (forward, reverse) = (self.points(Direction::Forward, pair), self.points(Direction::Reverse, pair));
         if direction == Direction::Forward { (forward, reverse) } else { (reverse, forward) }
     }
 
     /// The hops of a direction, for packets between the hosts of a pair.
-    fn way(&self, way: Way, pair: usize) -> Vec<HopPoints> {
+    fn points(&self, direction: Direction, pair: usize) -> Vec<HopPoints> {
         let (left, right, _) = self.pair_taps[pair];
-        let is_forward = way == Way::Forward;
-        let hops = if is_forward { self.scenario.forward.len() } else { self.scenario.reverse.len() };
+        let is_forward = direction == Direction::Forward;
+        let hops = self.scenario.hops(direction).len();
         let before = if is_forward { 0 } else { self.scenario.forward.len() };
         // A packet that comes out of the stage on the left is received by A; one that goes there is sent by A.
         let left_of = |stage: usize| match stage {
@@ -435,7 +427,7 @@ impl<'a> Builder<'a> {
                 let middle = Point { tap: self.middle_taps[stage], is_outgoing: is_forward };
                 let (entry, exit) =
                     if is_forward { (left_of(stage), right_of(stage)) } else { (right_of(stage), left_of(stage)) };
-                let has_link = self.hop_at(way, stage).is_some_and(|(_, hop)| hop.link != LinkConfig::Unlimited);
+                let has_link = self.hop_at(direction, stage).is_some_and(|(_, hop)| hop.link != LinkConfig::Unlimited);
                 HopPoints { hop: before + index, entry, link: if has_link { middle } else { entry }, exit }
             })
             .collect()

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_core::scenario::Scenario;
-use bakeoff_emu::layout::{DeviceId, Duty, HopPoints, Layout, Node, Point, Way, left_address, right_address};
+use bakeoff_core::scenario::{Direction, Scenario};
+use bakeoff_emu::layout::{DeviceId, Duty, HopPoints, Layout, Node, Point, left_address, right_address};
 
 const LINK: &str = r#"{"kind": "constant", "rate_bps": 1000000}"#;
 const UNLIMITED: &str = r#"{"kind": "unlimited"}"#;
@@ -89,8 +89,8 @@ fn assert_seen(layout: &Layout, devices: &[DeviceId], hops: &[HopPoints]) {
         let tapped = layout.taps[hop.link.tap];
         let sender = DeviceId { is_right: tapped.is_right == hop.link.is_outgoing, ..tapped };
         let duty = layout.device(sender).duty;
-        if let Some((way, index)) = layout.hops[hop.hop].place {
-            assert_eq!(duty == Duty::Bottleneck(way, index), hop.link != hop.entry, "{hop:?}");
+        if let Some((direction, index)) = layout.hops[hop.hop].place {
+            assert_eq!(duty == Duty::Bottleneck(direction, index), hop.link != hop.entry, "{hop:?}");
         }
     }
 }
@@ -98,8 +98,9 @@ fn assert_seen(layout: &Layout, devices: &[DeviceId], hops: &[HopPoints]) {
 fn assert_all_seen(layout: &Layout) {
     for flow in &layout.flows {
         let ways = ways(layout, flow.pair);
-        let is_forward =
-            layout.hops[flow.data[flow.data.len() - 1].hop].place.is_some_and(|(way, _)| way == Way::Forward);
+        let is_forward = layout.hops[flow.data[flow.data.len() - 1].hop]
+            .place
+            .is_some_and(|(direction, _)| direction == Direction::Forward);
         let (data, acks) = if is_forward { (&ways.there, &ways.back) } else { (&ways.back, &ways.there) };
         assert_seen(layout, data, &flow.data);
         assert_seen(layout, acks, &flow.acks);
@@ -114,8 +115,11 @@ fn hop_names(layout: &Layout, hops: &[HopPoints]) -> Vec<String> {
 fn one_hop_and_a_plain_way_back() {
     let layout = layout(&[hop(LINK, 20)], &[hop(UNLIMITED, 20)], &[""]);
     let found = ways(&layout, 0);
-    assert_eq!(duties(&layout, &found.there), [Duty::Bottleneck(Way::Forward, 0), Duty::Wire(Way::Forward, 0)]);
-    assert_eq!(duties(&layout, &found.back), [Duty::Wire(Way::Reverse, 0)]);
+    assert_eq!(
+        duties(&layout, &found.there),
+        [Duty::Bottleneck(Direction::Forward, 0), Duty::Wire(Direction::Forward, 0)]
+    );
+    assert_eq!(duties(&layout, &found.back), [Duty::Wire(Direction::Reverse, 0)]);
     assert_eq!(hop_names(&layout, &layout.flows[0].data), ["forward.0"]);
     assert_eq!(hop_names(&layout, &layout.flows[0].acks), ["reverse.0"]);
     assert_all_seen(&layout);
@@ -125,7 +129,10 @@ fn one_hop_and_a_plain_way_back() {
 fn a_hop_without_rate_and_delay_does_nothing() {
     let layout = layout(&[hop(LINK, 0)], &[hop(UNLIMITED, 0)], &[""]);
     let found = ways(&layout, 0);
-    assert_eq!(duties(&layout, &found.there), [Duty::Bottleneck(Way::Forward, 0), Duty::Wire(Way::Forward, 0)]);
+    assert_eq!(
+        duties(&layout, &found.there),
+        [Duty::Bottleneck(Direction::Forward, 0), Duty::Wire(Direction::Forward, 0)]
+    );
     assert_eq!(duties(&layout, &found.back), []);
     assert_all_seen(&layout);
 }
@@ -134,9 +141,9 @@ fn a_hop_without_rate_and_delay_does_nothing() {
 fn two_hops_there_and_one_back() {
     let layout = layout(&[hop(LINK, 20), hop(LINK, 10)], &[hop(LINK, 30)], &["", r#", "direction": "reverse""#]);
     let found = ways(&layout, 0);
-    let stage = |way, index| [Duty::Bottleneck(way, index), Duty::Wire(way, index)];
-    assert_eq!(duties(&layout, &found.there), [stage(Way::Forward, 0), stage(Way::Forward, 1)].concat());
-    assert_eq!(duties(&layout, &found.back), stage(Way::Reverse, 0));
+    let stage = |direction, index| [Duty::Bottleneck(direction, index), Duty::Wire(direction, index)];
+    assert_eq!(duties(&layout, &found.there), [stage(Direction::Forward, 0), stage(Direction::Forward, 1)].concat());
+    assert_eq!(duties(&layout, &found.back), stage(Direction::Reverse, 0));
     assert_eq!(hop_names(&layout, &layout.flows[0].data), ["forward.0", "forward.1"]);
     assert_eq!(hop_names(&layout, &layout.flows[1].data), ["reverse.0"]);
     assert_eq!(hop_names(&layout, &layout.flows[1].acks), ["forward.0", "forward.1"]);
@@ -148,11 +155,11 @@ fn one_hop_there_and_three_back() {
     let back = [hop(LINK, 1), hop(UNLIMITED, 2), hop(LINK, 3)];
     let layout = layout(&[hop(LINK, 20)], &back, &["", r#", "direction": "reverse""#]);
     let expected = [
-        Duty::Bottleneck(Way::Reverse, 0),
-        Duty::Wire(Way::Reverse, 0),
-        Duty::Wire(Way::Reverse, 1),
-        Duty::Bottleneck(Way::Reverse, 2),
-        Duty::Wire(Way::Reverse, 2),
+        Duty::Bottleneck(Direction::Reverse, 0),
+        Duty::Wire(Direction::Reverse, 0),
+        Duty::Wire(Direction::Reverse, 1),
+        Duty::Bottleneck(Direction::Reverse, 2),
+        Duty::Wire(Direction::Reverse, 2),
     ];
     assert_eq!(duties(&layout, &ways(&layout, 0).back), expected);
     assert_all_seen(&layout);
@@ -162,13 +169,13 @@ fn one_hop_there_and_three_back() {
 fn a_delay_of_its_own_stands_between_the_sender_and_the_path() {
     let reverse = r#", "extra_delay_ns": 7, "direction": "reverse""#;
     let layout = layout(&[hop(LINK, 20)], &[hop(LINK, 20)], &[r#", "extra_delay_ns": 5"#, "", reverse]);
-    let path = |way| vec![Duty::Bottleneck(way, 0), Duty::Wire(way, 0)];
+    let path = |direction| vec![Duty::Bottleneck(direction, 0), Duty::Wire(direction, 0)];
     let (first, plain, last) = (ways(&layout, 0), ways(&layout, 1), ways(&layout, 2));
-    assert_eq!(duties(&layout, &first.there), [vec![Duty::Delay(5)], path(Way::Forward)].concat());
-    assert_eq!(duties(&layout, &first.back), [path(Way::Reverse), vec![Duty::Delay(5)]].concat());
-    assert_eq!(duties(&layout, &plain.there), path(Way::Forward));
-    assert_eq!(duties(&layout, &last.back), [vec![Duty::Delay(7)], path(Way::Reverse)].concat());
-    assert_eq!(duties(&layout, &last.there), [path(Way::Forward), vec![Duty::Delay(7)]].concat());
+    assert_eq!(duties(&layout, &first.there), [vec![Duty::Delay(5)], path(Direction::Forward)].concat());
+    assert_eq!(duties(&layout, &first.back), [path(Direction::Reverse), vec![Duty::Delay(5)]].concat());
+    assert_eq!(duties(&layout, &plain.there), path(Direction::Forward));
+    assert_eq!(duties(&layout, &last.back), [vec![Duty::Delay(7)], path(Direction::Reverse)].concat());
+    assert_eq!(duties(&layout, &last.there), [path(Direction::Forward), vec![Duty::Delay(7)]].concat());
     assert_eq!(hop_names(&layout, &layout.flows[0].data), ["flow1.data", "forward.0"]);
     assert_eq!(hop_names(&layout, &layout.flows[0].acks), ["reverse.0", "flow1.ack"]);
     assert_eq!(hop_names(&layout, &layout.flows[2].data), ["flow3.data", "reverse.0"]);

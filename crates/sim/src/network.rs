@@ -94,7 +94,7 @@ impl Network {
     #[inline(never)]
     pub(crate) fn send(&mut self, mut packet: Box<Packet<Payload>>, positions: Option<&mut Positions>) {
         self.path.classify(&mut packet);
-        self.recorder.is_sent(&packet, || match &packet.payload {
+        self.recorder.on_sent(&packet, || match &packet.payload {
             Payload::Segment(segment) => positions.map(|positions| positions.header(segment)),
             Payload::Datagram(_) | Payload::Probe => None,
         });
@@ -103,7 +103,7 @@ impl Network {
 
     /// Puts what an end of a probe sends on its way.
     pub(crate) fn send_probe(&mut self, packet: Box<Packet<Payload>>) {
-        self.recorder.is_sent(&packet, || None);
+        self.recorder.on_sent(&packet, || None);
         self.start(packet);
     }
 
@@ -115,7 +115,7 @@ impl Network {
 
     #[inline(always)]
     fn enter(&mut self, hop: usize, packet: Box<Packet<Payload>>) {
-        self.recorder.enters_hop(hop, &packet, self.now);
+        self.recorder.on_enter_hop(hop, &packet, self.now);
         let entered = &mut self.path.hops[hop].hop;
         entered.accept(packet, self.now, &mut self.drops);
         let next = entered.next_wakeup();
@@ -128,7 +128,7 @@ impl Network {
         let polled = self.path.hops[hop].hop.poll(self.now, &mut self.drops);
         self.note_drops(hop);
         let packet = polled?;
-        self.recorder.leaves_hop(hop, &packet, self.now);
+        self.recorder.on_leave_hop(hop, &packet, self.now);
         Some(packet)
     }
 
@@ -140,7 +140,7 @@ impl Network {
     /// Takes a packet to the next hop of its route; gives it back if it has arrived at its end.
     pub(crate) fn carry_on(&mut self, mut packet: Box<Packet<Payload>>) -> Option<Box<Packet<Payload>>> {
         let Some(hop) = self.path.next_hop(&mut packet) else {
-            self.recorder.is_received(&packet, self.now);
+            self.recorder.on_received(&packet, self.now);
             return Some(packet);
         };
         self.enter(hop, packet);
@@ -161,14 +161,14 @@ impl Network {
     #[cold]
     fn record_drops(&mut self, hop: usize) {
         for (packet, reason) in self.drops.take_dropped() {
-            self.recorder.is_dropped(hop, &packet, reason);
+            self.recorder.on_dropped(hop, &packet, reason);
             self.pools.take_back(packet);
         }
         for (size, reason) in self.drops.marked() {
-            self.recorder.is_marked(hop, *size, *reason);
+            self.recorder.on_marked(hop, *size, *reason);
         }
         for copy in self.drops.duplicated() {
-            self.recorder.is_duplicated(hop, *copy);
+            self.recorder.on_duplicated(hop, *copy);
         }
         self.drops.clear();
     }
@@ -191,7 +191,7 @@ impl Network {
             self.path.hops[hop].hop.backlog(end, &mut self.drops);
             self.note_drops(hop);
             for packet in self.path.hops[hop].hop.on_wire() {
-                self.recorder.is_on_wire(hop, packet);
+                self.recorder.on_wire(hop, packet);
             }
         }
         self.path.hops.iter_mut().map(|hop| hop.account(end)).collect()

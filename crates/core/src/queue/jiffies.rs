@@ -17,8 +17,8 @@ impl JiffyTimer {
         Self { due: fires(0, first), period }
     }
 
-    /// True if it has fired by `now`; call until it has not.
-    pub(super) fn has_fired(&mut self, now: Instant) -> bool {
+    /// Fires if it is due by `now`, and says whether it did; call until it does not.
+    pub(super) fn fire(&mut self, now: Instant) -> bool {
         if self.due > now.as_millis() + AGE.as_millis() {
             return false;
         }
@@ -44,7 +44,7 @@ mod tests {
             let mut timer = JiffyTimer::new(first, period);
             let mut fired = Vec::new();
             for ms in 0..until {
-                while timer.has_fired(Instant::ZERO + Duration::from_millis(ms)) {
+                while timer.fire(Instant::ZERO + Duration::from_millis(ms)) {
                     fired.push(ms);
                 }
             }

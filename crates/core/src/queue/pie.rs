@@ -346,7 +346,7 @@ impl Control {
     /// Computes the probabilities of all timers up to `now`, during which so much waited.
     pub(super) fn catch_up(&mut self, law: &Law, backlog: Bytes, now: Instant) {
         let mut is_settled = false;
-        while self.timer.has_fired(now) {
+        while self.timer.fire(now) {
             if !is_settled {
                 let before = self.vars;
                 self.vars.update(law, backlog.count());
@@ -721,9 +721,9 @@ mod tests {
         let (mut queue, mut drops) = (Pie::<()>::new(&config, &place()), Drops::default());
         (0..2).for_each(|number| queue.enqueue(packet_of(0, number, 1_000), Instant::ZERO, &mut drops));
         let now = Instant::ZERO + Duration::from_millis(100);
-        assert!(queue.control.timer.clone().has_fired(now));
+        assert!(queue.control.timer.clone().fire(now));
         queue.dequeue(now, &mut drops);
-        assert!(!queue.control.timer.has_fired(now));
+        assert!(!queue.control.timer.fire(now));
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl FlowRecord {
     }
 
     /// A data packet leaves its sender.
-    pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>) {
+    pub(super) fn on_sent<P>(&mut self, packet: &Packet<P>) {
         self.sent.add(packet.size);
         self.first_sent.get_or_insert(packet.sent);
         if self.bins.is_some() {
@@ -121,7 +121,7 @@ impl FlowRecord {
     }
 
     /// A data packet reaches its receiver.
-    pub(super) fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
+    pub(super) fn on_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
         let delay = now.since(packet.sent);
         self.received.add(packet.size);
         // A log may be read packet by packet.
@@ -153,7 +153,7 @@ impl FlowRecord {
     }
 
     /// A data packet is dropped.
-    pub(super) fn is_dropped<P>(&mut self, packet: &Packet<P>, reason: Reason) {
+    pub(super) fn on_dropped<P>(&mut self, packet: &Packet<P>, reason: Reason) {
         self.dropped.add(packet.size);
         if let Some(row) = self.row(packet.number) {
             row.queued_for = packet.queued_for;

@@ -105,7 +105,7 @@ impl Passages {
 
     /// A packet leaves its endpoint.
     #[inline(never)]
-    pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>, header: Option<Header>) {
+    pub(super) fn on_sent<P>(&mut self, packet: &Packet<P>, header: Option<Header>) {
         let Some(of_flow) = self.sent.get_mut(packet.flow.0 as usize) else { return };
         let sent = &mut of_flow[usize::from(packet.is_data_direction)];
         // Answers have the numbers of their requests, of which some are lost, overtaken or doubled.
@@ -130,7 +130,7 @@ impl Passages {
 
     /// A packet comes to a hop at `now`.
     #[inline(never)]
-    pub(super) fn enters_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
+    pub(super) fn on_enter_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         let Some(origin) = self.origin(packet) else { return };
         let Origin { hop: hop_before, row: row_before, .. } = self.origins[origin];
         if self.is_open(hop_before, row_before) {
@@ -151,14 +151,14 @@ impl Passages {
 
     /// A packet comes out of the hop that it is in.
     #[inline(never)]
-    pub(super) fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
+    pub(super) fn on_leave_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         if let Some(row) = self.left_queue(hop, packet) {
             row.left = Some(now);
         }
     }
 
     /// The hop that a packet is in drops it.
-    pub(super) fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
+    pub(super) fn on_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
         if let Some(row) = self.left_queue(hop, packet) {
             row.drop = Some(reason);
         }
@@ -206,24 +206,24 @@ mod tests {
     fn what_is_sent_again_under_an_earlier_number_takes_nothing_away() {
         let mut passages = Passages::new(1, 2);
         for number in [2, 0] {
-            passages.is_sent(&packet(number), None);
+            passages.on_sent(&packet(number), None);
         }
-        passages.enters_hop(0, &packet(2), at(1));
-        passages.leaves_hop(0, &packet(2), at(2));
+        passages.on_enter_hop(0, &packet(2), at(1));
+        passages.on_leave_hop(0, &packet(2), at(2));
         assert_eq!(passages.rows[0][0].left, Some(at(2)));
     }
 
     #[test]
     fn a_copy_that_a_wire_has_made_has_rows_of_its_own_from_the_next_hop_on() {
         let mut passages = Passages::new(1, 2);
-        passages.is_sent(&packet(0), None);
-        passages.enters_hop(0, &packet(0), at(1));
-        passages.leaves_hop(0, &packet(0), at(2));
-        passages.enters_hop(1, &packet(0), at(2));
-        passages.leaves_hop(0, &packet(0), at(3));
-        passages.enters_hop(1, &packet(0), at(3));
-        passages.leaves_hop(1, &packet(0), at(4));
-        passages.is_dropped(1, &packet(0), Reason::Overlimit);
+        passages.on_sent(&packet(0), None);
+        passages.on_enter_hop(0, &packet(0), at(1));
+        passages.on_leave_hop(0, &packet(0), at(2));
+        passages.on_enter_hop(1, &packet(0), at(2));
+        passages.on_leave_hop(0, &packet(0), at(3));
+        passages.on_enter_hop(1, &packet(0), at(3));
+        passages.on_leave_hop(1, &packet(0), at(4));
+        passages.on_dropped(1, &packet(0), Reason::Overlimit);
         let ends = |hop: usize| passages.rows[hop].iter().map(|row| (row.left, row.drop)).collect::<Vec<_>>();
         assert_eq!(ends(0), [(Some(at(2)), None)]);
         assert_eq!(ends(1), [(Some(at(4)), None), (None, Some(Reason::Overlimit))]);
@@ -239,10 +239,10 @@ mod tests {
             ..packet(number)
         };
         for number in [0, 1] {
-            passages.is_sent(&packet(number), None);
-            passages.enters_hop(0, &packet(number), at(1));
+            passages.on_sent(&packet(number), None);
+            passages.on_enter_hop(0, &packet(number), at(1));
         }
-        passages.is_dropped(0, &marked(0), Reason::Loss);
+        passages.on_dropped(0, &marked(0), Reason::Loss);
         passages.left_queue(0, &marked(1));
         let [lost, inside] = passages.rows[0][..] else { panic!("two rows") };
         assert_eq!((lost.drop, inside.drop, inside.left), (Some(Reason::Loss), None, None));
@@ -256,11 +256,11 @@ mod tests {
     fn what_becomes_of_a_copy_on_the_wire_that_made_it_is_not_told_of_the_original() {
         let mut passages = Passages::new(1, 1);
         let copy = Packet { is_copy: true, ..packet(0) };
-        passages.is_sent(&packet(0), None);
-        passages.enters_hop(0, &packet(0), at(1));
-        passages.is_dropped(0, &copy, Reason::Loss);
-        passages.leaves_hop(0, &copy, at(2));
-        passages.leaves_hop(0, &packet(0), at(3));
+        passages.on_sent(&packet(0), None);
+        passages.on_enter_hop(0, &packet(0), at(1));
+        passages.on_dropped(0, &copy, Reason::Loss);
+        passages.on_leave_hop(0, &copy, at(2));
+        passages.on_leave_hop(0, &packet(0), at(3));
         let [row] = passages.rows[0][..] else { panic!("one row") };
         assert_eq!((row.left, row.drop), (Some(at(3)), None));
     }
@@ -269,13 +269,13 @@ mod tests {
     fn packets_that_are_followed_one_by_one_come_out_in_order_of_time() {
         let mut passages = Passages::new(1, 2);
         for (number, start) in [(0, 1), (1, 2)] {
-            passages.is_sent(&packet(number), None);
+            passages.on_sent(&packet(number), None);
             for hop in [0, 1] {
-                passages.enters_hop(hop, &packet(number), at(start + 10 * hop as u64));
-                passages.leaves_hop(hop, &packet(number), at(start + 10 * hop as u64 + 5));
+                passages.on_enter_hop(hop, &packet(number), at(start + 10 * hop as u64));
+                passages.on_leave_hop(hop, &packet(number), at(start + 10 * hop as u64 + 5));
             }
-            passages.is_sent(&packet(number + 2), None);
-            passages.enters_hop(1, &packet(number + 2), at(start));
+            passages.on_sent(&packet(number + 2), None);
+            passages.on_enter_hop(1, &packet(number + 2), at(start));
         }
         let hop = |name: &str| HopAccount { name: name.to_owned(), ..HopAccount::default() };
         let table = passages.table(&[hop("one"), hop("other")]);

@@ -37,7 +37,7 @@ impl ProbeRecords {
 
     /// A request or an answer leaves its endpoint.
     #[inline(never)]
-    pub(super) fn is_sent<P>(&mut self, packet: &Packet<P>) {
+    pub(super) fn on_sent<P>(&mut self, packet: &Packet<P>) {
         self.inside += 1;
         if packet.is_data_direction {
             let request = Request { sent: packet.sent, there: None, round_trip: None, is_dropped: false };
@@ -47,7 +47,7 @@ impl ProbeRecords {
 
     /// A request or an answer reaches its endpoint.
     #[inline(never)]
-    pub(super) fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
+    pub(super) fn on_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
         self.inside -= 1;
         let Some(request) = self.requests(packet).get_mut(packet.number as usize) else { return };
         let time = now.since(request.sent);
@@ -57,7 +57,7 @@ impl ProbeRecords {
     }
 
     /// A request or an answer is dropped.
-    pub(super) fn is_dropped<P>(&mut self, packet: &Packet<P>) {
+    pub(super) fn on_dropped<P>(&mut self, packet: &Packet<P>) {
         self.inside -= 1;
         if let Some(request) = self.requests(packet).get_mut(packet.number as usize) {
             request.is_dropped = true;

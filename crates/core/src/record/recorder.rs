@@ -114,40 +114,40 @@ impl Recorder {
     }
 
     /// A packet leaves an endpoint; what its header says is asked for only if that is recorded.
-    pub fn is_sent<P>(&mut self, packet: &Packet<P>, header: impl FnOnce() -> Option<Header>) {
+    pub fn on_sent<P>(&mut self, packet: &Packet<P>, header: impl FnOnce() -> Option<Header>) {
         if let Some(passages) = &mut self.passages {
-            passages.is_sent(packet, header());
+            passages.on_sent(packet, header());
         }
-        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_sent(packet) };
-        if packet.is_data_direction { flow.is_sent(packet) } else { flow.acks_sent += 1 }
+        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.on_sent(packet) };
+        if packet.is_data_direction { flow.on_sent(packet) } else { flow.acks_sent += 1 }
     }
 
     /// A packet reaches an endpoint.
-    pub fn is_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
+    pub fn on_received<P>(&mut self, packet: &Packet<P>, now: Instant) {
         let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else {
-            return self.probes.is_received(packet, now);
+            return self.probes.on_received(packet, now);
         };
-        if packet.is_data_direction { flow.is_received(packet, now) } else { flow.acks_received += 1 }
+        if packet.is_data_direction { flow.on_received(packet, now) } else { flow.acks_received += 1 }
     }
 
     /// A packet comes to a hop at `now`.
-    pub fn enters_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
+    pub fn on_enter_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         if let Some(passages) = &mut self.passages {
-            passages.enters_hop(hop, packet, now);
+            passages.on_enter_hop(hop, packet, now);
         }
     }
 
     /// A packet comes out of a hop at `now`.
-    pub fn leaves_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
+    pub fn on_leave_hop<P>(&mut self, hop: usize, packet: &Packet<P>, now: Instant) {
         self.hops[hop].sojourn.add(packet.sojourn);
         if let Some(passages) = &mut self.passages {
-            passages.leaves_hop(hop, packet, now);
+            passages.on_leave_hop(hop, packet, now);
             self.left_queue(packet);
         }
     }
 
     /// The run ends, and a packet that has left the queue of a hop is still inside.
-    pub fn is_on_wire<P>(&mut self, hop: usize, packet: &Packet<P>) {
+    pub fn on_wire<P>(&mut self, hop: usize, packet: &Packet<P>) {
         if let Some(passages) = &mut self.passages {
             passages.left_queue(hop, packet);
             self.left_queue(packet);
@@ -163,22 +163,22 @@ impl Recorder {
     }
 
     /// A hop drops a packet.
-    pub fn is_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
+    pub fn on_dropped<P>(&mut self, hop: usize, packet: &Packet<P>, reason: Reason) {
         self.hops[hop].dropped.entry(reason).or_default().add(packet.size);
         if let Some(passages) = &mut self.passages {
-            passages.is_dropped(hop, packet, reason);
+            passages.on_dropped(hop, packet, reason);
         }
-        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.is_dropped(packet) };
-        if packet.is_data_direction { flow.is_dropped(packet, reason) } else { flow.acks_dropped += 1 }
+        let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) else { return self.probes.on_dropped(packet) };
+        if packet.is_data_direction { flow.on_dropped(packet, reason) } else { flow.acks_dropped += 1 }
     }
 
     /// A hop marks a packet of this size.
-    pub fn is_marked(&mut self, hop: usize, size: Bytes, reason: Reason) {
+    pub fn on_marked(&mut self, hop: usize, size: Bytes, reason: Reason) {
         self.hops[hop].marked.entry(reason).or_default().add(size);
     }
 
     /// A hop makes two packets of one.
-    pub fn is_duplicated(&mut self, hop: usize, copy: Duplicate) {
+    pub fn on_duplicated(&mut self, hop: usize, copy: Duplicate) {
         self.hops[hop].duplicated.add(copy.size);
         let Some(flow) = self.flows.get_mut(copy.flow.0 as usize) else { return self.probes.inside += 1 };
         if copy.is_data_direction { flow.duplicated.add(copy.size) } else { flow.acks_duplicated += 1 }
@@ -400,8 +400,8 @@ mod tests {
         let mut recorder = recorder(2, 0);
         for (flow, sent, received, ecn) in [(0, 2, 30, Ecn::Ce), (1, 1, 20, Ecn::Ce), (0, 3, 40, Ecn::NotEct)] {
             let number = u64::from(sent == 3);
-            recorder.is_sent(&packet(flow, number, sent), || None);
-            recorder.is_received(&Packet { ecn, ..waited(&packet(flow, number, sent), 5) }, at(received));
+            recorder.on_sent(&packet(flow, number, sent), || None);
+            recorder.on_received(&Packet { ecn, ..waited(&packet(flow, number, sent), 5) }, at(received));
         }
         let account = |start, stop, completed| FlowAccount {
             start: at(start),
@@ -429,18 +429,18 @@ mod tests {
         let mut recorder = recorder(1, 0);
         let sent: Vec<_> = (0..4).map(|number| packet(0, number, number)).collect();
         for packet in &sent {
-            recorder.is_sent(packet, || None);
-            recorder.enters_hop(0, packet, packet.sent);
+            recorder.on_sent(packet, || None);
+            recorder.on_enter_hop(0, packet, packet.sent);
         }
-        recorder.leaves_hop(0, &waited(&sent[0], 3), at(9));
-        recorder.is_received(&Packet { ecn: Ecn::Ect0, ..waited(&sent[0], 3) }, at(10));
-        recorder.leaves_hop(0, &waited(&sent[0], 12), at(19));
+        recorder.on_leave_hop(0, &waited(&sent[0], 3), at(9));
+        recorder.on_received(&Packet { ecn: Ecn::Ect0, ..waited(&sent[0], 3) }, at(10));
+        recorder.on_leave_hop(0, &waited(&sent[0], 12), at(19));
         let copy = Duplicate { flow: FlowId(0), is_data_direction: true, size: Bytes::new(1_000) };
-        recorder.is_duplicated(0, copy);
-        recorder.is_received(&Packet { ecn: Ecn::Ce, ..waited(&sent[0], 12) }, at(20));
-        recorder.is_dropped(0, &waited(&sent[1], 4), Reason::Loss);
-        recorder.leaves_hop(0, &waited(&sent[2], 5), at(21));
-        recorder.is_on_wire(0, &waited(&sent[3], 6));
+        recorder.on_duplicated(0, copy);
+        recorder.on_received(&Packet { ecn: Ecn::Ce, ..waited(&sent[0], 12) }, at(20));
+        recorder.on_dropped(0, &waited(&sent[1], 4), Reason::Loss);
+        recorder.on_leave_hop(0, &waited(&sent[2], 5), at(21));
+        recorder.on_wire(0, &waited(&sent[3], 6));
         let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
         assert_eq!(millis(&tables, "packets", "received_ns"), [10, -1, -1, -1]);
         assert_eq!(millis(&tables, "packets", "queue_ns"), [3, 4, 5, 6]);
@@ -453,9 +453,9 @@ mod tests {
     #[test]
     fn a_copy_is_not_looked_at_in_the_queues_behind_the_arrival_of_the_first() {
         let mut recorder = recorder(1, 0);
-        recorder.is_sent(&packet(0, 0, 0), || None);
-        recorder.is_received(&waited(&packet(0, 0, 0), 3), at(10));
-        recorder.leaves_hop(0, &waited(&packet(0, 0, 0), 12), at(19));
+        recorder.on_sent(&packet(0, 0, 0), || None);
+        recorder.on_received(&waited(&packet(0, 0, 0), 3), at(10));
+        recorder.on_leave_hop(0, &waited(&packet(0, 0, 0), 12), at(19));
         let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
         assert_eq!(millis(&tables, "packets", "queue_ns"), [3]);
     }
@@ -464,8 +464,8 @@ mod tests {
     fn a_series_has_what_happened_in_each_interval_and_what_was_left_at_the_end() {
         let mut recorder = recorder(1, 0);
         for (number, sent, received) in [(0, 0, 20), (1, 25, 30)] {
-            recorder.is_sent(&packet(0, number, sent), || None);
-            recorder.is_received(&packet(0, number, sent), at(received));
+            recorder.on_sent(&packet(0, number, sent), || None);
+            recorder.on_received(&packet(0, number, sent), at(received));
         }
         recorder.sample_goodput(0, Bytes::new(1_000), at(100));
         let account = FlowAccount { goodput: Bytes::new(1_500), ..FlowAccount::default() };
@@ -479,16 +479,16 @@ mod tests {
     fn of_two_copies_of_a_probe_the_first_counts_and_what_is_dropped_is_not_inside() {
         let mut recorder = recorder(1, 1);
         let request = |number| packet(1, number, number);
-        (0..3).for_each(|number| recorder.is_sent(&request(number), || None));
+        (0..3).for_each(|number| recorder.on_sent(&request(number), || None));
         let answer = Packet { is_data_direction: false, ..request(0) };
-        recorder.is_sent(&answer, || None);
+        recorder.on_sent(&answer, || None);
         for (packet, first, second) in [(request(0), 10, 20), (answer, 30, 40)] {
             let Packet { flow, is_data_direction, size, .. } = packet;
-            recorder.is_received(&packet, at(first));
-            recorder.is_duplicated(0, Duplicate { flow, is_data_direction, size });
-            recorder.is_received(&packet, at(second));
+            recorder.on_received(&packet, at(first));
+            recorder.on_duplicated(0, Duplicate { flow, is_data_direction, size });
+            recorder.on_received(&packet, at(second));
         }
-        recorder.is_dropped(0, &request(1), Reason::Overlimit);
+        recorder.on_dropped(0, &request(1), Reason::Overlimit);
         let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
         assert_eq!(millis(&tables, "probes", "request_ns"), [10, -1, -1]);
         assert_eq!(millis(&tables, "probes", "rtt_ns"), [30, -1, -1]);
@@ -499,7 +499,7 @@ mod tests {
     fn a_hop_counts_marks_of_every_reason() {
         let mut recorder = recorder(1, 0);
         for reason in [Reason::Congestion, Reason::Threshold, Reason::Threshold] {
-            recorder.is_marked(0, Bytes::new(10), reason);
+            recorder.on_marked(0, Bytes::new(10), reason);
         }
         let tables = recorder.tables(&[HopAccount::default()], &[FlowAccount::default()]);
         assert_eq!(column(&tables, "hops", "marked_packets"), &Column::U64(vec![3]));

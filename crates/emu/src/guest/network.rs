@@ -2,12 +2,13 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-use bakeoff_core::hop::{Change, HopConfig, LinkConfig, LossConfig, wire_seed};
+use bakeoff_core::hop::{Change, LinkConfig, LossConfig, wire_seed};
+use bakeoff_core::scenario::Direction;
 use bakeoff_core::units::Instant;
 
 use crate::error::{Context, RunError};
 use crate::job::Job;
-use crate::layout::{DeviceId, Duty, Layout, Node, Way, left_address, right_address};
+use crate::layout::{DeviceId, Duty, Layout, Node, left_address, right_address};
 use crate::netlink::{self, Message, Shaper, Socket, TokenBucket, Veth, VethEnd, Wire};
 use crate::senders::{Host, Hosts, settings};
 use crate::sys::NetworkNamespace;
@@ -124,13 +125,6 @@ impl Network {
     }
 }
 
-fn hop_of(job: &Job, way: Way, index: usize) -> &HopConfig {
-    match way {
-        Way::Forward => &job.scenario.forward[index],
-        Way::Reverse => &job.scenario.reverse[index],
-    }
-}
-
 /// The rate that a link has at first; `None` if it is unlimited.
 fn first_rate(link: &LinkConfig) -> Option<u64> {
     match link {
@@ -140,10 +134,9 @@ fn first_rate(link: &LinkConfig) -> Option<u64> {
     }
 }
 
-fn wire(job: &Job, way: Way, index: usize, rate_bps: Option<u64>) -> Wire {
-    let hop = hop_of(job, way, index);
-    let name = if way == Way::Forward { "forward" } else { "reverse" };
-    let seed = wire_seed(job.scenario.seed, &format!("{name}.{index}"));
+fn wire(job: &Job, direction: Direction, index: usize, rate_bps: Option<u64>) -> Wire {
+    let hop = &job.scenario.hops(direction)[index];
+    let seed = wire_seed(job.scenario.seed, &format!("{}.{index}", direction.name()));
     let reorder = hop.reorder.and_then(|reorder| match reorder.change {
         Change::Ahead { gap } => Some((reorder.probability, gap as u32)),
         Change::Late { .. } | Change::Behind { .. } => None,
@@ -158,18 +151,18 @@ fn discipline(job: &Job, duty: Duty, device: u32) -> Result<Vec<Message>, RunErr
             let loss = LossConfig::default();
             vec![Wire { rate_bps: None, delay_ns, loss, reorder: None, seed: 1 }.install(device)]
         }
-        Duty::Wire(way, index) => {
-            vec![wire(job, way, index, first_rate(&hop_of(job, way, index).link)).install(device)]
+        Duty::Wire(direction, index) => {
+            vec![wire(job, direction, index, first_rate(&job.scenario.hops(direction)[index].link)).install(device)]
         }
-        Duty::Bottleneck(way, index) => {
-            let link = &hop_of(job, way, index).link;
+        Duty::Bottleneck(direction, index) => {
+            let link = &job.scenario.hops(direction)[index].link;
             let mut messages = if let LinkConfig::TokenBucket { rate_bps, burst_bytes, peak_bps } = *link {
                 let largest_bytes = job.scenario.largest_packet().count();
                 vec![TokenBucket { rate_bps, burst_bytes, peak_bps, largest_bytes }.install(device)]
             } else {
                 Vec::from(Shaper { rate_bps: first_rate(link).unwrap_or(u64::MAX) }.install(device))
             };
-            messages.push(netlink::leaf(device, &job.qdisc(way, index)?));
+            messages.push(netlink::leaf(device, &job.qdisc(direction, index)?));
             messages
         }
     })
@@ -181,11 +174,11 @@ pub(super) fn rate_changes(job: &Job, layout: &Layout, end: Instant) -> Vec<Rate
     for (number, cable) in layout.cables.iter().enumerate() {
         for (device, is_right) in [(cable.left, false), (cable.right, true)] {
             let id = DeviceId { cable: number, is_right };
-            let (Duty::Bottleneck(way, index) | Duty::Wire(way, index)) = device.duty else { continue };
-            for (time, rate_bps) in steps_before(&hop_of(job, way, index).link, end) {
+            let (Duty::Bottleneck(direction, index) | Duty::Wire(direction, index)) = device.duty else { continue };
+            for (time, rate_bps) in steps_before(&job.scenario.hops(direction)[index].link, end) {
                 let message = match device.duty {
                     Duty::Bottleneck(..) => Shaper { rate_bps }.change(id.kernel_index()),
-                    _ => wire(job, way, index, Some(rate_bps)).change(id.kernel_index()),
+                    _ => wire(job, direction, index, Some(rate_bps)).change(id.kernel_index()),
                 };
                 changes.push(RateChange { time, device: id, message });
             }

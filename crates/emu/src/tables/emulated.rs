@@ -179,27 +179,27 @@ impl<'a> Replay<'a> {
             Event::Sent { packet, ecn, size } => self.sent(time, packet, ecn, size, &headers.next()?),
             Event::LeftHop { packet, hop, sojourn, ecn, marked, is_last } => {
                 let as_recorded = self.left_queue(packet, sojourn, ecn, marked)?;
-                self.recorder.leaves_hop(usize::from(hop), &as_recorded, time);
+                self.recorder.on_leave_hop(usize::from(hop), &as_recorded, time);
                 if is_last {
-                    self.recorder.is_received(&as_recorded, time);
+                    self.recorder.on_received(&as_recorded, time);
                     self.arrived(packet, time);
                 } else {
-                    self.enters_hop(packet, time);
+                    self.on_enter_hop(packet, time);
                 }
                 Some(())
             }
             Event::Dropped { packet, hop, reason, sojourn, ecn, marked } => {
                 let as_recorded = self.left_queue(packet, sojourn, ecn, marked)?;
-                self.recorder.is_dropped(usize::from(hop), &as_recorded, reason);
+                self.recorder.on_dropped(usize::from(hop), &as_recorded, reason);
                 Some(())
             }
             Event::OnWire { packet, hop, sojourn, ecn, marked } => {
                 let as_recorded = self.left_queue(packet, sojourn, ecn, marked)?;
-                self.recorder.is_on_wire(usize::from(hop), &as_recorded);
+                self.recorder.on_wire(usize::from(hop), &as_recorded);
                 Some(())
             }
             Event::Marked { hop, reason, size } => {
-                self.recorder.is_marked(usize::from(hop), Bytes::new(u64::from(size)), reason);
+                self.recorder.on_marked(usize::from(hop), Bytes::new(u64::from(size)), reason);
                 Some(())
             }
             Event::Backlog { hop, backlog } => {
@@ -258,21 +258,21 @@ impl<'a> Replay<'a> {
                 }
             }
         }
-        self.recorder.is_sent(&recorded(packet, travelling, Duration::ZERO), || said);
+        self.recorder.on_sent(&recorded(packet, travelling, Duration::ZERO), || said);
         let sent = &mut self.packets.get_mut(packet.flow.0 as usize)?[usize::from(packet.is_data_direction)];
         sent.push(travelling);
         let is_next = sent.len() == packet.number as usize + 1;
-        self.enters_hop(packet, time);
+        self.on_enter_hop(packet, time);
         is_next.then_some(())
     }
 
     /// A packet comes to the next hop of its way.
-    fn enters_hop(&mut self, packet: PacketId, time: Instant) {
+    fn on_enter_hop(&mut self, packet: PacketId, time: Instant) {
         let Some(travelling) = self.packet_mut(packet).copied() else { return };
         let mut as_recorded = recorded(packet, travelling, Duration::ZERO);
         as_recorded.hops_passed = travelling.hops_passed;
         let Some(hop) = self.ways.next_hop(&mut as_recorded) else { return };
-        self.recorder.enters_hop(hop, &as_recorded, time);
+        self.recorder.on_enter_hop(hop, &as_recorded, time);
         if let Some(travelling) = self.packet_mut(packet) {
             travelling.hops_passed = as_recorded.hops_passed;
         }

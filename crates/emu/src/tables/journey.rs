@@ -123,7 +123,7 @@ impl Journeys {
     }
 
     /// Whether the queue of a hop marked a packet that it sent by `end`.
-    pub(super) fn is_marked(&self, hop: HopPoints, packet: usize, end: Instant) -> bool {
+    pub(super) fn on_marked(&self, hop: HopPoints, packet: usize, end: Instant) -> bool {
         let codepoint_at = |point: Point| {
             let index = self.points.iter().position(|known| *known == point);
             index.map(|index| Ecn::from_bits(self.codepoints[index][packet]))

@@ -21,7 +21,7 @@ use bakeoff_core::units::{Bytes, Duration, Instant};
 use self::journey::{Journeys, Passage, sojourn};
 use self::segment::{Data, Headers, InOrder};
 use crate::job::{Job, JobError};
-use crate::layout::{FlowLayout, Layout, Way};
+use crate::layout::{FlowLayout, Layout};
 use crate::log::{
     ANSWERER_PORT, ASKER_PORT, OF_FLOWS, PACKET_BYTES, PACKETS_FILE, PacketRecord, RECEIVER_PORT, SAMPLE_BYTES,
     SAMPLES_FILE, SENDER_PORT, SampleRecord, TIMEOUTS, quantities,
@@ -235,7 +235,7 @@ impl<'a> Run<'a> {
         if packet.sent > self.end {
             return;
         }
-        self.recorder.is_sent(&packet, || said);
+        self.recorder.on_sent(&packet, || said);
         let last_ecn = packet.ecn;
         for points in journeys.hops() {
             let (entry, link, passage) = journeys.passage(*points, number, self.end);
@@ -246,9 +246,9 @@ impl<'a> Run<'a> {
             hop.accepted.add(packet.size);
             packet.enter_hop(entry);
             packet.ecn = journeys.ecn_at(points.entry, number).unwrap_or(last_ecn);
-            self.recorder.enters_hop(points.hop, &packet, entry);
-            if journeys.is_marked(*points, number, self.end) {
-                self.recorder.is_marked(points.hop, packet.size, Reason::Qdisc);
+            self.recorder.on_enter_hop(points.hop, &packet, entry);
+            if journeys.on_marked(*points, number, self.end) {
+                self.recorder.on_marked(points.hop, packet.size, Reason::Qdisc);
                 packet.marked = Some(Reason::Qdisc);
             }
             packet.ecn = journeys.ecn_at(points.exit, number).unwrap_or(last_ecn);
@@ -257,15 +257,15 @@ impl<'a> Run<'a> {
             match passage {
                 Passage::Out(time) => {
                     hop.delivered.add(packet.size);
-                    self.recorder.leaves_hop(points.hop, &packet, time);
+                    self.recorder.on_leave_hop(points.hop, &packet, time);
                 }
-                Passage::DroppedByQueue => self.recorder.is_dropped(points.hop, &packet, self.reason_of(points.hop)),
-                Passage::LostOnWire => self.recorder.is_dropped(points.hop, &packet, Reason::Loss),
+                Passage::DroppedByQueue => self.recorder.on_dropped(points.hop, &packet, self.reason_of(points.hop)),
+                Passage::LostOnWire => self.recorder.on_dropped(points.hop, &packet, Reason::Loss),
                 Passage::Inside => {
                     hop.inside.add(packet.size);
                     if link <= self.end {
                         hop.on_wire += packet.size;
-                        self.recorder.is_on_wire(points.hop, &packet);
+                        self.recorder.on_wire(points.hop, &packet);
                     }
                 }
                 Passage::Absent => {}
@@ -278,16 +278,15 @@ impl<'a> Run<'a> {
             let Passage::Out(time) = passage else { return };
             if points.exit == journeys.hops()[journeys.hops().len() - 1].exit {
                 packet.ecn = last_ecn;
-                self.recorder.is_received(&packet, time);
+                self.recorder.on_received(&packet, time);
             }
         }
     }
 
     /// Why the queue of a hop dropped something: only a fifo has no choice.
     fn reason_of(&self, hop: usize) -> Reason {
-        let is_fifo = self.layout.hops[hop].place.is_none_or(|(way, index)| {
-            let queues = if way == Way::Forward { &self.job.forward_queues } else { &self.job.reverse_queues };
-            queues[index].get("kind").is_some_and(|kind| kind == "fifo")
+        let is_fifo = self.layout.hops[hop].place.is_none_or(|(direction, index)| {
+            self.job.queues(direction)[index].get("kind").is_some_and(|kind| kind == "fifo")
         });
         if is_fifo { Reason::Overlimit } else { Reason::Qdisc }
     }
@@ -326,10 +325,7 @@ impl<'a> Run<'a> {
         let scenario = &self.job.scenario;
         let mut links: Vec<_> = (self.layout.hops.iter())
             .map(|hop| {
-                let config = hop.place.map(|(way, index)| match way {
-                    Way::Forward => &scenario.forward[index],
-                    Way::Reverse => &scenario.reverse[index],
-                });
+                let config = hop.place.map(|(direction, index)| &scenario.hops(direction)[index]);
                 config.map(|config| Link::<()>::new(&config.link, scenario.largest_packet(), scenario.seed, &hop.name))
             })
             .collect();

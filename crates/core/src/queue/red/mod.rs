@@ -247,7 +247,7 @@ impl<P> Red<P> {
     }
 
     fn catch_up(&mut self, now: Instant) {
-        while self.adapt.as_mut().is_some_and(|timer| timer.has_fired(now)) {
+        while self.adapt.as_mut().is_some_and(|timer| timer.fire(now)) {
             self.control.adapt();
         }
     }

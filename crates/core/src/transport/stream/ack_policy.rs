@@ -210,8 +210,8 @@ impl AckPolicy {
         }
     }
 
-    /// True if an ack must leave at `now`.
-    pub(super) fn is_ack_due(&mut self, now: Instant) -> bool {
+    /// True if an ack must leave at `now`, which it then does.
+    pub(super) fn poll_ack(&mut self, now: Instant) -> bool {
         if self.delay_timer().is_some_and(|timer| timer <= now) {
             self.delay_timer = None;
             self.is_due = true;
@@ -267,7 +267,7 @@ mod tests {
         (0..count)
             .map(|n| {
                 policy.on_arrival(arrival, false, 0, at(n * spacing));
-                let is_due = policy.is_ack_due(at(n * spacing));
+                let is_due = policy.poll_ack(at(n * spacing));
                 if is_due {
                     policy.on_ack_sent();
                 }
@@ -297,7 +297,7 @@ mod tests {
         let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         for n in 0..130 {
             policy.on_arrival(Arrival::InOrder, n < 100, 0, at(n));
-            let is_due = policy.is_ack_due(at(n));
+            let is_due = policy.poll_ack(at(n));
             assert_eq!(is_due, n < 116 || n % 2 == 1, "{n}");
             if is_due {
                 policy.on_ack_sent();
@@ -310,7 +310,7 @@ mod tests {
         let mut policy = AckPolicy::new(AckMode::Each, 1_000);
         for arrival in [Arrival::InOrder, Arrival::OutOfOrder, Arrival::Duplicate, Arrival::BeforeHole].repeat(20) {
             policy.on_arrival(arrival, false, 0, at(0));
-            assert!(policy.is_ack_due(at(0)), "{arrival:?}");
+            assert!(policy.poll_ack(at(0)), "{arrival:?}");
             policy.on_ack_sent();
         }
     }
@@ -320,7 +320,7 @@ mod tests {
         let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         for n in 0..17 {
             policy.on_arrival(Arrival::InOrder, false, 0, at(n));
-            if policy.is_ack_due(at(n)) {
+            if policy.poll_ack(at(n)) {
                 policy.on_ack_sent();
             }
         }
@@ -332,7 +332,7 @@ mod tests {
         let mut policy = with_one_that_waits();
         let due = policy.next_wakeup().expect("the seventeenth waits");
         assert_eq!(due.as_millis(), 16 + 41, "at the tick after 40 ms");
-        assert!(policy.is_ack_due(due));
+        assert!(policy.poll_ack(due));
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
         for (number, arrival) in (0..).zip(in_order.into_iter().chain([Arrival::OutOfOrder; 3])) {
             let now = if number < 16 { at(0) } else { at(1) + Duration::from_micros(number) };
             policy.on_arrival(arrival, false, 0, now);
-            if policy.is_ack_due(now) {
+            if policy.poll_ack(now) {
                 policy.on_ack_sent();
             }
         }
@@ -365,7 +365,7 @@ mod tests {
         policy.on_arrival(Arrival::OutOfOrder, false, 0, at(41) + Duration::from_micros(400));
         assert_eq!(policy.next_wakeup(), Some(at(42)), "and not a millisecond after the segment");
         let delay = policy.delay;
-        assert!(policy.is_ack_due(at(42)));
+        assert!(policy.poll_ack(at(42)));
         assert_eq!(policy.delay, delay, "nobody has waited for a companion in vain");
         policy.on_ack_sent();
         policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
@@ -376,7 +376,7 @@ mod tests {
     fn a_timer_that_finds_nothing_to_do_is_over() {
         let mut policy = with_a_timer_of_no_use();
         policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
-        assert!(!policy.is_ack_due(at(43)));
+        assert!(!policy.poll_ack(at(43)));
         assert_eq!(policy.next_wakeup(), Some(at(44) + COMPRESSION_SLACK));
     }
 
@@ -392,10 +392,10 @@ mod tests {
     fn the_last_quick_ack_brings_the_shortest_delay_back() {
         let mut policy = with_one_that_waits();
         // It waits in vain, so that the next one would wait for longer.
-        assert!(policy.is_ack_due(at(57)));
+        assert!(policy.poll_ack(at(57)));
         policy.on_ack_sent();
         policy.on_arrival(Arrival::InOrder, true, 0, at(58));
-        assert!(policy.is_ack_due(at(58)), "it widens the window");
+        assert!(policy.poll_ack(at(58)), "it widens the window");
         policy.on_ack_sent();
         policy.on_arrival(Arrival::InOrder, false, 0, at(59));
         assert_eq!(policy.next_wakeup(), Some(at(59 + 41)));

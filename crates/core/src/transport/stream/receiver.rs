@@ -325,7 +325,7 @@ impl Endpoint<Segment> for Receiver {
         }
         let ack = match self.early.take() {
             Some(ack) => ack,
-            None if self.policy.is_ack_due(now) => {
+            None if self.policy.poll_ack(now) => {
                 self.policy.on_ack_sent();
                 self.ack()
             }
