@@ -9,7 +9,8 @@
 //!
 //! **Parameters.** The defaults are the kernel's.
 //!
-//! **Deviations.** As under Linux' htb, the link never asks an empty queue for a packet. Before its first control the kernel
+//! **Deviations.** With that arithmetic the second gap of an episode is half an interval, where the law of RFC 8289 has 0.71
+//! of it; from the third on they agree within 3 %. As under Linux' htb, the link never asks an empty queue for a packet. Before its first control the kernel
 //! takes the last one to have been at the boot of the machine: within 1.6 s of that, a line that has overflowed drops
 //! packet after packet. Here it was long ago.
 //!
