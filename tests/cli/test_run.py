@@ -12,7 +12,7 @@ import pytest
 from bakeoff import suites
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import words
-from bakeoff.worlds import sim
+from bakeoff.worlds import linux, sim
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(bakeoff: Command, here:
 def test_a_name_that_is_too_long_is_one_sentence(
     bakeoff: Command, here: Path, world: Any, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bakeoff.worlds.linux.prepare", lambda: None)
+    monkeypatch.setattr(linux, "WORLD", replace(linux.WORLD, prepare=lambda: None))
     (here / "x.toml").write_text(FILE)
     ended = bakeoff(*words, "--out", "o" * 300)
     assert ended.code == 2
