@@ -135,6 +135,28 @@ impl Bench {
         self.drops.clear();
     }
 
+    /// Overloads the queue, lets one packet at a time wait for two seconds, overloads it again, and tells how long that takes to
+    /// bring a drop, in milliseconds.
+    pub(super) fn first_drop_after_a_rest(&mut self) -> u64 {
+        self.standing(20, 400);
+        (0..20).for_each(|_| self.send());
+        let busy = self.dropped.len();
+        self.standing(1, 2_000);
+        let rested = self.now.as_millis();
+        self.standing(20, 300);
+        self.drop_times_ms()[busy] - rested
+    }
+
+    /// Whether BLUE drops packets that could be marked after the queue has overflowed three thousand times.
+    pub(super) fn wakes_blue(&mut self) -> bool {
+        self.ecn = Ecn::Ect0;
+        for _ in 0..3_000 {
+            self.offer(2);
+            self.send();
+        }
+        self.dropped.iter().any(|drop| drop.reason == Reason::Blue)
+    }
+
     pub(super) fn drop_times_ms(&self) -> Vec<u64> {
         self.dropped.iter().map(|drop| drop.time.as_millis()).collect()
     }

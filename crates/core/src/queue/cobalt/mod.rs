@@ -189,26 +189,13 @@ mod tests {
 
     #[test]
     fn the_count_runs_backwards_while_one_packet_waits_at_a_time() {
-        let mut bench = Bench::new(r#"{"kind": "cobalt"}"#);
-        bench.standing(20, 400);
-        (0..20).for_each(|_| bench.send());
-        let busy = bench.dropped.len();
-        bench.standing(1, 2_000);
-        let rested = bench.now.as_millis();
-        bench.standing(20, 300);
-        let first = bench.drop_times_ms()[busy];
-        assert!((100..=130).contains(&(first - rested)), "{first} after {rested}");
+        let after = Bench::new(r#"{"kind": "cobalt"}"#).first_drop_after_a_rest();
+        assert!((100..=130).contains(&after), "{after}");
     }
 
     #[test]
     fn a_queue_that_keeps_overflowing_wakes_blue() {
-        let mut bench = Bench::new(r#"{"kind": "cobalt", "limit_packets": 3}"#);
-        bench.ecn = Ecn::Ect0;
-        for _ in 0..3_000 {
-            bench.offer(2);
-            bench.send();
-        }
-        assert!(bench.dropped.iter().any(|drop| drop.reason == Reason::Blue));
+        assert!(Bench::new(r#"{"kind": "cobalt", "limit_packets": 3}"#).wakes_blue());
     }
 
     #[test]
