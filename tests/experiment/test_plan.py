@@ -250,6 +250,14 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
     assert found["flows"][1]["traffic"] == {"kind": "finite", "size_bytes": 1_000_000}
 
 
+def test_the_bdp_of_a_schedule_is_of_its_mean_rate(scenario: Scenario, minimal: str) -> None:
+    # A quarter of the period at 16 and the rest at 4 Mbit/s; without a period the last rate, which stays.
+    for period, mean in [(",period='8s'", "7Mbit/s"), ("", "4Mbit/s")]:
+        rate = f"rate={{schedule=[{{at='0s',rate='16Mbit/s'}},{{at='2s',rate='4Mbit/s'}}]{period}}}"
+        constant = scenario(minimal, f"rate={mean}", "queue=1bdp")
+        assert scenario(minimal, rate, "queue=1bdp")["forward"][0]["queue"] == constant["forward"][0]["queue"]
+
+
 def test_a_bdp_counts_both_directions_and_the_extra_delay(scenario: Scenario, minimal: str) -> None:
     assert scenario(minimal, "queue=1bdp")["forward"][0]["queue"]["limit_bytes"] == 60_000
     longer = scenario(minimal, "queue=0.5bdp", "flow.1.extra_delay=30ms")
