@@ -1,8 +1,9 @@
 //! Fair queueing without any control of delay: the scheduler of FQ.
 //!
 //! **What it is.** Every flow has a line of its own. Lines take turns by deficit round robin, a new one first; flows stand in
-//! three bands by their DSCP, which share the link by weight. While nothing else waits, up to eight packets go straight
-//! through.
+//! three bands by their DSCP, which share the link by weight. One that is seen for the first time has its first turn in the most
+//! urgent band, for which it waits until the band at work has used its credit up. While nothing else waits, up to eight packets go
+//! straight through.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_fq.c` (`fq_enqueue`, `fq_dequeue`, `fq_fastpath_check`).
 //!
