@@ -143,7 +143,7 @@ fn a_classic_flow_dressed_as_a_scalable_one_loses_by_it_in_dualpi2_and_not_in_ca
     for seed in SEEDS {
         let (dualpi2, cake) = (json!({"kind": "dualpi2"}), json!({"kind": "cake", "diffserv": "besteffort"}));
         let [near, far] = [10, 80].map(|rtt| gamed(&dualpi2, &json!({}), &[cubic()], rtt, seed).utilisation());
-        assert!(near < 0.97 && far < 0.9 * near, "seed {seed}: in the low-latency line {near}, {far}");
+        assert!(near < 0.97 && far < 0.9 * near, "seed {seed}: in the low-latency queue {near}, {far}");
         let unharmed = gamed(&cake, &json!({}), &[cubic()], 80, seed).utilisation();
         assert!(unharmed > 0.9, "seed {seed}: {unharmed}");
     }

@@ -125,7 +125,7 @@ fn cake_marks_some_congestion_before_it_marks_congestion() {
 
 #[test]
 fn scalable_packets_have_a_line_of_their_own() {
-    // CUBIC in the low-latency line of DualPI2 starves next to CUBIC in the classic one, but its packets do not wait.
+    // CUBIC in the low-latency queue of DualPI2 starves next to CUBIC in the classic one, but its packets do not wait.
     for seed in SEEDS {
         let queue = json!({"kind": "dualpi2", "ecn_mask": "any_ect"});
         let run = run(&scenario(&queue, &[cubic("classic"), cubic("off")], seed));

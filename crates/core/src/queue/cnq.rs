@@ -1,8 +1,8 @@
 //! Cheap Nasty Queueing: a flow that has nothing waiting goes first.
 //!
-//! **What it is.** A packet whose flow has nothing in the queue goes to a sparse line, which has strict priority, and leaves a
-//! placeholder in the bulk line, so that its flow counts as waiting until the bulk line has come that far. All other packets
-//! go to the bulk line, which is under COBALT.
+//! **What it is.** A packet whose flow has nothing waiting goes to a sparse queue, which has strict priority, and leaves a
+//! placeholder in the bulk queue, so that its flow counts as waiting until the bulk queue has come that far. All other packets
+//! go to the bulk queue, which is under COBALT.
 //!
 //! **Source.** draft-morton-tsvwg-cheap-nasty-queueing-01; `net/sched/sch_cnq_cobalt.c` of the SCE project (chromi/sce).
 //!
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::hash::FlowHash;
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::Place;
 use super::{Drops, Queue, Reason};
 use crate::info::Info;
@@ -37,16 +37,16 @@ pub(super) const INFO: Info = Info {
 /// `CNQ_QUEUES`: flows are told apart by so many values of their hash.
 pub(super) const FLOWS: usize = 65_536;
 
-/// A sparse line before a bulk line.
+/// A sparse queue before a bulk queue.
 #[derive(Debug)]
-pub(super) struct Lines<P> {
+pub(super) struct SparseAndBulk<P> {
     hash: FlowHash,
-    sparse: Line<P>,
-    /// By flow; without a packet, the place of one that went to the sparse line.
+    sparse: PacketQueue<P>,
+    /// By flow; without a packet, the place of one that went to the sparse queue.
     bulk: VecDeque<(u32, Option<Box<Packet<P>>>)>,
-    /// Places in the bulk line, by flow.
+    /// Places in the bulk queue, by flow.
     backlogs: Vec<u32>,
-    /// Flows that have a place in the bulk line.
+    /// Flows that have a place in the bulk queue.
     active: usize,
     /// Places without a packet.
     placeholders: usize,
@@ -54,7 +54,7 @@ pub(super) struct Lines<P> {
     bytes: Bytes,
 }
 
-/// A packet that leaves its line.
+/// A packet that leaves its queue.
 #[derive(Debug)]
 pub(super) struct Next<P> {
     pub(super) packet: Box<Packet<P>>,
@@ -62,11 +62,11 @@ pub(super) struct Next<P> {
     pub(super) is_sparse: bool,
 }
 
-impl<P> Lines<P> {
+impl<P> SparseAndBulk<P> {
     pub(super) fn new(place: &Place<'_>) -> Self {
         Self {
             hash: FlowHash::new(place),
-            sparse: Line::default(),
+            sparse: PacketQueue::default(),
             bulk: VecDeque::new(),
             backlogs: vec![0; FLOWS],
             active: 0,
@@ -84,12 +84,12 @@ impl<P> Lines<P> {
         self.bytes
     }
 
-    /// Places of a flow in the bulk line.
+    /// Places of a flow in the bulk queue.
     pub(super) fn backlog(&self, flow: usize) -> u32 {
         self.backlogs[flow]
     }
 
-    /// Flows in the bulk line that have no placeholder there.
+    /// Flows in the bulk queue that have no placeholder there.
     pub(super) fn bulk_flows(&self) -> usize {
         self.active.saturating_sub(self.placeholders)
     }
@@ -124,7 +124,7 @@ impl<P> Lines<P> {
         Some(next)
     }
 
-    /// The next packet of the bulk line; places without one are given up on the way.
+    /// The next packet of the bulk queue; places without one are given up on the way.
     fn pop_bulk(&mut self) -> Option<Next<P>> {
         loop {
             let (flow, packet) = self.bulk.pop_front()?;
@@ -139,10 +139,10 @@ impl<P> Lines<P> {
     }
 }
 
-/// Two lines, and COBALT on the bulk line.
+/// Two queues, and COBALT on the bulk queue.
 #[derive(Debug)]
 pub struct Cnq<P> {
-    lines: Lines<P>,
+    queues: SparseAndBulk<P>,
     limit: usize,
     law: Law,
     control: Control,
@@ -153,7 +153,7 @@ impl<P> Cnq<P> {
     /// An empty queue.
     pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
         Self {
-            lines: Lines::new(place),
+            queues: SparseAndBulk::new(place),
             limit: config.limit_packets as usize,
             law: config.law(1),
             control: Control::default(),
@@ -164,17 +164,17 @@ impl<P> Cnq<P> {
 
 impl<P: Send> Queue<P> for Cnq<P> {
     fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
-        if self.lines.packets() >= self.limit {
+        if self.queues.packets() >= self.limit {
             self.control.on_overflow(&self.law, now);
             return drops.push(packet, Reason::Overlimit);
         }
-        self.lines.push(packet);
+        self.queues.push(packet);
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
-            let Next { mut packet, is_sparse, .. } = self.lines.pop()?;
-            if self.lines.packets() == 0 {
+            let Next { mut packet, is_sparse, .. } = self.queues.pop()?;
+            if self.queues.packets() == 0 {
                 self.control.on_empty(&self.law, now);
             } else if !is_sparse
                 && let Some(reason) = self.control.judge(&self.law, &mut packet, now, &mut self.random, drops)
@@ -187,11 +187,11 @@ impl<P: Send> Queue<P> for Cnq<P> {
     }
 
     fn packets(&self) -> usize {
-        self.lines.packets()
+        self.queues.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.lines.bytes()
+        self.queues.bytes()
     }
 }
 

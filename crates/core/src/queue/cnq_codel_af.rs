@@ -1,8 +1,8 @@
-//! Cheap Nasty Queueing with approximate fairness: in one line, whoever takes more room than the others is signalled sooner.
+//! Cheap Nasty Queueing with approximate fairness: in one queue, whoever takes more room than the others is signalled sooner.
 //!
-//! **What it is.** The two lines of `cnq`. Each flow has a COBALT of its own, and its wait is weighed by its share of the queue: a
+//! **What it is.** The two queues of `cnq`. Each flow has a COBALT of its own, and its wait is weighed by its share of the queue: a
 //! packet counts as having waited its time, multiplied by the packets that its flow has waiting and by the number of flows, over
-//! all packets that wait. So flows come to have the same room in the bulk line, and with that about the same rate.
+//! all packets that wait. So flows come to have the same room in the bulk queue, and with that about the same rate.
 //!
 //! **Source.** `net/sched/sch_cnq_codel_af.c` of the SCE project (chromi/sce); draft-morton-tsvwg-codel-approx-fair.
 //!
@@ -12,7 +12,7 @@
 //!
 //! **How it is validated.** Unit tests here; in the suite `l4s-tests/s1-50mbit` against published rates of two flows.
 
-use super::cnq::{FLOWS, Lines, Next};
+use super::cnq::{FLOWS, Next, SparseAndBulk};
 use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::place::Place;
 use super::{Drops, Queue, Reason};
@@ -30,10 +30,10 @@ pub(super) const INFO: Info = Info {
     telemetry: &[],
 };
 
-/// Two lines, and a COBALT a flow.
+/// Two queues, and a COBALT a flow.
 #[derive(Debug)]
 pub struct CnqCodelAf<P> {
-    lines: Lines<P>,
+    queues: SparseAndBulk<P>,
     limit: usize,
     law: Law,
     controls: Vec<Control>,
@@ -46,7 +46,7 @@ impl<P> CnqCodelAf<P> {
     /// An empty queue.
     pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
         Self {
-            lines: Lines::new(place),
+            queues: SparseAndBulk::new(place),
             limit: config.limit_packets as usize,
             law: config.law(1),
             controls: vec![Control::default(); FLOWS],
@@ -55,16 +55,16 @@ impl<P> CnqCodelAf<P> {
         }
     }
 
-    /// What the wait of a packet counts that has just left the bulk line, for flows that share it alike the wait itself
+    /// What the wait of a packet counts that has just left the bulk queue, for flows that share it alike the wait itself
     /// (`weighted_sojourn`).
     fn weigh(&self, sojourn: Duration, flow: usize) -> Duration {
-        let room = u64::from(self.lines.backlog(flow) + 1) * self.lines.bulk_flows() as u64;
-        sojourn.scale(room, self.lines.packets() as u64 + 1)
+        let room = u64::from(self.queues.backlog(flow) + 1) * self.queues.bulk_flows() as u64;
+        sojourn.scale(room, self.queues.packets() as u64 + 1)
     }
 
     /// Lets the control of one flow rest, if the flow does; with every packet that leaves, the next.
     fn decay(&mut self, now: Instant) {
-        if self.lines.backlog(self.decaying) == 0 {
+        if self.queues.backlog(self.decaying) == 0 {
             self.controls[self.decaying].on_empty(&self.law, now);
         }
         self.decaying = (self.decaying + 1) % FLOWS;
@@ -73,24 +73,24 @@ impl<P> CnqCodelAf<P> {
 
 impl<P: Send> Queue<P> for CnqCodelAf<P> {
     fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
-        if self.lines.packets() >= self.limit {
-            let flow = self.lines.flow(&packet);
+        if self.queues.packets() >= self.limit {
+            let flow = self.queues.flow(&packet);
             self.controls[flow].on_overflow(&self.law, now);
             return drops.push(packet, Reason::Overlimit);
         }
-        self.lines.push(packet);
+        self.queues.push(packet);
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
-            let Next { mut packet, flow, is_sparse } = self.lines.pop()?;
+            let Next { mut packet, flow, is_sparse } = self.queues.pop()?;
             if is_sparse {
                 self.controls[flow].on_empty(&self.law, now);
             } else {
                 let wait = self.weigh(now.since(packet.enqueued), flow);
                 let control = &mut self.controls[flow];
                 let reason = control.judge_as(&self.law, &mut packet, wait, now, &mut self.random, drops);
-                if let Some(reason) = reason.filter(|_| self.lines.backlog(flow) > 0) {
+                if let Some(reason) = reason.filter(|_| self.queues.backlog(flow) > 0) {
                     drops.push(packet, reason);
                     continue;
                 }
@@ -101,11 +101,11 @@ impl<P: Send> Queue<P> for CnqCodelAf<P> {
     }
 
     fn packets(&self) -> usize {
-        self.lines.packets()
+        self.queues.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.lines.bytes()
+        self.queues.bytes()
     }
 }
 
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn a_wait_counts_by_the_share_of_the_flow_among_those_without_a_placeholder() {
-        // Four packets and two; the first of each goes to the sparse line and leaves a placeholder.
+        // Four packets and two; the first of each goes to the sparse queue and leaves a placeholder.
         let mut queue = queue_with(&[(0, 4), (1, 2)]);
-        let flow = queue.lines.flow(&packet_of(0, 0, 1_000));
-        (0..2).for_each(|_| drop(queue.lines.pop()));
-        assert_eq!(queue.lines.bulk_flows(), 0);
-        let next = queue.lines.pop().expect("the second of the first flow");
+        let flow = queue.queues.flow(&packet_of(0, 0, 1_000));
+        (0..2).for_each(|_| drop(queue.queues.pop()));
+        assert_eq!(queue.queues.bulk_flows(), 0);
+        let next = queue.queues.pop().expect("the second of the first flow");
         assert_eq!(
-            (next.flow, next.is_sparse, queue.lines.bulk_flows(), queue.lines.backlog(flow)),
+            (next.flow, next.is_sparse, queue.queues.bulk_flows(), queue.queues.backlog(flow)),
             (flow, false, 1, 2)
         );
         // Three of the flow, itself among them, of four that wait, and one flow.
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn the_last_packet_of_a_flow_is_never_dropped() {
         let mut queue = queue_with(&[(1, 1), (0, 1), (1, 1), (0, 1), (1, 3)]);
-        let (flow, mut drops) = (queue.lines.flow(&packet_of(0, 0, 1_000)), Drops::default());
+        let (flow, mut drops) = (queue.queues.flow(&packet_of(0, 0, 1_000)), Drops::default());
         let now = Instant::ZERO + Duration::from_secs(10);
         (0..3).for_each(|_| drop(queue.dequeue(now, &mut drops)));
         queue.controls[flow].on_overflow(&queue.law, now);
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_control_of_a_flow_rests_with_its_sparse_packet_and_in_turn_with_those_of_others() {
         let mut queue = queue_with(&[(0, 1)]);
-        let (flow, now) = (queue.lines.flow(&packet_of(0, 0, 1_000)), Instant::ZERO + Duration::from_secs(10));
+        let (flow, now) = (queue.queues.flow(&packet_of(0, 0, 1_000)), Instant::ZERO + Duration::from_secs(10));
         let mut control = Control::default();
         control.on_overflow(&queue.law, Instant::ZERO);
         (queue.controls[flow], queue.controls[0]) = (control, control);

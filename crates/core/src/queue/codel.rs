@@ -1,6 +1,6 @@
 //! Controlled delay: CoDel.
 //!
-//! **What it is.** One line of packets. Once packets have waited longer than a target for a whole interval, one is dropped
+//! **What it is.** One queue of packets. Once packets have waited longer than a target for a whole interval, one is dropped
 //! or marked when it would leave, and the next after `interval / sqrt(count)`, until the delay is below the target.
 //!
 //! **Source.** RFC 8289; Linux 7.3 `include/net/codel_impl.h`, `net/sched/sch_codel.c`, whose arithmetic is kept: times in
@@ -11,7 +11,7 @@
 //!
 //! **Deviations.** With that arithmetic the second gap of an episode is half an interval, where the law of RFC 8289 has 0.71
 //! of it; from the third on they agree within 3 %. As under Linux' htb, the link never asks an empty queue for a packet. Before its first control the kernel
-//! takes the last one to have been at the boot of the machine: within 1.6 s of that, a line that has overflowed drops
+//! takes the last one to have been at the boot of the machine: within 1.6 s of that, a queue that has overflowed drops
 //! packet after packet. Here it was long ago.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
@@ -19,7 +19,7 @@
 
 use serde::Deserialize;
 
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{Place, Problem, limit_within, time_within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -148,7 +148,7 @@ pub(super) struct Law {
 pub(super) struct Supply<'a, P> {
     pub(super) law: &'a Law,
     /// The packets under the control.
-    pub(super) line: &'a mut Line<P>,
+    pub(super) queue: &'a mut PacketQueue<P>,
     /// Bytes that wait elsewhere in the same queue.
     pub(super) others: Bytes,
     /// In ticks.
@@ -193,7 +193,7 @@ impl Control {
             return false;
         };
         self.delay = supply.now - ticks(packet.enqueued.as_nanos());
-        if self.delay < supply.law.target || supply.line.bytes() + supply.others <= supply.law.least_backlog {
+        if self.delay < supply.law.target || supply.queue.bytes() + supply.others <= supply.law.least_backlog {
             self.first_above = None;
             return false;
         }
@@ -203,7 +203,7 @@ impl Control {
 
     /// The next packet to send (`codel_dequeue`).
     pub(super) fn dequeue<P>(&mut self, mut supply: Supply<'_, P>) -> Option<Box<Packet<P>>> {
-        let mut packet = supply.line.pop();
+        let mut packet = supply.queue.pop();
         let should_drop = self.should_drop(packet.as_deref(), &supply);
         if !should_drop {
             self.is_dropping = false;
@@ -229,7 +229,7 @@ impl Control {
             }
             supply.drops.push(packet, Reason::Congestion);
         }
-        let next = supply.line.pop();
+        let next = supply.queue.pop();
         let should_drop = self.should_drop(next.as_deref(), supply);
         (next, should_drop)
     }
@@ -246,7 +246,7 @@ impl Control {
             }
             self.count = self.count.wrapping_add(1);
             self.newton_step();
-            let waiting = supply.line.packets();
+            let waiting = supply.queue.packets();
             let (next, should_drop) = self.drop_or_mark(packet, supply);
             packet = next;
             if !should_drop {
@@ -254,7 +254,7 @@ impl Control {
                 return packet;
             }
             self.drop_next = self.after(self.drop_next, supply.law);
-            let is_marked = supply.line.packets() == waiting;
+            let is_marked = supply.queue.packets() == waiting;
             if is_marked {
                 return packet;
             }
@@ -297,7 +297,7 @@ impl Control {
 /// A queue under CoDel.
 #[derive(Debug)]
 pub struct Codel<P> {
-    line: Line<P>,
+    queue: PacketQueue<P>,
     limit: usize,
     law: Law,
     control: Control,
@@ -307,7 +307,7 @@ impl<P> Codel<P> {
     /// An empty queue.
     pub(super) fn new(config: &CodelConfig, place: &Place<'_>) -> Self {
         Self {
-            line: Line::default(),
+            queue: PacketQueue::default(),
             limit: config.limit_packets as usize,
             law: config.law(place),
             control: Control::default(),
@@ -317,8 +317,8 @@ impl<P> Codel<P> {
 
 impl<P: Send> Queue<P> for Codel<P> {
     fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
-        if self.line.packets() < self.limit {
-            self.line.push(packet);
+        if self.queue.packets() < self.limit {
+            self.queue.push(packet);
         } else {
             drops.push(packet, Reason::Overlimit);
         }
@@ -326,15 +326,15 @@ impl<P: Send> Queue<P> for Codel<P> {
 
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let now = ticks(now.as_nanos());
-        self.control.dequeue(Supply { law: &self.law, line: &mut self.line, others: Bytes::ZERO, now, drops })
+        self.control.dequeue(Supply { law: &self.law, queue: &mut self.queue, others: Bytes::ZERO, now, drops })
     }
 
     fn packets(&self) -> usize {
-        self.line.packets()
+        self.queue.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.line.bytes()
+        self.queue.bytes()
     }
 }
 
@@ -355,12 +355,12 @@ mod tests {
         packet
     }
 
-    /// Whether a packet that arrived at the start should be dropped while so many bytes wait in its line and in others.
+    /// Whether a packet that arrived at the start should be dropped while so many bytes wait in its queue and in others.
     fn should_drop(control: &mut Control, now: u64, [own, others]: [u64; 2]) -> bool {
-        let (mut line, mut drops) = (Line::default(), Drops::default());
-        line.push(packet_of(0, 1, own));
+        let (mut queue, mut drops) = (PacketQueue::default(), Drops::default());
+        queue.push(packet_of(0, 1, own));
         let others = Bytes::new(others);
-        let supply = Supply { law: &LAW, line: &mut line, others, now, drops: &mut drops };
+        let supply = Supply { law: &LAW, queue: &mut queue, others, now, drops: &mut drops };
         control.should_drop(Some(&arrived(0)), &supply)
     }
 
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_first_drop_comes_an_interval_after_the_delay_passed_the_target() {
-        // A line of 100 ms that neither grows nor shrinks: every packet waits 100 ms.
+        // A queue of 100 ms that neither grows nor shrinks: every packet waits 100 ms.
         let mut bench = codel(r#"{"kind": "codel"}"#);
         bench.standing(100, 4_000);
         let times = bench.drop_times_ms();
@@ -445,9 +445,15 @@ mod tests {
     fn a_control_soon_after_the_last_goes_on_at_its_rate() {
         let law = Law { target: 100, interval: 1_000, least_backlog: Bytes::ZERO, ecn: false, threshold: None };
         let mut control = Control { count: 20, last_count: 1, drop_next: 5_000, ..Control::default() };
-        let (mut line, mut drops) = (Line::<()>::default(), Drops::default());
+        let (mut queue, mut drops) = (PacketQueue::<()>::default(), Drops::default());
         let mut start = |control: &mut Control, now| {
-            control.start_dropping(&Supply { law: &law, line: &mut line, others: Bytes::ZERO, now, drops: &mut drops });
+            control.start_dropping(&Supply {
+                law: &law,
+                queue: &mut queue,
+                others: Bytes::ZERO,
+                now,
+                drops: &mut drops,
+            });
             control.count
         };
         assert_eq!(start(&mut control, 6_000), 19);
@@ -484,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_of_more_than_one_frame_in_all_lines_is_a_standing_queue() {
+    fn a_backlog_of_more_than_one_frame_in_all_queues_is_a_standing_queue() {
         for (waiting, is_standing) in [([1_014, 0], false), ([1_015, 0], true), ([500, 514], false), ([500, 515], true)]
         {
             let mut control = Control::default();
@@ -496,8 +502,8 @@ mod tests {
     #[test]
     fn a_line_that_is_found_empty_has_no_delay_above_the_target() {
         let mut control = Control { first_above: Some(50), is_dropping: true, ..Control::default() };
-        let (mut line, mut drops) = (Line::<()>::default(), Drops::default());
-        let supply = Supply { law: &LAW, line: &mut line, others: Bytes::new(5_000), now: 2_000, drops: &mut drops };
+        let (mut queue, mut drops) = (PacketQueue::<()>::default(), Drops::default());
+        let supply = Supply { law: &LAW, queue: &mut queue, others: Bytes::new(5_000), now: 2_000, drops: &mut drops };
         assert!(control.dequeue(supply).is_none());
         assert_eq!((control.first_above, control.is_dropping), (None, false));
     }
@@ -505,9 +511,9 @@ mod tests {
     #[test]
     fn a_control_begins_with_the_first_drop_even_if_that_was_the_last_packet() {
         let mut control = Control { first_above: Some(1_000), ..Control::default() };
-        let (mut line, mut drops) = (Line::default(), Drops::default());
-        line.push(arrived(0));
-        let supply = Supply { law: &LAW, line: &mut line, others: Bytes::new(5_000), now: 1_500, drops: &mut drops };
+        let (mut queue, mut drops) = (PacketQueue::default(), Drops::default());
+        queue.push(arrived(0));
+        let supply = Supply { law: &LAW, queue: &mut queue, others: Bytes::new(5_000), now: 1_500, drops: &mut drops };
         assert!(control.dequeue(supply).is_none());
         assert_eq!((drops.len(), control.is_dropping, control.count, control.drop_next), (1, true, 1, 2_499));
     }
@@ -517,12 +523,12 @@ mod tests {
         let mut control =
             Control { first_above: Some(1_000), is_dropping: true, rec_inv_sqrt: 60, ..Control::default() };
         control.count = 1_200_000;
-        let (mut line, mut drops) = (Line::default(), Drops::default());
-        (0..1_000).for_each(|_| line.push(arrived(0)));
+        let (mut queue, mut drops) = (PacketQueue::default(), Drops::default());
+        (0..1_000).for_each(|_| queue.push(arrived(0)));
         let now = 1_000_000;
-        let supply = Supply { law: &LAW, line: &mut line, others: Bytes::ZERO, now, drops: &mut drops };
+        let supply = Supply { law: &LAW, queue: &mut queue, others: Bytes::ZERO, now, drops: &mut drops };
         assert!(control.dequeue(supply).is_some());
-        assert_eq!((drops.len(), line.packets()), (256, 743));
+        assert_eq!((drops.len(), queue.packets()), (256, 743));
         assert!(control.is_dropping && control.drop_next == control.after(now, &LAW));
     }
 

@@ -1,9 +1,9 @@
 //! Dual queue for low latency, low loss and scalable throughput: `DualPI2`.
 //!
-//! **What it is.** Packets of scalable senders (ECT(1), and what carries CE) go to a low-latency line, all others to a classic
+//! **What it is.** Packets of scalable senders (ECT(1), and what carries CE) go to a low-latency queue, all others to a classic
 //! one. A controller moves a probability by how far the longer of both delays is from a target and by how much it has
 //! changed. Classic packets are dropped or marked with its square, low-latency ones marked with the coupling factor times
-//! it, and whenever they waited longer than a step. A weighted round robin keeps the classic line alive.
+//! it, and whenever they waited longer than a step. A weighted round robin keeps the classic queue alive.
 //!
 //! **Source.** RFC 9332; Linux 7.3 `net/sched/sch_dualpi2.c`, whose fixed-point arithmetic is kept.
 //!
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{AGE, Place, Problem, limit_within, memory_of, time_within, whole_percents, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -34,7 +34,7 @@ pub(super) const INFO: Info = Info {
     title: "Dual queue with a coupled controller (DualPI2)",
     source: "RFC 9332; Linux net/sched/sch_dualpi2.c",
     parameters: &[
-        Parameter::quantity("limit", "10000pkt", "packets", "the most packets that wait, in both lines"),
+        Parameter::quantity("limit", "10000pkt", "packets", "the most packets that wait, in both queues"),
         Parameter::quantity(
             "memory_limit",
             "2 limit (largest packet + 14B)",
@@ -71,30 +71,30 @@ pub(super) const INFO: Info = Info {
             "min_qlen_step",
             "0pkt",
             "packets",
-            "the step applies to packets that find at least so many in the low-latency line",
+            "the step applies to packets that find at least so many in the low-latency queue",
         ),
         Parameter::number(
             "coupling",
             [2.0, 1.0, 255.0],
             "",
-            "by how much the probability of the classic line is coupled into the low-latency one",
+            "by how much the probability of the classic queue is coupled into the low-latency one",
         ),
         Parameter::flag(
             "drop_overload",
             true,
-            "on overload drop in both lines, instead of marking until they overflow",
+            "on overload drop in both queues, instead of marking until they overflow",
         ),
         Parameter::flag("drop_early", false, "drop packets on arrival, instead of when they would leave"),
         Parameter::number(
             "c_protection",
             [0.1, 0.0, 1.0],
             "",
-            "the share of the link that the classic line has at least; whole percents",
+            "the share of the link that the classic queue has at least; whole percents",
         ),
         Parameter::choice(
             "ecn_mask",
             &["l4s_ect", "cla_ect", "any_ect"],
-            "which packets go to the low-latency line: ECT(1), ECT(0) or both, and CE with each",
+            "which packets go to the low-latency queue: ECT(1), ECT(0) or both, and CE with each",
         ),
     ],
     telemetry: &[],
@@ -115,7 +115,7 @@ const SCALING: u32 = 2;
 /// Weights are percents.
 const WEIGHTS: i64 = 100;
 
-/// Which codepoints go to the low-latency line; the number is the kernel's mask.
+/// Which codepoints go to the low-latency queue; the number is the kernel's mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 enum EcnMask {
     #[default]
@@ -235,24 +235,24 @@ impl Controller {
     }
 }
 
-/// The low-latency line: its packets, and whether the step applies to each.
+/// The low-latency queue: its packets, and whether the step applies to each.
 #[derive(Debug)]
 struct LowLatency<P> {
-    line: Line<P>,
+    queue: PacketQueue<P>,
     has_step: VecDeque<bool>,
 }
 
-/// Above which the low-latency line is marked.
+/// Above which the low-latency queue is marked.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Nanos(u64),
     Packets(usize),
 }
 
-/// Two lines under a coupled controller.
+/// Two queues under a coupled controller.
 #[derive(Debug)]
 pub struct DualPi2<P> {
-    classic: Line<P>,
+    classic: PacketQueue<P>,
     low: LowLatency<P>,
     limit: usize,
     memory_limit: u64,
@@ -265,7 +265,7 @@ pub struct DualPi2<P> {
     least_for_step: usize,
     /// Below this backlog nothing is dropped or marked early.
     least_backlog: Bytes,
-    /// Whose turn it is: the classic line's while it is above zero.
+    /// Whose turn it is: the classic queue's while it is above zero.
     credit: i64,
     first_credit: i64,
     classic_weight: i64,
@@ -278,8 +278,8 @@ impl<P> DualPi2<P> {
         let classic_weight = (config.c_protection * WEIGHTS as f64).round() as i64;
         let first_credit = place.mtu().count() as i64 * (2 * classic_weight - WEIGHTS);
         Self {
-            classic: Line::default(),
-            low: LowLatency { line: Line::default(), has_step: VecDeque::new() },
+            classic: PacketQueue::default(),
+            low: LowLatency { queue: PacketQueue::default(), has_step: VecDeque::new() },
             limit: config.limit_packets as usize,
             memory_limit: config
                 .memory_limit_bytes
@@ -307,15 +307,15 @@ impl<P> DualPi2<P> {
     }
 
     fn backlog(&self) -> Bytes {
-        self.classic.bytes() + self.low.line.bytes()
+        self.classic.bytes() + self.low.queue.bytes()
     }
 
     /// Computes the probabilities that are due by `now`; nothing has come or gone meanwhile.
     fn catch_up(&mut self, now: Instant) {
         while self.controller.due <= now {
             let due = self.controller.due;
-            let waited = |line: &Line<P>| line.head().map_or(0, |head| due.since(head.enqueued).as_nanos());
-            let delay = waited(&self.classic).max(waited(&self.low.line));
+            let waited = |queue: &PacketQueue<P>| queue.head().map_or(0, |head| due.since(head.enqueued).as_nanos());
+            let delay = waited(&self.classic).max(waited(&self.low.queue));
             self.controller.update(delay as i64);
             self.controller.due = Instant::from_nanos(due.as_nanos() + self.controller.period_ns);
         }
@@ -351,11 +351,11 @@ impl<P> DualPi2<P> {
         self.roll(coupled) && !drops.mark(packet, Reason::Congestion)
     }
 
-    /// Takes the next packet from the line whose turn it is; says by how much serving it changes the credit.
+    /// Takes the next packet from the queue whose turn it is; says by how much serving it changes the credit.
     fn take(&mut self) -> Option<(Box<Packet<P>>, bool, i64)> {
-        let (has_classic, has_low) = (!self.classic.is_empty(), !self.low.line.is_empty());
+        let (has_classic, has_low) = (!self.classic.is_empty(), !self.low.queue.is_empty());
         if has_low && (!has_classic || self.credit <= 0) {
-            let packet = self.low.line.pop()?;
+            let packet = self.low.queue.pop()?;
             let weight = if has_classic { self.classic_weight } else { 0 };
             return Some((packet, true, weight));
         }
@@ -370,7 +370,7 @@ impl<P> DualPi2<P> {
     fn mark_above_step(&mut self, packet: &mut Packet<P>, now: Instant, drops: &mut Drops<P>) {
         let is_above = match self.step {
             Step::Nanos(nanos) => now.since(packet.enqueued).as_nanos() > nanos,
-            Step::Packets(packets) => self.low.line.packets() > packets,
+            Step::Packets(packets) => self.low.queue.packets() > packets,
         };
         if self.low.has_step.pop_front().unwrap_or(true) && is_above {
             drops.mark(packet, Reason::Threshold);
@@ -390,8 +390,8 @@ impl<P: Send> Queue<P> for DualPi2<P> {
             return drops.push(packet, Reason::Congestion);
         }
         if is_low {
-            self.low.has_step.push_back(self.low.line.packets() >= self.least_for_step);
-            self.low.line.push(packet);
+            self.low.has_step.push_back(self.low.queue.packets() >= self.least_for_step);
+            self.low.queue.push(packet);
         } else {
             self.classic.push(packet);
         }
@@ -417,7 +417,7 @@ impl<P: Send> Queue<P> for DualPi2<P> {
     }
 
     fn packets(&self) -> usize {
-        self.classic.packets() + self.low.line.packets()
+        self.classic.packets() + self.low.queue.packets()
     }
 
     fn bytes(&self) -> Bytes {
@@ -432,7 +432,7 @@ mod tests {
     use crate::queue::tests::{Bench, packet_of, place, problem};
     use crate::units::Duration;
 
-    /// A bench whose queue has so many packets of each line, low-latency ones of flow 1.
+    /// A bench with so many packets in each queue, low-latency ones of flow 1.
     fn filled(json: &str, classic: usize, low: usize) -> Bench {
         let mut bench = Bench::new(json);
         bench.offer(classic);
@@ -620,7 +620,7 @@ mod tests {
         let mut drops = Drops::default();
         let sent = queue.dequeue(Instant::ZERO + Duration::from_millis(5), &mut drops).expect("one is spared");
         assert_eq!((drops.len(), sent.number, sent.marked), (1, 1, Some(Reason::Threshold)));
-        assert_eq!(queue.low.has_step.len(), queue.low.line.packets());
+        assert_eq!(queue.low.has_step.len(), queue.low.queue.packets());
     }
 
     #[test]

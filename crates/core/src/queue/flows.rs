@@ -1,11 +1,11 @@
-//! Flows that take turns, each a line under a control of its own: what FQ-CoDel and FQ-PIE have in common.
+//! Flows that take turns, each a queue under a control of its own: what FQ-CoDel and FQ-PIE have in common.
 //!
 //! **Source.** RFC 8290, section 4; Linux `net/sched/sch_fq_codel.c` and `sch_fq_pie.c`.
 
+use super::deficit_round_robin::DeficitRoundRobin;
 use super::hash::FlowHash;
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{Place, Problem, within};
-use super::rounds::Rounds;
 use crate::info::Parameter;
 use crate::packet::Packet;
 use crate::units::Bytes;
@@ -35,33 +35,33 @@ pub(super) fn check(flows: u64, quantum_bytes: Option<u64>) -> Result<(), Proble
     within("quantum", quantum_bytes.unwrap_or(LEAST_QUANTUM), &(LEAST_QUANTUM..=LARGEST_QUANTUM), "B")
 }
 
-/// A line and its control.
+/// A queue and its control.
 #[derive(Debug)]
 pub(super) struct Flow<P, C> {
-    pub(super) line: Line<P>,
+    pub(super) queue: PacketQueue<P>,
     pub(super) control: C,
 }
 
-/// All lines, whose turn it is, and what waits in them together.
+/// All queues, whose turn it is, and what waits in them together.
 #[derive(Debug)]
 pub(super) struct Flows<P, C> {
     hash: FlowHash,
     all: Vec<Flow<P, C>>,
-    rounds: Rounds,
+    round_robin: DeficitRoundRobin,
     packets: usize,
     bytes: Bytes,
 }
 
 impl<P, C: Clone> Flows<P, C> {
-    /// Empty lines, each under a copy of `control`; without a quantum, the largest packet is it.
+    /// Empty queues, each under a copy of `control`; without a quantum, the largest packet is it.
     pub(super) fn new(flows: u64, quantum_bytes: Option<u64>, control: &C, place: &Place<'_>) -> Self {
         let flows = flows as usize;
-        let empty = || Flow { line: Line::default(), control: control.clone() };
+        let empty = || Flow { queue: PacketQueue::default(), control: control.clone() };
         let quantum = quantum_bytes.unwrap_or_else(|| place.mtu().count().clamp(LEAST_QUANTUM, LARGEST_QUANTUM));
         Self {
             hash: FlowHash::new(place),
             all: std::iter::repeat_with(empty).take(flows).collect(),
-            rounds: Rounds::new(flows, Bytes::new(quantum)),
+            round_robin: DeficitRoundRobin::new(flows, Bytes::new(quantum)),
             packets: 0,
             bytes: Bytes::ZERO,
         }
@@ -86,35 +86,35 @@ impl<P, C> Flows<P, C> {
         &mut self.all[index]
     }
 
-    /// Lets a packet wait in the line of this flow.
+    /// Lets a packet wait in the queue of this flow.
     pub(super) fn push(&mut self, index: usize, packet: Box<Packet<P>>) {
         self.packets += 1;
         self.bytes += packet.size;
-        self.all[index].line.push(packet);
-        self.rounds.arrive(index);
+        self.all[index].queue.push(packet);
+        self.round_robin.arrive(index);
     }
 
-    /// What the flow whose turn it is sends: what `draw` takes from its line, told how many bytes wait in the others. It may
+    /// What the flow whose turn it is sends: what `draw` takes from its queue, told how many bytes wait in the others. It may
     /// take more than it returns.
     pub(super) fn take_turns<D>(&mut self, mut draw: D) -> Option<Box<Packet<P>>>
     where
         D: FnMut(&mut Flow<P, C>, Bytes) -> Option<Box<Packet<P>>>,
     {
-        while let Some(index) = self.rounds.next() {
-            let others = self.bytes - self.all[index].line.bytes();
+        while let Some(index) = self.round_robin.next() {
+            let others = self.bytes - self.all[index].queue.bytes();
             let packet = self.draw_from(index, |flow| draw(flow, others));
             if let Some(packet) = packet {
-                self.rounds.sent(index, packet.size);
+                self.round_robin.sent(index, packet.size);
                 return Some(packet);
             }
-            self.rounds.found_empty(index);
+            self.round_robin.found_empty(index);
         }
         None
     }
 
-    /// Lets `draw` take packets from the longest line; of several, the first. Looks through all lines.
+    /// Lets `draw` take packets from the longest queue; of several, the first. Looks through all queues.
     pub(super) fn draw_from_longest(&mut self, draw: impl FnOnce(&mut Flow<P, C>)) {
-        let longest = (0..self.all.len()).rev().max_by_key(|index| self.all[*index].line.bytes());
+        let longest = (0..self.all.len()).rev().max_by_key(|index| self.all[*index].queue.bytes());
         if let Some(index) = longest {
             self.draw_from(index, draw);
         }
@@ -122,10 +122,10 @@ impl<P, C> Flows<P, C> {
 
     fn draw_from<T>(&mut self, index: usize, draw: impl FnOnce(&mut Flow<P, C>) -> T) -> T {
         let flow = &mut self.all[index];
-        let (packets, bytes) = (flow.line.packets(), flow.line.bytes());
+        let (packets, bytes) = (flow.queue.packets(), flow.queue.bytes());
         let drawn = draw(flow);
-        self.packets -= packets - flow.line.packets();
-        self.bytes -= bytes - flow.line.bytes();
+        self.packets -= packets - flow.queue.packets();
+        self.bytes -= bytes - flow.queue.bytes();
         drawn
     }
 }

@@ -1,6 +1,6 @@
 //! Fair queueing without any control of delay: the scheduler of FQ.
 //!
-//! **What it is.** Every flow has a line of its own. Lines take turns by deficit round robin, a new one first; flows stand in
+//! **What it is.** Every flow has a queue of its own. Queues take turns by deficit round robin, a new one first; flows stand in
 //! three bands by their DSCP, which share the link by weight. One that is seen for the first time has its first turn in the most
 //! urgent band, for which it waits until the band at work has used its credit up. While nothing else waits, up to eight packets go
 //! straight through.
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use super::bands::{BANDS, band_of};
 use super::flows::{LARGEST_QUANTUM, LEAST_QUANTUM};
 use super::hash::FlowHash;
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{Place, Problem, limit_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -106,7 +106,7 @@ impl FqConfig {
 
 #[derive(Debug)]
 struct Flow<P> {
-    line: Line<P>,
+    queue: PacketQueue<P>,
     /// That of the packet which came last; the first one of all finds it 0 (`fq_classify`).
     band: usize,
     credit: i64,
@@ -123,14 +123,14 @@ struct Band {
     old: VecDeque<u32>,
 }
 
-/// Lines that take turns.
+/// Queues that take turns.
 #[derive(Debug)]
 pub struct Fq<P> {
     hash: FlowHash,
     flows: Vec<Flow<P>>,
     bands: [Band; BANDS],
     band: usize,
-    fast: Line<P>,
+    fast: PacketQueue<P>,
     packets: usize,
     bytes: Bytes,
     limit: usize,
@@ -145,13 +145,13 @@ impl<P> Fq<P> {
     pub(super) fn new(config: &FqConfig, place: &Place<'_>) -> Self {
         let of_packets = |packets| (place.mtu() * packets).count().min(LARGEST_QUANTUM);
         let credit = config.initial_quantum_bytes.unwrap_or_else(|| of_packets(10)) as i64;
-        let new_flow = || Flow { line: Line::default(), band: 0, credit, is_listed: false, idle_since: None };
+        let new_flow = || Flow { queue: PacketQueue::default(), band: 0, credit, is_listed: false, idle_since: None };
         Self {
             hash: FlowHash::new(place),
             flows: std::iter::repeat_with(new_flow).take(FLOWS).collect(),
             bands: Default::default(),
             band: 0,
-            fast: Line::default(),
+            fast: PacketQueue::default(),
             packets: 0,
             bytes: Bytes::ZERO,
             limit: config.limit_packets as usize,
@@ -167,11 +167,11 @@ impl<P> Fq<P> {
         self.packets == self.fast.packets() && self.packets < FAST_PACKETS
     }
 
-    /// Puts a packet into the line of its flow, or says that it is too long.
+    /// Puts a packet into the queue of its flow, or says that it is too long.
     fn admit(&mut self, packet: Box<Packet<P>>, now: Instant) -> Result<(), Box<Packet<P>>> {
         let index = self.hash.slot(&packet, FLOWS);
         let (flow, band) = (&mut self.flows[index], band_of(packet.dscp));
-        if flow.line.packets() >= self.flow_limit {
+        if flow.queue.packets() >= self.flow_limit {
             return Err(packet);
         }
         if !flow.is_listed {
@@ -184,7 +184,7 @@ impl<P> Fq<P> {
         }
         flow.band = band;
         self.bands[band].packets += 1;
-        flow.line.push(packet);
+        flow.queue.push(packet);
         Ok(())
     }
 
@@ -206,7 +206,7 @@ impl<P> Fq<P> {
                 self.bands[flow.band].old.push_back(index);
                 continue;
             }
-            if let Some(packet) = flow.line.pop() {
+            if let Some(packet) = flow.queue.pop() {
                 let size = packet.size.count() as i64;
                 flow.credit -= size;
                 band.credit -= size;

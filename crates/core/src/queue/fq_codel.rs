@@ -1,14 +1,14 @@
-//! CoDel in each of many lines that take turns: FQ-CoDel.
+//! CoDel in each of many queues that take turns: FQ-CoDel.
 //!
-//! **What it is.** Flows are hashed to lines, each under a CoDel of its own. Lines take turns by deficit round robin, and
-//! a line that has just become busy goes first once. When all lines together hold too much, the longest one loses packets
-//! from its head. With one line it is CoDel in which nothing goes first.
+//! **What it is.** Flows are hashed to queues, each under a CoDel of its own. Queues take turns by deficit round robin, and
+//! a queue that has just become busy goes first once. When all queues together hold too much, the longest one loses packets
+//! from its head. With one queue it is CoDel in which nothing goes first.
 //!
 //! **Source.** RFC 8290; Linux 7.3 `net/sched/sch_fq_codel.c`.
 //!
 //! **Parameters.** The defaults are the kernel's; the quantum is the largest packet and 14 bytes of Ethernet.
 //!
-//! **Deviations.** As under Linux' htb, the link never asks an empty queue for a packet, so that the last line stays on its
+//! **Deviations.** As under Linux' htb, the link never asks an empty queue for a packet, so that the last queue stays on its
 //! list until the next packet comes. The memory of a packet is its size and 804 bytes, about what it is in Linux.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
@@ -59,7 +59,7 @@ pub(super) const INFO: Info = Info {
             "drop_batch",
             "64pkt",
             "packets",
-            "the most packets to drop at once from the longest line when a limit is passed",
+            "the most packets to drop at once from the longest queue when a limit is passed",
         ),
     ],
     telemetry: &[],
@@ -124,7 +124,7 @@ impl FqCodelConfig {
     }
 }
 
-/// Lines under CoDel that take turns.
+/// Queues under CoDel that take turns.
 #[derive(Debug)]
 pub struct FqCodel<P> {
     flows: Flows<P, Control>,
@@ -146,14 +146,14 @@ impl<P> FqCodel<P> {
         }
     }
 
-    /// Drops up to half of the longest line, from its head, and makes its CoDel more severe (`fq_codel_drop`). Only a queue
-    /// that is full looks through all lines.
+    /// Drops up to half of the longest queue, from its head, and makes its CoDel more severe (`fq_codel_drop`). Looks
+    /// through all queues, which only happens when a limit is passed.
     fn drop_from_longest(&mut self, drops: &mut Drops<P>) {
-        self.flows.draw_from_longest(|Flow { line, control }| {
-            let half = Bytes::new(line.bytes().count() / 2);
+        self.flows.draw_from_longest(|Flow { queue, control }| {
+            let half = Bytes::new(queue.bytes().count() / 2);
             let mut dropped = Bytes::ZERO;
             for _ in 0..self.drop_batch {
-                let Some(packet) = line.pop() else { break };
+                let Some(packet) = queue.pop() else { break };
                 dropped += packet.size;
                 control.count = control.count.wrapping_add(1);
                 drops.push(packet, Reason::Overlimit);
@@ -176,8 +176,8 @@ impl<P: Send> Queue<P> for FqCodel<P> {
 
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let (law, now) = (&self.law, ticks(now.as_nanos()));
-        self.flows.take_turns(|Flow { line, control }, others| {
-            control.dequeue(Supply { law, line, others, now, drops: &mut *drops })
+        self.flows.take_turns(|Flow { queue, control }, others| {
+            control.dequeue(Supply { law, queue, others, now, drops: &mut *drops })
         })
     }
 
@@ -197,14 +197,14 @@ mod tests {
 
     #[test]
     fn two_flows_take_turns_and_one_line_does_not() {
-        for (lines, expected) in [(1_024, [4, 4]), (1, [8, 0])] {
-            let mut bench = Bench::new(&format!(r#"{{"kind": "fq_codel", "flows": {lines}}}"#));
+        for (queues, expected) in [(1_024, [4, 4]), (1, [8, 0])] {
+            let mut bench = Bench::new(&format!(r#"{{"kind": "fq_codel", "flows": {queues}}}"#));
             bench.offer(20);
             bench.flow = 1;
             bench.offer(20);
             (0..8).for_each(|_| bench.send());
             let of = |flow| bench.sent.iter().filter(|(sender, ..)| *sender == flow).count();
-            assert_eq!([of(0), of(1)], expected, "{lines} lines");
+            assert_eq!([of(0), of(1)], expected, "{queues} queues");
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_up_to_64_from_the_head_of_the_longest_line() {
+    fn a_full_queue_drops_up_to_64_from_the_head_of_the_longest_queue() {
         let mut bench = Bench::new(r#"{"kind": "fq_codel", "limit_packets": 200}"#);
         bench.offer(50);
         bench.flow = 1;

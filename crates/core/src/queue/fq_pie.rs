@@ -1,14 +1,14 @@
-//! PIE in each of many lines that take turns: FQ-PIE.
+//! PIE in each of many queues that take turns: FQ-PIE.
 //!
-//! **What it is.** Flows are hashed to lines, each under a PIE of its own. Lines take turns by deficit round robin, and a
-//! line that has just become busy goes first once.
+//! **What it is.** Flows are hashed to queues, each under a PIE of its own. Queues take turns by deficit round robin, and a
+//! queue that has just become busy goes first once.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_fq_pie.c`.
 //!
 //! **Parameters.** The defaults are the kernel's; the quantum is the largest packet and 14 bytes of Ethernet. There is no
 //! limit of memory: the kernel counts when it is passed, and does nothing.
 //!
-//! **Deviations.** Those of PIE and of FQ-CoDel. The kernel computes 2048 lines a millisecond; here all are computed at once.
+//! **Deviations.** Those of PIE and of FQ-CoDel. The kernel computes 2048 queues a millisecond; here all are computed at once.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
 
@@ -94,7 +94,7 @@ impl FqPieConfig {
     }
 }
 
-/// Lines under PIE that take turns.
+/// Queues under PIE that take turns.
 #[derive(Debug)]
 pub struct FqPie<P> {
     flows: Flows<P, Control>,
@@ -120,13 +120,13 @@ impl<P> FqPie<P> {
         }
     }
 
-    /// Why the packet is not let into this line.
+    /// Why the packet is not let into this queue.
     fn refusal(&mut self, index: usize, packet: &mut Packet<P>, drops: &mut Drops<P>) -> Option<Reason> {
         if self.flows.packets() >= self.limit {
             return Some(Reason::Overlimit);
         }
-        let Flow { line, control } = self.flows.flow(index);
-        let is_in = !control.drops_early(&self.law, line.bytes(), packet, &mut self.random)
+        let Flow { queue, control } = self.flows.flow(index);
+        let is_in = !control.drops_early(&self.law, queue.bytes(), packet, &mut self.random)
             || (self.ecn && control.probability() <= self.marked_up_to && drops.mark(packet, Reason::Congestion));
         (!is_in).then_some(Reason::Congestion)
     }
@@ -135,8 +135,8 @@ impl<P> FqPie<P> {
 impl<P: Send> Queue<P> for FqPie<P> {
     fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         let index = self.flows.index_of(&packet);
-        let Flow { line, control } = self.flows.flow(index);
-        control.catch_up(&self.law, line.bytes(), now);
+        let Flow { queue, control } = self.flows.flow(index);
+        control.catch_up(&self.law, queue.bytes(), now);
         if let Some(reason) = self.refusal(index, &mut packet, drops) {
             self.flows.flow(index).control.on_drop();
             drops.push(packet, reason);
@@ -147,10 +147,10 @@ impl<P: Send> Queue<P> for FqPie<P> {
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         let law = &self.law;
-        self.flows.take_turns(|Flow { line, control }, _others| {
-            control.catch_up(law, line.bytes(), now);
-            let packet = line.pop()?;
-            control.on_leaving(law, &packet, line.bytes(), now);
+        self.flows.take_turns(|Flow { queue, control }, _others| {
+            control.catch_up(law, queue.bytes(), now);
+            let packet = queue.pop()?;
+            control.on_leaving(law, &packet, queue.bytes(), now);
             Some(packet)
         })
     }

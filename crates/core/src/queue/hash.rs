@@ -1,4 +1,4 @@
-//! Which of a queue's lines a flow goes to.
+//! Which queue a flow goes to.
 
 use super::place::Place;
 use crate::packet::Packet;

@@ -1,16 +1,16 @@
-//! Lightweight Fair Queueing: two lines, and a pointer that passes over flows which have had their share.
+//! Lightweight Fair Queueing: two queues, and a pointer that passes over flows which have had their share.
 //!
-//! **What it is.** A packet whose flow has nothing waiting and is in no debt goes to a sparse line, which has strict priority.
-//! All others stand in one bulk line. A scan goes through it from head to tail and sends the packets of those flows that are
+//! **What it is.** A packet whose flow has nothing waiting and is in no debt goes to a sparse queue, which has strict priority.
+//! All others stand in one bulk queue. A scan goes through it from head to tail and sends the packets of those flows that are
 //! not to be skipped; a flow is, until the next scan, once it has sent more than a largest packet. Each flow has a COBALT of its
-//! own for what it sends from the bulk line.
+//! own for what it sends from the bulk queue.
 //!
 //! **Source.** draft-morton-tsvwg-lightweight-fair-queueing-00; `net/sched/sch_lfq_cobalt.c` of the SCE project (chromi/sce).
 //!
 //! **Parameters.** Those of COBALT, with the same defaults. Packets with DSCP 4, which asks for low delay, are under a COBALT with
 //! all times a fifth, as in the source.
 //!
-//! **Deviations.** The limit is in packets and drops the head of the bulk line, as the source's limit in bytes of memory does,
+//! **Deviations.** The limit is in packets and drops the head of the bulk queue, as the source's limit in bytes of memory does,
 //! which is off there. The schedule for SCE is that of `cobalt`; the source mirrors it in time when it changes direction. The link
 //! is the shaper.
 //!
@@ -18,7 +18,7 @@
 
 use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::hash::FlowHash;
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::Place;
 use super::{Drops, Queue, Reason};
 use crate::info::Info;
@@ -51,14 +51,14 @@ struct Flow {
     control: Control,
 }
 
-/// A sparse line before a bulk line that is scanned.
+/// A sparse queue before a bulk queue that is scanned.
 #[derive(Debug)]
 pub struct Lfq<P> {
     hash: FlowHash,
-    sparse: Line<P>,
-    /// The bulk line before the scan, which has been passed over, and from the scan on.
-    passed: Line<P>,
-    ahead: Line<P>,
+    sparse: PacketQueue<P>,
+    /// The bulk queue before the scan, which has been passed over, and from the scan on.
+    passed: PacketQueue<P>,
+    ahead: PacketQueue<P>,
     flows: Vec<Flow>,
     dirty: Vec<u32>,
     /// The flow whose control is looked at next, whether it is idle.
@@ -75,9 +75,9 @@ impl<P> Lfq<P> {
     pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
         Self {
             hash: FlowHash::new(place),
-            sparse: Line::default(),
-            passed: Line::default(),
-            ahead: Line::default(),
+            sparse: PacketQueue::default(),
+            passed: PacketQueue::default(),
+            ahead: PacketQueue::default(),
             flows: vec![Flow::default(); FLOWS],
             dirty: Vec::new(),
             decaying: 0,
@@ -96,7 +96,7 @@ impl<P> Lfq<P> {
         }
     }
 
-    /// Drops the oldest packet of the bulk line, else of the sparse one.
+    /// Drops the oldest packet of the bulk queue, else of the sparse one.
     fn drop_oldest(&mut self, drops: &mut Drops<P>) {
         let bulk = self.passed.pop().or_else(|| self.ahead.pop());
         if let Some(packet) = bulk.or_else(|| self.sparse.pop()) {
@@ -121,7 +121,7 @@ impl<P> Lfq<P> {
         std::mem::swap(&mut self.passed, &mut self.ahead);
     }
 
-    /// A packet of this flow leaves its line.
+    /// A packet of this flow leaves its queue.
     fn send(&mut self, flow: usize, size: Bytes) {
         let record = &mut self.flows[flow];
         record.backlog -= 1;
@@ -133,7 +133,7 @@ impl<P> Lfq<P> {
         self.note(flow);
     }
 
-    /// The packet of the bulk line that is next, and its flow.
+    /// The packet of the bulk queue that is next, and its flow.
     fn scan(&mut self) -> Option<(Box<Packet<P>>, usize)> {
         loop {
             if self.ahead.is_empty() {
@@ -152,7 +152,7 @@ impl<P> Lfq<P> {
         }
     }
 
-    /// The next packet of the bulk line that its control lets pass.
+    /// The next packet of the bulk queue that its control lets pass.
     fn draw(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
             let (mut packet, index) = self.scan()?;
@@ -187,7 +187,7 @@ impl<P: Send> Queue<P> for Lfq<P> {
         }
         let index = self.hash.slot(&packet, FLOWS);
         let flow = &mut self.flows[index];
-        let line = if flow.backlog == 0 && flow.deficit >= 0 && !flow.is_skipped {
+        let queue = if flow.backlog == 0 && flow.deficit >= 0 && !flow.is_skipped {
             &mut self.sparse
         } else if self.ahead.is_empty() && !self.passed.is_empty() {
             // The scan is at the end, and finds the packet when it has begun again.
@@ -195,7 +195,7 @@ impl<P: Send> Queue<P> for Lfq<P> {
         } else {
             &mut self.ahead
         };
-        line.push(packet);
+        queue.push(packet);
         flow.backlog += 1;
         self.note(index);
     }

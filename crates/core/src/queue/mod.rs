@@ -6,6 +6,7 @@ mod cnq;
 mod cnq_codel_af;
 mod cobalt;
 mod codel;
+mod deficit_round_robin;
 mod drops;
 mod dualpi2;
 mod fifo;
@@ -16,12 +17,11 @@ mod fq_pie;
 mod hash;
 mod jiffies;
 mod lfq;
-mod line;
+mod packet_queue;
 mod pfifo_fast;
 mod pie;
 mod place;
 pub mod red;
-mod rounds;
 #[cfg(test)]
 mod tests;
 
@@ -74,32 +74,32 @@ pub trait Queue<P>: Send {
 pub enum QueueConfig {
     /// First in, first out; see [`Fifo`].
     Fifo(FifoConfig),
-    /// Three lines by priority; see [`PfifoFast`].
+    /// Three bands by priority; see [`PfifoFast`].
     PfifoFast(PfifoFastConfig),
     /// Controlled delay; see [`Codel`].
     Codel(CodelConfig),
-    /// Lines that take turns, without a control; see [`Fq`].
+    /// Queues that take turns, without a control; see [`Fq`].
     Fq(FqConfig),
-    /// Controlled delay in many lines; see [`FqCodel`].
+    /// Controlled delay in many queues; see [`FqCodel`].
     FqCodel(FqCodelConfig),
     /// A proportional integral controller; see [`Pie`].
     Pie(PieConfig),
-    /// The same in many lines; see [`FqPie`].
+    /// The same in many queues; see [`FqPie`].
     FqPie(FqPieConfig),
     /// Random early detection; see [`Red`].
     Red(RedConfig),
-    /// Two coupled lines; see [`DualPi2`].
+    /// Two coupled queues; see [`DualPi2`].
     #[serde(rename = "dualpi2")]
     DualPi2(DualPi2Config),
     /// CoDel and BLUE together; see [`Cobalt`].
     Cobalt(CobaltConfig),
-    /// COBALT in many lines; see [`Cake`].
+    /// COBALT in many queues; see [`Cake`].
     Cake(CakeConfig),
-    /// COBALT behind a sparse line; see [`Cnq`].
+    /// COBALT behind a sparse queue; see [`Cnq`].
     Cnq(CobaltConfig),
     /// The same with approximate fairness; see [`CnqCodelAf`].
     CnqCodelAf(CobaltConfig),
-    /// COBALT in one line that is scanned; see [`Lfq`].
+    /// COBALT in one queue that is scanned; see [`Lfq`].
     Lfq(CobaltConfig),
 }
 

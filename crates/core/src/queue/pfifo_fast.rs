@@ -1,7 +1,7 @@
-//! Three lines by priority: what Linux gives every device that nobody gave anything else.
+//! Three bands by priority: what Linux gives every device that nobody gave anything else.
 //!
 //! **What it is.** The DSCP decides on one of three bands; a band is served only while those before it are empty. Each is a
-//! line with its own limit, and drops what arrives when it is full.
+//! queue with its own limit, and drops what arrives when it is full.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_generic.c` (`pfifo_fast_*`), `include/net/pkt_sched.h`.
 //!
@@ -14,7 +14,7 @@
 use serde::Deserialize;
 
 use super::bands::{BANDS, band_of};
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{Problem, limit_within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -24,7 +24,7 @@ use crate::units::{Bytes, Instant};
 /// Name, parameters and source, for listings and documentation.
 pub(super) const INFO: Info = Info {
     name: "pfifo_fast",
-    title: "Three lines by priority",
+    title: "Three bands by priority",
     source: "Linux net/sched/sch_generic.c (pfifo_fast)",
     parameters: &[Parameter::quantity("limit", "1000pkt", "packets", "the most packets that wait in each band")],
     telemetry: &[],
@@ -49,10 +49,10 @@ impl PfifoFastConfig {
     }
 }
 
-/// Three lines, the first of which comes first.
+/// Three bands, the first of which comes first.
 #[derive(Debug)]
 pub struct PfifoFast<P> {
-    bands: [Line<P>; BANDS],
+    bands: [PacketQueue<P>; BANDS],
     limit: usize,
 }
 
@@ -74,15 +74,15 @@ impl<P: Send> Queue<P> for PfifoFast<P> {
     }
 
     fn dequeue(&mut self, _now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
-        self.bands.iter_mut().find_map(Line::pop)
+        self.bands.iter_mut().find_map(PacketQueue::pop)
     }
 
     fn peek(&self) -> Option<Bytes> {
-        self.bands.iter().find_map(Line::head).map(|packet| packet.size)
+        self.bands.iter().find_map(PacketQueue::head).map(|packet| packet.size)
     }
 
     fn packets(&self) -> usize {
-        self.bands.iter().map(Line::packets).sum()
+        self.bands.iter().map(PacketQueue::packets).sum()
     }
 
     fn bytes(&self) -> Bytes {

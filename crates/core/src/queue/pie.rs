@@ -1,6 +1,6 @@
 //! Proportional integral controller enhanced: PIE.
 //!
-//! **What it is.** One line of packets. Every few milliseconds a probability is moved by how far the delay is from a target
+//! **What it is.** One queue of packets. Every few milliseconds a probability is moved by how far the delay is from a target
 //! and by how much it has changed; arriving packets are dropped or marked with it.
 //!
 //! **Source.** RFC 8033; Linux 7.3 `net/sched/sch_pie.c`, `include/net/pie.h`, whose arithmetic is kept: probabilities as
@@ -18,7 +18,7 @@
 use serde::Deserialize;
 
 use super::jiffies::JiffyTimer;
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{Place, Problem, limit_within, time_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -386,7 +386,7 @@ impl Control {
 /// A queue under PIE.
 #[derive(Debug)]
 pub struct Pie<P> {
-    line: Line<P>,
+    queue: PacketQueue<P>,
     limit: usize,
     ecn: bool,
     law: Law,
@@ -399,7 +399,7 @@ impl<P> Pie<P> {
     pub(super) fn new(config: &PieConfig, place: &Place<'_>) -> Self {
         let law = config.gains().law(place);
         Self {
-            line: Line::default(),
+            queue: PacketQueue::default(),
             limit: config.limit_packets as usize,
             ecn: config.ecn,
             law,
@@ -410,10 +410,10 @@ impl<P> Pie<P> {
 
     /// Why the packet is not let in.
     fn refusal(&mut self, packet: &mut Packet<P>, drops: &mut Drops<P>) -> Option<Reason> {
-        if self.line.packets() >= self.limit {
+        if self.queue.packets() >= self.limit {
             return Some(Reason::Overlimit);
         }
-        let backlog = self.line.bytes();
+        let backlog = self.queue.bytes();
         let is_in = !self.control.drops_early(&self.law, backlog, packet, &mut self.random)
             || (self.ecn && self.control.probability() <= MARKED_UP_TO && drops.mark(packet, Reason::Congestion));
         (!is_in).then_some(Reason::Congestion)
@@ -422,9 +422,9 @@ impl<P> Pie<P> {
 
 impl<P: Send> Queue<P> for Pie<P> {
     fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
-        self.control.catch_up(&self.law, self.line.bytes(), now);
+        self.control.catch_up(&self.law, self.queue.bytes(), now);
         match self.refusal(&mut packet, drops) {
-            None => self.line.push(packet),
+            None => self.queue.push(packet),
             Some(reason) => {
                 self.control.on_drop();
                 drops.push(packet, reason);
@@ -433,18 +433,18 @@ impl<P: Send> Queue<P> for Pie<P> {
     }
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
-        self.control.catch_up(&self.law, self.line.bytes(), now);
-        let packet = self.line.pop()?;
-        self.control.on_leaving(&self.law, &packet, self.line.bytes(), now);
+        self.control.catch_up(&self.law, self.queue.bytes(), now);
+        let packet = self.queue.pop()?;
+        self.control.on_leaving(&self.law, &packet, self.queue.bytes(), now);
         Some(packet)
     }
 
     fn packets(&self) -> usize {
-        self.line.packets()
+        self.queue.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.line.bytes()
+        self.queue.bytes()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Three lines by priority: `pfifo_fast`.
+//! Three bands by priority: `pfifo_fast`.
 //!
 //! **Source.** Linux `net/sched/sch_generic.c`, which takes the limit from the device.
 

@@ -78,7 +78,7 @@ impl Control {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// A packet of this line was dropped because the queue overflowed (`cobalt_queue_full`).
+    /// A packet of this queue was dropped because CAKE overflowed (`cobalt_queue_full`).
     pub(super) fn on_overflow(&mut self, law: &Law, now: Instant) {
         let now = now.as_nanos() as i64;
         if now - self.blue_changed > law.target {
@@ -90,7 +90,7 @@ impl Control {
         self.count = self.count.max(1);
     }
 
-    /// The line was to be served and is empty (`cobalt_queue_empty`).
+    /// The queue was to be served and is empty (`cobalt_queue_empty`).
     pub(super) fn on_empty(&mut self, law: &Law, now: Instant) {
         let now = now.as_nanos() as i64;
         if self.blue > 0 && now - self.blue_changed > law.target {
@@ -146,7 +146,7 @@ impl Control {
         if self.blue > 0 && reason.is_none() && (random.below(1 << 32) as u32) < self.blue {
             reason = Some(Reason::Blue);
         }
-        // While there is no control, the time of the next signal says until when the line was busy.
+        // While there is no control, the time of the next signal says until when the queue was busy.
         if self.count == 0 {
             self.drop_next = now + law.interval;
         } else if schedule > 0 && reason.is_none() {

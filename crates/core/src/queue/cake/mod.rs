@@ -1,8 +1,8 @@
 //! Common applications kept enhanced: CAKE.
 //!
-//! **What it is.** Flows are sorted to lines by a hash with eight places for each flow to go to, each line under a COBALT of
-//! its own. Lines take turns by deficit round robin; one that sends less than its share goes first (DRR++). When all lines
-//! together hold too much, the longest one loses packets from its head. With `flow_mode = "flowblind"` it is one line under
+//! **What it is.** Flows are sorted to queues by a hash with eight places for each flow to go to, each queue under a COBALT of
+//! its own. Queues take turns by deficit round robin; one that sends less than its share goes first (DRR++). When all queues
+//! together hold too much, the longest one loses packets from its head. With `flow_mode = "flowblind"` it is one queue under
 //! COBALT.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_cake.c`; Høiland-Jørgensen, Täht, Morton, "Piece of CAKE" (2018). The ramp of
@@ -12,7 +12,7 @@
 //! `bandwidth` of `tc` makes: target, interval, quantum and the limit of memory then follow from the link's mean rate too.
 //!
 //! **Deviations.** All flows are of one pair of hosts. There is one tin, so that `diffserv3` is refused where flows have DSCPs.
-//! Of several lines that are equally long the first in turn loses packets. The memory of a packet is its size and 804 bytes, about what it
+//! Of several queues that are equally long the first in turn loses packets. The memory of a packet is its size and 804 bytes, about what it
 //! is in Linux. No filter of acks.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
@@ -27,7 +27,7 @@ use self::cobalt::{Control, Law, Ramp};
 use self::lists::{List, Lists};
 use super::codel::check_order;
 use super::hash::FlowHash;
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{Place, Problem, limit_within, memory_of, time_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -69,9 +69,9 @@ pub(super) const INFO: Info = Info {
 /// `CAKE_QUEUES` and `CAKE_SET_WAYS`.
 const FLOWS: usize = 1_024;
 const WAYS: usize = 8;
-/// `sch->limit`: with the largest packet, the most memory that all lines take.
+/// `sch->limit`: with the largest packet, the most memory that all queues take.
 const LIMIT_PACKETS: u64 = 10_240;
-/// The most and the least that a line may send in its turn.
+/// The most and the least that a queue may send in its turn.
 const QUANTUM: u64 = 1_514;
 const LEAST_QUANTUM: u64 = 300;
 /// A shaper's turn is what its rate sends in 1/4096 s.
@@ -203,14 +203,14 @@ impl CakeConfig {
     }
 }
 
-/// How packets are sorted to lines.
+/// How packets are sorted to queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sorting {
-    /// One line for all: they are of one host.
+    /// One queue for all: they are of one host.
     Together,
-    /// A line for each flow.
+    /// A queue for each flow.
     ByFlow,
-    /// A line for each flow, and turns that share what one host may send.
+    /// A queue for each flow, and turns that share what one host may send.
     ByFlowOfHost,
 }
 
@@ -237,7 +237,7 @@ enum Set {
 
 #[derive(Debug)]
 struct Flow<P> {
-    line: Line<P>,
+    queue: PacketQueue<P>,
     control: Control,
     deficit: i64,
     set: Set,
@@ -245,7 +245,7 @@ struct Flow<P> {
     tag: u32,
 }
 
-/// Lines under COBALT that take turns.
+/// Queues under COBALT that take turns.
 #[derive(Debug)]
 pub struct Cake<P> {
     hash: FlowHash,
@@ -265,7 +265,7 @@ impl<P> Cake<P> {
     /// An empty queue.
     pub(super) fn new(config: &CakeConfig, place: &Place<'_>) -> Self {
         let empty = || Flow {
-            line: Line::default(),
+            queue: PacketQueue::default(),
             control: Control::default(),
             deficit: 0,
             set: Set::None,
@@ -287,7 +287,7 @@ impl<P> Cake<P> {
         }
     }
 
-    /// The line of a packet (`cake_hash`): the flow's own if it has one among its eight places, else a free one of them, else
+    /// The queue of a packet (`cake_hash`): the flow's own if it has one among its eight places, else a free one of them, else
     /// one shared with another flow.
     fn classify(&mut self, packet: &Packet<P>) -> usize {
         if self.sorting == Sorting::Together {
@@ -327,7 +327,7 @@ impl<P> Cake<P> {
         self.bulk_flows -= u64::from(was == Set::Bulk);
     }
 
-    /// A packet has joined this line: it is sparse if it was at rest.
+    /// A packet has joined this queue: it is sparse if it was at rest.
     fn wake(&mut self, index: usize) {
         match self.flows[index].set {
             Set::None | Set::Decaying => {
@@ -340,15 +340,15 @@ impl<P> Cake<P> {
         }
     }
 
-    /// Drops the first packet of the longest line (`cake_drop`). Only a queue that is full looks for it.
+    /// Drops the first packet of the longest queue (`cake_drop`). Looked for only when the limit is passed.
     fn drop_from_longest(&mut self, now: Instant, drops: &mut Drops<P>) {
         let busy = self.lists.flows(List::New).chain(self.lists.flows(List::Old));
         let longest = busy.fold(None, |longest: Option<usize>, flow| match longest {
-            Some(other) if self.flows[other].line.bytes() >= self.flows[flow].line.bytes() => Some(other),
+            Some(other) if self.flows[other].queue.bytes() >= self.flows[flow].queue.bytes() => Some(other),
             _ => Some(flow),
         });
         let Some(flow) = longest.map(|index| &mut self.flows[index]) else { return };
-        let Some(packet) = flow.line.pop() else { return };
+        let Some(packet) = flow.queue.pop() else { return };
         flow.control.on_overflow(&self.law, now);
         self.packets -= 1;
         self.bytes -= packet.size;
@@ -365,7 +365,7 @@ impl<P> Cake<P> {
     /// A flow has sent its quantum: it waits among the old ones.
     fn end_turn(&mut self, index: usize) {
         if self.flows[index].set == Set::Sparse {
-            let set = if self.flows[index].line.is_empty() { Set::SparseWait } else { Set::Bulk };
+            let set = if self.flows[index].queue.is_empty() { Set::SparseWait } else { Set::Bulk };
             self.become_set(index, set);
         }
         self.flows[index].deficit += self.turn();
@@ -385,15 +385,15 @@ impl<P> Cake<P> {
         }
     }
 
-    /// The next packet of a line that its control lets pass; the last one may be marked and is never dropped.
+    /// The next packet of a queue that its control lets pass; the last one may be marked and is never dropped.
     fn draw(&mut self, index: usize, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
-        let Flow { line, control, .. } = &mut self.flows[index];
+        let Flow { queue, control, .. } = &mut self.flows[index];
         loop {
-            let mut packet = line.pop()?;
+            let mut packet = queue.pop()?;
             self.packets -= 1;
             self.bytes -= packet.size;
             match control.judge(&self.law, &mut packet, now, &mut self.random, drops) {
-                Some(reason) if !line.is_empty() => drops.push(packet, reason),
+                Some(reason) if !queue.is_empty() => drops.push(packet, reason),
                 _ => return Some(packet),
             }
         }
@@ -405,7 +405,7 @@ impl<P: Send> Queue<P> for Cake<P> {
         let index = self.classify(&packet);
         self.packets += 1;
         self.bytes += packet.size;
-        self.flows[index].line.push(packet);
+        self.flows[index].queue.push(packet);
         self.wake(index);
         while memory_of(self.packets, self.bytes) > self.memory_limit && self.packets > 0 {
             self.drop_from_longest(now, drops);
@@ -483,17 +483,17 @@ mod tests {
             .take(9)
             .collect();
         let mut drops = Drops::default();
-        let mut lines = std::collections::BTreeSet::new();
+        let mut queues = std::collections::BTreeSet::new();
         for flow in &of_one_set[..8] {
             cake.enqueue(packet_of(*flow, 0, 100), Instant::ZERO, &mut drops);
-            lines.insert(cake.classify(&packet_of(*flow, 0, 100)));
+            queues.insert(cake.classify(&packet_of(*flow, 0, 100)));
         }
-        assert_eq!(lines.len(), 8);
-        assert!(lines.contains(&cake.classify(&packet_of(of_one_set[8], 0, 100))));
+        assert_eq!(queues.len(), 8);
+        assert!(queues.contains(&cake.classify(&packet_of(of_one_set[8], 0, 100))));
     }
 
     #[test]
-    fn a_full_queue_drops_from_the_head_of_the_longest_line() {
+    fn a_full_queue_drops_from_the_head_of_the_longest_queue() {
         let mut bench = Bench::new(r#"{"kind": "cake", "memory_limit_bytes": 36080}"#);
         bench.offer(5);
         bench.flow = 1;
@@ -531,7 +531,7 @@ mod tests {
         Cake::new(&serde_json::from_str(json).expect("a queue"), &place())
     }
 
-    fn line_of(cake: &mut Cake<()>, flow: u32) -> usize {
+    fn queue_of(cake: &mut Cake<()>, flow: u32) -> usize {
         cake.classify(&packet_of(flow, 0, 1_000))
     }
 
@@ -541,7 +541,7 @@ mod tests {
         for (flow, packets) in [(0, 2), (1, 4)] {
             (0..packets).for_each(|number| cake.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut drops));
         }
-        let [one, other] = [0, 1].map(|flow| line_of(&mut cake, flow));
+        let [one, other] = [0, 1].map(|flow| queue_of(&mut cake, flow));
         let sent: Vec<_> = (0..3).filter_map(|_| cake.dequeue(Instant::ZERO, &mut drops)).map(|p| p.flow.0).collect();
         assert_eq!(sent, [0, 0, 1]);
         assert_eq!((cake.flows[one].set, cake.flows[other].set, cake.bulk_flows), (Set::SparseWait, Set::Sparse, 0));
@@ -565,12 +565,12 @@ mod tests {
         for ms in [10, 16] {
             pass(&mut cake, 0, ms, 11);
         }
-        let line = line_of(&mut cake, 0);
+        let queue = queue_of(&mut cake, 0);
         // Two overflows take BLUE 32 steps of 6 ms.
         (17..200).for_each(|ms| pass(&mut cake, 1, ms, 1));
-        assert_eq!(cake.flows[line].set, Set::Decaying);
+        assert_eq!(cake.flows[queue].set, Set::Decaying);
         (200..220).for_each(|ms| pass(&mut cake, 1, ms, 1));
-        assert_eq!(cake.flows[line].set, Set::None);
+        assert_eq!(cake.flows[queue].set, Set::None);
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Control {
         if self.blue > 0 && reason.is_none() && (random.below(1 << 32) as u32) < self.blue {
             reason = Some(Reason::Blue);
         }
-        // While there is no control, the time of the next signal says until when the line was busy.
+        // While there is no control, the time of the next signal says until when the queue was busy.
         if self.ce.count == 0 {
             self.ce.next = now + law.interval;
         } else if late > 0 && reason.is_none() {

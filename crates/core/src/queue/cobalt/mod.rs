@@ -1,4 +1,4 @@
-//! CoDel and BLUE together, in one line: COBALT.
+//! CoDel and BLUE together, in one queue: COBALT.
 //!
 //! **What it is.** A CoDel whose count runs backwards at the pace at which it grew, and BLUE, which drops at random what keeps
 //! coming although the queue overflows. On request, a second CoDel with half the target turns ECT(0) into ECT(1), which says
@@ -22,7 +22,7 @@ pub(super) use root::inverse_root;
 
 pub use control::CobaltConfig;
 
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::Place;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -52,10 +52,10 @@ pub(super) const PARAMETERS: [Parameter; 4] = [
     ),
 ];
 
-/// A line under COBALT.
+/// A queue under COBALT.
 #[derive(Debug)]
 pub struct Cobalt<P> {
-    line: Line<P>,
+    queue: PacketQueue<P>,
     limit: usize,
     law: Law,
     control: Control,
@@ -66,7 +66,7 @@ impl<P> Cobalt<P> {
     /// An empty queue.
     pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
         Self {
-            line: Line::default(),
+            queue: PacketQueue::default(),
             limit: config.limit_packets as usize,
             law: config.law(1),
             control: Control::default(),
@@ -77,8 +77,8 @@ impl<P> Cobalt<P> {
 
 impl<P: Send> Queue<P> for Cobalt<P> {
     fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
-        if self.line.packets() < self.limit {
-            self.line.push(packet);
+        if self.queue.packets() < self.limit {
+            self.queue.push(packet);
         } else {
             self.control.on_overflow(&self.law, now);
             drops.push(packet, Reason::Overlimit);
@@ -87,8 +87,8 @@ impl<P: Send> Queue<P> for Cobalt<P> {
 
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         loop {
-            let mut packet = self.line.pop()?;
-            if self.line.is_empty() {
+            let mut packet = self.queue.pop()?;
+            if self.queue.is_empty() {
                 self.control.on_empty(&self.law, now);
                 return Some(packet);
             }
@@ -100,11 +100,11 @@ impl<P: Send> Queue<P> for Cobalt<P> {
     }
 
     fn packets(&self) -> usize {
-        self.line.packets()
+        self.queue.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.line.bytes()
+        self.queue.bytes()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Random early detection: RED.
 //!
-//! **What it is.** One line of packets and a moving average of its length. Between two thresholds arriving packets are
+//! **What it is.** One queue of packets and a moving average of its length. Between two thresholds arriving packets are
 //! dropped or marked with a probability that grows with the average; above, all of them are.
 //!
 //! **Source.** Floyd and Jacobson, "Random early detection gateways for congestion avoidance" (1993); Linux 7.3
@@ -21,7 +21,7 @@ use serde::Deserialize;
 pub use thresholds::{Averaging, Misfit, Stated, Thresholds};
 
 use super::jiffies::JiffyTimer;
-use super::line::Line;
+use super::packet_queue::PacketQueue;
 use super::place::{Place, Problem, limit_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
@@ -224,7 +224,7 @@ impl Control {
 /// A queue under RED.
 #[derive(Debug)]
 pub struct Red<P> {
-    line: Line<P>,
+    queue: PacketQueue<P>,
     limit: Bytes,
     ecn: bool,
     harddrop: bool,
@@ -237,7 +237,7 @@ impl<P> Red<P> {
     pub(super) fn new(config: &RedConfig, place: &Place<'_>) -> Result<Self, Problem> {
         let thresholds = config.thresholds(place)?;
         Ok(Self {
-            line: Line::default(),
+            queue: PacketQueue::default(),
             limit: Bytes::new(u64::from(thresholds.limit)),
             ecn: config.ecn,
             harddrop: config.harddrop,
@@ -256,34 +256,34 @@ impl<P> Red<P> {
 impl<P: Send> Queue<P> for Red<P> {
     fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
         self.catch_up(now);
-        let (reason, may_mark) = match self.control.arrive(self.line.bytes()) {
+        let (reason, may_mark) = match self.control.arrive(self.queue.bytes()) {
             Action::Pass => (None, false),
             Action::ByChance => (Some(Reason::Congestion), self.ecn),
             Action::Always => (Some(Reason::Threshold), self.ecn && !self.harddrop),
         };
         let reason = reason.filter(|reason| !(may_mark && drops.mark(&mut packet, *reason)));
-        let is_full = self.line.bytes() + packet.size > self.limit;
+        let is_full = self.queue.bytes() + packet.size > self.limit;
         match reason.or(is_full.then_some(Reason::Overlimit)) {
             Some(reason) => drops.push(packet, reason),
-            None => self.line.push(packet),
+            None => self.queue.push(packet),
         }
     }
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
         self.catch_up(now);
-        self.line.pop()
+        self.queue.pop()
     }
 
     fn peek(&self) -> Option<Bytes> {
-        self.line.head().map(|packet| packet.size)
+        self.queue.head().map(|packet| packet.size)
     }
 
     fn packets(&self) -> usize {
-        self.line.packets()
+        self.queue.packets()
     }
 
     fn bytes(&self) -> Bytes {
-        self.line.bytes()
+        self.queue.bytes()
     }
 }
 

@@ -1,4 +1,4 @@
-//! A line of packets that knows how many bytes wait in it: what most queues are made of.
+//! A queue of packets that knows how many bytes wait in it: what most queues are made of.
 
 use std::collections::VecDeque;
 
@@ -7,18 +7,18 @@ use crate::units::Bytes;
 
 /// Packets in order of arrival.
 #[derive(Debug)]
-pub(super) struct Line<P> {
+pub(super) struct PacketQueue<P> {
     waiting: VecDeque<Box<Packet<P>>>,
     bytes: Bytes,
 }
 
-impl<P> Default for Line<P> {
+impl<P> Default for PacketQueue<P> {
     fn default() -> Self {
         Self { waiting: VecDeque::new(), bytes: Bytes::ZERO }
     }
 }
 
-impl<P> Line<P> {
+impl<P> PacketQueue<P> {
     pub(super) fn push(&mut self, packet: Box<Packet<P>>) {
         self.bytes += packet.size;
         self.waiting.push_back(packet);

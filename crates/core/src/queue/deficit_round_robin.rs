@@ -16,14 +16,14 @@ struct Turn {
 
 /// The lists of new and of old flows.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub(super) struct DeficitRoundRobin {
     quantum: i64,
     turns: Vec<Turn>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
 }
 
-impl Rounds {
+impl DeficitRoundRobin {
     pub(super) fn new(flows: usize, quantum: Bytes) -> Self {
         Self {
             quantum: quantum.count() as i64,
@@ -84,20 +84,20 @@ mod tests {
     /// Serves flows that have these numbers of packets of 1000 bytes; a flow joins `late` once so many were served.
     fn order(backlogs: &[u32], late: Option<(usize, usize)>) -> Vec<usize> {
         let mut waiting = backlogs.to_vec();
-        let mut rounds = Rounds::new(waiting.len(), Bytes::new(1_500));
-        (0..waiting.len()).filter(|flow| backlogs[*flow] > 0).for_each(|flow| rounds.arrive(flow));
+        let mut round_robin = DeficitRoundRobin::new(waiting.len(), Bytes::new(1_500));
+        (0..waiting.len()).filter(|flow| backlogs[*flow] > 0).for_each(|flow| round_robin.arrive(flow));
         let mut served = Vec::new();
-        while let Some(flow) = rounds.next() {
+        while let Some(flow) = round_robin.next() {
             if waiting[flow] == 0 {
-                rounds.found_empty(flow);
+                round_robin.found_empty(flow);
                 continue;
             }
             waiting[flow] -= 1;
-            rounds.sent(flow, Bytes::new(1_000));
+            round_robin.sent(flow, Bytes::new(1_000));
             served.push(flow);
             if let Some((flow, _)) = late.filter(|(_, after)| *after == served.len()) {
                 waiting[flow] += 1;
-                rounds.arrive(flow);
+                round_robin.arrive(flow);
             }
         }
         served
@@ -115,15 +115,15 @@ mod tests {
 
     #[test]
     fn a_flow_that_comes_back_at_once_is_not_new_again() {
-        let mut rounds = Rounds::new(2, Bytes::new(1_500));
-        rounds.arrive(0);
-        rounds.sent(0, Bytes::new(1_500));
-        assert_eq!(rounds.next(), Some(0), "it is old now");
-        rounds.arrive(1);
-        assert_eq!(rounds.next(), Some(1));
-        rounds.sent(1, Bytes::new(100));
-        rounds.found_empty(1);
-        rounds.arrive(1);
-        assert_eq!(rounds.next(), Some(0), "it waits among the old ones");
+        let mut round_robin = DeficitRoundRobin::new(2, Bytes::new(1_500));
+        round_robin.arrive(0);
+        round_robin.sent(0, Bytes::new(1_500));
+        assert_eq!(round_robin.next(), Some(0), "it is old now");
+        round_robin.arrive(1);
+        assert_eq!(round_robin.next(), Some(1));
+        round_robin.sent(1, Bytes::new(100));
+        round_robin.found_empty(1);
+        round_robin.arrive(1);
+        assert_eq!(round_robin.next(), Some(0), "it waits among the old ones");
     }
 }
