@@ -15,6 +15,7 @@ pub mod info;
 pub mod packet;
 pub mod packet_pool;
 pub mod path;
+pub mod problem;
 pub mod queue;
 pub mod random;
 pub mod record;

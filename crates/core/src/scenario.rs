@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hop::{HopConfig, LinkConfig};
 use crate::packet::FlowId;
+use crate::problem::Problem;
 use crate::queue::Place;
 use crate::random::RandomStream;
 use crate::scheme::{self, ParameterError, Parameters, Scheme, Setup, Value};
@@ -39,7 +40,7 @@ pub enum ScenarioError {
         /// Where it stands.
         place: String,
         /// What is wrong and what would be right.
-        problem: String,
+        problem: Problem,
     },
     /// A flow's scheme cannot be built.
     #[error("flow {flow}: {error}")]
@@ -197,7 +198,7 @@ pub struct Scenario {
     pub probes: Vec<ProbeConfig>,
 }
 
-fn invalid(place: impl Into<String>, problem: impl Into<String>) -> ScenarioError {
+fn invalid(place: impl Into<String>, problem: impl Into<Problem>) -> ScenarioError {
     ScenarioError::Invalid { place: place.into(), problem: problem.into() }
 }
 
@@ -371,18 +372,21 @@ fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), Sc
 
 impl FlowConfig {
     /// How it uses ECN if its scheme is the one called `scheme`, or what is wrong with that.
-    pub fn ecn_with(&self, scheme: &str) -> Result<(EcnMode, Ect), String> {
+    pub fn ecn_with(&self, scheme: &str) -> Result<(EcnMode, Ect), Problem> {
         let need = scheme::needed_ecn(scheme);
         let mode = self.ecn.or(need.map(|need| need.mode)).unwrap_or_default();
         let ect = self.ect.or(need.map(|need| need.ect)).unwrap_or_default();
         if let Some(need) = need.filter(|need| need.mode != mode) {
-            return Err(format!("{scheme} needs ecn = {:?}; set that, or leave ecn out", need.mode.name()));
+            return Err(Problem::new(format!(
+                "{scheme} needs ecn = {:?}; set that, or leave ecn out",
+                need.mode.name()
+            )));
         }
         if mode == EcnMode::Off && self.ect.is_some() {
-            return Err("has a codepoint but no ECN; set ecn, or leave ect out".to_owned());
+            return Err(Problem::new("has a codepoint but no ECN; set ecn, or leave ect out"));
         }
         if mode == EcnMode::Sce && ect == Ect::Ect1 {
-            return Err("cannot send ECT(1), which is a mark with ecn = \"sce\"; leave ect out".to_owned());
+            return Err(Problem::new("cannot send ECT(1), which is a mark with ecn = \"sce\"; leave ect out"));
         }
         Ok((mode, ect))
     }

@@ -1,6 +1,7 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
 use bakeoff_core::hop::{Change, HopConfig, LinkConfig};
+use bakeoff_core::problem::Problem;
 use bakeoff_core::scenario::{Direction, FlowConfig, ProbeKind, Scenario, ScenarioError};
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stack::StackEntry;
@@ -46,7 +47,7 @@ pub enum JobError {
         /// Where it stands.
         place: String,
         /// What is wrong and what would be right.
-        problem: String,
+        problem: Problem,
     },
 }
 
@@ -70,7 +71,7 @@ impl Job {
         let link = qdisc::Link { mean_rate: hop.link.mean_rate(), largest_packet };
         Qdisc::from_queue(&self.queues(direction)[index], &link).map_err(|error| JobError::Unmappable {
             place: format!("path.{}.{index}.queue", direction.name()),
-            problem: error.to_string(),
+            problem: Problem::new(error.to_string()),
         })
     }
 
@@ -87,7 +88,7 @@ impl Job {
             for (index, hop) in self.scenario.hops(direction).iter().enumerate() {
                 if let Some(problem) = hop_problem(hop) {
                     let place = format!("path.{}.{index}", direction.name());
-                    return Err(JobError::Unmappable { place, problem: problem.to_owned() });
+                    return Err(JobError::Unmappable { place, problem: Problem::new(problem) });
                 }
                 if hop.link != LinkConfig::Unlimited {
                     self.qdisc(direction, index)?;
@@ -99,7 +100,7 @@ impl Job {
         }
         if let Some(index) = self.scenario.probes.iter().position(|probe| probe.kind == ProbeKind::Ping) {
             let problem =
-                "the guest has no ping; leave it out, and the probe sends datagrams of the same size".to_owned();
+                Problem::new("the guest has no ping; leave it out, and the probe sends datagrams of the same size");
             return Err(JobError::Unmappable { place: format!("probe.{}.kind", index + 1), problem });
         }
         Ok(())
@@ -111,7 +112,7 @@ pub fn check_emulated(json: &str, stacks: &[StackEntry]) -> Result<(), JobError>
     let scenario = Scenario::from_json(json)?;
     for direction in Direction::ALL {
         if let Some(index) = scenario.hops(direction).iter().position(|hop| hop.duplicate > 0.0) {
-            let problem = "the log cannot tell two copies apart; leave duplicate out".to_owned();
+            let problem = Problem::new("the log cannot tell two copies apart; leave duplicate out");
             return Err(JobError::Unmappable { place: format!("path.{}.{index}", direction.name()), problem });
         }
     }
@@ -132,32 +133,32 @@ pub(crate) fn find_stack<'a>(stacks: &'a [StackEntry], flow: usize, name: &str) 
         let known: Vec<_> = stacks.iter().map(|entry| entry.info.name).collect();
         JobError::Unmappable {
             place: format!("flow.{}.scheme", flow + 1),
-            problem: format!("there is no stack called {name:?}; there are {}", known.join(", ")),
+            problem: Problem::new(format!("there is no stack called {name:?}; there are {}", known.join(", "))),
         }
     })
 }
 
 fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
     let unmappable =
-        |key: &str, problem: String| Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem });
+        |key: &str, problem: Problem| Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem });
     if let Some((key, problem)) = flow_problem(flow) {
-        return unmappable(key, problem.to_owned());
+        return unmappable(key, Problem::new(problem));
     }
     match (ecn_of(flow), flow.scheme.starts_with(KERNEL_PREFIX)) {
         (Err(problem), _) => unmappable("ecn", problem),
         (Ok((EcnMode::Sce, _)), true) => unmappable(
             "ecn",
-            "the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own".to_owned(),
+            Problem::new("the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own"),
         ),
         (Ok((_, Ect::Ect1)), true) => {
-            unmappable("ect", "no controller of this kernel sends ECT(1); leave it out".to_owned())
+            unmappable("ect", Problem::new("no controller of this kernel sends ECT(1); leave it out"))
         }
         _ => Ok(()),
     }
 }
 
 /// How a flow uses ECN. The kernel's DCTCP, other than ours, makes do with the classic echo.
-fn ecn_of(flow: &FlowConfig) -> Result<(EcnMode, Ect), String> {
+fn ecn_of(flow: &FlowConfig) -> Result<(EcnMode, Ect), Problem> {
     match flow.scheme.strip_prefix(KERNEL_PREFIX) {
         Some(_) if flow.ecn == Some(EcnMode::Classic) => flow.ecn_with(&flow.scheme),
         Some(controller) => flow.ecn_with(controller),

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use bakeoff_core::problem::Problem;
 use bakeoff_core::units::{Duration, Instant, Rate};
 use bakeoff_sim::agent::{Agent, FIELDS};
 use bakeoff_sim::{Error, Scenario, ScenarioError, Simulation, Transport};
@@ -52,7 +53,7 @@ impl Episodes {
         let mut episodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = episodes.len();
         let Some(held) = episodes.get_mut(place) else {
-            let problem = format!("there are {known}, counted from 0");
+            let problem = Problem::new(format!("there are {known}, counted from 0"));
             return Err(ScenarioError::Invalid { place: format!("episode {place}"), problem }.into());
         };
         while !agent.is_connected() && simulation.now() < simulation.end() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use bakeoff_core::problem::Problem;
 use bakeoff_core::scheme::external::{Answer, Channel, ExternalScheme, hello};
 use bakeoff_core::units::Duration;
 use bakeoff_sim::{Error, Recording, Scenario, ScenarioError, Simulation, Transport};
@@ -57,7 +58,8 @@ fn called(flow: usize, function: &Py<PyAny>, failure: Arc<OnceLock<String>>) -> 
     Transport::Stream(Box::new(move |mut setup| {
         let function = Python::attach(|py| function.clone_ref(py));
         let callable = Callable { flow, function, failure };
-        let unmade = |problem| ScenarioError::Invalid { place: format!("flow {}", flow + 1), problem };
+        let unmade =
+            |sentence| ScenarioError::Invalid { place: format!("flow {}", flow + 1), problem: Problem::new(sentence) };
         let first = callable.call(&hello(&mut setup)).map_err(unmade)?;
         Ok(Box::new(ExternalScheme::new(&setup, first, callable)))
     }))

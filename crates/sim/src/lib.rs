@@ -25,7 +25,7 @@ mod sides;
 mod topology;
 mod world;
 
-use bakeoff_core::record::Table;
+use bakeoff_core::record::{Imbalance, Table};
 use bakeoff_core::transport::stack::{ConnectionLost, StackEntry};
 use bakeoff_core::units::Instant;
 
@@ -40,7 +40,7 @@ pub enum Error {
     Scenario(#[from] ScenarioError),
     /// Packets appeared or vanished: a fault of the program.
     #[error("packets do not add up: {0}")]
-    Conservation(String),
+    Conservation(Imbalance),
     /// A stack gave its connection up.
     #[error(transparent)]
     Lost(#[from] ConnectionLost),

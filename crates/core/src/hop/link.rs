@@ -7,6 +7,7 @@ use super::opportunities::{FULL_PACKET, Opportunities};
 use super::policer::check_bucket;
 use super::token_bucket::TokenBucket;
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::queue::{Drops, Queue};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -66,7 +67,7 @@ pub enum LinkConfig {
 
 impl LinkConfig {
     /// Checks it for packets up to this size.
-    pub(super) fn check(&self, largest: Bytes) -> Result<(), String> {
+    pub(super) fn check(&self, largest: Bytes) -> Result<(), Problem> {
         let problem = match self {
             Self::Unlimited => None,
             Self::Constant { rate_bps } | Self::Poisson { rate_bps } => {
@@ -86,13 +87,14 @@ impl LinkConfig {
                 (!(is_ordered && ends_late)).then_some("trace must not be empty, never go back in time and end after 0")
             }
             Self::TokenBucket { rate_bps, burst_bytes, peak_bps } => {
-                check_bucket(*rate_bps, *burst_bytes, largest).map_err(|problem| format!("rate.{problem}"))?;
+                check_bucket(*rate_bps, *burst_bytes, largest)
+                    .map_err(|problem| Problem::new(format!("rate.{problem}")))?;
                 peak_bps
                     .is_some_and(|peak| peak <= *rate_bps)
                     .then_some("rate.peak must be more than the rate; make it faster, or leave it out")
             }
         };
-        problem.map_or(Ok(()), |problem| Err(problem.to_owned()))
+        problem.map_or(Ok(()), |problem| Err(Problem::new(problem)))
     }
 
     /// The long-term mean rate; `None` if unlimited.

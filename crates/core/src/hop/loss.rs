@@ -14,6 +14,7 @@
 //!
 //! **How it is validated.** Unit tests here, against the closed form; `tests/worlds/test_elements_against_kernel.py`, against netem.
 
+use crate::problem::Problem;
 use serde::Deserialize;
 
 use super::generator::{Generator, wire_probability};
@@ -60,7 +61,7 @@ impl LossConfig {
         *self == Self::default()
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Problem> {
         match self {
             Self::Alone(probability) => check_probability("loss", *probability),
             Self::Bursts(GilbertElliott { to_bad, to_good, in_bad, in_good }) => {
@@ -70,10 +71,12 @@ impl LossConfig {
                     check_probability(&format!("loss.{name}"), *probability)?;
                 }
                 if *to_bad == 0.0 && *in_good == 0.0 {
-                    return Err("loss loses nothing: the wire never becomes bad; give to_bad above 0".to_owned());
+                    return Err(Problem::new("loss loses nothing: the wire never becomes bad; give to_bad above 0"));
                 }
                 if *to_good == 0.0 && *in_bad >= 1.0 {
-                    return Err("loss loses everything for ever once the wire is bad; give to_good above 0".to_owned());
+                    return Err(Problem::new(
+                        "loss loses everything for ever once the wire is bad; give to_good above 0",
+                    ));
                 }
                 Ok(())
             }
@@ -82,11 +85,11 @@ impl LossConfig {
 }
 
 /// Checks that a number is a probability.
-pub(super) fn check_probability(name: &str, value: f64) -> Result<(), String> {
+pub(super) fn check_probability(name: &str, value: f64) -> Result<(), Problem> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }
-    Err(format!("{name} {value} is not a probability; give 0 to 1"))
+    Err(Problem::new(format!("{name} {value} is not a probability; give 0 to 1")))
 }
 
 /// Decides which packets are lost.
@@ -173,9 +176,11 @@ mod tests {
     #[test]
     fn what_is_no_model_is_refused() {
         let bursts = |to_bad, to_good, in_bad, in_good| {
-            LossConfig::Bursts(GilbertElliott { to_bad, to_good, in_bad, in_good }).check().err().unwrap_or_default()
+            LossConfig::Bursts(GilbertElliott { to_bad, to_good, in_bad, in_good })
+                .check()
+                .map_or_else(|problem| problem.to_string(), |()| String::new())
         };
-        assert_eq!(LossConfig::Alone(1.5).check(), Err("loss 1.5 is not a probability; give 0 to 1".to_owned()));
+        assert_eq!(LossConfig::Alone(1.5).check(), Err(Problem::new("loss 1.5 is not a probability; give 0 to 1")));
         assert!(bursts(1.5, 0.1, 1.0, 0.0).contains("loss.to_bad 1.5 is not a probability"));
         assert!(bursts(0.0, 0.1, 1.0, 0.0).contains("loses nothing"));
         assert!(bursts(0.1, 0.0, 1.0, 0.0).contains("loses everything"));

@@ -16,6 +16,7 @@
 use serde::Deserialize;
 
 use crate::packet::{Ecn, Packet};
+use crate::problem::Problem;
 use crate::queue::{Drops, Reason};
 
 /// The largest DSCP.
@@ -68,13 +69,13 @@ pub struct MangleConfig {
 }
 
 impl MangleConfig {
-    pub(super) fn check(self) -> Result<(), String> {
+    pub(super) fn check(self) -> Result<(), Problem> {
         if self.set == Field::default() {
-            return Err("mangle.set is empty; say which ecn or dscp packets are to have".to_owned());
+            return Err(Problem::new("mangle.set is empty; say which ecn or dscp packets are to have"));
         }
         let largest = self.set.dscp.max(self.matching.dscp).unwrap_or_default();
         if largest > MAX_DSCP {
-            return Err(format!("mangle: dscp {largest} is not possible; give 0 to {MAX_DSCP}"));
+            return Err(Problem::new(format!("mangle: dscp {largest} is not possible; give 0 to {MAX_DSCP}")));
         }
         Ok(())
     }

@@ -35,6 +35,7 @@ use self::mangle::mangle;
 use self::policer::Policer;
 use self::replay::Replay;
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::queue::{Drops, FifoConfig, Place, Queue, QueueConfig, Reason};
 use crate::units::{Bytes, Instant, earlier};
 
@@ -93,19 +94,19 @@ impl HopConfig {
     }
 
     /// Checks all but the queue, for packets up to this size; else says what is wrong, and what would be right.
-    pub fn check(&self, largest: Bytes) -> Result<(), String> {
+    pub fn check(&self, largest: Bytes) -> Result<(), Problem> {
         self.link.check(largest)?;
         self.loss.check()?;
         check_probability("duplicate", self.duplicate)?;
         self.reorder.map_or(Ok(()), |reorder| reorder.check(self.delay_ns))?;
         self.slots.map_or(Ok(()), |slots| slots.check(self.delay_ns))?;
         if self.slots.is_some() && (self.jitter_ns > 0 || self.reorder.is_some()) {
-            return Err(
-                "slots keep the order of packets and give them their times; leave jitter and reorder out".to_owned()
-            );
+            return Err(Problem::new(
+                "slots keep the order of packets and give them their times; leave jitter and reorder out",
+            ));
         }
         if self.replay_window == Some(0) {
-            return Err("replay_window 0 lets nothing pass; give 1 packet or more, or leave it out".to_owned());
+            return Err(Problem::new("replay_window 0 lets nothing pass; give 1 packet or more, or leave it out"));
         }
         self.policer.map_or(Ok(()), |policer| policer.check(largest))?;
         self.mangle.iter().copied().try_for_each(MangleConfig::check)
@@ -180,7 +181,7 @@ pub struct Hop<P> {
 
 impl<P: Clone + Send + 'static> Hop<P> {
     /// Builds a hop, or says what is wrong with its queue.
-    pub fn new(config: &HopConfig, site: &Site<'_>) -> Result<Self, String> {
+    pub fn new(config: &HopConfig, site: &Site<'_>) -> Result<Self, Problem> {
         let Site { largest_packet, flows, seed, name } = *site;
         Ok(Self {
             door: Door::of(config, flows),

@@ -14,6 +14,7 @@
 use serde::Deserialize;
 
 use super::bucket::Bucket;
+use crate::problem::Problem;
 use crate::units::{Bytes, Instant, Rate};
 
 /// What passes the door of a hop.
@@ -28,19 +29,22 @@ pub struct PolicerConfig {
 
 impl PolicerConfig {
     /// Checks it for packets up to this size.
-    pub(super) fn check(&self, largest: Bytes) -> Result<(), String> {
-        check_bucket(self.rate_bps, self.burst_bytes, largest).map_err(|problem| format!("policer.{problem}"))
+    pub(super) fn check(&self, largest: Bytes) -> Result<(), Problem> {
+        check_bucket(self.rate_bps, self.burst_bytes, largest)
+            .map_err(|problem| Problem::new(format!("policer.{problem}")))
     }
 }
 
 /// Checks rate and burst of a token bucket for packets up to this size.
-pub(super) fn check_bucket(rate_bps: u64, burst_bytes: u64, largest: Bytes) -> Result<(), String> {
+pub(super) fn check_bucket(rate_bps: u64, burst_bytes: u64, largest: Bytes) -> Result<(), Problem> {
     if rate_bps == 0 {
-        return Err("rate 0 lets nothing pass; give a rate above zero".to_owned());
+        return Err(Problem::new("rate 0 lets nothing pass; give a rate above zero"));
     }
     if burst_bytes < largest.count() {
         let largest = largest.count();
-        return Err(format!("burst {burst_bytes}B holds no packet of {largest}B; give at least {largest}B"));
+        return Err(Problem::new(format!(
+            "burst {burst_bytes}B holds no packet of {largest}B; give at least {largest}B"
+        )));
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ use serde::Deserialize;
 
 use super::generator::{Generator, wire_probability};
 use super::loss::check_probability;
+use crate::problem::Problem;
 use crate::units::Duration;
 
 /// A limit of ours, so that a hop holds few packets back.
@@ -58,20 +59,19 @@ pub enum Change {
 }
 
 impl ReorderConfig {
-    pub(super) fn check(&self, delay_ns: u64) -> Result<(), String> {
+    pub(super) fn check(&self, delay_ns: u64) -> Result<(), Problem> {
         check_probability("reorder.probability", self.probability)?;
         match self.change {
-            Change::Ahead { gap: 0 } => Err("reorder.gap 0 chooses no packet; give 1 or more".to_owned()),
-            Change::Ahead { .. } if delay_ns == 0 => {
-                Err("reorder: packets cannot skip a delay of 0; give the hop a delay, or say how late they are"
-                    .to_owned())
-            }
-            Change::Late { late_ns: 0 } => Err("reorder.late 0 changes nothing; give a time above zero".to_owned()),
+            Change::Ahead { gap: 0 } => Err(Problem::new("reorder.gap 0 chooses no packet; give 1 or more")),
+            Change::Ahead { .. } if delay_ns == 0 => Err(Problem::new(
+                "reorder: packets cannot skip a delay of 0; give the hop a delay, or say how late they are",
+            )),
+            Change::Late { late_ns: 0 } => Err(Problem::new("reorder.late 0 changes nothing; give a time above zero")),
             Change::Behind { packets, .. } if !(1..=MOST_BEHIND).contains(&packets) => {
-                Err(format!("reorder.behind {packets} is not possible; give 1 to {MOST_BEHIND} packets"))
+                Err(Problem::new(format!("reorder.behind {packets} is not possible; give 1 to {MOST_BEHIND} packets")))
             }
             Change::Behind { within_ns: 0, .. } => {
-                Err("reorder.within 0 lets nothing overtake; give a time".to_owned())
+                Err(Problem::new("reorder.within 0 lets nothing overtake; give a time"))
             }
             _ => Ok(()),
         }

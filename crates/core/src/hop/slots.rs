@@ -16,6 +16,7 @@
 
 use serde::Deserialize;
 
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant};
 
@@ -33,16 +34,18 @@ pub struct SlotsConfig {
 
 impl SlotsConfig {
     /// Checks it for a hop with this delay.
-    pub(super) fn check(&self, delay_ns: u64) -> Result<(), String> {
+    pub(super) fn check(&self, delay_ns: u64) -> Result<(), Problem> {
         let [min, max, delay] = [self.min_ns, self.max_ns, delay_ns].map(Duration::from_nanos);
         if self.packets == 0 {
-            Err("slots.packets 0 lets nothing pass; give 1 or more".to_owned())
+            Err(Problem::new("slots.packets 0 lets nothing pass; give 1 or more"))
         } else if max.is_zero() || min > max {
-            Err(format!("slots.max {max} is not possible with slots.min {min}; give a time above zero and no shorter"))
+            Err(Problem::new(format!(
+                "slots.max {max} is not possible with slots.min {min}; give a time above zero and no shorter"
+            )))
         } else if min < delay {
-            Err(format!(
+            Err(Problem::new(format!(
                 "slots.min {min} is shorter than the delay of the hop, {delay}; give the delay to a hop of its own"
-            ))
+            )))
         } else {
             Ok(())
         }

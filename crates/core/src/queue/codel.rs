@@ -20,10 +20,11 @@
 use serde::Deserialize;
 
 use super::packet_queue::PacketQueue;
-use super::place::{Place, Problem, limit_within, time_within};
+use super::place::{Place, limit_within, time_within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::units::{Bytes, Duration, Instant};
 
 /// Name, parameters and source, for listings and documentation.
@@ -99,7 +100,7 @@ pub(super) fn check_times(target_ns: u64, interval_ns: u64) -> Result<(), Proble
 pub(super) fn check_order(target_ns: u64, name: &str, longest_ns: u64) -> Result<(), Problem> {
     if target_ns > longest_ns {
         let [target, longest] = [target_ns, longest_ns].map(Duration::from_nanos);
-        return Err(format!("target {target} is longer than the {name}, {longest}; make it shorter"));
+        return Err(Problem::new(format!("target {target} is longer than the {name}, {longest}; make it shorter")));
     }
     Ok(())
 }

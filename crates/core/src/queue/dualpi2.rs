@@ -21,10 +21,11 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::packet_queue::PacketQueue;
-use super::place::{AGE, Place, Problem, limit_within, memory_of, time_within, whole_percents, within};
+use super::place::{AGE, Place, limit_within, memory_of, time_within, whole_percents, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant, NANOS_PER_SECOND};
 
@@ -182,7 +183,7 @@ impl DualPi2Config {
         within("coupling", self.coupling, &(1..=255), "")?;
         whole_percents("c_protection", self.c_protection)?;
         if self.step_thresh_ns.is_some() && self.step_thresh_packets.is_some() {
-            return Err("step_thresh is in time or in packets; state one of them".to_owned());
+            return Err(Problem::new("step_thresh is in time or in packets; state one of them"));
         }
         Ok(())
     }

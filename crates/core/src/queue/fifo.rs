@@ -20,6 +20,7 @@ use serde::Deserialize;
 use super::{Drops, Place, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// Name, parameters and source, for listings and documentation.
@@ -82,25 +83,27 @@ impl FifoConfig {
     }
 
     /// Says what is wrong with it in this place, and what would be right.
-    pub(super) fn check(&self, place: &Place<'_>) -> Result<(), String> {
+    pub(super) fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
         let (limit, largest) = (self.bytes(place.mean_rate), place.largest_packet.count());
         if let Some(limit) = limit.filter(|limit| *limit < largest) {
-            return Err(format!("a limit of {limit} bytes holds no packet of {largest} bytes; make it larger"));
+            return Err(Problem::new(format!(
+                "a limit of {limit} bytes holds no packet of {largest} bytes; make it larger"
+            )));
         }
         if self.room_bytes == 0 {
             return Ok(());
         }
         if self.drop == DropFrom::Head {
-            return Err(
-                "room is what a packet needs to enter, and with drop = \"head\" all enter; leave one of them out"
-                    .to_owned(),
-            );
+            return Err(Problem::new(
+                "room is what a packet needs to enter, and with drop = \"head\" all enter; leave one of them out",
+            ));
         }
         match limit {
-            None => Err("room is counted in bytes; give a limit in bytes or time".to_owned()),
-            Some(limit) if limit < self.room_bytes => {
-                Err(format!("room of {} bytes is more than the limit of {limit}; make it smaller", self.room_bytes))
-            }
+            None => Err(Problem::new("room is counted in bytes; give a limit in bytes or time")),
+            Some(limit) if limit < self.room_bytes => Err(Problem::new(format!(
+                "room of {} bytes is more than the limit of {limit}; make it smaller",
+                self.room_bytes
+            ))),
             Some(_) => Ok(()),
         }
     }
@@ -247,7 +250,7 @@ mod tests {
             (FifoConfig { limit_packets: Some(9), ..FifoConfig::default() }, "give a limit in bytes or time"),
             (FifoConfig { limit_time_ns: Some(999_000), ..time }, "is more than the limit of 1498"),
         ] {
-            let found = with(config).check(&place).unwrap_err();
+            let found = with(config).check(&place).unwrap_err().to_string();
             assert!(found.contains(problem), "{found}");
         }
     }
@@ -261,7 +264,7 @@ mod tests {
         let bytes = FifoConfig { limit_bytes: Some(999), ..FifoConfig::default() };
         let time = FifoConfig { limit_time_ns: Some(999_000), ..FifoConfig::default() };
         for config in [bytes, time] {
-            let found = config.check(&place_at(8_000_000)).unwrap_err();
+            let found = config.check(&place_at(8_000_000)).unwrap_err().to_string();
             assert_eq!(found, "a limit of 999 bytes holds no packet of 1000 bytes; make it larger");
         }
     }

@@ -5,9 +5,10 @@
 use super::deficit_round_robin::DeficitRoundRobin;
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, Problem, within};
+use super::place::{Place, within};
 use crate::info::Parameter;
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::units::Bytes;
 
 pub(super) const LIMIT: Parameter =

@@ -24,10 +24,11 @@ use super::bands::{BANDS, band_of};
 use super::flows::{LARGEST_QUANTUM, LEAST_QUANTUM};
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, Problem, limit_within, within};
+use super::place::{Place, limit_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::units::{Bytes, Duration, Instant};
 
 /// Name, parameters and source, for listings and documentation.

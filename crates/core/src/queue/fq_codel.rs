@@ -18,10 +18,11 @@ use serde::Deserialize;
 
 use super::codel::{self, Control, Law, Supply, Threshold, ticks};
 use super::flows::{self, Flow, Flows};
-use super::place::{Place, Problem, limit_within, memory_of, within};
+use super::place::{Place, limit_within, memory_of, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::units::{Bytes, Instant};
 
 /// Name, parameters and source, for listings and documentation.

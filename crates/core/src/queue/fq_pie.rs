@@ -16,10 +16,11 @@ use serde::Deserialize;
 
 use super::flows::{self, Flow, Flows};
 use super::pie::{self, CERTAIN, Control, Gains, Law};
-use super::place::{Place, Problem, limit_within, whole_percents};
+use super::place::{Place, limit_within, whole_percents};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant};
 

@@ -46,6 +46,7 @@ pub use red::{Red, RedConfig};
 
 use crate::info::Info;
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::units::{Bytes, Instant};
 
 /// A queueing discipline. The link asks it for a packet whenever it is free to send one, and never while it is empty.
@@ -105,7 +106,7 @@ pub enum QueueConfig {
 
 impl QueueConfig {
     /// Checks that the parameters make sense; else says what is wrong, and what would be right.
-    pub fn check(&self, place: &Place<'_>) -> Result<(), String> {
+    pub fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
         let (info, checked) = match self {
             Self::Fifo(config) => (fifo::INFO, config.check(place)),
             Self::PfifoFast(config) => (pfifo_fast::INFO, config.check()),
@@ -122,7 +123,7 @@ impl QueueConfig {
             Self::CnqCodelAf(config) => (cnq_codel_af::INFO, config.check()),
             Self::Lfq(config) => (lfq::INFO, config.check()),
         };
-        checked.map_err(|problem| format!("queue {}: {problem}", info.name))
+        checked.map_err(|problem| problem.of(&format!("queue {}", info.name)))
     }
 
     /// What is wrong with the queue on a path whose packets have DSCPs, if anything is.
@@ -134,7 +135,7 @@ impl QueueConfig {
     }
 
     /// Builds the queue for payloads of type `P`; says what is wrong if it cannot be, which [`QueueConfig::check`] finds before.
-    pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Result<Box<dyn Queue<P>>, String> {
+    pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Result<Box<dyn Queue<P>>, Problem> {
         Ok(match self {
             Self::Fifo(config) => Box::new(Fifo::new(config, place.mean_rate)),
             Self::PfifoFast(config) => Box::new(PfifoFast::new(config)),
@@ -144,7 +145,7 @@ impl QueueConfig {
             Self::Pie(config) => Box::new(Pie::new(config, place)),
             Self::FqPie(config) => Box::new(FqPie::new(config, place)),
             Self::Red(config) => {
-                let problem = |problem| format!("queue {}: {problem}", red::INFO.name);
+                let problem = |problem: Problem| problem.of(&format!("queue {}", red::INFO.name));
                 Box::new(Red::new(config, place).map_err(problem)?)
             }
             Self::DualPi2(config) => Box::new(DualPi2::new(config, place)),

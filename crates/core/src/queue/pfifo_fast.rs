@@ -15,10 +15,11 @@ use serde::Deserialize;
 
 use super::bands::{BANDS, band_of};
 use super::packet_queue::PacketQueue;
-use super::place::{Problem, limit_within};
+use super::place::limit_within;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::units::{Bytes, Instant};
 
 /// Name, parameters and source, for listings and documentation.

@@ -19,10 +19,11 @@ use serde::Deserialize;
 
 use super::jiffies::JiffyTimer;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, Problem, limit_within, time_within, within};
+use super::place::{Place, limit_within, time_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant};
 

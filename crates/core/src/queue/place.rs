@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Duration, Rate};
 
@@ -45,9 +46,6 @@ pub(super) fn memory_of(packets: usize, bytes: Bytes) -> u64 {
     (bytes + BUFFER_OVERHEAD * packets as u64).count()
 }
 
-/// What is wrong with a parameter, and what would be right.
-pub(super) type Problem = String;
-
 /// Checks a number against its bounds.
 pub(super) fn within<T: Copy + PartialOrd + Display>(
     name: &str,
@@ -59,7 +57,7 @@ pub(super) fn within<T: Copy + PartialOrd + Display>(
         return Ok(());
     }
     let (least, most) = (bounds.start(), bounds.end());
-    Err(format!("{name} {value}{unit} is not possible; give {least}{unit} to {most}{unit}"))
+    Err(Problem::new(format!("{name} {value}{unit} is not possible; give {least}{unit} to {most}{unit}")))
 }
 
 /// Checks a share that the kernel keeps in whole percents.
@@ -69,7 +67,7 @@ pub(super) fn whole_percents(name: &str, share: f64) -> Result<(), Problem> {
     if (percents - percents.round()).abs() < 1e-9 {
         return Ok(());
     }
-    Err(format!("{name} {share} is not in whole percents; the nearest is {}", percents.round() / 100.0))
+    Err(Problem::new(format!("{name} {share} is not in whole percents; the nearest is {}", percents.round() / 100.0)))
 }
 
 /// Checks a time of at least `least_ns`.
@@ -78,7 +76,7 @@ pub(super) fn time_within(name: &str, value_ns: u64, least_ns: u64) -> Result<()
     if (least_ns..=LONGEST_NS).contains(&value_ns) {
         return Ok(());
     }
-    Err(format!("{name} {value} is not possible; give {least} to {}", Duration::from_nanos(LONGEST_NS)))
+    Err(Problem::new(format!("{name} {value} is not possible; give {least} to {}", Duration::from_nanos(LONGEST_NS))))
 }
 
 /// Checks a limit in packets, bytes or queues, which is at least 1.

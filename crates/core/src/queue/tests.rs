@@ -25,7 +25,7 @@ pub(super) fn packet_of(flow: u32, number: u64, size: u64) -> Box<Packet<()>> {
 /// What is wrong with a queue that cannot be.
 pub(super) fn problem(json: &str) -> String {
     let config: QueueConfig = serde_json::from_str(json).expect("a queue");
-    config.check(&place()).expect_err("it is impossible")
+    config.check(&place()).expect_err("it is impossible").to_string()
 }
 
 /// A packet that was dropped.

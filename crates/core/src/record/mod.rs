@@ -4,6 +4,7 @@
 mod flow_record;
 mod header;
 mod histogram;
+mod imbalance;
 mod passage_table;
 mod passages;
 mod probe_record;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 pub use header::Header;
 pub use histogram::Histogram;
+pub use imbalance::Imbalance;
 pub use recorder::{FlowAccount, HopAccount, HopSample, Recorder};
 
 use crate::info::Quantity;

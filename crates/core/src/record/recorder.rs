@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::flow_record::{FlowRecord, duration_or_none, instant_or_none};
 use super::header::Header;
 use super::histogram::Histogram;
+use super::imbalance::Imbalance;
 use super::passages::Passages;
 use super::probe_record::ProbeRecords;
 use super::{Flows, HopSeries, Hops, Packets, Series, Table, Telemetry, Verdicts};
@@ -208,7 +209,7 @@ impl Recorder {
     }
 
     /// Checks that no packet appeared or vanished, in any hop and on the whole.
-    pub fn check(&self, hops: &[HopAccount]) -> Result<(), String> {
+    pub fn check(&self, hops: &[HopAccount]) -> Result<(), Imbalance> {
         let mut inside = 0;
         for (hop, record) in hops.iter().zip(&self.hops) {
             let lost = record.dropped();
@@ -221,15 +222,14 @@ impl Recorder {
                 bytes: hop.accepted.bytes + record.duplicated.bytes,
             };
             if come != sum {
-                let name = &hop.name;
-                return Err(format!("hop {name}: in and duplicated {come:?} but out, dropped and inside make {sum:?}"));
+                return Err(Imbalance::Hop { name: hop.name.clone(), come, sum });
             }
             inside += hop.inside.packets;
         }
         let of_flows: u64 = self.flows.iter().map(|flow| flow.inside().packets + flow.acks_inside()).sum();
         let on_path = of_flows + self.probes.inside;
         if on_path != inside {
-            return Err(format!("flows and probes miss {on_path} packets but hops hold {inside}"));
+            return Err(Imbalance::Path { on_path, inside });
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::endpoint::Endpoint;
 use crate::info::{Info, Quantity};
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::packet_pool::PacketPool;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant};
 
@@ -121,7 +122,7 @@ pub struct StackEntry {
     /// Name, source, telemetry; the name has the form `STACK:CONTROLLER`.
     pub info: Info,
     /// Opens a connection, or says why that cannot be.
-    pub open: fn(StackSetup) -> Result<StackPair, String>,
+    pub open: fn(StackSetup) -> Result<StackPair, Problem>,
 }
 
 /// An end of a stack as an endpoint of a flow.

@@ -13,7 +13,7 @@ use std::path::Path;
 use bakeoff_core::hop::{Count, Link};
 use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::queue::Reason;
-use bakeoff_core::record::{FlowAccount, Header, HopAccount, HopSample, Recorder, Table};
+use bakeoff_core::record::{FlowAccount, Header, HopAccount, HopSample, Imbalance, Recorder, Table};
 use bakeoff_core::scenario::Level;
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::units::{Bytes, Duration, Instant};
@@ -59,7 +59,7 @@ pub enum LogError {
     },
     /// The counts of the run do not agree.
     #[error("packets do not add up: {0}")]
-    Conservation(String),
+    Conservation(Imbalance),
 }
 
 /// Reads the logs that a job left in a folder and makes its tables.

@@ -15,6 +15,7 @@
 
 use std::sync::Arc;
 
+use bakeoff_core::problem::Problem;
 use bakeoff_core::transport::stack::{IP_UDP_BYTES, StackSetup};
 use bakeoff_core::units::Bytes;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -30,17 +31,17 @@ const LARGEST_DATAGRAM: u64 = 1_452;
 const NO_LIMIT: u64 = 1 << 30;
 
 /// The settings that both ends share.
-pub(super) fn transport(setup: &StackSetup, factory: Factory) -> Result<TransportConfig, String> {
+pub(super) fn transport(setup: &StackSetup, factory: Factory) -> Result<TransportConfig, Problem> {
     let largest = setup.largest_datagram.count();
     if largest < LEAST_DATAGRAM {
-        return Err(format!(
+        return Err(Problem::new(format!(
             "QUIC needs packets of at least {} bytes, and these have {}; give the flow a larger mss",
             LEAST_DATAGRAM + IP_UDP_BYTES.count(),
             largest + IP_UDP_BYTES.count()
-        ));
+        )));
     }
     let window = setup.receive_window.map_or(NO_LIMIT, Bytes::count);
-    let window = VarInt::from_u64(window).map_err(|_| "the receive window is too large for QUIC".to_owned())?;
+    let window = VarInt::from_u64(window).map_err(|_| Problem::new("the receive window is too large for QUIC"))?;
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(largest.min(LARGEST_DATAGRAM) as u16);
     let mut config = TransportConfig::default();

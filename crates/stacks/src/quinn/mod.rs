@@ -32,6 +32,7 @@ mod tls;
 use std::sync::Arc;
 
 use bakeoff_core::info::Info;
+use bakeoff_core::problem::Problem;
 use bakeoff_core::transport::stack::{STACK_TELEMETRY, StackEntry, StackPair, StackSetup};
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 
@@ -59,7 +60,7 @@ pub(crate) const NEWRENO: StackEntry = StackEntry {
 
 type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
-fn open(mut setup: StackSetup, factory: Factory) -> Result<StackPair, String> {
+fn open(mut setup: StackSetup, factory: Factory) -> Result<StackPair, Problem> {
     let transport = Arc::new(config::transport(&setup, factory)?);
     let mut seed = || -> [u8; 32] { std::array::from_fn(|_| setup.random.below(256) as u8) };
     let (client_seed, server_seed, key_seed) = (seed(), seed(), seed());

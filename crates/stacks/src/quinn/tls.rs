@@ -5,6 +5,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use bakeoff_core::problem::Problem;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use quinn_proto::rustls::crypto::ring::{default_provider, sign::any_eddsa_type};
@@ -24,7 +25,7 @@ const ED25519_PREFIX: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
 /// Client and server of a connection whose server has the Ed25519 key with this seed.
-pub(super) fn ends(key_seed: [u8; 32]) -> Result<(QuicClientConfig, QuicServerConfig), String> {
+pub(super) fn ends(key_seed: [u8; 32]) -> Result<(QuicClientConfig, QuicServerConfig), Problem> {
     let provider = Arc::new(default_provider());
     let key = [&ED25519_PREFIX[..], &key_seed].concat();
     let key = any_eddsa_type(&PrivatePkcs8KeyDer::from(key)).map_err(problem)?;
@@ -49,8 +50,8 @@ pub(super) fn ends(key_seed: [u8; 32]) -> Result<(QuicClientConfig, QuicServerCo
     Ok((QuicClientConfig::try_from(client).map_err(problem)?, QuicServerConfig::try_from(server).map_err(problem)?))
 }
 
-fn problem(what: impl Display) -> String {
-    format!("TLS cannot be set up: {what}")
+fn problem(what: impl Display) -> Problem {
+    Problem::new(format!("TLS cannot be set up: {what}"))
 }
 
 /// Accepts the server with one public key.

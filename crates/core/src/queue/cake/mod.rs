@@ -28,10 +28,11 @@ use self::lists::{List, Lists};
 use super::codel::check_order;
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, Problem, limit_within, memory_of, time_within, within};
+use super::place::{Place, limit_within, memory_of, time_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant, NANOS_PER_SECOND};
 
@@ -149,10 +150,10 @@ impl CakeConfig {
         within("sce_thresh", self.sce_thresh, &(1..=1_024), "")?;
         check_order(self.target(), "rtt", self.rtt_ns)?;
         if self.sce_thresh > 1 && self.sce != Sce::Ramp {
-            return Err("sce_thresh is for sce = \"ramp\"; set that, or leave it out".to_owned());
+            return Err(Problem::new("sce_thresh is for sce = \"ramp\"; set that, or leave it out"));
         }
         if self.own_shaper && place.mean_rate.is_none() {
-            return Err("own_shaper needs a link with a rate; give the hop one, or leave it out".to_owned());
+            return Err(Problem::new("own_shaper needs a link with a rate; give the hop one, or leave it out"));
         }
         Ok(())
     }

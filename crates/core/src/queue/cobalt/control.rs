@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use super::root::inverse_root;
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::queue::codel::check_order;
-use crate::queue::place::{Place, Problem, limit_within, time_within};
+use crate::queue::place::{Place, limit_within, time_within};
 use crate::queue::{Drops, Reason};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant};

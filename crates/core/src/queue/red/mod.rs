@@ -22,10 +22,11 @@ pub use thresholds::{Averaging, Misfit, Stated, Thresholds};
 
 use super::jiffies::JiffyTimer;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, Problem, limit_within, within};
+use super::place::{Place, limit_within, within};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
+use crate::problem::Problem;
 use crate::random::RandomStream;
 use crate::units::{Bytes, Instant};
 
@@ -101,7 +102,7 @@ fn default_probability() -> f64 {
 impl RedConfig {
     pub(super) fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
         let Some(limit) = self.limit_bytes else {
-            return Err("limit is missing; set it to the most bytes that wait".to_owned());
+            return Err(Problem::new("limit is missing; set it to the most bytes that wait"));
         };
         limit_within("limit", limit)?;
         within("probability", self.probability, &(1e-6..=1.0), "")?;
@@ -113,8 +114,9 @@ impl RedConfig {
     }
 
     fn thresholds(&self, place: &Place<'_>) -> Result<Thresholds, Problem> {
-        Thresholds::new(&self.stated(), place.largest_packet)
-            .map_err(|Misfit { name, value, expected }| format!("{name} {value} is not possible; it takes {expected}"))
+        Thresholds::new(&self.stated(), place.largest_packet).map_err(|Misfit { name, value, expected }| {
+            Problem::new(format!("{name} {value} is not possible; it takes {expected}"))
+        })
     }
 
     fn stated(&self) -> Stated {
