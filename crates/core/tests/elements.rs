@@ -19,7 +19,7 @@ fn config(parts: &str) -> HopConfig {
 }
 
 fn problem(parts: &str) -> String {
-    config(parts).check(LARGEST).expect_err("it is impossible")
+    config(parts).check(LARGEST).expect_err("it is impossible").to_string()
 }
 
 /// A hop at work, and what became of the packets so far.
