@@ -1,6 +1,8 @@
-//! Gathers what each scheme and queue says of its deviations in the doc of its module, for `bakeoff show` and the reference pages.
+//! Gathers what each scheme and queue says of its deviations in the doc of its module, for `bakeoff show` and the
+//! reference pages.
 //!
-//! A module is known by the names of its schemes or queues, a stack by that of its folder. The table is written to `deviations.rs`.
+//! A module is known by the names of its schemes or queues, a stack by that of its folder. The table is written to
+//! `deviations.rs`.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,8 +1,8 @@
 //! The agenda: who is to be woken next.
 //!
-//! One entry per participant, never one per packet. The participants play a tournament for the earliest time: every match is
-//! won by the earlier of two, and by the smaller number where both are due at once, so that a run is the same every
-//! time. A new time is played from its participant up.
+//! One entry per participant, never one per packet. The participants play a tournament for the earliest time: every
+//! match is won by the earlier of two, and by the smaller number where both are due at once, so that a run is the same
+//! every time. A new time is played from its participant up.
 
 use crate::units::Instant;
 
@@ -25,8 +25,8 @@ fn time_of(entry: Entry) -> Instant {
 /// A wake-up for each of some participants, numbered from zero, or none.
 #[derive(Debug)]
 pub struct Tournament {
-    /// Who has come so far: match `n` is between the winners of the matches `2n` and `2n + 1`, and those of the second half
-    /// are between two participants each.
+    /// Who has come so far: match `n` is between the winners of the matches `2n` and `2n + 1`, and those of the second
+    /// half are between two participants each.
     matches: Vec<[Entry; 2]>,
     /// Who has won them all, kept because everybody asks.
     winner: Entry,

@@ -9,8 +9,8 @@ pub trait Endpoint<P> {
     /// A packet with this payload arrives at `now`.
     fn accept(&mut self, payload: &P, envelope: Envelope, now: Instant);
 
-    /// A packet to send at `now`, with a payload of the kind that the path carries; call until there is none, after every
-    /// [`Endpoint::accept`] and at every wake-up, unless it [is silent](Endpoint::is_silent_before).
+    /// A packet to send at `now`, with a payload of the kind that the path carries; call until there is none, after
+    /// every [`Endpoint::accept`] and at every wake-up, unless it [is silent](Endpoint::is_silent_before).
     fn poll<Q: From<P> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>>;
 
     /// When [`Endpoint::poll`] may next have something to say; `None` while only an arriving packet can change that.

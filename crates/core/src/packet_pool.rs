@@ -5,9 +5,10 @@ use crate::units::{Bytes, Instant};
 
 /// Packets that have come to their end lend their memory to new ones.
 ///
-/// Packets are large and change hands often, so that they travel in boxes. The boxes are used in the order in which they
-/// were made, round and round: what is sent in order and stays in order is read in order, and the processor has fetched
-/// it before it is asked for. The default of a payload must own no memory: a free box holds it and never drops it.
+/// Packets are large and change hands often, so that they travel in boxes. The boxes are used in the order in which
+/// they were made, round and round: what is sent in order and stays in order is read in order, and the processor has
+/// fetched it before it is asked for. The default of a payload must own no memory: a free box holds it and never drops
+/// it.
 #[derive(Debug)]
 pub struct PacketPool<P> {
     /// The boxes that are free, each at its place.

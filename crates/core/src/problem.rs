@@ -1,6 +1,7 @@
 //! What is wrong with a setting.
 
-/// What is wrong with a setting of an experiment, and what would be right: one clear sentence, to which whoever knows adds where it stands.
+/// What is wrong with a setting of an experiment, and what would be right: one clear sentence, to which whoever knows
+/// adds where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Problem(String);

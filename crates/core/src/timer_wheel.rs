@@ -1,7 +1,8 @@
 //! The kernel's timer wheel: never early, and the later a timer is due, the coarser.
 //!
-//! **Source.** Linux 7.3 `kernel/time/timer.c` (`calc_wheel_index`, `calc_index`) with a tick of 1 ms: a timer due within 63 ticks
-//! goes off one tick late, one within half a second at a multiple of 8 ticks, one within four seconds of 64, and so on.
+//! **Source.** Linux 7.3 `kernel/time/timer.c` (`calc_wheel_index`, `calc_index`) with a tick of 1 ms: a timer due
+//! within 63 ticks goes off one tick late, one within half a second at a multiple of 8 ticks, one within four seconds
+//! of 64, and so on.
 
 /// `LVL_SIZE` - 1: a level of the wheel is for delays of less than so many of its buckets.
 const LEVEL_BUCKETS: u64 = 63;

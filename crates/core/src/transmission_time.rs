@@ -2,8 +2,8 @@
 
 use crate::units::{Bytes, Duration, Rate};
 
-/// The time that a packet takes ([`Rate::time_for`]), which is only worked out again when size or rate have changed: they
-/// seldom do, and a division takes longer than anything else that is done per packet.
+/// The time that a packet takes ([`Rate::time_for`]), which is only worked out again when size or rate have changed:
+/// they seldom do, and a division takes longer than anything else that is done per packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TransmissionTime {
     rate: Rate,

@@ -1,4 +1,5 @@
-//! What a hop may do to packets beside queueing them, against arithmetic: token buckets, policers, duplicates, reordering, rules.
+//! What a hop may do to packets beside queueing them, against arithmetic: token buckets, policers, duplicates,
+//! reordering, rules.
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 

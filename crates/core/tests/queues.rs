@@ -1,5 +1,5 @@
-//! All queues alike, under random traffic: nothing vanishes, flows stay in order, marks are where they may be, and a run
-//! repeats itself.
+//! All queues alike, under random traffic: nothing vanishes, flows stay in order, marks are where they may be, and a
+//! run repeats itself.
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 

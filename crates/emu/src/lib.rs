@@ -1,8 +1,8 @@
 //! bakeoff-emu: worlds made of real Linux.
 //!
-//! [`guest`] builds hosts and routers out of network namespaces, puts the kernel's own queueing disciplines between them,
-//! and lets [`senders`] send, all in a kernel in virtual time. [`emulator`] puts the simulator's hops between senders of
-//! this machine, in real time. Both log every packet, and [`tables`] makes the tables from that.
+//! [`guest`] builds hosts and routers out of network namespaces, puts the kernel's own queueing disciplines between
+//! them, and lets [`senders`] send, all in a kernel in virtual time. [`emulator`] puts the simulator's hops between
+//! senders of this machine, in real time. Both log every packet, and [`tables`] makes the tables from that.
 //!
 //! Read first: [`layout`], who stands where, and [`qdisc`], how our queues map to the kernel's.
 

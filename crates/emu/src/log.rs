@@ -83,8 +83,8 @@ pub struct PacketRecord {
 }
 
 impl PacketRecord {
-    /// Reads the beginning of an IPv4 packet. `None` if it is neither TCP nor UDP, or may not leave its host because its
-    /// time to live is 1.
+    /// Reads the beginning of an IPv4 packet. `None` if it is neither TCP nor UDP, or may not leave its host because
+    /// its time to live is 1.
     pub fn parse(packet: &[u8], time: Instant, point: Point) -> Option<Self> {
         if packet.len() < IP_UDP_BYTES || packet[0] != 0x45 || packet[8] <= 1 {
             return None;
@@ -155,8 +155,8 @@ impl PacketRecord {
     }
 }
 
-/// What can be sampled of a flow, by its number in the log: the names that recordings use for every sender and for those
-/// of some scheme or stack, and what goes into the table of flows.
+/// What can be sampled of a flow, by its number in the log: the names that recordings use for every sender and for
+/// those of some scheme or stack, and what goes into the table of flows.
 pub fn quantities() -> impl Iterator<Item = &'static str> {
     let of_schemes = SCHEMES.iter().flat_map(|entry| entry.info.telemetry).chain(STACK_TELEMETRY);
     TELEMETRY.iter().chain(of_schemes).map(|quantity| quantity.name).chain(OF_FLOWS)

@@ -158,7 +158,8 @@ mod _core {
         to_tables(py, py.detach(|| from_events(scenario_json, Path::new(folder))))
     }
 
-    /// The tables of a run on a real kernel, from the logs that it left in a folder, with the interpreter lock released.
+    /// The tables of a run on a real kernel, from the logs that it left in a folder, with the interpreter lock
+    /// released.
     #[pyfunction]
     fn tables_from_log<'py>(py: Python<'py>, scenario_json: &str, folder: &str) -> PyResult<Bound<'py, PyDict>> {
         to_tables(py, py.detach(|| from_log(scenario_json, Path::new(folder))))

@@ -11,7 +11,8 @@ use bakeoff_stacks::STACKS;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// How often it is asked whether a scheme has failed, in the time of the run. It makes no difference to what a run does.
+/// How often it is asked whether a scheme has failed, in the time of the run. It makes no difference to what a run
+/// does.
 const PIECE: Duration = Duration::from_millis(10);
 
 /// Callables by index of the flow.

@@ -96,8 +96,8 @@ impl Line {
     }
 }
 
-/// The mean of the later half of some values above that of the earlier half, which is the shorter one (PCC-RL `sender_obs.py`, "latency
-/// increase"); zero for fewer than two.
+/// The mean of the later half of some values above that of the earlier half, which is the shorter one (PCC-RL
+/// `sender_obs.py`, "latency increase"); zero for fewer than two.
 fn increase(values: &[f64]) -> f64 {
     let (earlier, later) = values.split_at(values.len() / 2);
     let mean = |half: &[f64]| half.iter().sum::<f64>() / half.len() as f64;

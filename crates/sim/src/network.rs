@@ -89,8 +89,8 @@ impl Network {
         earlier(near, far)
     }
 
-    /// Puts what an end of a flow sends on its way; whoever looks at packets can read the header of one of a stream, whose
-    /// positions these are.
+    /// Puts what an end of a flow sends on its way; whoever looks at packets can read the header of one of a stream,
+    /// whose positions these are.
     #[inline(never)]
     pub(crate) fn send(&mut self, mut packet: Box<Packet<Payload>>, positions: Option<&mut Positions>) {
         self.path.classify(&mut packet);

@@ -1,11 +1,11 @@
 //! The two sides of a path, each of which can be run for a while without the other.
 //!
-//! What the far side sends shows at the near one only when it has propagated. So the near side is run for as long as that
-//! takes by itself, and then the far one up to the same time. The result is that of strict order of time; but the
+//! What the far side sends shows at the near one only when it has propagated. So the near side is run for as long as
+//! that takes by itself, and then the far one up to the same time. The result is that of strict order of time; but the
 //! processor has the code of one side at hand, and meets its events in an order that it can predict.
 //!
-//! **Source.** The lookahead of conservative simulation: R. M. Fujimoto, Parallel Discrete Event Simulation, Communications of
-//! the ACM 33(10), 1990.
+//! **Source.** The lookahead of conservative simulation: R. M. Fujimoto, Parallel Discrete Event Simulation,
+//! Communications of the ACM 33(10), 1990.
 
 use bakeoff_core::hop::{HopConfig, LinkConfig};
 use bakeoff_core::scenario::{Direction, Scenario};

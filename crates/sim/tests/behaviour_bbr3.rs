@@ -126,7 +126,8 @@ fn random_loss_below_the_threshold_costs_what_the_rounds_between_probes_add_up_t
                 .run()
                 .utilisation()
         };
-        // One percent of loss and one of pacing margin in each of about 25 rounds between two probes, then all of it back.
+        // One percent of loss and one of pacing margin in each of about 25 rounds between two probes, then all of it
+        // back.
         let tolerated = utilisation(0.01, 100_000_000);
         assert!((0.72..0.92).contains(&tolerated), "seed {seed}: {tolerated}");
         let intolerable = utilisation(0.03, 100_000_000);

@@ -66,8 +66,8 @@ fn three_copa_flows_share_equally_with_one_over_delta_packets_each() {
     let cases = [
         // 31/36/28 % and 8 packets.
         (json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false}), 7.2..8.8, 0.98),
-        // 33 % each and 3.2 packets where the probe packets are spread over a round trip. They leave at once, and a late flow
-        // never forgets the shortest round trip that it met behind them and in the queue of the others.
+        // 33 % each and 3.2 packets where the probe packets are spread over a round trip. They leave at once, and a
+        // late flow never forgets the shortest round trip that it met behind them and in the queue of the others.
         (json!({"profile": "pantheon-2018-01"}), 2.5..5.0, 0.95),
         // 1/delta to 1.4/delta for each.
         (json!({"profile": "paper", "switches_mode": false}), 6.0..8.4, 0.98),
@@ -166,8 +166,8 @@ fn copas_window_swings_within_about_five_round_trips() {
     }
 }
 
-/// With δ = 1 and without its second mode this program is the one of January 2018 with one window out, of which there are figures of an
-/// independent implementation; they stand beside the cases.
+/// With δ = 1 and without its second mode this program is the one of January 2018 with one window out, of which there
+/// are figures of an independent implementation; they stand beside the cases.
 #[test]
 fn copa_of_august_2017_keeps_one_over_delta_packets_per_flow_in_the_queue() {
     let cases = [
@@ -194,8 +194,8 @@ fn copa_of_august_2017_keeps_one_over_delta_packets_per_flow_in_the_queue() {
     }
 }
 
-/// Beside others it wants one packet in the queue at first, one more with every round trip, and half as many after each ack that shows a
-/// loss.
+/// Beside others it wants one packet in the queue at first, one more with every round trip, and half as many after each
+/// ack that shows a loss.
 #[test]
 fn copa_of_august_2017_defends_itself_against_cubic_and_starves_with_a_constant_delta() {
     for queue_packets in [50, 100] {
@@ -228,8 +228,8 @@ fn copa_flows_that_switch_modes_take_each_other_for_senders_that_fill_the_queue(
 
 #[test]
 fn five_percent_of_random_loss_costs_copa_little_more_than_what_is_lost() {
-    // 94 % in an independent implementation. The program's velocity doubles with every round in one direction, and two losses close together make for
-    // one more of these: the window swings until the queue runs empty.
+    // 94 % in an independent implementation. The program's velocity doubles with every round in one direction, and two
+    // losses close together make for one more of these: the window swings until the queue runs empty.
     let constant = json!({"profile": "pantheon", "delta": 0.5, "switches_mode": false});
     for (parameters, least) in [
         (json!({}), 0.93),

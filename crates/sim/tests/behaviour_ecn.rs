@@ -1,5 +1,5 @@
-//! Schemes that answer to marks, on queues that mark: rate, delay, sharing; and that no mark is lost on its way back. Bounds
-//! are wide enough for every seed tried.
+//! Schemes that answer to marks, on queues that mark: rate, delay, sharing; and that no mark is lost on its way back.
+//! Bounds are wide enough for every seed tried.
 
 mod common;
 
@@ -54,7 +54,8 @@ fn dctcp_keeps_the_queue_at_the_step_and_the_link_busy() {
     }
 }
 
-/// Prague beside CUBIC on `DualPI2` for a minute: what each gets from 15 s on, in Mbit/s, and the share of marked packets.
+/// Prague beside CUBIC on `DualPI2` for a minute: what each gets from 15 s on, in Mbit/s, and the share of marked
+/// packets.
 struct Shared {
     prague_mbps: f64,
     cubic_mbps: f64,
@@ -82,8 +83,8 @@ impl Shared {
         self.prague_mbps / self.cubic_mbps
     }
 
-    /// Growth in a round, and in the 1/y of one in which it waits for the next mark, is undone by a fall of y/2 packets:
-    /// y = 2 (1 - p)(1 + 1/y).
+    /// Growth in a round, and in the 1/y of one in which it waits for the next mark, is undone by a fall of y/2
+    /// packets: y = 2 (1 - p)(1 + 1/y).
     fn expected_marks_per_round(&self) -> f64 {
         let unmarked = 1.0 - self.marked;
         unmarked + (unmarked * unmarked + 2.0 * unmarked).sqrt()

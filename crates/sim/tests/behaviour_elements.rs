@@ -96,7 +96,8 @@ fn what_was_sent_again_needlessly_makes_no_round_trip_shorter() {
 
 #[test]
 fn losses_in_bursts_hurt_less_than_as_many_alone() {
-    // Both lose 0.1 %, which leaves windows of some forty packets; in bursts of four on average, of which a run has a few.
+    // Both lose 0.1 %, which leaves windows of some forty packets; in bursts of four on average, of which a run has a
+    // few.
     let total = |loss: Value| {
         (1..=8)
             .map(|seed| goodput(&run(&scenario(&json!({"loss": loss}), &[flow("reno", "off")], seed)), 1))

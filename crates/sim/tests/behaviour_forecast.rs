@@ -45,9 +45,10 @@ fn changing(scheme: &str, seed: u64) -> Run {
 
 #[test]
 fn sprout_uses_what_its_caution_leaves_of_a_steady_link() {
-    // The program itself, in emu with packets of 1446 bytes: 60, 36, 49, 99 and 99 %; 37, 20, 27, 34 and 38 ms at the 95th
-    // percentile, the packet's own time included. Where its flights are of few packets, chance decides when it is awake: its own
-    // code in virtual time has 51 to 61, 38 to 42, 23 to 76, 99 and 99 %; and a flight of one packet more waits for one more.
+    // The program itself, in emu with packets of 1446 bytes: 60, 36, 49, 99 and 99 %; 37, 20, 27, 34 and 38 ms at the
+    // 95th percentile, the packet's own time included. Where its flights are of few packets, chance decides when it is
+    // awake: its own code in virtual time has 51 to 61, 38 to 42, 23 to 76, 99 and 99 %; and a flight of one packet
+    // more waits for one more.
     for (rate, share, delay_ms) in [
         (50, 0.5..0.7, 26.5..41.0),
         (100, 0.28..0.48, 9.5..41.0),
@@ -68,8 +69,9 @@ fn sprout_uses_what_its_caution_leaves_of_a_steady_link() {
 
 #[test]
 fn sprout_falls_into_the_steps_that_its_program_falls_into() {
-    // The program's own receiver and sender in virtual time, each timer 50 us late, means of four runs of 20 s: Mbit/s at a rate
-    // and a round trip. The steps lie where the forecast of what the last window was cannot refill the round trip.
+    // The program's own receiver and sender in virtual time, each timer 50 us late, means of four runs of 20 s: Mbit/s
+    // at a rate and a round trip. The steps lie where the forecast of what the last window was cannot refill the round
+    // trip.
     let program = [
         (1, 50.0, 0.35),
         (2, 30.0, 1.14),
@@ -121,8 +123,8 @@ fn sprout_queues_less_than_100_ms_on_a_changing_link_and_its_moving_average_more
     }
 }
 
-/// A minute over one of mahimahi's recorded links, which are not ours to ship: they are looked for beside the checkout, or in the folder that `BAKEOFF_TRACES`
-/// names.
+/// A minute over one of mahimahi's recorded links, which are not ours to ship: they are looked for beside the checkout,
+/// or in the folder that `BAKEOFF_TRACES` names.
 fn recorded(scheme: &str, name: &str, seed: u64) -> Option<Run> {
     let folder = std::env::var_os("BAKEOFF_TRACES")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces")), PathBuf::from);
@@ -165,7 +167,8 @@ fn verus_has_nearly_all_of_recorded_links() {
 
 #[test]
 fn three_sprout_flows_are_equals() {
-    // 0.34 Mbit/s each were measured over a cellular modem, of about 2; the program over a model of that path has 0.38, 0.37 and 0.34.
+    // 0.34 Mbit/s each were measured over a cellular modem, of about 2; the program over a model of that path has 0.38,
+    // 0.37 and 0.34.
     for seed in SEEDS {
         let flows: Vec<Value> = [0.0, 5.0, 10.0].map(|start| bulk("sprout", start)).to_vec();
         let path = Dumbbell { seed, flows, rate_bps: 2_000_000, one_way_ms: 40.0, ..link("sprout", 500) };
@@ -194,8 +197,9 @@ fn verus_loses_much_where_the_buffer_is_too_short_to_show_it_a_delay() {
         let loss = loss_rate(&path.run());
         assert!((0.35..0.66).contains(&loss), "seed {seed}: {loss}");
     }
-    // 42 to 66 % were measured with three flows over a cellular modem of about this rate, whose buffer is not known. Ours
-    // depends on the phases of the flows; half of 40 seeds lose more than 93 % with 10 packets, 40 with 12, 27 with 14 and 17 with 47.
+    // 42 to 66 % were measured with three flows over a cellular modem of about this rate, whose buffer is not known.
+    // Ours depends on the phases of the flows; half of 40 seeds lose more than 93 % with 10 packets, 40 with 12, 27
+    // with 14 and 17 with 47.
     let median_of_three = |queue_packets| {
         let three = |seed| {
             let flows = [0.0, 10.0, 20.0].map(|start| bulk("verus", start)).to_vec();

@@ -1,7 +1,7 @@
 //! The windows that Indigo's published weights settle at, next to those of an independent implementation.
 //!
-//! The weights are not ours to ship: they are looked for beside the checkout, or in the folder that `BAKEOFF_MODELS` names,
-//! and without them there is nothing to compare, which the test then says.
+//! The weights are not ours to ship: they are looked for beside the checkout, or in the folder that `BAKEOFF_MODELS`
+//! names, and without them there is nothing to compare, which the test then says.
 
 mod common;
 
@@ -66,8 +66,8 @@ fn the_published_weights_settle_where_they_did_elsewhere() {
             let place = format!("{file} at {rate_mbps} Mbit/s, {one_way_ms} ms");
             assert!((median - expected[column]).abs() <= tolerance, "{place}: {median}, not {}", expected[column]);
             let rate = run.received(1, 7.5, 15.0) * 8.0 / 7.5 / 1e6 / rate_mbps as f64;
-            // The slowest links are nothing that was said there. Steps of ten packets are too large for them: half of the time there are no
-            // more than five, of 9.7 that fill the link.
+            // The slowest links are nothing that was said there. Steps of ten packets are too large for them: half of
+            // the time there are no more than five, of 9.7 that fill the link.
             assert!(rate >= if rate_mbps < 20 { 0.5 } else { 0.94 }, "{place}: {rate} of the link");
             if rate_mbps >= 20 {
                 queues.push(late_queue_ms(&run, rate_mbps));
@@ -84,8 +84,9 @@ fn the_published_weights_settle_where_they_did_elsewhere() {
     );
 }
 
-/// Far outside of what it was trained for it is its policy that says how fast it is, and not the link: 166, 172 and 141 Mbit/s were measured over a path of
-/// 272 ms. An independent implementation has a window of about 3400 and 140 Mbit/s alone, and 125, 119 and 96 over the lives of three flows.
+/// Far outside of what it was trained for it is its policy that says how fast it is, and not the link: 166, 172 and 141
+/// Mbit/s were measured over a path of 272 ms. An independent implementation has a window of about 3400 and 140 Mbit/s
+/// alone, and 125, 119 and 96 over the lives of three flows.
 #[test]
 fn the_published_weights_stop_at_a_window_of_3400_however_fast_the_link_is() {
     let Some(path) = weights(FILES[0]) else {

@@ -63,7 +63,8 @@ const PUBLISHED: [(f64, f64, f64); 7] = [
     (801.5, 156.0, 150.0),
 ];
 
-/// Remy's own regression test, within its own 5 %: two senders that are on and off for a second on average, 150 ms, a queue without end.
+/// Remy's own regression test, within its own 5 %: two senders that are on and off for a second on average, 150 ms, a
+/// queue without end.
 #[test]
 fn the_published_tree_has_the_published_throughput_and_delay() {
     let Ok(tree) = std::env::var(TREE) else {
@@ -96,8 +97,8 @@ fn the_published_tree_has_the_published_throughput_and_delay() {
         }
         let found = (share, 150.0 + wait + 1_250.0 * 8.0 / (link * 1e3));
         assert!((found.0 / throughput - 1.0).abs() < 0.05, "{link} Mbit/s: {found:?}");
-        // A sender that is switched on while packets of its last period are out goes on as it was, where Remy's begins anew: on the link
-        // whose queue outlasts pauses that makes 312 ms of 335 in the simulator of the training.
+        // A sender that is switched on while packets of its last period are out goes on as it was, where Remy's begins
+        // anew: on the link whose queue outlasts pauses that makes 312 ms of 335 in the simulator of the training.
         let tolerance = if link < 3.0 { 0.1 } else { 0.05 };
         assert!((found.1 / delay - 1.0).abs() < tolerance, "{link} Mbit/s: {found:?}");
     }

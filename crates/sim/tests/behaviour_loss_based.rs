@@ -219,9 +219,9 @@ fn hystart_leaves_slow_start_at_about_a_bdp_and_without_loss() {
 
 #[test]
 fn standard_slow_start_loses_twice_what_the_buffer_holds() {
-    // Two packets for every ack fill a buffer of B with a window of 2 B. The loss is seen a window later, when that has doubled:
-    // 2 B are lost, one BDP where B is half of one, and two where it is one, for then the queue doubles the round trip.
-    // Recovery with 0.7 of the window loses a few more.
+    // Two packets for every ack fill a buffer of B with a window of 2 B. The loss is seen a window later, when that has
+    // doubled: 2 B are lost, one BDP where B is half of one, and two where it is one, for then the queue doubles the
+    // round trip. Recovery with 0.7 of the window loses a few more.
     for (queue_packets, seconds, seed) in
         [(417, 1.2), (833, 1.4)].iter().flat_map(|(n, s)| SEEDS.map(|seed| (*n, *s, seed)))
     {
@@ -257,7 +257,8 @@ fn vegas_holds_two_to_four_packets_and_fills_the_link() {
             let place = format!("{rate_bps} bit/s, seed {seed}");
             let run = Dumbbell { queue_packets: 1_000, ..path.clone() }.run();
             let queue = mean_after(15.0, &run.queue());
-            // What it counts are whole packets, of which four are not yet five; at a thousand packets per second they are whole.
+            // What it counts are whole packets, of which four are not yet five; at a thousand packets per second they
+            // are whole.
             let most = if rate_bps == 12_000_000 { 4.0 } else { 5.0 };
             assert!((2.0..=most).contains(&queue), "{place}: {queue} packets queued");
             let is_held = |(time, backlog): &(f64, f64)| *time < 15.0 || (2.0..=4.0).contains(backlog);
@@ -298,7 +299,8 @@ fn vegas_flows_that_know_the_empty_path_hold_two_to_four_packets_each() {
 
 #[test]
 fn late_vegas_flows_take_the_queue_of_the_first_for_their_base() {
-    // Shares and standing queue of three flows: the first line in an independent implementation, the second in Linux 7.3.
+    // Shares and standing queue of three flows: the first line in an independent implementation, the second in Linux
+    // 7.3.
     let paths = [
         (12_000_000, 25.0, [0.0, 5.0, 10.0], [0.02, 0.28, 0.69], 76.0),
         (3_000_000, 50.0, [0.0, 10.0, 20.0], [0.11, 0.36, 0.53], 22.2),
@@ -355,8 +357,8 @@ fn reno_favours_the_shorter_path() {
             let rtt = |flow| mean_after(10.0, &run.telemetry(flow, "srtt"));
             (shares[0] / shares[1]).ln() / (rtt(2) / rtt(1)).ln()
         };
-        // Throughput goes with the round-trip time to a power between -1 and -2: it depends on who meets a full queue. Linux 7.3
-        // has -0.8, -1.2 and -1.6 on these paths.
+        // Throughput goes with the round-trip time to a power between -1 and -2: it depends on who meets a full queue.
+        // Linux 7.3 has -0.8, -1.2 and -1.6 on these paths.
         let mean = SEEDS.map(exponent).sum::<f64>() / SEEDS.count() as f64;
         assert!(
             (0.8..2.2).contains(&mean),

@@ -59,7 +59,8 @@ fn allegro_takes_random_loss_for_what_it_is_up_to_its_cliff() {
     for (loss, least) in [(0.01, 0.92), (0.02, 0.88), (0.03, 0.7), (0.04, 0.65)] {
         assert!(median(loss) >= least, "{} at a loss of {loss}", median(loss));
     }
-    // Here an interval loses 5 +- 2 %, where the utility is steepest: chance decides more votes than a step of the rate does.
+    // Here an interval loses 5 +- 2 %, where the utility is steepest: chance decides more votes than a step of the rate
+    // does.
     for (loss, most) in [(0.05, 0.5), (0.06, 0.3), (0.08, 0.3)] {
         assert!(median(loss) < most, "{} at a loss of {loss}", median(loss));
     }
@@ -68,7 +69,8 @@ fn allegro_takes_random_loss_for_what_it_is_up_to_its_cliff() {
 #[test]
 fn three_allegro_flows_flood_a_slow_link() {
     for seed in SEEDS {
-        // 48, 72 and 92 % in the Pantheon's report: steps of a percent hardly come down from where the start has doubled to.
+        // 48, 72 and 92 % in the Pantheon's report: steps of a percent hardly come down from where the start has
+        // doubled to.
         let loss = loss_rate(&slow_link("pcc", seed));
         assert!(loss > 0.3, "seed {seed}: {loss}");
     }
@@ -122,7 +124,8 @@ fn vivace_tolerates_random_loss_of_less_than_five_percent_and_no_more() {
         found.sort_by(f64::total_cmp);
         found[found.len() / 2]
     };
-    // Beyond 3 % a loss costs eleven times as much, and an interval has no more than 80 packets: at 3 % about half of them lose that.
+    // Beyond 3 % a loss costs eleven times as much, and an interval has no more than 80 packets: at 3 % about half of
+    // them lose that.
     for (loss, least) in [(0.01, 0.9), (0.02, 0.8), (0.03, 0.6)] {
         assert!(median(loss) >= least, "{} at a loss of {loss}", median(loss));
     }
@@ -169,7 +172,8 @@ fn pcc_expr_minds_nothing_as_much_as_the_round_trip() {
     for seed in SEEDS {
         let run = Dumbbell { seed, queue_packets: 1_000, ..path(&[bulk("pcc_experimental", 0.0)]) }.run();
         let queue = mean_after(10.0, &run.queue());
-        // What rises by less than two percent in an interval is not seen, and what stands has no slope: seed 2 keeps 164 packets.
+        // What rises by less than two percent in an interval is not seen, and what stands has no slope: seed 2 keeps
+        // 164 packets.
         assert!(queue < 300.0, "seed {seed}: {queue} packets");
         assert!((0.1..0.99).contains(&run.utilisation()), "seed {seed}: {}", run.utilisation());
     }

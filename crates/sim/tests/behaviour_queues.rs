@@ -1,4 +1,5 @@
-//! What queues do to flows on a path: delay, sharing, marks in place of drops. Bounds are wide enough for every seed tried.
+//! What queues do to flows on a path: delay, sharing, marks in place of drops. Bounds are wide enough for every seed
+//! tried.
 
 mod common;
 

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
-/// Three flows, 40 s apart and up to 100 ms late, over a link with the same rate both ways and 200 ms of round trip, for 300 s. As
-/// from the program of the study two large packets and a small one leave in turn, which the queue takes only while a packet of
-/// the MTU would fit.
+/// Three flows, 40 s apart and up to 100 ms late, over a link with the same rate both ways and 200 ms of round trip,
+/// for 300 s. As from the program of the study two large packets and a small one leave in turn, which the queue takes
+/// only while a packet of the MTU would fit.
 fn study(seed: u64, (scheme, parameters): (&str, &Value), (rate_bps, queue_bytes): (u64, u64), loss: f64) -> Run {
     let flows: Vec<_> = (0..3_u64)
         .map(|flow| {
@@ -186,17 +186,18 @@ fn two_quic_bbr_flows_queue_for_most_of_a_round_trip_and_for_half_of_one_when_th
             .unzip();
         (mean(&means), mean(&lates))
     };
-    // 97.7 %, 86 ms of queue and 126 ms at the 95th percentile in one run of an independent implementation, and 51 ms with
-    // draining; here 98 to 105 ms and 40 to 52 ms in sixteen seeds.
+    // 97.7 %, 86 ms of queue and 126 ms at the 95th percentile in one run of an independent implementation, and 51 ms
+    // with draining; here 98 to 105 ms and 40 to 52 ms in sixteen seeds.
     let (queue, late) = standing(false);
     assert!((queue / 86.0 - 1.0).abs() < 0.2 && (late / 126.0 - 1.0).abs() < 0.1, "{queue} and {late} ms");
     let (queue, _) = standing(true);
     assert!((queue / 51.0 - 1.0).abs() < 0.15, "{queue} ms with draining to target");
 }
 
-/// Rate in Mbit/s, round trip in ms, buffer in BDP, and the mean queue in ms without draining and with it of an independent implementation: three flows 10 s
-/// apart, 120 s. It loses 4 to 11 %, and 1.5 to 6 % with draining. Ours, which is Chromium's to the byte, loses as much in one BDP without draining, and less
-/// otherwise: what is lost is lost when flows start, and it hangs on how those meet the looks at the empty path every ten seconds.
+/// Rate in Mbit/s, round trip in ms, buffer in BDP, and the mean queue in ms without draining and with it of an
+/// independent implementation: three flows 10 s apart, 120 s. It loses 4 to 11 %, and 1.5 to 6 % with draining. Ours,
+/// which is Chromium's to the byte, loses as much in one BDP without draining, and less otherwise: what is lost is lost
+/// when flows start, and it hangs on how those meet the looks at the empty path every ten seconds.
 const DRAINED: [(u64, f64, f64, [f64; 2]); 5] = [
     (12, 100.0, 1.0, [88.0, 61.0]),
     (12, 100.0, 1.5, [98.0, 64.0]),
@@ -253,7 +254,8 @@ fn where_it_drains_one_quic_bbr_flow_returns_to_what_the_path_holds_and_a_packet
 fn quic_bbr_lives_with_ten_percent_of_loss() {
     for seed in SEEDS {
         let run = Dumbbell { seed, loss: 0.1, ..deep(&[bulk("quic_bbr", 0.0)]) }.run();
-        // 89 % of the link in an independent implementation: what arrives is 90 % of what is sent, and that is what it paces.
+        // 89 % of the link in an independent implementation: what arrives is 90 % of what is sent, and that is what it
+        // paces.
         let sent = run.utilisation() / 0.9;
         assert!((0.86..0.93).contains(&sent), "seed {seed}: {sent}");
     }
@@ -269,8 +271,9 @@ fn quic_cubic_as_two_connections_takes_more_than_as_one() {
         ratios.push(run.received(2, 60.0, 180.0) / run.received(1, 60.0, 180.0));
         assert!(run.utilisation() >= 0.97, "seed {seed}: {}", run.utilisation());
     }
-    // 1.14 to 1.49 in twelve seeds, 1.35 in the mean. About two are said of the emulation, without a path: it is 1.6 with a round trip of 40 ms, and 4.3
-    // with one of 20 ms, where windows are as small as Reno's. The law is Chromium's to the byte.
+    // 1.14 to 1.49 in twelve seeds, 1.35 in the mean. About two are said of the emulation, without a path: it is 1.6
+    // with a round trip of 40 ms, and 4.3 with one of 20 ms, where windows are as small as Reno's. The law is
+    // Chromium's to the byte.
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     assert!((1.2..1.6).contains(&mean) && ratios.iter().all(|ratio| *ratio > 1.0), "{ratios:?}");
 }

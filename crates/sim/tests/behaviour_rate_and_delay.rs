@@ -168,8 +168,8 @@ fn bbr_delivers_all_that_survives_ten_percent_of_loss_but_not_twenty_five() {
     }
 }
 
-/// "Up to about 15 %" is said to be tolerated. Linux 7.3 has 8.1 Mbit/s of 10 at a loss of 10 %, and 3.8 to 6.5 at 15 %: in some of its intervals a
-/// fifth is lost by chance, which it takes for a policer.
+/// "Up to about 15 %" is said to be tolerated. Linux 7.3 has 8.1 Mbit/s of 10 at a loss of 10 %, and 3.8 to 6.5 at 15
+/// %: in some of its intervals a fifth is lost by chance, which it takes for a policer.
 #[test]
 fn bbr_takes_fifteen_percent_of_loss_for_a_policer_as_linux_does() {
     let runs: Vec<_> = SEEDS.map(|seed| Dumbbell { seed, loss: 0.15, ..deep(&[bulk("bbr", 0.0)]) }.run()).collect();
@@ -228,8 +228,8 @@ fn bbr_takes_a_shallow_buffer_and_the_longer_path_takes_a_deep_one() {
     }
 }
 
-/// A model (Ware et al., IMC 2019) gives BBR 1/2 + 1/(2 X) of the link in a buffer of X BDP however many CUBIC flows there are. Linux 7.3 gives one against
-/// one 0.62, 0.47 and 0.36 in 2, 4 and 16 BDP.
+/// A model (Ware et al., IMC 2019) gives BBR 1/2 + 1/(2 X) of the link in a buffer of X BDP however many CUBIC flows
+/// there are. Linux 7.3 gives one against one 0.62, 0.47 and 0.36 in 2, 4 and 16 BDP.
 #[test]
 fn bbr_has_a_share_that_falls_with_the_buffer_and_hardly_depends_on_how_many_cubic_flows_there_are() {
     let share = |queue_bdp: f64, cubics: usize| {

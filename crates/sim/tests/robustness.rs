@@ -59,12 +59,14 @@ fn stepping(flow: Value, path: &Dumbbell, steps: &[(u64, u64)]) -> Value {
 
 /// Bytes per second that a scheme has to have on a path that it has used with `before`, for this share of it.
 fn least(name: &str, before: f64, share: f64) -> f64 {
-    // Sprout takes the rate at which it sends for the link's: of one packet in each tick of 20 ms its forecast makes two within
-    // the next five, which a round trip of two ticks uses up, and of one in each second tick none. It may stay at either.
+    // Sprout takes the rate at which it sends for the link's: of one packet in each tick of 20 ms its forecast makes
+    // two within the next five, which a round trip of two ticks uses up, and of one in each second tick none. It may
+    // stay at either.
     if name == "sprout" { 0.9 * 1_500.0 / 0.04 } else { share * before }
 }
 
-/// Every scheme has, after ten seconds without a link that end at 20 s, more than half of its rate `from` this second on.
+/// Every scheme has, after ten seconds without a link that end at 20 s, more than half of its rate `from` this second
+/// on.
 fn comes_back(queue_packets: u64, from: f64) {
     check_each(|name, flow| {
         let path = Dumbbell { seconds: from + 40.0, queue_packets, ..Dumbbell::new(&[]) };
@@ -112,9 +114,9 @@ fn every_scheme_goes_on_when_microseconds_no_longer_fit_into_four_bytes() {
 
 #[test]
 fn every_scheme_lives_on_paths_at_the_ends_of_what_there_is() {
-    // Seconds, bit/s, milliseconds one way, packets in the queue, and the least share of the rate: a packet in twelve seconds; a round
-    // trip of ten microseconds at 100 Gbit/s, for less than a tick of Sprout; a round trip of ten seconds, with which most have
-    // hardly begun.
+    // Seconds, bit/s, milliseconds one way, packets in the queue, and the least share of the rate: a packet in twelve
+    // seconds; a round trip of ten microseconds at 100 Gbit/s, for less than a tick of Sprout; a round trip of ten
+    // seconds, with which most have hardly begun.
     for (seconds, rate_bps, one_way_ms, queue_packets, least) in [
         (3_000.0, 1_000, 20.0, 20, 0.5),
         (0.02, 100_000_000_000, 0.005, 100, 1e-7),

@@ -25,8 +25,9 @@ pub enum BesideError {
     Missing(&'static str),
 }
 
-/// What each sender achieves with a scheme, when the same senders are on at the same times as in `Network::run`. Every on
-/// period is a connection of its own, opened a round trip earlier, so that its first packet leaves when the period begins.
+/// What each sender achieves with a scheme, when the same senders are on at the same times as in `Network::run`. Every
+/// on period is a connection of its own, opened a round trip earlier, so that its first packet leaves when the period
+/// begins.
 pub fn run(
     network: &Network,
     scheme: &str,

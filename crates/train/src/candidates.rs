@@ -40,8 +40,8 @@ fn round(value: f64) -> f64 {
     (value * 1e4 + 1e-6).floor() / 1e4
 }
 
-/// One in so many of the combinations in which more than one number changes is tried (Remy: all). What a draw leaves out, a
-/// later one finds.
+/// One in so many of the combinations in which more than one number changes is tried (Remy: all). What a draw leaves
+/// out, a later one finds.
 const ONE_IN: u64 = 3;
 
 /// The action, all in which one of its numbers is another, and some in which more are.
@@ -90,7 +90,8 @@ mod tests {
             .iter()
             .sum::<usize>()
         };
-        // 27.3 ms is a step beyond both bounds: 6 + 6 + 12 neighbours, and a third of the other combinations of 7 x 7 x 13.
+        // 27.3 ms is a step beyond both bounds: 6 + 6 + 12 neighbours, and a third of the other combinations of 7 x 7 x
+        // 13.
         assert_eq!(actions.iter().filter(|other| changes(other) == 1).count(), 24);
         let together = actions.len() - 25;
         assert!((together as f64 / (7.0 * 7.0 * 13.0 - 25.0) - 1.0 / 3.0).abs() < 0.08, "{together}");

@@ -35,8 +35,8 @@ pub struct Range {
 }
 
 impl Range {
-    /// What the published tree was trained for: 3.16 to 316 Mbit/s. Remy has one and two senders; of two, one is alone for
-    /// half of the time as well.
+    /// What the published tree was trained for: 3.16 to 316 Mbit/s. Remy has one and two senders; of two, one is alone
+    /// for half of the time as well.
     pub const HUNDREDFOLD: Self = Self {
         slowest: 0.316,
         fastest: 31.6,
@@ -49,8 +49,8 @@ impl Range {
     };
 
     /// The link that lies at a place from 0 to 1 on a logarithmic scale. Simulated time goes with the square root of a
-    /// packet's: with that time itself the fastest links would see too few on and off periods, and without it they would take
-    /// all the work.
+    /// packet's: with that time itself the fastest links would see too few on and off periods, and without it they
+    /// would take all the work.
     pub fn at(&self, place: f64) -> Configuration {
         let Self { slowest, fastest, rtt_ms, senders, on_ms, off_ms, .. } = *self;
         let rate = slowest * (fastest / slowest).powf(place);
@@ -75,8 +75,8 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The evaluation of that number: a link from each of equal parts of the range, anywhere in it. All trees that it is
-    /// asked about meet the same links, and the same senders at the same times.
+    /// The evaluation of that number: a link from each of equal parts of the range, anywhere in it. All trees that it
+    /// is asked about meet the same links, and the same senders at the same times.
     pub fn new(range: &Range, seed: u64, number: u64) -> Self {
         Self::drawn(range, seed, &format!("evaluation.{number}"))
     }

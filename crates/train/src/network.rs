@@ -1,8 +1,8 @@
-//! The simulator that rules are trained in: one link with a queue without end, then the round trip, and senders that are on and
-//! off.
+//! The simulator that rules are trained in: one link with a queue without end, then the round trip, and senders that
+//! are on and off.
 //!
-//! Acks are never lost, and the queue is served in order, so that an ack's time is known when its packet is sent. What is
-//! on its way is one line, and a packet costs a few comparisons.
+//! Acks are never lost, and the queue is served in order, so that an ack's time is known when its packet is sent. What
+//! is on its way is one line, and a packet costs a few comparisons.
 
 use std::collections::VecDeque;
 
@@ -191,8 +191,8 @@ pub struct Outcome {
 }
 
 impl Network {
-    /// Packets on their way that are beyond all bounds for a training: ten times what the path holds, and first windows on
-    /// top of that. The published tree stays below three times.
+    /// Packets on their way that are beyond all bounds for a training: ten times what the path holds, and first windows
+    /// on top of that. The published tree stays below three times.
     pub fn bound(&self) -> usize {
         (10.0 * self.rate * self.rtt_ms) as usize + 300
     }
@@ -210,8 +210,8 @@ impl Network {
         periods
     }
 
-    /// Simulates for so long, or until more packets are on their way than `bound`. The same seed has the same senders on at
-    /// the same times, whatever the rules are.
+    /// Simulates for so long, or until more packets are on their way than `bound`. The same seed has the same senders
+    /// on at the same times, whatever the rules are.
     pub fn run(&self, rules: &Rules, seed: u64, duration_ms: f64, bound: usize, watch: &mut impl Watch) -> Outcome {
         let mut senders: Vec<_> =
             (0..self.senders).map(|index| Sender::new(rules, Switch::new(self, seed, index))).collect();

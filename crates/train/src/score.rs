@@ -35,8 +35,8 @@ pub fn beside(range: &Range, scheme: &str, parameters: &Value) -> Result<f64, Be
     each.map(|each| each.iter().sum::<f64>() / each.len() as f64)
 }
 
-/// One of Remy's regression tests (`tests/verify-2014-*`), and what the published tree for links of 3 to 316 Mbit/s achieves.
-/// Packets have 1250 bytes.
+/// One of Remy's regression tests (`tests/verify-2014-*`), and what the published tree for links of 3 to 316 Mbit/s
+/// achieves. Packets have 1250 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Regression {
     /// The link.
@@ -86,7 +86,8 @@ impl Regression {
         let senders = network.run(rules, SEED, duration_ms, MOST_WAITING, &mut ()).senders?;
         let mean = |of: &dyn Fn(&Tally) -> f64| senders.iter().map(of).sum::<f64>() / senders.len() as f64;
         Some(Achieved {
-            // An on period finds the other sender on for half of its time: an equal share is three quarters of the link.
+            // An on period finds the other sender on for half of its time: an equal share is three quarters of the
+            // link.
             throughput_mbps: mean(&|tally| tally.packets / tally.share_ms) * 0.75 * 10.0,
             delay_ms: mean(&|tally| tally.delay_ms / tally.packets),
             utility: mean(&|tally| tally.utility(network.rate, network.rtt_ms)),

@@ -29,9 +29,9 @@ impl Tally {
         self.share_ms += share_ms;
     }
 
-    /// `log2` of the throughput over that of an equal share, less `log2` of the mean round trip over the shortest (Remy's
-    /// `Utility`, which has 1 packet/ms for the first and 100 ms for the second: a constant for each network). 0 is a full link
-    /// without a queue.
+    /// `log2` of the throughput over that of an equal share, less `log2` of the mean round trip over the shortest
+    /// (Remy's `Utility`, which has 1 packet/ms for the first and 100 ms for the second: a constant for each network).
+    /// 0 is a full link without a queue.
     pub fn utility(&self, rate: f64, rtt_ms: f64) -> f64 {
         if self.share_ms <= 0.0 {
             return 0.0;

@@ -46,8 +46,8 @@ fn both_simulators_find_the_same_for_a_sender_alone() {
     assert!(delay < 0.02, "{delay}");
 }
 
-/// A connection's first packet has to pass the queue of the other sender, so there a period begins later, with fewer packets in
-/// the queue.
+/// A connection's first packet has to pass the queue of the other sender, so there a period begins later, with fewer
+/// packets in the queue.
 #[test]
 fn both_simulators_find_much_the_same_for_two_senders() {
     let (throughput, delay) = differences(2);

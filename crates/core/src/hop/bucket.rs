@@ -1,14 +1,15 @@
 //! A token bucket: what shapers and policers count with.
 //!
-//! **What it is.** Tokens come at a rate until the bucket is full, and each packet takes as many as it has bits. Over any time
-//! no more passes than the rate allows and one bucket.
+//! **What it is.** Tokens come at a rate until the bucket is full, and each packet takes as many as it has bits. Over
+//! any time no more passes than the rate allows and one bucket.
 //!
 //! **Source.** RFC 2697, section 3, with one bucket; Linux 7.3 `net/sched/sch_tbf.c` (`tbf_dequeue`) and `act_police.c`
 //! (`tcf_police_act`). The bucket is full at the start, as theirs.
 //!
 //! **Parameters.** The rate, and what the bucket holds (`burst`, in bytes), which is at least one packet.
 //!
-//! **Deviations.** Exact: tokens are counted in billionths of a bit, where the kernel rounds each packet's time to nanoseconds.
+//! **Deviations.** Exact: tokens are counted in billionths of a bit, where the kernel rounds each packet's time to
+//! nanoseconds.
 //!
 //! **How it is validated.** Unit tests here.
 
@@ -42,7 +43,8 @@ impl Bucket {
         (self.tokens + fresh).min(self.depth)
     }
 
-    /// The first instant, from `now` on, at which a packet of this size may pass; never, if it is larger than the bucket.
+    /// The first instant, from `now` on, at which a packet of this size may pass; never, if it is larger than the
+    /// bucket.
     pub(super) fn ready(&self, size: Bytes, now: Instant) -> Instant {
         if cost(size) > self.depth {
             return Instant::FAR_FUTURE;

@@ -1,10 +1,10 @@
 //! The random numbers of the wire, which are those of Linux' netem.
 //!
-//! With the same seed the simulator and a real kernel lose, duplicate and reorder the same packets of a run, and what differs
-//! between them is not chance.
+//! With the same seed the simulator and a real kernel lose, duplicate and reorder the same packets of a run, and what
+//! differs between them is not chance.
 //!
-//! **Source.** Linux `lib/random32.c` (`prandom_u32_state`), `include/linux/prandom.h` (`prandom_seed_state`); the generator is
-//! L'Ecuyer's taus113 (Mathematics of Computation 68, 1999).
+//! **Source.** Linux `lib/random32.c` (`prandom_u32_state`), `include/linux/prandom.h` (`prandom_seed_state`); the
+//! generator is L'Ecuyer's taus113 (Mathematics of Computation 68, 1999).
 
 use crate::random::RandomStream;
 

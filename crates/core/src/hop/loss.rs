@@ -1,23 +1,25 @@
 //! Random loss: each packet on its own, or in bursts (Gilbert-Elliott).
 //!
-//! **What it is.** The wire is good or bad. Before each packet it may change from one to the other; the packet is lost with the
-//! probability of the state that it found. Where the wire is always good, each packet is lost on its own.
+//! **What it is.** The wire is good or bad. Before each packet it may change from one to the other; the packet is lost
+//! with the probability of the state that it found. Where the wire is always good, each packet is lost on its own.
 //!
-//! **Source.** Linux 7.3 `net/sched/sch_netem.c` (`loss_event`, `loss_gilb_ell`), whose model of four parameters it is: `loss
-//! gemodel p r 1-h 1-k`; Elliott, "Estimates of error rates for codes on burst-noise channels", BSTJ 42 (1963).
+//! **Source.** Linux 7.3 `net/sched/sch_netem.c` (`loss_event`, `loss_gilb_ell`), whose model of four parameters it is:
+//! `loss gemodel p r 1-h 1-k`; Elliott, "Estimates of error rates for codes on burst-noise channels", BSTJ 42 (1963).
 //!
-//! **Parameters.** `to_bad` (p) and `to_good` (r), the probabilities of changing the state with a packet; `in_bad` (1-h) and
-//! `in_good` (1-k), the probabilities of loss. As in `tc`, `in_bad` is 1 and `in_good` 0 unless stated. In the long run p / (p + r)
-//! of the packets find the wire bad; with the defaults that is the loss, and losses come in bursts of 1 / r on average.
+//! **Parameters.** `to_bad` (p) and `to_good` (r), the probabilities of changing the state with a packet; `in_bad`
+//! (1-h) and `in_good` (1-k), the probabilities of loss. As in `tc`, `in_bad` is 1 and `in_good` 0 unless stated. In
+//! the long run p / (p + r) of the packets find the wire bad; with the defaults that is the loss, and losses come in
+//! bursts of 1 / r on average.
 //!
 //! **Deviations.** None: the numbers drawn are netem's.
 //!
-//! **How it is validated.** Unit tests here, against the closed form; `tests/worlds/test_elements_against_kernel.py`, against netem.
+//! **How it is validated.** Unit tests here, against the closed form; `tests/worlds/test_elements_against_kernel.py`,
+//! against netem.
 
-use crate::problem::Problem;
 use serde::Deserialize;
 
 use super::generator::{Generator, wire_probability};
+use crate::problem::Problem;
 
 /// How the wire loses packets.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -1,13 +1,14 @@
 //! Rules that change the DS field of packets at the door of a hop.
 //!
-//! **What it is.** Each packet of a flow passes the rules in order; a rule that it matches sets its ECN codepoint, its DSCP or both.
-//! The first packet of a flow, which asks for the connection, passes unchanged, and so do probes.
+//! **What it is.** Each packet of a flow passes the rules in order; a rule that it matches sets its ECN codepoint, its
+//! DSCP or both. The first packet of a flow, which asks for the connection, passes unchanged, and so do probes.
 //!
-//! **Source.** Linux' `iptables -t mangle -j TOS` for TCP packets without SYN, in POSTROUTING and so before the queue, as the
-//! SCE / L4S bake-off had it (heistp/sce-l4s-bakeoff, `commands.sh`): its target value 1 sets ECT(1) and clears the DSCP, on all
-//! packets or on those with DSCP 1, and erases a CE mark from before.
+//! **Source.** Linux' `iptables -t mangle -j TOS` for TCP packets without SYN, in POSTROUTING and so before the queue,
+//! as the SCE / L4S bake-off had it (heistp/sce-l4s-bakeoff, `commands.sh`): its target value 1 sets ECT(1) and clears
+//! the DSCP, on all packets or on those with DSCP 1, and erases a CE mark from before.
 //!
-//! **Parameters.** What a packet has to have (`match`): a DSCP, an ECN codepoint, both or neither; what is set (`set`): the same.
+//! **Parameters.** What a packet has to have (`match`): a DSCP, an ECN codepoint, both or neither; what is set (`set`):
+//! the same.
 //!
 //! **Deviations.** A repeated request for a connection is changed as well.
 //!

@@ -241,8 +241,8 @@ impl<P: Clone + Send + 'static> Hop<P> {
     /// When [`Hop::poll`] may next have something to say.
     #[inline(always)]
     pub fn next_wakeup(&self) -> Option<Instant> {
-        // Unless the wire reorders, a packet still to be sent comes out after everything on it, so that the wire alone decides
-        // while it is not empty.
+        // Unless the wire reorders, a packet still to be sent comes out after everything on it, so that the wire alone
+        // decides while it is not empty.
         let delivery = self.wire.next_delivery();
         if delivery.is_some() && !self.wire.may_overtake() {
             return delivery;

@@ -1,11 +1,12 @@
 //! A policer: drops what comes faster than a rate and a burst allow, and delays nothing.
 //!
-//! **What it is.** A token bucket at the door of the hop, before its queue. A packet that finds too few tokens is dropped and
-//! takes none.
+//! **What it is.** A token bucket at the door of the hop, before its queue. A packet that finds too few tokens is
+//! dropped and takes none.
 //!
 //! **Source.** Linux 7.3 `net/sched/act_police.c` with the action `drop`; RFC 2697, section 3, with one bucket.
 //!
-//! **Parameters.** `rate`, and `burst` in bytes, which is at least the largest packet. Neither has a default, as in `tc`.
+//! **Parameters.** `rate`, and `burst` in bytes, which is at least the largest packet. Neither has a default, as in
+//! `tc`.
 //!
 //! **Deviations.** No second bucket for a peak rate.
 //!

@@ -1,19 +1,21 @@
 //! Reordering: packets that overtake others on the wire, or fall behind them.
 //!
-//! **What it is.** Three forms. *Ahead*: a packet skips the propagation delay, and arrives before those still on the wire.
-//! *Late*: a packet takes longer by a fixed time, and those behind it overtake it. *Behind*: a packet arrives right behind the
-//! n-th packet after it, or after a time if so many do not follow.
+//! **What it is.** Three forms. *Ahead*: a packet skips the propagation delay, and arrives before those still on the
+//! wire. *Late*: a packet takes longer by a fixed time, and those behind it overtake it. *Behind*: a packet arrives
+//! right behind the n-th packet after it, or after a time if so many do not follow.
 //!
-//! **Source.** Ahead: Linux 7.3 `net/sched/sch_netem.c` (`netem_enqueue`: `reorder`, `gap`), whose numbers are drawn. Late: netem's
-//! delay that differs from packet to packet, as the only difference. Behind: the displacement of RFC 4737, section 4.2.2, and RFC
-//! 5236, section 4.
+//! **Source.** Ahead: Linux 7.3 `net/sched/sch_netem.c` (`netem_enqueue`: `reorder`, `gap`), whose numbers are drawn.
+//! Late: netem's delay that differs from packet to packet, as the only difference. Behind: the displacement of RFC
+//! 4737, section 4.2.2, and RFC 5236, section 4.
 //!
-//! **Parameters.** `probability`, of each packet that may be chosen; `gap` (ahead): after one so many less one may not be, 1 as in `tc`;
-//! `late`: by how much; `behind`: how many packets, at most 1000, and `within`: after this time at the latest, 100 ms unless stated.
+//! **Parameters.** `probability`, of each packet that may be chosen; `gap` (ahead): after one so many less one may not
+//! be, 1 as in `tc`; `late`: by how much; `behind`: how many packets, at most 1000, and `within`: after this time at
+//! the latest, 100 ms unless stated.
 //!
 //! **Deviations.** Ahead: a packet leaves the link before it skips the delay; netem knows no link.
 //!
-//! **How it is validated.** `tests/elements.rs`; ahead also against netem in `tests/worlds/test_elements_against_kernel.py`.
+//! **How it is validated.** `tests/elements.rs`; ahead also against netem in
+//! `tests/worlds/test_elements_against_kernel.py`.
 
 use serde::Deserialize;
 

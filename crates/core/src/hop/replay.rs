@@ -1,7 +1,8 @@
 //! A replay window: the far end of a tunnel, which drops what lies too far behind the newest.
 //!
-//! **What it is.** Packets are numbered in the order in which they reach the hop, as a tunnel that begins there numbers them. Behind
-//! the wire a packet is dropped if its number lies a whole window below the highest that has come out, or has come out before.
+//! **What it is.** Packets are numbered in the order in which they reach the hop, as a tunnel that begins there numbers
+//! them. Behind the wire a packet is dropped if its number lies a whole window below the highest that has come out, or
+//! has come out before.
 //!
 //! **Source.** RFC 4303, section 3.4.3; Linux 7.3 `net/xfrm/xfrm_replay.c` (`xfrm_replay_check_legacy`).
 //!

@@ -1,16 +1,16 @@
 //! Slots: packets wait on the wire for the next of the times at which some may go together.
 //!
-//! **What it is.** What radio links do to a stream of packets: it comes out in bursts. A slot opens a random time after the one
-//! before, and lets through what is waiting, but no more than so many packets. A packet that comes after the slot has opened waits
-//! for the next one, which is chosen then.
+//! **What it is.** What radio links do to a stream of packets: it comes out in bursts. A slot opens a random time after
+//! the one before, and lets through what is waiting, but no more than so many packets. A packet that comes after the
+//! slot has opened waits for the next one, which is chosen then.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_netem.c`: `slot MIN MAX packets N` (`get_slot_next`, `netem_dequeue`).
 //!
-//! **Parameters.** `min` and `max`: the time to the next slot, evenly distributed; `packets`: the most that a slot lets through. None
-//! has a default.
+//! **Parameters.** `min` and `max`: the time to the next slot, evenly distributed; `packets`: the most that a slot lets
+//! through. None has a default.
 //!
-//! **Deviations.** No limit in bytes and no table of a distribution. `min` may not be shorter than the delay of the hop, for which
-//! netem would choose slots over and over.
+//! **Deviations.** No limit in bytes and no table of a distribution. `min` may not be shorter than the delay of the
+//! hop, for which netem would choose slots over and over.
 //!
 //! **How it is validated.** `tests/elements.rs`: sizes and times of bursts.
 

@@ -1,20 +1,23 @@
 //! A link that is limited by a token bucket: it sends at once what the bucket has tokens for.
 //!
-//! **What it is.** The packet that is next waits until the bucket holds its tokens, and then leaves in no time; after a pause, a
-//! burst leaves back to back. With a peak rate, packets of a burst are that far apart. In a queue whose head is known, such as
-//! a FIFO, it waits there and takes its room; from others it is taken as soon as the one before has left.
+//! **What it is.** The packet that is next waits until the bucket holds its tokens, and then leaves in no time; after a
+//! pause, a burst leaves back to back. With a peak rate, packets of a burst are that far apart. In a queue whose head
+//! is known, such as a FIFO, it waits there and takes its room; from others it is taken as soon as the one before has
+//! left.
 //!
-//! **Source.** Linux 7.3 `net/sched/sch_tbf.c` (`tbf_dequeue`), which looks at the next packet of its queue (`peek`). Where that means to
-//! take it out (`qdisc_peek_dequeued`), the queue's own law decides then. The second bucket, for the peak rate, holds one largest packet.
+//! **Source.** Linux 7.3 `net/sched/sch_tbf.c` (`tbf_dequeue`), which looks at the next packet of its queue (`peek`).
+//! Where that means to take it out (`qdisc_peek_dequeued`), the queue's own law decides then. The second bucket, for
+//! the peak rate, holds one largest packet.
 //!
-//! **Parameters.** `token_bucket`, the rate; `burst`, in bytes, at least the largest packet; `peak`, a rate, without which bursts
-//! take no time. Rate and burst have no default, as in `tc`; its `mtu`, the size of the second bucket, is the largest packet.
+//! **Parameters.** `token_bucket`, the rate; `burst`, in bytes, at least the largest packet; `peak`, a rate, without
+//! which bursts take no time. Rate and burst have no default, as in `tc`; its `mtu`, the size of the second bucket, is
+//! the largest packet.
 //!
-//! **Deviations.** Sizes are those of IP packets. A packet that was taken out to be looked at no longer counts in its queue, as it does in the
-//! kernel.
+//! **Deviations.** Sizes are those of IP packets. A packet that was taken out to be looked at no longer counts in its
+//! queue, as it does in the kernel.
 //!
-//! **How it is validated.** `tests/elements.rs`: the long-term rate and the burst are exact; next to the kernel's `tbf` in
-//! `tests/worlds/test_elements_against_kernel.py`.
+//! **How it is validated.** `tests/elements.rs`: the long-term rate and the burst are exact; next to the kernel's `tbf`
+//! in `tests/worlds/test_elements_against_kernel.py`.
 
 use super::Wire;
 use super::bucket::Bucket;

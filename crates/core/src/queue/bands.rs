@@ -1,12 +1,13 @@
 //! The three bands that Linux sorts packets into by their DSCP.
 //!
-//! **Source.** Linux 7.3 `net/ipv4/route.c` (`ip_tos2prio`: two bits of the old type-of-service byte are the priority) and
-//! `net/sched/sch_generic.c` (`sch_default_prio2band`).
+//! **Source.** Linux 7.3 `net/ipv4/route.c` (`ip_tos2prio`: two bits of the old type-of-service byte are the priority)
+//! and `net/sched/sch_generic.c` (`sch_default_prio2band`).
 
 /// How many there are.
 pub(super) const BANDS: usize = 3;
 
-/// The band of a packet, the most urgent being 0: without delay comes first, high throughput last, and all else between.
+/// The band of a packet, the most urgent being 0: without delay comes first, high throughput last, and all else
+/// between.
 pub(super) fn band_of(dscp: u8) -> usize {
     [1, 2, 0, 1][usize::from(dscp >> 1 & 3)]
 }

@@ -1,15 +1,16 @@
 //! Cheap Nasty Queueing: a flow that has nothing waiting goes first.
 //!
-//! **What it is.** A packet whose flow has nothing waiting goes to a sparse queue, which has strict priority, and leaves a
-//! placeholder in the bulk queue, so that its flow counts as waiting until the bulk queue has come that far. All other packets
-//! go to the bulk queue, which is under COBALT.
+//! **What it is.** A packet whose flow has nothing waiting goes to a sparse queue, which has strict priority, and
+//! leaves a placeholder in the bulk queue, so that its flow counts as waiting until the bulk queue has come that far.
+//! All other packets go to the bulk queue, which is under COBALT.
 //!
-//! **Source.** draft-morton-tsvwg-cheap-nasty-queueing-01; `net/sched/sch_cnq_cobalt.c` of the SCE project (chromi/sce).
+//! **Source.** draft-morton-tsvwg-cheap-nasty-queueing-01; `net/sched/sch_cnq_cobalt.c` of the SCE project
+//! (chromi/sce).
 //!
 //! **Parameters.** Those of COBALT, with the same defaults.
 //!
-//! **Deviations.** As `cobalt`'s for the limit. The schedule for SCE is that of `cobalt`; the source mirrors it in time when it
-//! changes direction. The link is the shaper.
+//! **Deviations.** As `cobalt`'s for the limit. The schedule for SCE is that of `cobalt`; the source mirrors it in time
+//! when it changes direction. The link is the shaper.
 //!
 //! **How it is validated.** Unit tests here.
 

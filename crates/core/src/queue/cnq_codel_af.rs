@@ -1,8 +1,10 @@
-//! Cheap Nasty Queueing with approximate fairness: in one queue, whoever takes more room than the others is signalled sooner.
+//! Cheap Nasty Queueing with approximate fairness: in one queue, whoever takes more room than the others is signalled
+//! sooner.
 //!
-//! **What it is.** The two queues of `cnq`. Each flow has a COBALT of its own, and its wait is weighed by its share of the queue: a
-//! packet counts as having waited its time, multiplied by the packets that its flow has waiting and by the number of flows, over
-//! all packets that wait. So flows come to have the same room in the bulk queue, and with that about the same rate.
+//! **What it is.** The two queues of `cnq`. Each flow has a COBALT of its own, and its wait is weighed by its share of
+//! the queue: a packet counts as having waited its time, multiplied by the packets that its flow has waiting and by the
+//! number of flows, over all packets that wait. So flows come to have the same room in the bulk queue, and with that
+//! about the same rate.
 //!
 //! **Source.** `net/sched/sch_cnq_codel_af.c` of the SCE project (chromi/sce); draft-morton-tsvwg-codel-approx-fair.
 //!
@@ -55,8 +57,8 @@ impl<P> CnqCodelAf<P> {
         }
     }
 
-    /// What the wait of a packet counts that has just left the bulk queue, for flows that share it alike the wait itself
-    /// (`weighted_sojourn`).
+    /// What the wait of a packet counts that has just left the bulk queue, for flows that share it alike the wait
+    /// itself (`weighted_sojourn`).
     fn weigh(&self, sojourn: Duration, flow: usize) -> Duration {
         let room = u64::from(self.queues.backlog(flow) + 1) * self.queues.bulk_flows() as u64;
         sojourn.scale(room, self.queues.packets() as u64 + 1)

@@ -1,21 +1,22 @@
 //! Controlled delay: CoDel.
 //!
-//! **What it is.** One queue of packets. Once packets have waited longer than a target for a whole interval, one is dropped
-//! or marked when it would leave, and the next after `interval / sqrt(count)`, until the delay is below the target.
+//! **What it is.** One queue of packets. Once packets have waited longer than a target for a whole interval, one is
+//! dropped or marked when it would leave, and the next after `interval / sqrt(count)`, until the delay is below the
+//! target.
 //!
-//! **Source.** RFC 8289; Linux 7.3 `include/net/codel_impl.h`, `net/sched/sch_codel.c`, whose arithmetic is kept: times in
-//! units of 1024 ns, a reciprocal square root of 16 bits that takes one Newton step at a time, no drop while one largest
-//! packet or less waits, at most 256 drops at once.
+//! **Source.** RFC 8289; Linux 7.3 `include/net/codel_impl.h`, `net/sched/sch_codel.c`, whose arithmetic is kept: times
+//! in units of 1024 ns, a reciprocal square root of 16 bits that takes one Newton step at a time, no drop while one
+//! largest packet or less waits, at most 256 drops at once.
 //!
 //! **Parameters.** The defaults are the kernel's.
 //!
-//! **Deviations.** With that arithmetic the second gap of an episode is half an interval, where the law of RFC 8289 has 0.71
-//! of it; from the third on they agree within 3 %. As under Linux' htb, the link never asks an empty queue for a packet. Before its first control the kernel
-//! takes the last one to have been at the boot of the machine: within 1.6 s of that, a queue that has overflowed drops
-//! packet after packet. Here it was long ago.
+//! **Deviations.** With that arithmetic the second gap of an episode is half an interval, where the law of RFC 8289 has
+//! 0.71 of it; from the third on they agree within 3 %. As under Linux' htb, the link never asks an empty queue for a
+//! packet. Before its first control the kernel takes the last one to have been at the boot of the machine: within 1.6 s
+//! of that, a queue that has overflowed drops packet after packet. Here it was long ago.
 //!
-//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
-//! a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
+//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the
+//! arrivals at a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
 
 use serde::Deserialize;
 
@@ -356,7 +357,8 @@ mod tests {
         packet
     }
 
-    /// Whether a packet that arrived at the start should be dropped while so many bytes wait in its queue and in others.
+    /// Whether a packet that arrived at the start should be dropped while so many bytes wait in its queue and in
+    /// others.
     fn should_drop(control: &mut Control, now: u64, [own, others]: [u64; 2]) -> bool {
         let (mut queue, mut drops) = (PacketQueue::default(), Drops::default());
         queue.push(packet_of(0, 1, own));

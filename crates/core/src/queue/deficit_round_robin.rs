@@ -1,7 +1,7 @@
 //! Deficit round robin with new and old flows: whose turn it is to send.
 //!
-//! **Source.** RFC 8290, section 4.1; Linux `net/sched/sch_fq_codel.c` and `sch_fq_pie.c`, whose dequeue functions take turns
-//! in the same way.
+//! **Source.** RFC 8290, section 4.1; Linux `net/sched/sch_fq_codel.c` and `sch_fq_pie.c`, whose dequeue functions take
+//! turns in the same way.
 
 use std::collections::VecDeque;
 

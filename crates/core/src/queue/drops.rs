@@ -111,8 +111,8 @@ impl<P> Drops<P> {
         true
     }
 
-    /// Turns ECT(0) into ECT(1), which says "some congestion experienced"; leaves other codepoints alone, and says whether it
-    /// did (`INET_ECN_set_ect1`).
+    /// Turns ECT(0) into ECT(1), which says "some congestion experienced"; leaves other codepoints alone, and says
+    /// whether it did (`INET_ECN_set_ect1`).
     pub fn mark_sce(&mut self, packet: &mut Packet<P>) -> bool {
         let is_ect0 = packet.ecn == Ecn::Ect0;
         if is_ect0 {

@@ -1,18 +1,18 @@
 //! Dual queue for low latency, low loss and scalable throughput: `DualPI2`.
 //!
-//! **What it is.** Packets of scalable senders (ECT(1), and what carries CE) go to a low-latency queue, all others to a classic
-//! one. A controller moves a probability by how far the longer of both delays is from a target and by how much it has
-//! changed. Classic packets are dropped or marked with its square, low-latency ones marked with the coupling factor times
-//! it, and whenever they waited longer than a step. A weighted round robin keeps the classic queue alive.
+//! **What it is.** Packets of scalable senders (ECT(1), and what carries CE) go to a low-latency queue, all others to a
+//! classic one. A controller moves a probability by how far the longer of both delays is from a target and by how much
+//! it has changed. Classic packets are dropped or marked with its square, low-latency ones marked with the coupling
+//! factor times it, and whenever they waited longer than a step. A weighted round robin keeps the classic queue alive.
 //!
 //! **Source.** RFC 9332; Linux 7.3 `net/sched/sch_dualpi2.c`, whose fixed-point arithmetic is kept.
 //!
-//! **Parameters.** The defaults are the kernel's. `gain_scale` is 0.5 for the code of 2019, which divided the change of the
-//! probability by 127 where today's divides by 64; with it, `min_qlen_step` is 2.
+//! **Parameters.** The defaults are the kernel's. `gain_scale` is 0.5 for the code of 2019, which divided the change of
+//! the probability by 127 where today's divides by 64; with it, `min_qlen_step` is 2.
 //!
 //! **Deviations.** What spares a queue of less than two largest frames counts as in `pie`. The controller has run
-//! for a second when the run starts. As under Linux' htb, the link never asks an empty queue for a packet. The memory of a
-//! packet is its size and 804 bytes, about what it is in Linux.
+//! for a second when the run starts. As under Linux' htb, the link never asks an empty queue for a packet. The memory
+//! of a packet is its size and 804 bytes, about what it is in Linux.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
 
@@ -229,7 +229,8 @@ impl Controller {
             .saturating_mul(self.alpha)
             .saturating_add((delay_ns - self.last_delay_ns).saturating_mul(self.beta));
         self.last_delay_ns = delay_ns;
-        // What goes beyond the bounds is found where 32 bits overflow, so that of a step of more than certainty the rest counts.
+        // What goes beyond the bounds is found where 32 bits overflow, so that of a step of more than certainty the
+        // rest counts.
         let (step, probability) = ((delta.unsigned_abs() >> GRANULARITY) as u32, self.probability as u32);
         let next = if delta > 0 { probability.saturating_add(step) } else { probability.saturating_sub(step) };
         self.probability = u64::from(next).min(self.largest);

@@ -95,8 +95,8 @@ impl<P, C> Flows<P, C> {
         self.round_robin.arrive(index);
     }
 
-    /// What the flow whose turn it is sends: what `draw` takes from its queue, told how many bytes wait in the others. It may
-    /// take more than it returns.
+    /// What the flow whose turn it is sends: what `draw` takes from its queue, told how many bytes wait in the others.
+    /// It may take more than it returns.
     pub(super) fn take_turns<D>(&mut self, mut draw: D) -> Option<Box<Packet<P>>>
     where
         D: FnMut(&mut Flow<P, C>, Bytes) -> Option<Box<Packet<P>>>,

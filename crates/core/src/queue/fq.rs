@@ -1,18 +1,18 @@
 //! Fair queueing without any control of delay: the scheduler of FQ.
 //!
-//! **What it is.** Every flow has a queue of its own. Queues take turns by deficit round robin, a new one first; flows stand in
-//! three bands by their DSCP, which share the link by weight. One that is seen for the first time has its first turn in the most
-//! urgent band, for which it waits until the band at work has used its credit up. While nothing else waits, up to eight packets go
-//! straight through.
+//! **What it is.** Every flow has a queue of its own. Queues take turns by deficit round robin, a new one first; flows
+//! stand in three bands by their DSCP, which share the link by weight. One that is seen for the first time has its
+//! first turn in the most urgent band, for which it waits until the band at work has used its credit up. While nothing
+//! else waits, up to eight packets go straight through.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_fq.c` (`fq_enqueue`, `fq_dequeue`, `fq_fastpath_check`).
 //!
-//! **Parameters.** The defaults are the kernel's; quantum and initial quantum are two and ten times the largest packet and 14
-//! bytes of Ethernet. Weights are 9, 3 and 1 times 64 KiB.
+//! **Parameters.** The defaults are the kernel's; quantum and initial quantum are two and ten times the largest packet
+//! and 14 bytes of Ethernet. Weights are 9, 3 and 1 times 64 KiB.
 //!
-//! **Deviations.** Only the scheduler: packets were paced by their senders. Flows are those that a router sees, one of 1024 by
-//! their hash. No flow is forgotten: the kernel forgets one after 3 s of silence when another one's packet comes by it in the
-//! tree of flows.
+//! **Deviations.** Only the scheduler: packets were paced by their senders. Flows are those that a router sees, one of
+//! 1024 by their hash. No flow is forgotten: the kernel forgets one after 3 s of silence when another one's packet
+//! comes by it in the tree of flows.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in `tests/worlds/test_elements_against_kernel.py`.
 
@@ -332,7 +332,8 @@ mod tests {
         bench.sent.clear();
         (0..400).for_each(|_| bench.send());
         let sent = flows(&bench);
-        // Eleven of the 22 had the other flow's first turn, in the urgent band; then 192 KiB are sent without a look elsewhere.
+        // Eleven of the 22 had the other flow's first turn, in the urgent band; then 192 KiB are sent without a look
+        // elsewhere.
         let first = sent.iter().position(|flow| *flow == 1);
         assert_eq!(first, Some((192 * 1_024_usize).div_ceil(1_000) - 11));
         assert_eq!(sent[186..198], [[1; 11].as_slice(), &[0]].concat());

@@ -1,18 +1,19 @@
 //! CoDel in each of many queues that take turns: FQ-CoDel.
 //!
-//! **What it is.** Flows are hashed to queues, each under a CoDel of its own. Queues take turns by deficit round robin, and
-//! a queue that has just become busy goes first once. When all queues together hold too much, the longest one loses packets
-//! from its head. With one queue it is CoDel in which nothing goes first.
+//! **What it is.** Flows are hashed to queues, each under a CoDel of its own. Queues take turns by deficit round robin,
+//! and a queue that has just become busy goes first once. When all queues together hold too much, the longest one loses
+//! packets from its head. With one queue it is CoDel in which nothing goes first.
 //!
 //! **Source.** RFC 8290; Linux 7.3 `net/sched/sch_fq_codel.c`.
 //!
 //! **Parameters.** The defaults are the kernel's; the quantum is the largest packet and 14 bytes of Ethernet.
 //!
-//! **Deviations.** As under Linux' htb, the link never asks an empty queue for a packet, so that the last queue stays on its
-//! list until the next packet comes. The memory of a packet is its size and 804 bytes, about what it is in Linux.
+//! **Deviations.** As under Linux' htb, the link never asks an empty queue for a packet, so that the last queue stays
+//! on its list until the next packet comes. The memory of a packet is its size and 804 bytes, about what it is in
+//! Linux.
 //!
-//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
-//! a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
+//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the
+//! arrivals at a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
 
 use serde::Deserialize;
 

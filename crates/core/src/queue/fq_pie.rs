@@ -1,14 +1,15 @@
 //! PIE in each of many queues that take turns: FQ-PIE.
 //!
-//! **What it is.** Flows are hashed to queues, each under a PIE of its own. Queues take turns by deficit round robin, and a
-//! queue that has just become busy goes first once.
+//! **What it is.** Flows are hashed to queues, each under a PIE of its own. Queues take turns by deficit round robin,
+//! and a queue that has just become busy goes first once.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_fq_pie.c`.
 //!
-//! **Parameters.** The defaults are the kernel's; the quantum is the largest packet and 14 bytes of Ethernet. There is no
-//! limit of memory: the kernel counts when it is passed, and does nothing.
+//! **Parameters.** The defaults are the kernel's; the quantum is the largest packet and 14 bytes of Ethernet. There is
+//! no limit of memory: the kernel counts when it is passed, and does nothing.
 //!
-//! **Deviations.** Those of PIE and of FQ-CoDel. The kernel computes 2048 queues a millisecond; here all are computed at once.
+//! **Deviations.** Those of PIE and of FQ-CoDel. The kernel computes 2048 queues a millisecond; here all are computed
+//! at once.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
 

@@ -27,8 +27,8 @@ impl JiffyTimer {
     }
 }
 
-/// The tick in which a timer fires that was armed for `delay` ticks after `now` by its own handler, at which time the wheel's
-/// clock is one tick on.
+/// The tick in which a timer fires that was armed for `delay` ticks after `now` by its own handler, at which time the
+/// wheel's clock is one tick on.
 fn fires(now: u64, delay: u64) -> u64 {
     timer_wheel::fires(now + delay, delay.saturating_sub(1))
 }

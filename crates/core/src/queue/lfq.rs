@@ -1,18 +1,19 @@
 //! Lightweight Fair Queueing: two queues, and a pointer that passes over flows which have had their share.
 //!
-//! **What it is.** A packet whose flow has nothing waiting and is in no debt goes to a sparse queue, which has strict priority.
-//! All others stand in one bulk queue. A scan goes through it from head to tail and sends the packets of those flows that are
-//! not to be skipped; a flow is, until the next scan, once it has sent more than a largest packet. Each flow has a COBALT of its
-//! own for what it sends from the bulk queue.
+//! **What it is.** A packet whose flow has nothing waiting and is in no debt goes to a sparse queue, which has strict
+//! priority. All others stand in one bulk queue. A scan goes through it from head to tail and sends the packets of
+//! those flows that are not to be skipped; a flow is, until the next scan, once it has sent more than a largest packet.
+//! Each flow has a COBALT of its own for what it sends from the bulk queue.
 //!
-//! **Source.** draft-morton-tsvwg-lightweight-fair-queueing-00; `net/sched/sch_lfq_cobalt.c` of the SCE project (chromi/sce).
+//! **Source.** draft-morton-tsvwg-lightweight-fair-queueing-00; `net/sched/sch_lfq_cobalt.c` of the SCE project
+//! (chromi/sce).
 //!
-//! **Parameters.** Those of COBALT, with the same defaults. Packets with DSCP 4, which asks for low delay, are under a COBALT with
-//! all times a fifth, as in the source.
+//! **Parameters.** Those of COBALT, with the same defaults. Packets with DSCP 4, which asks for low delay, are under a
+//! COBALT with all times a fifth, as in the source.
 //!
-//! **Deviations.** The limit is in packets and drops the head of the bulk queue, as the source's limit in bytes of memory does,
-//! which is off there. The schedule for SCE is that of `cobalt`; the source mirrors it in time when it changes direction. The link
-//! is the shaper.
+//! **Deviations.** The limit is in packets and drops the head of the bulk queue, as the source's limit in bytes of
+//! memory does, which is off there. The schedule for SCE is that of `cobalt`; the source mirrors it in time when it
+//! changes direction. The link is the shaper.
 //!
 //! **How it is validated.** Unit tests here.
 

@@ -57,7 +57,8 @@ pub trait Queue<P>: Send {
     /// The packet to send next, if there is one; may drop others on the way.
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>>;
 
-    /// Size of the packet that is next, where that is known before it leaves; `None` if the queue's law first decides then.
+    /// Size of the packet that is next, where that is known before it leaves; `None` if the queue's law first decides
+    /// then.
     fn peek(&self) -> Option<Bytes> {
         None
     }
@@ -134,7 +135,8 @@ impl QueueConfig {
         )
     }
 
-    /// Builds the queue for payloads of type `P`; says what is wrong if it cannot be, which [`QueueConfig::check`] finds before.
+    /// Builds the queue for payloads of type `P`; says what is wrong if it cannot be, which [`QueueConfig::check`]
+    /// finds before.
     pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Result<Box<dyn Queue<P>>, Problem> {
         Ok(match self {
             Self::Fifo(config) => Box::new(Fifo::new(config, place.mean_rate)),

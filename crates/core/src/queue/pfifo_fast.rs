@@ -1,7 +1,7 @@
 //! Three bands by priority: what Linux gives every device that nobody gave anything else.
 //!
-//! **What it is.** The DSCP decides on one of three bands; a band is served only while those before it are empty. Each is a
-//! queue with its own limit, and drops what arrives when it is full.
+//! **What it is.** The DSCP decides on one of three bands; a band is served only while those before it are empty. Each
+//! is a queue with its own limit, and drops what arrives when it is full.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_generic.c` (`pfifo_fast_*`), `include/net/pkt_sched.h`.
 //!

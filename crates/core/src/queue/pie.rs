@@ -1,17 +1,18 @@
 //! Proportional integral controller enhanced: PIE.
 //!
-//! **What it is.** One queue of packets. Every few milliseconds a probability is moved by how far the delay is from a target
-//! and by how much it has changed; arriving packets are dropped or marked with it.
+//! **What it is.** One queue of packets. Every few milliseconds a probability is moved by how far the delay is from a
+//! target and by how much it has changed; arriving packets are dropped or marked with it.
 //!
-//! **Source.** RFC 8033; Linux 7.3 `net/sched/sch_pie.c`, `include/net/pie.h`, whose arithmetic is kept: probabilities as
-//! fractions of 2^56, time in ticks of 64 ns, derandomised drops, a burst allowance of 150 ms, marks up to a
+//! **Source.** RFC 8033; Linux 7.3 `net/sched/sch_pie.c`, `include/net/pie.h`, whose arithmetic is kept: probabilities
+//! as fractions of 2^56, time in ticks of 64 ns, derandomised drops, a burst allowance of 150 ms, marks up to a
 //! probability of 10 %, no early drop while less than two largest packets wait.
 //!
 //! **Parameters.** The defaults are the kernel's.
 //!
-//! **Deviations.** Two of the largest frames are 3028 bytes, and packets count 1500, as in the linux world: with three of them waiting
-//! early drops begin, as in the RFC (more than two packets), where the kernel begins with two on an Ethernet that counts frames. As
-//! in Linux the period is rounded up to whole milliseconds, and one more passes until the timer fires.
+//! **Deviations.** Two of the largest frames are 3028 bytes, and packets count 1500, as in the linux world: with three
+//! of them waiting early drops begin, as in the RFC (more than two packets), where the kernel begins with two on an
+//! Ethernet that counts frames. As in Linux the period is rounded up to whole milliseconds, and one more passes until
+//! the timer fires.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
 

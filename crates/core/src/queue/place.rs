@@ -9,7 +9,8 @@ use crate::units::{Bytes, Duration, Rate};
 
 /// The header of an Ethernet frame, which Linux adds to a device's largest packet (`psched_mtu`).
 const ETHERNET_HEADER: Bytes = Bytes::new(14);
-/// What Linux' socket buffer takes beside a packet: `truesize` of a packet of 1500 bytes is 2304 where devices are veth.
+/// What Linux' socket buffer takes beside a packet: `truesize` of a packet of 1500 bytes is 2304 where devices are
+/// veth.
 const BUFFER_OVERHEAD: Bytes = Bytes::new(804);
 /// A queue is a second older than the run, as in the linux world, where runs start a second after the machine.
 pub(super) const AGE: Duration = Duration::from_secs(1);

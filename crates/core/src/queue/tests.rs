@@ -110,7 +110,8 @@ impl Bench {
         }
     }
 
-    /// Tries whether packets of a sparse flow go first and are all let through, while a bulk flow's have to wait and are dropped.
+    /// Tries whether packets of a sparse flow go first and are all let through, while a bulk flow's have to wait and
+    /// are dropped.
     pub(super) fn favour_a_sparse_flow(&mut self) {
         for _ in 0..100 {
             self.flow = 0;
@@ -135,8 +136,8 @@ impl Bench {
         self.drops.clear();
     }
 
-    /// Overloads the queue, lets one packet at a time wait for two seconds, overloads it again, and tells how long that takes to
-    /// bring a drop, in milliseconds.
+    /// Overloads the queue, lets one packet at a time wait for two seconds, overloads it again, and tells how long that
+    /// takes to bring a drop, in milliseconds.
     pub(super) fn first_drop_after_a_rest(&mut self) -> u64 {
         self.standing(20, 400);
         (0..20).for_each(|_| self.send());

@@ -387,9 +387,9 @@ tables! {
         ce: Vec<bool>,
     }
 
-    /// One row per packet and hop that it came to, of all flows and probes and both directions, by hop and in order of time.
-    /// With it stands what its transport's header says, in the terms of TCP; positions are bytes from the start of the
-    /// stream.
+    /// One row per packet and hop that it came to, of all flows and probes and both directions, by hop and in order of
+    /// time. With it stands what its transport's header says, in the terms of TCP; positions are bytes from the start
+    /// of the stream.
     "passages" PassageTable {
         /// Name of the hop.
         hop: Names,
@@ -397,8 +397,8 @@ tables! {
         in_ns: Vec<u64>,
         /// When it came out at the far end.
         out_ns: Vec<i64>,
-        /// Time it spent in the queue; of a packet that was dropped there, until then (0 in `linux`, where that is not known); 0 if
-        /// it is still there.
+        /// Time it spent in the queue; of a packet that was dropped there, until then (0 in `linux`, where that is not
+        /// known); 0 if it is still there.
         queue_ns: Vec<u64>,
         /// Passed, dropped, or inside the hop at the end of the run.
         fate: Category,
@@ -450,8 +450,8 @@ tables! {
         probe: Vec<u32>,
         /// When the request was sent.
         sent_ns: Vec<u64>,
-        /// One-way delay of the request; null if it was lost or had not arrived by the end of the run. The answer, which
-        /// is sent at once, took the rest of the round trip.
+        /// One-way delay of the request; null if it was lost or had not arrived by the end of the run. The answer,
+        /// which is sent at once, took the rest of the round trip.
         request_ns: Vec<i64>,
         /// Time from the request to its answer; null if one of them was lost or the answer was not back by the end.
         rtt_ns: Vec<i64>,

@@ -83,7 +83,8 @@ impl Passages {
         self.rows.get(hop).and_then(|rows| rows.get(row)).is_some_and(Row::is_open)
     }
 
-    /// The row of a packet that is in a hop; `None` for a copy that the hop's wire has made, which has none before the next.
+    /// The row of a packet that is in a hop; `None` for a copy that the hop's wire has made, which has none before the
+    /// next.
     fn open_row<P>(&mut self, hop: usize, packet: &Packet<P>) -> Option<&mut Row> {
         if packet.is_copy {
             return None;

@@ -1,22 +1,23 @@
 //! DCTCP: the window falls in proportion to the share of marked packets.
 //!
-//! **What it is.** Reno, but once per round trip with marks the window falls by half of alpha, a moving average of the share
-//! of packets that were marked. Made for queues that mark everything above a low threshold.
+//! **What it is.** Reno, but once per round trip with marks the window falls by half of alpha, a moving average of the
+//! share of packets that were marked. Made for queues that mark everything above a low threshold.
 //!
 //! **Source.** RFC 8257; Linux `net/ipv4/tcp_dctcp.c`, whose function names stand beside the parts.
 //!
 //! **Parameters.** See [`INFO`].
 //!
-//! The L4S project's kernel (L4STeam/linux 095f0391) lacks what mainline has since 4.1: there alpha decays by a sixteenth of itself
-//! in whole numbers, so that it never falls below 15 of 1024, and a rare mark still lowers the window by 0.7 %.
+//! The L4S project's kernel (L4STeam/linux 095f0391) lacks what mainline has since 4.1: there alpha decays by a
+//! sixteenth of itself in whole numbers, so that it never falls below 15 of 1024, and a rare mark still lowers the
+//! window by 0.7 %.
 //!
-//! **Deviations.** Marks are learnt from accurate ECN, as Linux does where both ends have it, and not from the echo of RFC
-//! 8257, section 3.2. Both laws count packets, the RFC bytes. A loss that a timer finds while the window falls for a mark halves
-//! the threshold with the next ack, in Linux at once.
+//! **Deviations.** Marks are learnt from accurate ECN, as Linux does where both ends have it, and not from the echo of
+//! RFC 8257, section 3.2. Both laws count packets, the RFC bytes. A loss that a timer finds while the window falls for
+//! a mark halves the threshold with the next ack, in Linux at once.
 //!
-//! **How it is validated.** Alpha against its closed form and the kernel's integers here; standing queue and utilisation in
-//! the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by event, in
-//! docs/event-by-event.md.
+//! **How it is validated.** Alpha against its closed form and the kernel's integers here; standing queue and
+//! utilisation in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by
+//! event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, EcnFeedback, Scheme, Setup, State};
@@ -127,7 +128,8 @@ impl WindowAlgorithm for Dctcp {
         self.alpha.reduce(window.cwnd)
     }
 
-    /// Only a fast retransmission and a timeout halve (`dctcp_react_to_loss`); to the RFC every loss is one (section 3.5).
+    /// Only a fast retransmission and a timeout halve (`dctcp_react_to_loss`); to the RFC every loss is one (section
+    /// 3.5).
     fn ssthresh_after_tail_loss(&mut self, window: &Window, _now: Instant) -> u32 {
         match self.alpha {
             Alpha::Whole { .. } => self.alpha.reduce(window.cwnd),

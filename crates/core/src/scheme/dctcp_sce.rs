@@ -1,15 +1,16 @@
 //! DCTCP-SCE: Reno that yields by half of its window to a round trip full of SCE marks.
 //!
-//! **What it is.** As DCTCP in steady state, but without an average: every echo of "some congestion experienced" takes half of
-//! what it acknowledges off the window, at once; and 1.35 times as much as it acknowledges on a host that receives no data
-//! ([`super::sce`]). CE and losses as [`super::reno_sce`].
+//! **What it is.** As DCTCP in steady state, but without an average: every echo of "some congestion experienced" takes
+//! half of what it acknowledges off the window, at once; and 1.35 times as much as it acknowledges on a host that
+//! receives no data ([`super::sce`]). CE and losses as [`super::reno_sce`].
 //!
 //! **Source.** The SCE project's `net/ipv4/tcp_dctcp_sce.c` (revisions 9fae76b9 and 09cf5620); draft-morton-tsvwg-sce.
 //!
 //! **Parameters.** `ss_ratio` and `ca_ratio` are the settings of the hosts of the SCE and L4S bake-off.
 //!
-//! **Deviations.** Those of [`super::reno_sce`]: an echo of some congestion ends slow start, while in the source the threshold
-//! stays infinite and slow start goes on. Of what slow start leaves over all counts, as in 9fae76b9; a fifth in 09cf5620.
+//! **Deviations.** Those of [`super::reno_sce`]: an echo of some congestion ends slow start, while in the source the
+//! threshold stays infinite and slow start goes on. Of what slow start leaves over all counts, as in 9fae76b9; a fifth
+//! in 09cf5620.
 //!
 //! **How it is validated.** The fall here; the queue and utilisation in the simulator's behaviour tests.
 

@@ -33,8 +33,8 @@ pub enum Feedback {
 /// A connection is there; no data has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Connected {
-    /// Packets that may leave at once: [`super::INITIAL_WINDOW`], or one where more than one repeated request to connect was
-    /// needed (RFC 5681, section 3.1; Linux `tcp_init_transfer`).
+    /// Packets that may leave at once: [`super::INITIAL_WINDOW`], or one where more than one repeated request to
+    /// connect was needed (RFC 5681, section 3.1; Linux `tcp_init_transfer`).
     pub initial_window: u32,
     /// The round trip of the handshake; `None` if there was none.
     pub srtt: Option<Duration>,
@@ -79,7 +79,8 @@ impl RateSample {
     }
 }
 
-/// What an acknowledgement reports as delivered, before the transport draws its conclusions from it (Linux `struct ack_sample`).
+/// What an acknowledgement reports as delivered, before the transport draws its conclusions from it (Linux `struct
+/// ack_sample`).
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// Now.
@@ -88,11 +89,12 @@ pub struct Acked {
     pub newly_delivered: u32,
     /// Payload bytes of those.
     pub newly_delivered_bytes: Bytes,
-    /// True if it is not one that was foreseen: it has SACK blocks, an ECN echo, or another receive window than the last
-    /// (Linux `CA_ACK_SLOWPATH`).
+    /// True if it is not one that was foreseen: it has SACK blocks, an ECN echo, or another receive window than the
+    /// last (Linux `CA_ACK_SLOWPATH`).
     pub is_unforeseen: bool,
-    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted; where there is none,
-    /// what the ack echoes: of what it acknowledges in order, or with [`Feedback::EveryPacket`] of what has just arrived.
+    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted; where
+    /// there is none, what the ack echoes: of what it acknowledges in order, or with [`Feedback::EveryPacket`] of what
+    /// has just arrived.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298).
     pub srtt: Duration,
@@ -121,7 +123,8 @@ pub struct Ack<'a> {
     /// True if the window, not the application, limited the sender (Linux `tcp_is_cwnd_limited`, without its slow-start
     /// rule).
     pub is_cwnd_limited: bool,
-    /// The most packets outstanding, sent and not cumulatively acknowledged, during the last window (Linux `max_packets_out`).
+    /// The most packets outstanding, sent and not cumulatively acknowledged, during the last window (Linux
+    /// `max_packets_out`).
     pub max_packets_out: u32,
     /// Packets in flight before this ack.
     pub prior_in_flight: u32,
@@ -129,8 +132,9 @@ pub struct Ack<'a> {
     pub in_flight: u32,
     /// Congestion state now.
     pub state: State,
-    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted; where there is none,
-    /// what the ack echoes: of what it acknowledges in order, or with [`Feedback::EveryPacket`] of what has just arrived.
+    /// Round-trip time of the most recently sent packet that was newly acknowledged and never retransmitted; where
+    /// there is none, what the ack echoes: of what it acknowledges in order, or with [`Feedback::EveryPacket`] of what
+    /// has just arrived.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298).
     pub srtt: Duration,
@@ -164,8 +168,8 @@ pub struct EcnFeedback {
     pub now: Instant,
     /// Packets that this ack newly reports as delivered.
     pub newly_delivered: u32,
-    /// Packets newly reported as marked with CE; with classic ECN all that an ack with an echo delivers. An ack may report
-    /// more of them than it delivers.
+    /// Packets newly reported as marked with CE; with classic ECN all that an ack with an echo delivers. An ack may
+    /// report more of them than it delivers.
     pub newly_marked: u32,
     /// Packets delivered so far.
     pub delivered: u64,

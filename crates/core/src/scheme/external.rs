@@ -1,10 +1,11 @@
-//! A scheme that somebody else computes: each event leaves as a small message, and each answer is the scheme's decision.
+//! A scheme that somebody else computes: each event leaves as a small message, and each answer is the scheme's
+//! decision.
 //!
-//! **What it is.** The other end may be in this process or behind a socket; a [`Channel`] takes messages there and waits
-//! for the answers. It is told of an event the moment it happens, and the transport waits for the answer.
+//! **What it is.** The other end may be in this process or behind a socket; a [`Channel`] takes messages there and
+//! waits for the answers. It is told of an event the moment it happens, and the transport waits for the answer.
 //!
-//! **Source.** The events are those of [`Scheme`], in the units of its Python face: seconds, bytes and bit/s. Numbers are
-//! little-endian, without padding; a time or rate that does not exist is not a number.
+//! **Source.** The events are those of [`Scheme`], in the units of its Python face: seconds, bytes and bit/s. Numbers
+//! are little-endian, without padding; a time or rate that does not exist is not a number.
 //!
 //! | event | message |
 //! |---|---|
@@ -17,15 +18,15 @@
 //! | recovered, undo, timer | `u8` 6, 7, 9, `f64` now |
 //! | restart | `u8` 8, `f64` now, idle time, retransmission timeout |
 //!
-//! An answer is `u8` 0, `u32` window and slow-start threshold in packets, `u64` pacing rate in bit/s and time of the next
-//! timer in ns (0: none), `u16` events that it wants to hear of, a bit each; or `u8` 1 and a sentence in UTF-8.
+//! An answer is `u8` 0, `u32` window and slow-start threshold in packets, `u64` pacing rate in bit/s and time of the
+//! next timer in ns (0: none), `u16` events that it wants to hear of, a bit each; or `u8` 1 and a sentence in UTF-8.
 //!
 //! **Parameters.** None; what an experiment states goes to the other end.
 //!
 //! **Deviations.** Packets carry no state of the scheme's own.
 //!
-//! **How it is validated.** Layout of messages and answers here; a flow in Python beside the same law in Rust, and all that
-//! can go wrong, in the tests of the Python face.
+//! **How it is validated.** Layout of messages and answers here; a flow in Python beside the same law in Rust, and all
+//! that can go wrong, in the tests of the Python face.
 
 use super::{Ack, Cause, Congestion, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::units::{Bytes, Duration, Instant, Rate};

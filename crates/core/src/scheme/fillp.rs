@@ -1,20 +1,21 @@
 //! FillP and FillP-Sheep, as far as they are public: BBR without and with a window.
 //!
-//! **What it is.** The two programs of Huawei are binaries. Their descriptions say that FillP-Sheep is BBR over a protocol
-//! with few acks, and FillP the same without a limit on what is in flight, so that only the pacing rate holds it back.
-//! **These are approximations**: numbers of theirs say how such a design behaves, not how the programs do. Beside the programs, over four
-//! links (`docs/originals.md`), one flow has the same throughput within 6 %. FillP leaves start-up half a second later than its
-//! program, and drops more for it; FillP-Sheep keeps twice as much in the queue.
+//! **What it is.** The two programs of Huawei are binaries. Their descriptions say that FillP-Sheep is BBR over a
+//! protocol with few acks, and FillP the same without a limit on what is in flight, so that only the pacing rate holds
+//! it back. **These are approximations**: numbers of theirs say how such a design behaves, not how the programs do.
+//! Beside the programs, over four links (`docs/originals.md`), one flow has the same throughput within 6 %. FillP
+//! leaves start-up half a second later than its program, and drops more for it; FillP-Sheep keeps twice as much in the
+//! queue.
 //!
-//! **Source.** The descriptions in `fillthepipe/fill-the-pipe` and `fillthepipe/fillp-sheep`; Li et al., "TACK: Improving
-//! Wireless Transport Performance by Taming Acknowledgments", SIGCOMM 2020; BBR as in [`super::bbr`].
+//! **Source.** The descriptions in `fillthepipe/fill-the-pipe` and `fillthepipe/fillp-sheep`; Li et al., "TACK:
+//! Improving Wireless Transport Performance by Taming Acknowledgments", SIGCOMM 2020; BBR as in [`super::bbr`].
 //!
 //! **Parameters.** None.
 //!
 //! **Deviations.** The programs' initial rate, gains and recovery are unknown (unverified): here they are BBR's. Their
 //! receiver measures the delivery rate four times per round trip; here our transport does, with every ack. Before the
-//! first ack, and while BBR looks at the empty path, the window counts for both. Theirs is a protocol with few acks; ours
-//! are the flow's.
+//! first ack, and while BBR looks at the empty path, the window counts for both. Theirs is a protocol with few acks;
+//! ours are the flow's.
 //!
 //! **How it is validated.** The window here; higher queues than BBR's where flows share a link in the simulator's
 //! behaviour tests.

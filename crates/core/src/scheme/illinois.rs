@@ -8,12 +8,13 @@
 //!
 //! **Parameters.** `win_thresh` and `theta`, those of the kernel module.
 //!
-//! **Deviations.** None from Linux, but that its 16 bits for the round trips of a round do not overflow here; as there, the
-//! longest delay never ages, and the rounds of low delay that let the increase return to ten need not follow one another.
+//! **Deviations.** None from Linux, but that its 16 bits for the round trips of a round do not overflow here; as there,
+//! the longest delay never ages, and the rounds of low delay that let the increase return to ten need not follow one
+//! another.
 //!
 //! **How it is validated.** Both curves, the patience before full growth, growth and timeouts here; utilisation and
-//! recovery in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by event, in
-//! docs/event-by-event.md.
+//! recovery in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by
+//! event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Parameters, Scheme, Setup, Timeout};

@@ -1,25 +1,26 @@
 //! KohoCC and CalibratedKoho: a fixed step up or down with every ack, by whether the packet met a queue.
 //!
-//! **What it is.** Half of the shortest round trip stands for the one-way delay without a queue. An ack whose packet took
-//! little more adds a fraction of a packet to the window, any other takes it away. KohoCC allows 45 % more and has at most
-//! 100 packets; CalibratedKoho, whose constants were found by a search on calibrated emulators, allows 5.5 ms more, has at
-//! most 10 000 packets, and lets a lost packet cost another 0.05.
+//! **What it is.** Half of the shortest round trip stands for the one-way delay without a queue. An ack whose packet
+//! took little more adds a fraction of a packet to the window, any other takes it away. KohoCC allows 45 % more and has
+//! at most 100 packets; CalibratedKoho, whose constants were found by a search on calibrated emulators, allows 5.5 ms
+//! more, has at most 10 000 packets, and lets a lost packet cost another 0.05.
 //!
 //! **Source.** `greghill/koho_cc`, `datagrump/controller.cc`, at the commits that Pantheon ran: f0f2e693 (KohoCC) and
 //! 3cb73c0 (CalibratedKoho).
 //!
 //! **Parameters.** None: the two schemes are two sets of constants.
 //!
-//! **Deviations.** The originals send datagrams with 1424 bytes (Pantheon: 1388) of payload once, and count as in flight what was
-//! sent after the latest packet acknowledged; here packets are those of our stream, lost ones are sent again, and they
-//! leave the window when our transport declares them lost. An ack that is lost is a lost packet to the originals, which have no step
-//! for it; ours tell with the next one what it told, for one step. After 50 ms of silence the originals send one packet more;
-//! here that is left to the transport's probes and timeouts. As there, every packet is acknowledged, clocks tick in
-//! milliseconds, nothing is paced, and neither timeouts nor ECN are looked at.
+//! **Deviations.** The originals send datagrams with 1424 bytes (Pantheon: 1388) of payload once, and count as in
+//! flight what was sent after the latest packet acknowledged; here packets are those of our stream, lost ones are sent
+//! again, and they leave the window when our transport declares them lost. An ack that is lost is a lost packet to the
+//! originals, which have no step for it; ours tell with the next one what it told, for one step. After 50 ms of silence
+//! the originals send one packet more; here that is left to the transport's probes and timeouts. As there, every packet
+//! is acknowledged, clocks tick in milliseconds, nothing is paced, and neither timeouts nor ECN are looked at.
 //!
 //! **How it is validated.** Steps, bounds and the cost of overtaken packets here; the queue that each aims at and the
-//! ceiling of 100 packets in the simulator's behaviour tests; beside the programs over four links (`docs/originals.md`), and
-//! beside their code, which has the same windows after each of the same events (`docs/event-by-event.md`).
+//! ceiling of 100 packets in the simulator's behaviour tests; beside the programs over four links
+//! (`docs/originals.md`), and beside their code, which has the same windows after each of the same events
+//! (`docs/event-by-event.md`).
 
 use std::collections::VecDeque;
 
@@ -242,7 +243,8 @@ mod tests {
 
     #[test]
     fn the_windows_are_those_that_the_programs_have() {
-        // When packets left; which one arrived when, when its ack came, and the window of either program then, milliseconds.
+        // When packets left; which one arrived when, when its ack came, and the window of either program then,
+        // milliseconds.
         let sent = [0, 0, 2, 4, 8, 8, 16, 20, 30, 40, 41];
         let events = [
             (0, 20, 40, 16.25, 16.127_221),

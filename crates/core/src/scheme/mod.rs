@@ -51,7 +51,8 @@ use crate::units::{Bytes, Instant, Rate};
 /// The initial window (RFC 6928), packets.
 pub const INITIAL_WINDOW: u32 = 10;
 
-/// How much leaves per smoothed round trip, in percent of the window (Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// How much leaves per smoothed round trip, in percent of the window (Linux `tcp_pacing_ss_ratio`,
+/// `tcp_pacing_ca_ratio`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacingRatios {
     /// While the window is far below the slow-start threshold.
@@ -85,20 +86,20 @@ pub trait Scheme: Send {
     /// Congestion window: packets that may be in flight.
     fn cwnd(&self) -> u32;
 
-    /// Whether the window lets one more packet leave while so many are in flight. A scheme that counts bytes keeps an account of
-    /// its own.
+    /// Whether the window lets one more packet leave while so many are in flight. A scheme that counts bytes keeps an
+    /// account of its own.
     fn has_room(&self, in_flight: u32) -> bool {
         in_flight < self.cwnd()
     }
 
-    /// The rate at which packets are to leave, IP headers included but for [`Scheme::unpaced_header`], and never zero; `None`
-    /// if the scheme leaves timing to the returning acks.
+    /// The rate at which packets are to leave, IP headers included but for [`Scheme::unpaced_header`], and never zero;
+    /// `None` if the scheme leaves timing to the returning acks.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
 
-    /// The payload of the next packet at most, for a scheme whose packets have any size; `None` if they are whole, which is
-    /// asked once.
+    /// The payload of the next packet at most, for a scheme whose packets have any size; `None` if they are whole,
+    /// which is asked once.
     fn next_size(&self) -> Option<Bytes> {
         None
     }
@@ -108,8 +109,8 @@ pub trait Scheme: Send {
         Bytes::ZERO
     }
 
-    /// Before this time no packet is to leave, which an ack may change; [`Scheme::pacing_rate`] then only informs. Always `None` if
-    /// the transport counts the gaps.
+    /// Before this time no packet is to leave, which an ack may change; [`Scheme::pacing_rate`] then only informs.
+    /// Always `None` if the transport counts the gaps.
     fn next_departure(&self) -> Option<Instant> {
         None
     }
@@ -124,8 +125,8 @@ pub trait Scheme: Send {
         None
     }
 
-    /// The connection is there: the first event, unless the protocol has no handshake. A scheme that does not begin with
-    /// what TCP grants need not listen.
+    /// The connection is there: the first event, unless the protocol has no handshake. A scheme that does not begin
+    /// with what TCP grants need not listen.
     fn on_connected(&mut self, _connected: &Connected) {}
 
     /// A packet leaves. Whatever is returned comes back with the packet's ack or loss.
@@ -133,11 +134,12 @@ pub trait Scheme: Send {
         0
     }
 
-    /// What an acknowledgement tells of marks. Called before [`Scheme::on_acked`] of the same ack, and only if the stream uses ECN.
+    /// What an acknowledgement tells of marks. Called before [`Scheme::on_acked`] of the same ack, and only if the
+    /// stream uses ECN.
     fn on_ecn_feedback(&mut self, _feedback: &EcnFeedback) {}
 
-    /// What an acknowledgement reports as delivered. Called before [`Scheme::on_congestion`] and all else that follows from the
-    /// same ack (`pkts_acked`).
+    /// What an acknowledgement reports as delivered. Called before [`Scheme::on_congestion`] and all else that follows
+    /// from the same ack (`pkts_acked`).
     fn on_acked(&mut self, _acked: &Acked) {}
 
     /// An acknowledgement was processed: the one place where windows grow. Called after [`Scheme::on_congestion`] of
@@ -153,8 +155,8 @@ pub trait Scheme: Send {
     /// The retransmission timer expired: everything in flight is taken for lost.
     fn on_timeout(&mut self, timeout: &Timeout);
 
-    /// A reduction has run its course (`CA_EVENT_COMPLETE_CWR`), also one that was undone meanwhile; [`Scheme::on_recovered`]
-    /// follows. A timeout ends a reduction before that.
+    /// A reduction has run its course (`CA_EVENT_COMPLETE_CWR`), also one that was undone meanwhile;
+    /// [`Scheme::on_recovered`] follows. A timeout ends a reduction before that.
     fn on_reduced(&mut self, _now: Instant) {}
 
     /// Recovery is over: everything that was outstanding when it began has been acknowledged.
@@ -166,12 +168,12 @@ pub trait Scheme: Send {
     /// Data goes out again after everything had been acknowledged.
     fn on_restart(&mut self, _restart: &Restart) {}
 
-    /// Data, new or not, goes out while nothing is in flight (`CA_EVENT_TX_START`); after [`Scheme::on_restart`], if both
-    /// are due.
+    /// Data, new or not, goes out while nothing is in flight (`CA_EVENT_TX_START`); after [`Scheme::on_restart`], if
+    /// both are due.
     fn on_tx_start(&mut self, _start: &TxStart) {}
 
-    /// The application has nothing to send, and the window would let it; told again and again while that lasts. Only with
-    /// [`Feedback::Numbered`].
+    /// The application has nothing to send, and the window would let it; told again and again while that lasts. Only
+    /// with [`Feedback::Numbered`].
     fn on_app_limited(&mut self) {}
 
     /// Whether the scheme is ever to be woken by a timer of its own; it is asked once.

@@ -1,26 +1,27 @@
 //! Reno-SCE: Reno that yields by the square root of its window to a round trip full of SCE marks.
 //!
-//! **What it is.** It grows by a packet per round trip as long as acks bring no echo of "some congestion experienced"; a round
-//! trip in which all do costs the root of the window; both 2.7 times as much on a host that receives no data
+//! **What it is.** It grows by a packet per round trip as long as acks bring no echo of "some congestion experienced";
+//! a round trip in which all do costs the root of the window; both 2.7 times as much on a host that receives no data
 //! ([`super::sce`]). CE or a loss leave 0.375 of the window, or 0.44 if there were echoes of late.
 //!
 //! **Source.** The SCE project's `net/ipv4/tcp_reno_sce.c` (revisions 63982553 and 07bbe597); draft-morton-tsvwg-sce.
 //!
-//! **Parameters.** `coefficient` is 1 in revision 63982553 and 0.5 in 07bbe597; which of them was tested in November 2019 is
-//! not known. `ss_ratio` and `ca_ratio` are the settings of the test's hosts, with which nothing was paced there: see the
-//! suites `sce-l4s`.
+//! **Parameters.** `coefficient` is 1 in revision 63982553 and 0.5 in 07bbe597; which of them was tested in November
+//! 2019 is not known. `ss_ratio` and `ca_ratio` are the settings of the test's hosts, with which nothing was paced
+//! there: see the suites `sce-l4s`.
 //!
-//! **What a reduction leaves.** The comments say 0.75 or 0.875 for CE and 0.5 for a loss. But the kernel first reduces to
-//! the threshold, which is half of the window, and the quarter or eighth of its end (`CA_EVENT_COMPLETE_CWR`) comes on top. Only in
-//! slow start, before there is a threshold, it leaves 0.75. With this, and with the count in bytes, Reno-SCE has 1.64
-//! times the rate of CUBIC where the bake-off measured 1.5; as the comments have it 2.1, and with one of the two 2.7.
+//! **What a reduction leaves.** The comments say 0.75 or 0.875 for CE and 0.5 for a loss. But the kernel first reduces
+//! to the threshold, which is half of the window, and the quarter or eighth of its end (`CA_EVENT_COMPLETE_CWR`) comes
+//! on top. Only in slow start, before there is a threshold, it leaves 0.75. With this, and with the count in bytes,
+//! Reno-SCE has 1.64 times the rate of CUBIC where the bake-off measured 1.5; as the comments have it 2.1, and with one
+//! of the two 2.7.
 //!
-//! **Deviations.** The first echo ends slow start, as in 07bbe597 and in the tests; in 63982553 only CE or a loss does. While the
-//! transport reduces the window other echoes count for nothing: what they would move is overwritten then. A paced sender
-//! counts as limited by its window, without which it would not grow at all at 40 %.
+//! **Deviations.** The first echo ends slow start, as in 07bbe597 and in the tests; in 63982553 only CE or a loss does.
+//! While the transport reduces the window other echoes count for nothing: what they would move is overwritten then. A
+//! paced sender counts as limited by its window, without which it would not grow at all at 40 %.
 //!
-//! **How it is validated.** Growth and falls here; equilibrium, convergence of two flows and the queue in the simulator's
-//! behaviour tests; the claims of the bake-off in the suites `sce-l4s`.
+//! **How it is validated.** Growth and falls here; equilibrium, convergence of two flows and the queue in the
+//! simulator's behaviour tests; the claims of the bake-off in the suites `sce-l4s`.
 
 use super::sce::{self, Counter, Echoes};
 use super::window::{Window, WindowAlgorithm, WindowBased};

@@ -1,12 +1,12 @@
 //! What schemes that answer to "some congestion experienced" have in common.
 //!
-//! **Source.** draft-morton-tsvwg-sce; the SCE project's `net/ipv4/tcp_{reno,dctcp,cubic}_sce.c`: a signed count of bytes,
-//! a window of which moves the window by one packet.
+//! **Source.** draft-morton-tsvwg-sce; the SCE project's `net/ipv4/tcp_{reno,dctcp,cubic}_sce.c`: a signed count of
+//! bytes, a window of which moves the window by one packet.
 //!
 //! **In which bytes.** A packet that is acknowledged counts with all it carries, but the window with which the count is
-//! compared is measured in `icsk_ack.rcv_mss`. That is the size of the segments a host *receives*, and of one that receives
-//! none a guess of 536 bytes (`tcp_initialize_rcv_mss`). So on a host that only sends, everything goes 1448 / 536 = 2.7
-//! times as fast as the draft and the comments of the code say: growth is 2.7 packets per round trip.
+//! compared is measured in `icsk_ack.rcv_mss`. That is the size of the segments a host *receives*, and of one that
+//! receives none a guess of 536 bytes (`tcp_initialize_rcv_mss`). So on a host that only sends, everything goes 1448 /
+//! 536 = 2.7 times as fast as the draft and the comments of the code say: growth is 2.7 packets per round trip.
 
 use super::window::{INFINITE_SSTHRESH, Window};
 use super::{Ack, EcnFeedback, PacingRatios, Parameters};
@@ -55,8 +55,8 @@ impl Echoes {
         Self { mss: mss.count() as i64, rcv_mss, first_unacked: 0, acked: 0, is_marked: false, recent: 0 }
     }
 
-    /// Reads an ack; returns the bytes that count as marked by it, if it carries an echo. An ack that acknowledges nothing in
-    /// order counts for a segment.
+    /// Reads an ack; returns the bytes that count as marked by it, if it carries an echo. An ack that acknowledges
+    /// nothing in order counts for a segment.
     pub(super) fn read(&mut self, window: &Window, feedback: &EcnFeedback) -> Option<i64> {
         let packets = feedback.first_unacked - self.first_unacked;
         self.first_unacked = feedback.first_unacked;
@@ -95,8 +95,8 @@ impl Counter {
         Self { echoes, bytes: 0, root: 1, largest: 0 }
     }
 
-    /// Takes an ack. An echo takes `fall` off the count: what so many marked bytes cost a window of that size and root, in
-    /// which the schemes differ. It also ends slow start. While CE makes the window fall, no echo counts.
+    /// Takes an ack. An echo takes `fall` off the count: what so many marked bytes cost a window of that size and root,
+    /// in which the schemes differ. It also ends slow start. While CE makes the window fall, no echo counts.
     pub(super) fn fall(
         &mut self,
         window: &mut Window,
@@ -144,8 +144,8 @@ impl Counter {
         }
     }
 
-    /// The threshold after CE or a loss, to which the transport reduces the window: half of the largest since the last, or
-    /// what it is already. Without one the kernel of 2019 keeps what is in flight as it is (`tcp_cwnd_reduction`).
+    /// The threshold after CE or a loss, to which the transport reduces the window: half of the largest since the last,
+    /// or what it is already. Without one the kernel of 2019 keeps what is in flight as it is (`tcp_cwnd_reduction`).
     pub(super) fn ssthresh(&self, window: &Window) -> u32 {
         match window.ssthresh {
             INFINITE_SSTHRESH => window.cwnd,
@@ -184,7 +184,8 @@ impl Counter {
     }
 }
 
-/// True if the network limits the sender. A paced one seldom fills its window, which in the kernel would end its growth.
+/// True if the network limits the sender. A paced one seldom fills its window, which in the kernel would end its
+/// growth.
 pub(super) fn is_limiting(window: &Window, ack: &Ack<'_>, ratios: Option<PacingRatios>) -> bool {
     window.is_limiting(ack) || (ratios.is_some() && !ack.rate.is_app_limited)
 }

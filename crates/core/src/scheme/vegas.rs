@@ -11,8 +11,8 @@
 //! window x (rtt - base) / base, which exceeds the packets queued by the ratio of rtt to base; the base round trip
 //! never ages. Unlike there, that product has more than 32 bits: thousands of packets times a second overflow in Linux.
 //!
-//! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests; beside the kernel's own
-//! code, event by event, in docs/event-by-event.md.
+//! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests; beside
+//! the kernel's own code, event by event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Parameters, Scheme, Setup, State, Timeout, TxStart};
@@ -172,8 +172,8 @@ impl WindowAlgorithm for Vegas {
         self.is_on = false;
     }
 
-    /// What is known of the path is old (`tcp_vegas_cwnd_event_tx_start`). That is so after every timeout with nothing in flight,
-    /// too, and Vegas then rules before the losses are repaired.
+    /// What is known of the path is old (`tcp_vegas_cwnd_event_tx_start`). That is so after every timeout with nothing
+    /// in flight, too, and Vegas then rules before the losses are repaired.
     fn on_tx_start(&mut self, start: &TxStart) {
         self.base_rtt = None;
         self.round = Round { end: start.next_sequence, ..Round::default() };

@@ -11,8 +11,8 @@
 //! **Deviations.** Time is in jiffies of 1 ms, as in a kernel with `HZ` = 1000. Bytes are whole packets of an MSS.
 //!
 //! **How it is validated.** Filter, interval, counting and the fall here; utilisation, the emptied queue and the gain
-//! over Reno under random loss in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by
-//! event, in docs/event-by-event.md.
+//! over Reno under random loss in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its
+//! code, event by event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
 use super::{Ack, Acked, Scheme, Setup, Timeout};
@@ -226,8 +226,8 @@ mod tests {
     fn what_duplicates_counted_is_not_counted_again() {
         let mut westwood = Westwood::new(Bytes::new(MSS));
         let counts = [10, 12, 12, 12, 12, 13, 15, 20].map(|first| westwood.count(first, true) / MSS);
-        // The first ack, one of two packets less that, three duplicates, a partial ack of one packet, a cumulative one of
-        // two, and one of five less the one left.
+        // The first ack, one of two packets less that, three duplicates, a partial ack of one packet, a cumulative one
+        // of two, and one of five less the one left.
         assert_eq!(counts, [1, 1, 1, 1, 1, 1, 1, 4]);
     }
 

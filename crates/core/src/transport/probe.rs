@@ -1,4 +1,5 @@
-//! Probes: requests at fixed intervals, each answered at once by a packet of the same size, as `ping` and its target do.
+//! Probes: requests at fixed intervals, each answered at once by a packet of the same size, as `ping` and its target
+//! do.
 //!
 //! Neither end measures: who carries their packets knows when they were sent and when they arrived. An answer has the
 //! number of its request, as the sequence number of an ICMP echo.

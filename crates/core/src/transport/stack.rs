@@ -1,9 +1,9 @@
 //! Transports that are not ours: a real, sans-IO protocol stack between the world and its own congestion controller.
 //!
-//! A stack knows datagrams and time and nothing else; a [`StackEnd`] makes an [`Endpoint`] of it, so that every world can
-//! drive it as it drives our own streams. To add one, implement [`Stack`] for its two ends and list it as a
-//! [`StackEntry`]; worlds are given the list by whoever starts them, because this crate and the simulator must not depend
-//! on any stack.
+//! A stack knows datagrams and time and nothing else; a [`StackEnd`] makes an [`Endpoint`] of it, so that every world
+//! can drive it as it drives our own streams. To add one, implement [`Stack`] for its two ends and list it as a
+//! [`StackEntry`]; worlds are given the list by whoever starts them, because this crate and the simulator must not
+//! depend on any stack.
 
 use crate::endpoint::Endpoint;
 use crate::info::{Info, Quantity};
@@ -76,8 +76,9 @@ pub trait Stack: Send {
     /// A datagram arrives at `now`.
     fn accept(&mut self, datagram: &[u8], ecn: Ecn, now: Instant);
 
-    /// A datagram to send at `now`; called until there is none, at every wake-up and after [`Stack::accept`], be it of one
-    /// datagram or of all that came together. What a stack sends in one piece for the machine to cut comes as the pieces.
+    /// A datagram to send at `now`; called until there is none, at every wake-up and after [`Stack::accept`], be it of
+    /// one datagram or of all that came together. What a stack sends in one piece for the machine to cut comes as the
+    /// pieces.
     fn poll(&mut self, now: Instant) -> Option<Outgoing>;
 
     /// When the stack's next timer is due, or it wants to send; `None` while only a datagram can change anything.
@@ -136,8 +137,8 @@ pub struct StackEnd {
 }
 
 impl StackEnd {
-    /// The sending or receiving end of a flow. A host without ECN sends and reports no codepoint, whatever the stack asks
-    /// for.
+    /// The sending or receiving end of a flow. A host without ECN sends and reports no codepoint, whatever the stack
+    /// asks for.
     pub fn new(flow: FlowId, is_sender: bool, has_ecn: bool, stack: Box<dyn Stack>) -> Self {
         Self { flow, is_sender, has_ecn, stack, next_packet: 0 }
     }

@@ -1,6 +1,6 @@
-//! Queues that decide without chance, beside those of Linux 7.3: fed with the packets that came to a qdisc below an htb of
-//! 2 Mbit/s in a User-mode Linux guest (two flows of the kernel's CUBIC, one with ECN where the queue marks), they drop and
-//! mark the same packets at the same times.
+//! Queues that decide without chance, beside those of Linux 7.3: fed with the packets that came to a qdisc below an htb
+//! of 2 Mbit/s in a User-mode Linux guest (two flows of the kernel's CUBIC, one with ECN where the queue marks), they
+//! drop and mark the same packets at the same times.
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
@@ -42,7 +42,8 @@ fn read(text: &str) -> Vec<Recorded> {
         .collect()
 }
 
-/// What our queue makes of the same arrivals: waiting time and mark of those that left, by position; `None` for the rest.
+/// What our queue makes of the same arrivals: waiting time and mark of those that left, by position; `None` for the
+/// rest.
 fn replay(json: &str, recorded: &[Recorded]) -> Vec<Option<(Duration, bool)>> {
     let config: QueueConfig = serde_json::from_str(json).expect("a queue");
     let place = Place { mean_rate: Some(RATE), largest_packet: Bytes::new(1_500), seed: 1, hop: "forward.0" };

@@ -145,14 +145,15 @@ fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
     unforeseen.dedup();
     // By then the window grows no more.
     let late: Vec<_> = unforeseen.into_iter().skip_while(|first| *first < 1_600).collect();
-    // While the segment is missing; when 32 are released at once, so that the window is smaller, and when it is what it was;
-    // and for one round trip of the path and its queue from the mark on.
+    // While the segment is missing; when 32 are released at once, so that the window is smaller, and when it is what it
+    // was; and for one round trip of the path and its queue from the mark on.
     assert_eq!(late[..3], [2_000, 2_032, 2_033]);
     assert!(late[3..].iter().all(|first| (2_301..2_301 + 30).contains(first)), "{late:?}");
     assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
 }
 
-/// One packet at a time, every second one a runt; writes down which acks may have been held back, by what they acknowledge.
+/// One packet at a time, every second one a runt; writes down which acks may have been held back, by what they
+/// acknowledge.
 struct Runts {
     next: u64,
     acks: Arc<Mutex<Vec<(u64, bool)>>>,

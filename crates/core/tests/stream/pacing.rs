@@ -10,8 +10,8 @@ use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 use super::exchange::{Fate, exchange_of, random, sequence};
 
-/// Sends a packet every so often, with one window but from a timeout to the next ack, and tells whether that limited it.
-/// It has a timer, for nothing.
+/// Sends a packet every so often, with one window but from a timeout to the next ack, and tells whether that limited
+/// it. It has a timer, for nothing.
 pub(super) struct Paced {
     gap: Duration,
     window: u32,
@@ -88,7 +88,8 @@ impl Scheme for Uncounted {
 
 #[test]
 fn a_rate_is_shown_as_one_of_whole_packets_and_paces_what_it_counts() {
-    // Packets of 1448 and of 552 bytes in turn, and 52 of headers: the first count for 4 ms, the second for their part of that.
+    // Packets of 1448 and of 552 bytes in turn, and 52 of headers: the first count for 4 ms, the second for their part
+    // of that.
     for (uncounted, cycle_us) in [(0, 4_000 + 4_000 * 604 / 1_500), (28, 4_000 + 4_000 * 576 / 1_472)] {
         let config = StreamConfig { has_handshake: false, ..StreamConfig::DEFAULT };
         let source = Source::new(&TrafficConfig::Bulk { write_bytes: Some(2_000) }, Instant::ZERO, random());

@@ -141,7 +141,8 @@ impl Script {
         out
     }
 
-    /// So many segments fill the receive window and left at 100 ms; the last was sent again as a loss probe, at this time.
+    /// So many segments fill the receive window and left at 100 ms; the last was sent again as a loss probe, at this
+    /// time.
     pub(super) fn with_probe(segments: u32) -> (Self, u64) {
         let receive_window = Some(StreamConfig::DEFAULT.mss * u64::from(segments));
         let mut script = Self::new(StreamConfig { receive_window, ..StreamConfig::DEFAULT });
@@ -159,7 +160,8 @@ impl Script {
         (self.send(cwnd, due), due)
     }
 
-    /// An ack of everything before `cumulative` and of these blocks, for what was sent at `sent`; what the scheme is told.
+    /// An ack of everything before `cumulative` and of these blocks, for what was sent at `sent`; what the scheme is
+    /// told.
     pub(super) fn ack(&mut self, cumulative: u64, blocks: &[(u64, u64)], sent: u64, millis: u64) -> Vec<Event> {
         self.accept(&Segment::Ack(with_blocks(cumulative, blocks, sent)), millis)
     }

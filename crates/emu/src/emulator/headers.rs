@@ -137,8 +137,8 @@ impl Headers {
         }
     }
 
-    /// Writes what the checksum of a TCP packet of this length begins with, the sum of its pseudo-header, for the kernel
-    /// to complete.
+    /// Writes what the checksum of a TCP packet of this length begins with, the sum of its pseudo-header, for the
+    /// kernel to complete.
     pub(super) fn write_partial_checksum(&self, packet: &mut [u8], length: usize) {
         let addresses = if self.is_v6 { &packet[8..IPV6_HEADER] } else { &packet[12..20] };
         let total = sum(addresses) + u32::from(TCP) + (length - self.transport_at) as u32;

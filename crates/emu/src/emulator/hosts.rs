@@ -137,8 +137,8 @@ fn network(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// Reads the line of our device in `/proc/net/dev`: after the name, eight numbers of what was received and eight of what
-/// was sent. `None` if it is not there.
+/// Reads the line of our device in `/proc/net/dev`: after the name, eight numbers of what was received and eight of
+/// what was sent. `None` if it is not there.
 fn parse_counts(text: &str) -> Option<InterfaceCounts> {
     let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'))?;
     let numbers: Vec<u64> = line.split_whitespace().map_while(|number| number.parse().ok()).collect();

@@ -4,8 +4,8 @@
 //! host - TUN device - emulator: hop, hop, ... - TUN device - host
 //! ```
 //!
-//! Three processes: this one has its rights from root and carries the packets; the one that started it waits for it; the
-//! senders and receivers have the rights of an ordinary user. They are a family that ends together.
+//! Three processes: this one has its rights from root and carries the packets; the one that started it waits for it;
+//! the senders and receivers have the rights of an ordinary user. They are a family that ends together.
 
 mod engine;
 mod exchange;

@@ -15,8 +15,8 @@ use crate::log::{SAMPLES_FILE, SampleRecord};
 use crate::senders::{Hosts, OutsideScheme, Stage, Start, Watch, open_flows, open_probes};
 use crate::sys::{self, Identity};
 
-/// Senders of our own report when they stop. That may take a moment, and a scheme in Python that hangs is ended within ten
-/// seconds.
+/// Senders of our own report when they stop. That may take a moment, and a scheme in Python that hangs is ended within
+/// ten seconds.
 const LAST_NEWS: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// Runs the senders and receivers of a scenario until its end.

@@ -101,7 +101,8 @@ impl SuperPacket {
         }
     }
 
-    /// Writes some segments, which all have this DS field, as one packet into `scratch`, and hands its parts to `write`.
+    /// Writes some segments, which all have this DS field, as one packet into `scratch`, and hands its parts to
+    /// `write`.
     pub(super) fn emit<T>(
         &self,
         segments: Range<u16>,

@@ -9,8 +9,8 @@ use crate::error::{Context, RunError};
 use crate::sys::{self, Poll};
 use crate::udp::Clock;
 
-/// The kernel wakes us late, a processor that is fast asleep by more than 100 us, so the last stretch before a due time is
-/// spent awake: as long as the kernel was late in the worst case of late, within these bounds ...
+/// The kernel wakes us late, a processor that is fast asleep by more than 100 us, so the last stretch before a due time
+/// is spent awake: as long as the kernel was late in the worst case of late, within these bounds ...
 const LEAST_AWAKE: Duration = Duration::from_micros(20);
 const MOST_AWAKE: Duration = Duration::from_micros(250);
 /// What was the worst case counts for less with every wait, by one part in so many.

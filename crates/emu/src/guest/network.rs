@@ -53,8 +53,8 @@ impl Network {
         for node in 0..layout.nodes {
             let namespace = NetworkNamespace::create().context(|| format!("making namespace {node}"))?;
             settings::write("ipv4/ip_forward", "1")?;
-            // Packets of flows that have stopped end at the first router. Nobody is told of them: no table has such answers, and
-            // the way back would carry them.
+            // Packets of flows that have stopped end at the first router. Nobody is told of them: no table has such
+            // answers, and the way back would carry them.
             settings::write("ipv4/icmp_msgs_per_sec", "0")?;
             let socket = Socket::open().context(|| format!("opening netlink in namespace {node}"))?;
             nodes.push((namespace, socket));

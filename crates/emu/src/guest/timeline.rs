@@ -30,7 +30,8 @@ pub(super) struct Timeline {
     changes: Vec<RateChange>,
     sampling: Option<Duration>,
     end: Instant,
-    /// What the path takes for a packet, there and back: its delay, and the transmission of one of the largest at the lowest rates.
+    /// What the path takes for a packet, there and back: its delay, and the transmission of one of the largest at the
+    /// lowest rates.
     round_trip: Duration,
 }
 

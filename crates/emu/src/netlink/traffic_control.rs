@@ -27,8 +27,8 @@ const TCA_HTB_CEIL64: u16 = 7;
 const HTB_VERSION: u32 = 3;
 /// `TC_LINKLAYER_ETHERNET`: lengths as they are, without a rate table.
 const LINKLAYER: u8 = 1;
-/// Sixteen ticks of 64 ns: the bucket makes up for a timer that is a microsecond late, and never lets packets leave back
-/// to back.
+/// Sixteen ticks of 64 ns: the bucket makes up for a timer that is a microsecond late, and never lets packets leave
+/// back to back.
 const BURST_TICKS: u32 = 16;
 
 const TCA_TBF_PARMS: u16 = 1;
@@ -49,8 +49,8 @@ const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LIMIT: u32 = 10_000_000;
 /// Netem rounds each packet's time by itself; a wire that is faster by this part never holds up the link.
 const WIRE_SPEED_UP: u64 = 1_000_000;
-/// Twice the granularity of the guest's clock: a packet that an ack has called for arrives when the link has become free,
-/// and not in the same moment.
+/// Twice the granularity of the guest's clock: a packet that an ack has called for arrives when the link has become
+/// free, and not in the same moment.
 const AFTER_SERVICE_NS: u64 = 512;
 
 /// `struct tcmsg`.

@@ -19,8 +19,8 @@ use crate::udp::Clock;
 const WRITE_BYTES: usize = 128 << 10;
 /// What a bulk sender keeps queued, so that no ack finds it without data.
 const BULK_BACKLOG: u32 = 1 << 20;
-/// What an on-off sender keeps queued, a segment that has to be sent before the next is written. Beside it the call that waits
-/// holds one, so that two are left to send when an off period begins.
+/// What an on-off sender keeps queued, a segment that has to be sent before the next is written. Beside it the call
+/// that waits holds one, so that two are left to send when an off period begins.
 const ON_OFF_BACKLOG: u32 = 1;
 /// A bulk receiver reads this many segments at once: waking it for each would take half of the run's time, and changes
 /// one ack in six hundred. Other receivers read at once, because the last ack of a transfer waits for the reader.

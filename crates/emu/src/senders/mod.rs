@@ -1,5 +1,5 @@
-//! What sends and receives: the kernel's TCP, our schemes and stacks that are not ours over UDP, and probes, each end in
-//! the namespace of its host.
+//! What sends and receives: the kernel's TCP, our schemes and stacks that are not ours over UDP, and probes, each end
+//! in the namespace of its host.
 //!
 //! The same for every world of real Linux. Nothing here polls: threads wait for absolute times or for sockets.
 

@@ -1,7 +1,7 @@
 //! Schemes that a program beside us computes, such as those of users in Python: it answers each message over a socket.
 //!
-//! The program begins with our rights and gives them up by itself, before it reads anything of its user: an ordinary user
-//! may not be able to reach the interpreter.
+//! The program begins with our rights and gives them up by itself, before it reads anything of its user: an ordinary
+//! user may not be able to reach the interpreter.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -113,8 +113,8 @@ pub fn discard(socket: BorrowedFd<'_>, length: usize) -> io::Result<usize> {
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
-/// The type-of-service byte of every packet that a socket sends; its last two bits, which TCP keeps to itself, are the ECN
-/// codepoint.
+/// The type-of-service byte of every packet that a socket sends; its last two bits, which TCP keeps to itself, are the
+/// ECN codepoint.
 pub fn set_type_of_service(socket: BorrowedFd<'_>, tos: u8) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, &c_int::from(tos).to_ne_bytes())
 }

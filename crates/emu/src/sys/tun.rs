@@ -17,7 +17,8 @@ const OFFLOADS: libc::c_ulong = 1 | 2 | 4 | 8;
 const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 const TUNSETOFFLOAD: libc::c_ulong = 0x4004_54d0;
 
-/// A TUN device of the namespace in which it was opened, read and written from any other. It vanishes when it is dropped.
+/// A TUN device of the namespace in which it was opened, read and written from any other. It vanishes when it is
+/// dropped.
 #[derive(Debug)]
 pub struct Tun {
     file: OwnedFd,

@@ -230,7 +230,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Tells the recorder of one packet, which is the one with this number in its direction, from its sending to its end.
+    /// Tells the recorder of one packet, which is the one with this number in its direction, from its sending to its
+    /// end.
     fn follow(&mut self, journeys: &Journeys, number: usize, mut packet: Packet<()>, said: Option<Header>) {
         if packet.sent > self.end {
             return;

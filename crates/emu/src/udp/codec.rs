@@ -1,7 +1,7 @@
 //! Packets of a stream as UDP datagrams, and back.
 //!
-//! A datagram is a [`Prefix`], the blocks of an ack, and zeros up to the size of the packet: with 20 bytes of IPv4 header
-//! and 8 of UDP header the IP packet is as large as the simulator's.
+//! A datagram is a [`Prefix`], the blocks of an ack, and zeros up to the size of the packet: with 20 bytes of IPv4
+//! header and 8 of UDP header the IP packet is as large as the simulator's.
 
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment};
@@ -161,7 +161,8 @@ impl Decoder {
         Self { flow, highest_number: 0, highest_sequence: 0 }
     }
 
-    /// The packet in a datagram that arrives at `now`. The send time of an ack or a SYN-ACK does not travel with it; it reads as `now`.
+    /// The packet in a datagram that arrives at `now`. The send time of an ack or a SYN-ACK does not travel with it; it
+    /// reads as `now`.
     pub fn decode(&mut self, datagram: &Datagram<'_>, now: Instant) -> Result<Packet<Segment>, DecodeError> {
         let Datagram { bytes, length, ecn } = *datagram;
         let prefix = Prefix::read(bytes)?;

@@ -17,8 +17,8 @@ use super::sys::{self, Timer};
 pub struct Timetable<'a> {
     /// Samples are taken from this time on, and to the end.
     pub start: Instant,
-    /// From this time on the endpoint is left alone: nothing is sent, and what arrives is not read. That is the stop of a
-    /// flow for its sender; its receiver goes on until nothing can arrive any more.
+    /// From this time on the endpoint is left alone: nothing is sent, and what arrives is not read. That is the stop of
+    /// a flow for its sender; its receiver goes on until nothing can arrive any more.
     pub end: Instant,
     /// Samples are taken at the multiples of this interval; `None` or zero for no samples.
     pub sampling: Option<Duration>,
@@ -29,8 +29,8 @@ pub struct Timetable<'a> {
 /// Drives an endpoint until the end of its timetable, from the start of the run on.
 ///
 /// It sends what the endpoint yields, sleeps until the endpoint's next wake-up or the next datagram, whichever comes
-/// first, and never looks for either in vain. `sample` gets the endpoint as it is at each sampling time; when the machine
-/// is late, several of them may be told at once.
+/// first, and never looks for either in vain. `sample` gets the endpoint as it is at each sampling time; when the
+/// machine is late, several of them may be told at once.
 pub fn drive<F: Form, E: Endpoint<F::Payload>>(
     endpoint: &mut E,
     socket: &mut FlowSocket<F>,

@@ -12,8 +12,8 @@ pub trait Form {
     /// What the packets carry.
     type Payload: Default;
 
-    /// Whether the endpoint is given all that one call took off the socket, as of one time, before it may answer. Else it
-    /// may answer every packet.
+    /// Whether the endpoint is given all that one call took off the socket, as of one time, before it may answer. Else
+    /// it may answer every packet.
     const IS_BATCHED: bool;
 
     /// How much of an arriving datagram it has to see.
@@ -71,8 +71,8 @@ impl Datagrams {
 impl Form for Datagrams {
     type Payload = StackDatagram;
 
-    /// As the drivers of stacks do (quinn's `drive_recv`): what waits on a socket came at times that nobody knows, and an
-    /// answer in between would make acks that came together look as if they had come one by one.
+    /// As the drivers of stacks do (quinn's `drive_recv`): what waits on a socket came at times that nobody knows, and
+    /// an answer in between would make acks that came together look as if they had come one by one.
     const IS_BATCHED: bool = true;
 
     fn kept_bytes(&self) -> usize {

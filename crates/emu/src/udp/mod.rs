@@ -1,8 +1,8 @@
 //! Streams of ours, and stacks that are not ours, over real UDP sockets.
 //!
 //! The endpoints are the simulator's ([`Sender`], [`Receiver`]); here they get a clock, a socket, and a form for their
-//! segments in which every IP packet has the size that the simulator gives it. A flow is one [`drive`] per end, each on a
-//! thread of its own:
+//! segments in which every IP packet has the size that the simulator gives it. A flow is one [`drive`] per end, each on
+//! a thread of its own:
 //!
 //! * [`encode`] and [`Decoder`] turn packets into datagrams and back; [`Prefix`] is what a tap can read of one.
 //! * [`Form`] is what differs between our streams and the stacks, whose datagrams travel as they are.

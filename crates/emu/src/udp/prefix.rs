@@ -1,5 +1,5 @@
-//! The first bytes behind the UDP header, the same for every kind of packet, so that a tap that keeps only the beginning
-//! of a packet can tell what it is.
+//! The first bytes behind the UDP header, the same for every kind of packet, so that a tap that keeps only the
+//! beginning of a packet can tell what it is.
 //!
 //! Numbers are big-endian. The IP offset holds for IPv4 without options.
 //!
@@ -16,9 +16,9 @@
 //! | 24 | 52 | 4 | ack, if there are any: bytes that were marked |
 //! | 24 or 28 | 52 or 56 | 8 each | ack: the duplicate, then the SACK blocks: first segment, one past the last one |
 //!
-//! Numbers and times are cut to these widths; see [`super::Decoder`] for what makes them whole again. An ack with k blocks
-//! needs 52 + 8k bytes of IP packet, 4 less than TCP with timestamps has for it; marked bytes are told only where accurate ECN
-//! has made it larger by more than the 4 that they need.
+//! Numbers and times are cut to these widths; see [`super::Decoder`] for what makes them whole again. An ack with k
+//! blocks needs 52 + 8k bytes of IP packet, 4 less than TCP with timestamps has for it; marked bytes are told only
+//! where accurate ECN has made it larger by more than the 4 that they need.
 
 /// Bytes of a [`Prefix`].
 pub const PREFIX_BYTES: usize = 24;

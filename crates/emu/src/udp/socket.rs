@@ -20,21 +20,22 @@ const BUFFER_BYTES: i32 = 16 << 20;
 pub struct SocketCounts {
     /// Packets that the kernel took.
     pub sent: u64,
-    /// Packets lost before they were on their way: a buffer or the queue of the device was full, or the other end has no
-    /// socket yet.
+    /// Packets lost before they were on their way: a buffer or the queue of the device was full, or the other end has
+    /// no socket yet.
     pub unsent: u64,
     /// Packets that arrived.
     pub received: u64,
     /// Datagrams that arrived and are no packets of this flow.
     pub malformed: u64,
-    /// Datagrams that did not fit into the socket's buffer, as far as known: those before the last packet that was read.
+    /// Datagrams that did not fit into the socket's buffer, as far as known: those before the last packet that was
+    /// read.
     pub overflows: u32,
 }
 
 /// A connected UDP socket that carries the packets of one end of one flow.
 ///
-/// It is to stay open until the end of the run, longer than [`super::drive`] may need it: the kernel answers what comes to
-/// a closed port, and the answers take room on the path.
+/// It is to stay open until the end of the run, longer than [`super::drive`] may need it: the kernel answers what comes
+/// to a closed port, and the answers take room on the path.
 #[derive(Debug)]
 pub struct FlowSocket<F = Segments> {
     socket: UdpSocket,

@@ -119,8 +119,8 @@ unsafe fn control(message: &libc::msghdr) -> (u8, Option<u32>) {
     (tos, overflows)
 }
 
-/// Waits until one of the descriptors can be read, has failed or has hung up, and returns which of them; none if a signal
-/// came first.
+/// Waits until one of the descriptors can be read, has failed or has hung up, and returns which of them; none if a
+/// signal came first.
 pub(super) fn wait<const N: usize>(descriptors: [Option<BorrowedFd<'_>>; N]) -> io::Result<[bool; N]> {
     let mut entries = descriptors.map(|descriptor| libc::pollfd {
         // The kernel passes over negative descriptors.
@@ -153,8 +153,9 @@ impl Timer {
         Ok(Self { descriptor, set_to: Duration::ZERO })
     }
 
-    /// Becomes ready when the monotonic clock shows `time` at the latest. `now` is what it shows at present: a timer that
-    /// is still to fire before `time` is left as it is, because firing early costs less than setting it for every ack.
+    /// Becomes ready when the monotonic clock shows `time` at the latest. `now` is what it shows at present: a timer
+    /// that is still to fire before `time` is left as it is, because firing early costs less than setting it for every
+    /// ack.
     pub(super) fn set(&mut self, time: Duration, now: Duration) -> io::Result<()> {
         if now < self.set_to && self.set_to <= time {
             return Ok(());

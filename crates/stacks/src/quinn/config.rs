@@ -9,9 +9,9 @@
 //! Validation tokens, of which quinn's full build sends 2 a connection, belong to its feature `bloom`, which this build
 //! leaves out: a flow connects once.
 //!
-//! As shipped are, among others: 1200 bytes to begin with, an initial window of 12000 bytes, 333 ms as the first guess of
-//! the round trip, a packet threshold of 3, an idle timeout of 30 s, acks for every second packet and after 25 ms at the
-//! latest, ECT(0) on every packet until that proves useless, segmentation offload.
+//! As shipped are, among others: 1200 bytes to begin with, an initial window of 12000 bytes, 333 ms as the first guess
+//! of the round trip, a packet threshold of 3, an idle timeout of 30 s, acks for every second packet and after 25 ms at
+//! the latest, ECT(0) on every packet until that proves useless, segmentation offload.
 
 use std::sync::Arc;
 

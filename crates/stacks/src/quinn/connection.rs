@@ -58,8 +58,8 @@ impl Writer {
 
 /// Reads whatever arrives.
 pub(super) struct Reader {
-    /// Reads in order, so that what waits behind a gap takes room in the flow's receive window. Without a window to fill
-    /// it reads as packets come, because quinn gives up when more than 1024 pieces wait.
+    /// Reads in order, so that what waits behind a gap takes room in the flow's receive window. Without a window to
+    /// fill it reads as packets come, because quinn gives up when more than 1024 pieces wait.
     is_ordered: bool,
     arrived: Arrived,
     /// It has read all there is.

@@ -1,7 +1,7 @@
 //! COBALT: CoDel on a schedule that also runs backwards, BLUE for traffic without any control, and the ramp of SCE.
 //!
-//! **Source.** Linux 7.3 `net/sched/sch_cake.c` (`cobalt_*`), whose arithmetic is kept. The ramp: `net/sched/sch_cake.c` of
-//! the SCE project (chromi/sce) and draft-morton-tsvwg-sce.
+//! **Source.** Linux 7.3 `net/sched/sch_cake.c` (`cobalt_*`), whose arithmetic is kept. The ramp:
+//! `net/sched/sch_cake.c` of the SCE project (chromi/sce) and draft-morton-tsvwg-sce.
 
 use crate::packet::Packet;
 use crate::queue::cobalt::{BLUE_DOWN, BLUE_UP, inverse_root};

@@ -1,22 +1,23 @@
 //! Common applications kept enhanced: CAKE.
 //!
-//! **What it is.** Flows are sorted to queues by a hash with eight places for each flow to go to, each queue under a COBALT of
-//! its own. Queues take turns by deficit round robin; one that sends less than its share goes first (DRR++). When all queues
-//! together hold too much, the longest one loses packets from its head. With `flow_mode = "flowblind"` it is one queue under
-//! COBALT.
+//! **What it is.** Flows are sorted to queues by a hash with eight places for each flow to go to, each queue under a
+//! COBALT of its own. Queues take turns by deficit round robin; one that sends less than its share goes first (DRR++).
+//! When all queues together hold too much, the longest one loses packets from its head. With `flow_mode = "flowblind"`
+//! it is one queue under COBALT.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_cake.c`; Høiland-Jørgensen, Täht, Morton, "Piece of CAKE" (2018). The ramp of
 //! "some congestion experienced": the SCE project's `sch_cake.c`.
 //!
-//! **Parameters.** The defaults are the kernel's. `own_shaper` says that the link is CAKE's own shaper, which is what the
-//! `bandwidth` of `tc` makes: target, interval, quantum and the limit of memory then follow from the link's mean rate too.
+//! **Parameters.** The defaults are the kernel's. `own_shaper` says that the link is CAKE's own shaper, which is what
+//! the `bandwidth` of `tc` makes: target, interval, quantum and the limit of memory then follow from the link's mean
+//! rate too.
 //!
-//! **Deviations.** All flows are of one pair of hosts. There is one tin, so that `diffserv3` is refused where flows have DSCPs.
-//! Of several queues that are equally long the first in turn loses packets. The memory of a packet is its size and 804 bytes, about what it
-//! is in Linux. No filter of acks.
+//! **Deviations.** All flows are of one pair of hosts. There is one tin, so that `diffserv3` is refused where flows
+//! have DSCPs. Of several queues that are equally long the first in turn loses packets. The memory of a packet is its
+//! size and 804 bytes, about what it is in Linux. No filter of acks.
 //!
-//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the arrivals at
-//! a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
+//! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the
+//! arrivals at a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).
 
 mod cobalt;
 mod lists;
@@ -288,8 +289,8 @@ impl<P> Cake<P> {
         }
     }
 
-    /// The queue of a packet (`cake_hash`): the flow's own if it has one among its eight places, else a free one of them, else
-    /// one shared with another flow.
+    /// The queue of a packet (`cake_hash`): the flow's own if it has one among its eight places, else a free one of
+    /// them, else one shared with another flow.
     fn classify(&mut self, packet: &Packet<P>) -> usize {
         if self.sorting == Sorting::Together {
             return 0;
@@ -598,7 +599,8 @@ mod tests {
     fn parameters_of_a_shaper_between_their_bounds_follow_from_its_rate() {
         let config = CakeConfig { own_shaper: true, ..CakeConfig::default() };
         let at = |bps| Place { mean_rate: Some(crate::units::Rate::from_bits_per_second(bps)), ..place() };
-        // 20 Mbit/s in 1/4096 s, four intervals of 100 Mbit/s, and a packet of 81.12 ms of which an interval holds three.
+        // 20 Mbit/s in 1/4096 s, four intervals of 100 Mbit/s, and a packet of 81.12 ms of which an interval holds
+        // three.
         assert_eq!(config.quantum(&at(20_000_000)), 610);
         assert_eq!(config.memory(&at(100_000_000)), 5_000_000);
         assert_eq!(config.law(&at(100_000)).interval, 243_360_000);

@@ -1,7 +1,8 @@
-//! COBALT as the SCE project developed it on: two schedules that also run backwards, one for CE and one for SCE, and BLUE.
+//! COBALT as the SCE project developed it on: two schedules that also run backwards, one for CE and one for SCE, and
+//! BLUE.
 //!
-//! **Source.** `net/sched/sch_cobalt.c` of the SCE project (chromi/sce, 2022): `cobalt_should_drop`, `cobalt_queue_full`,
-//! `cobalt_queue_empty`.
+//! **Source.** `net/sched/sch_cobalt.c` of the SCE project (chromi/sce, 2022): `cobalt_should_drop`,
+//! `cobalt_queue_full`, `cobalt_queue_empty`.
 
 use serde::Deserialize;
 
@@ -179,8 +180,8 @@ impl Control {
         }
     }
 
-    /// With SCE one function has both roots (`cobalt_invsqrt`), so that its first mark ends the state in which the first CE comes
-    /// at once.
+    /// With SCE one function has both roots (`cobalt_invsqrt`), so that its first mark ends the state in which the
+    /// first CE comes at once.
     fn refresh_ce(&mut self) {
         if std::mem::take(&mut self.sce.has_recounted) {
             self.ce.refresh();

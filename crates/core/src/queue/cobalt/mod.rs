@@ -1,16 +1,17 @@
 //! CoDel and BLUE together, in one queue: COBALT.
 //!
-//! **What it is.** A CoDel whose count runs backwards at the pace at which it grew, and BLUE, which drops at random what keeps
-//! coming although the queue overflows. On request, a second CoDel with half the target turns ECT(0) into ECT(1), which says
-//! "some congestion experienced".
+//! **What it is.** A CoDel whose count runs backwards at the pace at which it grew, and BLUE, which drops at random
+//! what keeps coming although the queue overflows. On request, a second CoDel with half the target turns ECT(0) into
+//! ECT(1), which says "some congestion experienced".
 //!
-//! **Source.** `net/sched/sch_cobalt.c` of the SCE project (chromi/sce, 2022). CAKE's own COBALT, with its ramp for SCE, is
-//! `cake` with `flow_mode = "flowblind"`.
+//! **Source.** `net/sched/sch_cobalt.c` of the SCE project (chromi/sce, 2022). CAKE's own COBALT, with its ramp for
+//! SCE, is `cake` with `flow_mode = "flowblind"`.
 //!
-//! **Parameters.** The defaults are the source's but for `sce_interval`, which there is 25 ms (its comment says off, as it is in
-//! `cnq` and `lfq`). `tc`'s `rtt` is the interval, and its `sce N` is an N-th of that.
+//! **Parameters.** The defaults are the source's but for `sce_interval`, which there is 25 ms (its comment says off, as
+//! it is in `cnq` and `lfq`). `tc`'s `rtt` is the interval, and its `sce N` is an N-th of that.
 //!
-//! **Deviations.** What arrives at a full queue is dropped, and BLUE is told; the source has the limit and does not look at it.
+//! **Deviations.** What arrives at a full queue is dropped, and BLUE is told; the source has the limit and does not
+//! look at it.
 //!
 //! **How it is validated.** Unit tests here.
 
@@ -118,7 +119,8 @@ mod tests {
     fn drops_come_by_the_square_root() {
         let mut bench = Bench::new(r#"{"kind": "cobalt"}"#);
         bench.standing(20, 400);
-        // The first packet above the target begins, the next is dropped at once, then after 100 / sqrt(2), sqrt(3) ... ms.
+        // The first packet above the target begins, the next is dropped at once, then after 100 / sqrt(2), sqrt(3) ...
+        // ms.
         let times = bench.drop_times_ms();
         assert_eq!(times[..5], [7, 77, 135, 185, 230]);
         assert!(bench.dropped.iter().all(|drop| drop.reason == Reason::Congestion));

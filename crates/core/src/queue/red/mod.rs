@@ -4,13 +4,13 @@
 //! dropped or marked with a probability that grows with the average; above, all of them are.
 //!
 //! **Source.** Floyd and Jacobson, "Random early detection gateways for congestion avoidance" (1993); Linux 7.3
-//! `net/sched/sch_red.c`, `include/net/red.h`, whose fixed-point arithmetic is kept; Floyd, Gummadi and Shenker, "Adaptive RED"
-//! (2001), in the kernel's form.
+//! `net/sched/sch_red.c`, `include/net/red.h`, whose fixed-point arithmetic is kept; Floyd, Gummadi and Shenker,
+//! "Adaptive RED" (2001), in the kernel's form.
 //!
 //! **Parameters.** As those of `tc`; what is not stated follows from the limit.
 //!
-//! **Deviations.** As under Linux' htb, which never asks an empty queue for a packet, the average does not decay while the
-//! queue is empty.
+//! **Deviations.** As under Linux' htb, which never asks an empty queue for a packet, the average does not decay while
+//! the queue is empty.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`.
 

@@ -58,7 +58,8 @@ pub struct Averaging {
 }
 
 impl Thresholds {
-    /// What is stated, and for the rest what Sally Floyd recommends; an average packet is the largest one unless stated.
+    /// What is stated, and for the rest what Sally Floyd recommends; an average packet is the largest one unless
+    /// stated.
     pub fn new(stated: &Stated, largest_packet: Bytes) -> Result<Self, Misfit> {
         let limit = stated.limit;
         let max = stated.max.or(stated.min.map(|min| min.saturating_mul(3))).unwrap_or(limit / 4);

@@ -10,9 +10,9 @@
 //!
 //! **Parameters.** `generation`: "current" (default; Linux 5.10 and later) or "2018" (Linux 4.17: no pacing
 //! margin of 1 %, no correction for packets that wait in the pacer, no allowance for ack aggregation, no two packets
-//! more while probing; a round trip equal to the shortest put off its probe, which a return from idle did not end). Its rate was that of
-//! packets with their IP headers (`tcp_mss_to_mtu`), as fq counts them where a device has no header of its own; on Ethernet fq counts 14
-//! bytes more, which slows it by 0.9 %.
+//! more while probing; a round trip equal to the shortest put off its probe, which a return from idle did not end). Its
+//! rate was that of packets with their IP headers (`tcp_mss_to_mtu`), as fq counts them where a device has no header of
+//! its own; on Ethernet fq counts 14 bytes more, which slows it by 0.9 %.
 //!
 //! **Deviations.**
 //! - The kernel corrects the packets in flight for those whose departure the pacer has booked ahead
@@ -22,8 +22,9 @@
 //!   how many packets leave back to back is the transport's setting.
 //!
 //! **How it is validated.** Constants, phases, policer detection, the full-pipe test, recovery and the ten-second probe
-//! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests. The
-//! kernel's file was given the events of our runs (docs/event-by-event.md), and its stack runs beside ours (docs/agreement.md).
+//! here and beside the parts; utilisation, queue, probing rhythm and loss tolerance in the simulator's behaviour tests.
+//! The kernel's file was given the events of our runs (docs/event-by-event.md), and its stack runs beside ours
+//! (docs/agreement.md).
 
 mod aggregation;
 pub(super) mod bandwidth;
@@ -80,8 +81,9 @@ pub(super) struct Generation {
     /// How far below the bandwidth to pace (`bbr_pacing_margin_percent`).
     margin_percent: u32,
     /// Paces payload instead of packets, corrects for what waits in the pacer, allows for ack aggregation, adds two
-    /// packets while probing; only a shorter round trip puts off the probe for it, and idle time may end that; its end restores the window
-    /// before losses count, and its cap holds for acks that deliver nothing; gains follow the mode at the end of an ack.
+    /// packets while probing; only a shorter round trip puts off the probe for it, and idle time may end that; its end
+    /// restores the window before losses count, and its cap holds for acks that deliver nothing; gains follow the mode
+    /// at the end of an ack.
     is_current: bool,
 }
 
@@ -267,7 +269,8 @@ impl Scheme for Bbr {
 
     /// `bbr_cwnd_event`.
     fn on_tx_start(&mut self, start: &TxStart) {
-        // A probe of the round trip limits as an application does, until an ack of something outstanding (`tcp_rate_gen`).
+        // A probe of the round trip limits as an application does, until an ack of something outstanding
+        // (`tcp_rate_gen`).
         if !start.is_app_limited && !self.min_rtt.limited.covers(self.delivered) {
             return;
         }

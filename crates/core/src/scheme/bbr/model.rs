@@ -24,7 +24,8 @@ pub(super) const CYCLE: [u32; 8] =
 const CYCLE_STARTS: u64 = 7;
 /// How long the shortest round trip is believed, ms (`bbr_min_rtt_win_sec`).
 const MIN_RTT_WINDOW_MS: u64 = 10_000;
-/// The window never falls below this, and is no larger while the round trip is measured anew, packets (`bbr_cwnd_min_target`).
+/// The window never falls below this, and is no larger while the round trip is measured anew, packets
+/// (`bbr_cwnd_min_target`).
 pub(super) const MIN_WINDOW: u32 = 4;
 /// How long the window stays small when it is measured anew, ms (`bbr_probe_rtt_mode_ms`).
 const PROBE_RTT_MS: u64 = 200;

@@ -50,7 +50,8 @@ impl Bbr {
     }
 }
 
-/// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`), at a pacing rate in bytes per second.
+/// Packets of a segment that the kernel would hand to the network card (`bbr_tso_segs_goal`), at a pacing rate in bytes
+/// per second.
 fn segment_goal(rate: u64, mss: u64) -> u32 {
     let least = if rate < SINGLE_SEGMENT_RATE { 1 } else { 2 };
     let packets = (rate >> SEGMENT_RATE_SHIFT).min(SEGMENT_LIMIT) / mss;

@@ -1,5 +1,5 @@
-//! How much the path holds: `BBR.inflight_longterm`, lowered by heavy loss while probing and raised by its absence (draft,
-//! "Updating the Model Upon Packet Loss" and `AdaptLongTermModel`).
+//! How much the path holds: `BBR.inflight_longterm`, lowered by heavy loss while probing and raised by its absence
+//! (draft, "Updating the Model Upon Packet Loss" and `AdaptLongTermModel`).
 
 use super::model::BETA;
 use super::sample::{Sample, Stamp};

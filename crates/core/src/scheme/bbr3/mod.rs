@@ -1,9 +1,9 @@
 //! BBR version 3: a model of the path with a bound that losses set, and probes that are rare and careful.
 //!
-//! **What it is.** As in version 1 the most that was delivered and the shortest round trip set rate and window. New are a
-//! long-term bound on what is in flight, which heavy loss while probing lowers; short-term bounds on rate and flight,
-//! which losses at other times lower until the next probe; and a cycle of probing that takes two to three seconds, or as
-//! many rounds as Reno would.
+//! **What it is.** As in version 1 the most that was delivered and the shortest round trip set rate and window. New are
+//! a long-term bound on what is in flight, which heavy loss while probing lowers; short-term bounds on rate and flight,
+//! which losses at other times lower until the next probe; and a cycle of probing that takes two to three seconds, or
+//! as many rounds as Reno would.
 //!
 //! **Source.** draft-ietf-ccwg-bbr (working-group text of 3 August 2026, ietf-wg-ccwg/draft-ietf-ccwg-bbr 4ce5e87).
 //! Every state is a file; functions and variables of the draft's pseudocode stand beside the parts.
@@ -12,23 +12,26 @@
 //!
 //! **Deviations.**
 //! - Volumes are packets of one MSS. The window is whole packets, rounded down.
-//! - Whether a lost packet was sent by a limited application is not known here; the newest delivery sample stands for it.
+//! - Whether a lost packet was sent by a limited application is not known here; the newest delivery sample stands for
+//!   it.
 //! - The application limits what leaves after it writes again, as in Linux; the draft also looks at each ack and timer.
 //! - `BBRStartupFullLossCnt` counts runs of transmissions, by the order in which they left.
 //! - A cycle of probing without any sample does not advance the bandwidth filter.
-//! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of the same
-//!   ack, with a timeout that they come with, and with the first loss of every further round, when the first has already changed it.
-//! - Drain is bounded as in the draft's `BoundCwndForModel`: not by `inflight_longterm`, which its summary of the states names.
+//! - What an undo restores is saved with the first loss of an episode. The draft saves it again with later losses of
+//!   the same ack, with a timeout that they come with, and with the first loss of every further round, when the first
+//!   has already changed it.
+//! - Drain is bounded as in the draft's `BoundCwndForModel`: not by `inflight_longterm`, which its summary of the
+//!   states names.
 //! - The ten seconds of the minimum of the handshake begin with the first ack.
 //! - Without a handshake the initial pacing rate is set again with the first round trip, as in Linux.
 //! - A careful probe ends when the flight before an ack has reached the bound in whole packets, as in Linux's version 3
-//!   (`bbr_update_cycle_phase`). The draft's pseudocode compares `C.inflight`, which the ack has already lowered; where the window
-//!   is the bound, that never reaches it.
+//!   (`bbr_update_cycle_phase`). The draft's pseudocode compares `C.inflight`, which the ack has already lowered; where
+//!   the window is the bound, that never reaches it.
 //! - ECN is ignored, as in the draft.
 //!
 //! **How it is validated.** The draft's example test cases here and in the simulator's behaviour tests; utilisation,
-//! queue, loss in shallow buffers, and tolerance of random loss there too. Beside Linux' version 3, event by event, with the draft's
-//! sentences in the place of what Linux does otherwise (`docs/event-by-event.md`).
+//! queue, loss in shallow buffers, and tolerance of random loss there too. Beside Linux' version 3, event by event,
+//! with the draft's sentences in the place of what Linux does otherwise (`docs/event-by-event.md`).
 
 mod control;
 mod cruise;

@@ -1,5 +1,5 @@
-//! The model of the path: rounds, bandwidth, delivery of the last round, aggregation (draft, "Updating Network Path Model
-//! Parameters").
+//! The model of the path: rounds, bandwidth, delivery of the last round, aggregation (draft, "Updating Network Path
+//! Model Parameters").
 
 use super::sample::Sample;
 use super::{Bbr3, State};

@@ -13,7 +13,8 @@ const PROBE_PACKETS_2017: u32 = 5;
 /// For how long the shortest round trip is believed: ten seconds, or twenty of it.
 const MIN_RTT_LENGTH: Duration = Duration::from_secs(10);
 const MIN_RTT_ROUNDS: u64 = 20;
-/// The queue is nearly empty if so many times its delay are less than the longest of four round trips (`RTTWindow::is_copa`).
+/// The queue is nearly empty if so many times its delay are less than the longest of four round trips
+/// (`RTTWindow::is_copa`).
 const NEARLY_EMPTY: u64 = 10;
 const SWING_ROUNDS: u64 = 4;
 /// Share of lost packets at which the window falls, to what, and from how many on it is judged (`ReduceOnLoss`).
@@ -40,8 +41,8 @@ enum Program {
 /// How a round trip becomes the one that window and target are computed with.
 #[derive(Debug)]
 enum Rtt {
-    /// Before d0153f8: the last one, above the shortest ever; with those of the last ten seconds and the shortest of them,
-    /// where δ changes (`TimeWindow`).
+    /// Before d0153f8: the last one, above the shortest ever; with those of the last ten seconds and the shortest of
+    /// them, where δ changes (`TimeWindow`).
     Latest { min: Option<Duration>, recent: VecDeque<(Instant, Duration)>, recent_min: Extreme },
     /// d0153f8: the shortest of half a smoothed one (`RTTWindow`).
     Unjittered { srtt: Option<Duration>, min: Extreme, standing: Extreme, swing_min: Extreme, swing_max: Extreme },
@@ -103,8 +104,8 @@ impl Rtt {
     }
 }
 
-/// True if the queue was nearly empty both in the last two round trips and in the two before, or if that cannot be said yet
-/// (`TimeWindow::is_copa`); `least` is the shortest of the recent ones.
+/// True if the queue was nearly empty both in the last two round trips and in the two before, or if that cannot be said
+/// yet (`TimeWindow::is_copa`); `least` is the shortest of the recent ones.
 fn is_emptied_twice(recent: &VecDeque<(Instant, Duration)>, least: Duration, rtt: Duration, now: Instant) -> bool {
     let within = |rounds: u64| recent.iter().rev().take_while(move |(time, _)| now.since(*time) < rtt * rounds);
     let newer = within(SWING_ROUNDS / 2).count();

@@ -2,24 +2,25 @@
 //!
 //! **What it is.** The queueing delay is the shortest round trip of the last half of one less the shortest of ten
 //! seconds. The target rate is 1/(δ x queueing delay): every flow keeps about 1/δ packets in the queue, and all of them
-//! the same. Each ack moves the window towards the target, by an amount that doubles every round trip once the direction has
-//! stayed for three. Where the queue is not nearly empty for five round trips, others are filling it, and 1/δ then follows
-//! additive increase and multiplicative decrease.
+//! the same. Each ack moves the window towards the target, by an amount that doubles every round trip once the
+//! direction has stayed for three. Where the queue is not nearly empty for five round trips, others are filling it, and
+//! 1/δ then follows additive increase and multiplicative decrease.
 //!
 //! **Source.** Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018
-//! (sections 2.1 and 2.2, of the authors' corrected version of March 2018); `venkatarun95/genericCC`, `markoviancc.cc`, at
-//! f7ca42f, 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`, at 979f26a.
+//! (sections 2.1 and 2.2, of the authors' corrected version of March 2018); `venkatarun95/genericCC`, `markoviancc.cc`,
+//! at f7ca42f, 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`, at 979f26a.
 //!
 //! **Parameters.** `profile` names one of five programs, and `delta` replaces its own δ:
-//! - "paper" (default): δ = 0.5, both modes, to the letter, with which one flow leaves two thirds of some links unused (below): ask "mvfst" what
-//!   runs on the Internet;
-//! - "pantheon-2017-08": genericCC at f7ca42f, the last that Pantheon named which understands the option that it was given then:
-//!   δ = 0.5 and both modes; round trips and pace as in the next, one window out, and a velocity of up to a window;
+//! - "paper" (default): δ = 0.5, both modes, to the letter, with which one flow leaves two thirds of some links unused
+//!   (below): ask "mvfst" what runs on the Internet;
+//! - "pantheon-2017-08": genericCC at f7ca42f, the last that Pantheon named which understands the option that it was
+//!   given then: δ = 0.5 and both modes; round trips and pace as in the next, one window out, and a velocity of up to a
+//!   window;
 //! - "pantheon-2018-01": genericCC at 80b516c, which Pantheon named in January 2018, with an option that it does not
 //!   understand, so that δ is 1 and constant; the last round trip stands for the shortest of the last half, the
 //!   shortest is never forgotten, and packets are paced over a whole round trip, with up to two windows of them out;
-//! - "pantheon": genericCC at d0153f8, which Pantheon named from June 2018 on, with both modes and δ = 0.1, as its option says since
-//!   March 2020; results from before then have `delta` = 0.5;
+//! - "pantheon": genericCC at d0153f8, which Pantheon named from June 2018 on, with both modes and δ = 0.1, as its
+//!   option says since March 2020; results from before then have `delta` = 0.5;
 //! - "mvfst": δ = 0.05, no second mode; the window doubles at once in slow start, the last round trip gives the
 //!   queueing delay, and the window holds 2000 packets at most, as where the application sets no other limit.
 //!
@@ -27,42 +28,51 @@
 //!
 //! **Deviations.**
 //! - genericCC sends datagrams once, and counts as in flight what was sent after the latest packet acknowledged; here
-//!   lost packets are sent again, and leave the window when our transport declares them lost: after a timeout within the two
-//!   seconds below, the window goes out again. As there, every packet is
-//!   acknowledged; "paper" and "mvfst" have the acks of our stream, with exact times.
-//! - If the silence after which genericCC begins again proves to have been a delay, the window comes back; there it does not.
-//! - In genericCC one packet more than the window may be out, and what an ack lets out waits for a whole gap. Where the window limits,
-//!   the two cancel at f7ca42f; at d0153f8 half a packet is left, a fifth of the rate at the least window.
+//!   lost packets are sent again, and leave the window when our transport declares them lost: after a timeout within
+//!   the two seconds below, the window goes out again. As there, every packet is acknowledged; "paper" and "mvfst" have
+//!   the acks of our stream, with exact times.
+//! - If the silence after which genericCC begins again proves to have been a delay, the window comes back; there it
+//!   does not.
+//! - In genericCC one packet more than the window may be out, and what an ack lets out waits for a whole gap. Where the
+//!   window limits, the two cancel at f7ca42f; at d0153f8 half a packet is left, a fifth of the rate at the least
+//!   window.
 //! - A new gap counts from the packet that leaves next, in genericCC from the last one that left.
-//! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission timeout
-//!   after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
-//! - In "paper" a round ends with an ack in order, so that it is longer where something is missing. With rounds of a round trip, as the
-//!   paper says, the velocity overshoots there: with 5 % of random loss 76 to 95 % of a link of 12 Mbit/s and 50 ms instead of 94.
+//! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission
+//!   timeout after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
+//! - In "paper" a round ends with an ack in order, so that it is longer where something is missing. With rounds of a
+//!   round trip, as the paper says, the velocity overshoots there: with 5 % of random loss 76 to 95 % of a link of 12
+//!   Mbit/s and 50 ms instead of 94.
 //! - "paper" may swing for good, which is the paper's own rule: a velocity that has doubled round by
-//!   round is taken back at the end of the round in which the direction turns, and until then the window falls, or grows, as fast as it
-//!   had grown. One flow at 20 Mbit/s behind two BDP has 99, 98, 83, 72 and 74 % of the link at 40, 80, 120, 160 and 240 ms (a minute, ten
-//!   seeds); without its second mode 99, 97, 94, 97 and 75; mvfst, which takes the velocity back at once, 96 to 100; "pantheon" 89 to 98.
-//!   Below 100 ms it is the second mode, begun by the overshoot of slow start, that leaves such a velocity behind: 31 % of 50 and of 100 Mbit/s at
-//!   40 ms, 60 % of 50 Mbit/s at 80 ms, 44 % of 12 Mbit/s at 50 ms behind one BDP; without it 100.
-//! - Alone "paper" may take itself for one among others: a swing takes the five round trips for which it waits for a nearly empty queue, and a
-//!   tenth of it is less than a packet. At 10 and 12 Mbit/s and 40 ms, behind two BDP, 6 and 16 packets wait; without its second mode 3 and 2.
-//!   That Copa fails to empty the queue as often as it means to was found by others, too (doi 10.1109/TNET.2023.3278677).
-//! - Several flows of "paper" do the more so: one miss begins the second mode, in which they fill the queue for each other. Three at 20 Mbit/s and
-//!   20 ms behind a queue without limit keep 940 to 1370 packets in it (a minute, three seeds); without their second mode 6.3.
-//! - "mvfst" never answers a loss. A queue shorter than the 20 packets at which it aims, or hardly longer, is always full, after ten seconds that is
-//!   the shortest round trip it knows, and its window grows to the limit: behind 10 and 20 packets it loses 79 to 97 % at 10 and 50 Mbit/s and
-//!   40 ms, behind 50 packets 87 % at 10 Mbit/s, behind 200 nothing; "pantheon", which aims at 10 and answers heavy loss, 4 to 68 % behind 10 and 20. With `delta`
-//!   = 0.5 mvfst loses less than 1 %. That is why it is not the default.
-//! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip without loss
-//!   and is halved once in one with losses (genericCC halves it with every ack that shows a loss, and grows it in
-//!   rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent congestion.
-//! - In "mvfst" the velocity ends at 2^20, and the smoothed round trip is our transport's. Every packet has a gap of its own, where mvfst
-//!   lets five leave together, if it is told to pace at all. The window collapses with the first timeout, in mvfst after three probe
-//!   timeouts' time of nothing but losses, and comes back if the timeout proves spurious.
+//!   round is taken back at the end of the round in which the direction turns, and until then the window falls, or
+//!   grows, as fast as it had grown. One flow at 20 Mbit/s behind two BDP has 99, 98, 83, 72 and 74 % of the link at
+//!   40, 80, 120, 160 and 240 ms (a minute, ten seeds); without its second mode 99, 97, 94, 97 and 75; mvfst, which
+//!   takes the velocity back at once, 96 to 100; "pantheon" 89 to 98. Below 100 ms it is the second mode, begun by the
+//!   overshoot of slow start, that leaves such a velocity behind: 31 % of 50 and of 100 Mbit/s at 40 ms, 60 % of 50
+//!   Mbit/s at 80 ms, 44 % of 12 Mbit/s at 50 ms behind one BDP; without it 100.
+//! - Alone "paper" may take itself for one among others: a swing takes the five round trips for which it waits for a
+//!   nearly empty queue, and a tenth of it is less than a packet. At 10 and 12 Mbit/s and 40 ms, behind two BDP, 6 and
+//!   16 packets wait; without its second mode 3 and 2. That Copa fails to empty the queue as often as it means to was
+//!   found by others, too (doi 10.1109/TNET.2023.3278677).
+//! - Several flows of "paper" do the more so: one miss begins the second mode, in which they fill the queue for each
+//!   other. Three at 20 Mbit/s and 20 ms behind a queue without limit keep 940 to 1370 packets in it (a minute, three
+//!   seeds); without their second mode 6.3.
+//! - "mvfst" never answers a loss. A queue shorter than the 20 packets at which it aims, or hardly longer, is always
+//!   full, after ten seconds that is the shortest round trip it knows, and its window grows to the limit: behind 10 and
+//!   20 packets it loses 79 to 97 % at 10 and 50 Mbit/s and 40 ms, behind 50 packets 87 % at 10 Mbit/s, behind 200
+//!   nothing; "pantheon", which aims at 10 and answers heavy loss, 4 to 68 % behind 10 and 20. With `delta` = 0.5 mvfst
+//!   loses less than 1 %. That is why it is not the default.
+//! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip
+//!   without loss and is halved once in one with losses (genericCC halves it with every ack that shows a loss, and
+//!   grows it in rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent
+//!   congestion.
+//! - In "mvfst" the velocity ends at 2^20, and the smoothed round trip is our transport's. Every packet has a gap of
+//!   its own, where mvfst lets five leave together, if it is told to pace at all. The window collapses with the first
+//!   timeout, in mvfst after three probe timeouts' time of nothing but losses, and comes back if the timeout proves
+//!   spurious.
 //!
 //! **How it is validated.** Target, velocity, modes and slow start beside the profiles; standing queue, utilisation,
-//! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests; `"pantheon"` beside its program over four
-//! links, and all profiles but "paper" beside their code, event by event (`docs/event-by-event.md`).
+//! fairness, random loss and the two modes against CUBIC in the simulator's behaviour tests; `"pantheon"` beside its
+//! program over four links, and all profiles but "paper" beside their code, event by event (`docs/event-by-event.md`).
 
 mod extreme;
 mod generic_cc;

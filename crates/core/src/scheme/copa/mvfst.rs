@@ -1,5 +1,5 @@
-//! Copa as mvfst runs it (`quic/congestion_control/Copa.cpp`; its function names stand beside the parts): bytes and microseconds in
-//! whole numbers.
+//! Copa as mvfst runs it (`quic/congestion_control/Copa.cpp`; its function names stand beside the parts): bytes and
+//! microseconds in whole numbers.
 
 use super::{Shown, pace};
 use crate::scheme::quic::{PacketSize, WindowedMin};
@@ -12,7 +12,8 @@ const MIN_RTT_LENGTH: u64 = 10_000_000;
 const FIRST_STANDING_LENGTH: u64 = 100_000;
 /// Rounds in one direction before the velocity doubles (`velocityDirectionThreshold`).
 const PATIENCE: u32 = 3;
-/// The smallest window, packets (`kMinCwndInMss`), and the largest unless the application sets another (`kDefaultMaxCwndInMss`).
+/// The smallest window, packets (`kMinCwndInMss`), and the largest unless the application sets another
+/// (`kDefaultMaxCwndInMss`).
 const LEAST_PACKETS: u64 = 2;
 const MOST_PACKETS: u64 = 2_000;
 /// A limit that mvfst lacks; nothing moves faster.

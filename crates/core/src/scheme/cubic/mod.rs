@@ -3,16 +3,17 @@
 //! **What it is.** After a loss the window falls to 0.7 and returns to its old size along a cubic curve, slowly near it
 //! and faster beyond; where Reno would be faster, it grows as Reno. Slow start ends by `HyStart`.
 //!
-//! **Source.** RFC 9438; Linux `net/ipv4/tcp_cubic.c` (kernel 5.5 and later); RFC 8511 for `abe`, which Linux does not have.
+//! **Source.** RFC 9438; Linux `net/ipv4/tcp_cubic.c` (kernel 5.5 and later); RFC 8511 for `abe`, which Linux does not
+//! have.
 //!
 //! **Parameters.** See [`INFO`].
 //!
-//! **Deviations.** When a reduction is undone, the window returns but the curve does not (RFC 9438, section 4.9.2, would
-//! restore it; Linux does not either).
+//! **Deviations.** When a reduction is undone, the window returns but the curve does not (RFC 9438, section 4.9.2,
+//! would restore it; Linux does not either).
 //!
 //! **How it is validated.** The curve against RFC 9438's formula, `HyStart` exits and growth limits in unit tests;
-//! utilisation, fairness and the curve of a whole flow in the simulator's behaviour tests; beside the kernel's own code, event
-//! by event, in docs/event-by-event.md.
+//! utilisation, fairness and the curve of a whole flow in the simulator's behaviour tests; beside the kernel's own
+//! code, event by event, in docs/event-by-event.md.
 
 mod linux;
 mod rfc9438;
@@ -86,8 +87,8 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
     Box::new(WindowBased::new(Cubic { law, slow_start, min_rtt: None, has_abe }))
 }
 
-/// The share of the window that a reduction leaves (RFC 9438, section 4.6), and after an ECN echo with alternative backoff
-/// (RFC 8511, section 3.1).
+/// The share of the window that a reduction leaves (RFC 9438, section 4.6), and after an ECN echo with alternative
+/// backoff (RFC 8511, section 3.1).
 const AFTER_LOSS: f64 = 0.7;
 const AFTER_MARK: f64 = 0.85;
 

@@ -1,22 +1,22 @@
 //! CUBIC-SCE: CUBIC whose curve flattens with every SCE mark.
 //!
-//! **What it is.** CUBIC; an echo of "some congestion experienced" brings the plateau of the curve to the present, and a round
-//! trip full of them takes the square root of the window off window and plateau, 2.7 times that on a host that receives no
-//! data ([`crate::scheme::sce`]), less the growth that Reno would have had. CE costs 0.3 of the window, or an eighth if such
-//! echoes are recent.
+//! **What it is.** CUBIC; an echo of "some congestion experienced" brings the plateau of the curve to the present, and
+//! a round trip full of them takes the square root of the window off window and plateau, 2.7 times that on a host that
+//! receives no data ([`crate::scheme::sce`]), less the growth that Reno would have had. CE costs 0.3 of the window, or
+//! an eighth if such echoes are recent.
 //!
 //! **Source.** The SCE project's `net/ipv4/tcp_cubic_sce.c` (revision 0139ea04, which its README calls unfinished);
 //! draft-morton-tsvwg-sce.
 //!
 //! **Parameters.** `ss_ratio` and `ca_ratio` are the settings of the hosts of the SCE and L4S bake-off.
 //!
-//! **Deviations.** The plateau moves all the way with each echo, as in the source beyond the plateau. Before it the source cubes a
-//! negative number without a sign, so that the plateau leaps to some four billion packets and the window grows by half per round
-//! trip until the next CE; here it moves there too. The curve is that of Linux 7.3. A paced sender counts as limited by its
-//! window.
+//! **Deviations.** The plateau moves all the way with each echo, as in the source beyond the plateau. Before it the
+//! source cubes a negative number without a sign, so that the plateau leaps to some four billion packets and the window
+//! grows by half per round trip until the next CE; here it moves there too. The curve is that of Linux 7.3. A paced
+//! sender counts as limited by its window.
 //!
-//! **How it is validated.** The flattened curve and the falls here; the queue and utilisation in the simulator's behaviour
-//! tests.
+//! **How it is validated.** The flattened curve and the falls here; the queue and utilisation in the simulator's
+//! behaviour tests.
 
 use super::linux::Linux;
 use super::{AFTER_LOSS, Cubic, Law, SlowStart};

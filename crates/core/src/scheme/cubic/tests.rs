@@ -103,8 +103,8 @@ fn rfc9438_follows_the_curve() {
     }
 }
 
-/// The mean window where every so many packets one is lost; the last of twelve such cycles. The first begins at `peak`: the
-/// plateau is so flat that from elsewhere a window of whole packets would not get there.
+/// The mean window where every so many packets one is lost; the last of twelve such cycles. The first begins at `peak`:
+/// the plateau is so flat that from elsewhere a window of whole packets would not get there.
 fn mean_window(law: &mut Rfc9438, peak: f64, rtt: Duration, packets_per_loss: u32) -> f64 {
     let mut window = window(peak.round() as u32);
     window.cwnd = law.reduce(window.cwnd, 0.7);

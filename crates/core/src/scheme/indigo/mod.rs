@@ -1,25 +1,26 @@
 //! Indigo: a window that a recurrent network sets every ten milliseconds.
 //!
-//! **What it is.** A policy trained to imitate an oracle that knows the path. Every ten milliseconds it sees queueing delay,
-//! delivery rate, sending rate, window and its own last action, and then halves the window, takes or adds ten packets,
-//! doubles it, or leaves it.
+//! **What it is.** A policy trained to imitate an oracle that knows the path. Every ten milliseconds it sees queueing
+//! delay, delivery rate, sending rate, window and its own last action, and then halves the window, takes or adds ten
+//! packets, doubles it, or leaves it.
 //!
-//! **Source.** F. Yan et al., Pantheon: the training ground for Internet congestion-control research, USENIX ATC 2018; StanfordSNR/indigo,
-//! `env/sender.py`, `dagger/`.
+//! **Source.** F. Yan et al., Pantheon: the training ground for Internet congestion-control research, USENIX ATC 2018;
+//! StanfordSNR/indigo, `env/sender.py`, `dagger/`.
 //!
 //! **Parameters.** `weights`: a file with the published weights, the tensors of a checkpoint's data file: 1 layer of 32
-//! (2601c92, without calibration 1f3a7f7) or 128 units (3ae9e4e), or 2 of 256 (a9b2060, 7224f22). An experiment has to name
-//! one; bakeoff ships none. `network` says which of these sizes it has to have, so that no file fills the row of another.
+//! (2601c92, without calibration 1f3a7f7) or 128 units (3ae9e4e), or 2 of 256 (a9b2060, 7224f22). An experiment has to
+//! name one; bakeoff ships none. `network` says which of these sizes it has to have, so that no file fills the row of
+//! another.
 //!
 //! **Deviations.** The original never sends anything again; here what our transport takes for lost leaves before new
 //! data, and its timeouts send a packet whatever the window says. A lost ack is no sample in the original; here the
 //! next ack tells what it told. A network decides in no time. Its payload was 1400 bytes; ours is the flow's.
 //!
-//! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; beside the program's
-//! code, told the same events (`docs/event-by-event.md`); the windows that the published weights settle at, with those weights at
-//! hand, in the simulator's behaviour tests. There 95 % of the queueing delay on links of 20 Mbit/s and more is below 2 to 9 ms, as in the
-//! independent implementation beside which they stand (3 to 9), but for three of 25 at 50 Mbit/s and 80 ms, where a step of ten packets
-//! is 2.3 ms (11 to 17).
+//! **How it is validated.** The network against its equations, the features and the ten-millisecond step here; beside
+//! the program's code, told the same events (`docs/event-by-event.md`); the windows that the published weights settle
+//! at, with those weights at hand, in the simulator's behaviour tests. There 95 % of the queueing delay on links of 20
+//! Mbit/s and more is below 2 to 9 ms, as in the independent implementation beside which they stand (3 to 9), but for
+//! three of 25 at 50 Mbit/s and 80 ms, where a step of ten packets is 2.3 ms (11 to 17).
 
 mod network;
 

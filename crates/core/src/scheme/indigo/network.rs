@@ -1,8 +1,9 @@
 //! The policy: stacked LSTM cells and a linear layer, in single precision.
 //!
-//! The file is the tensors of the published checkpoints in the order of their names, little-endian: a counter, bias (5) and
-//! weight (H x 5) of the linear layer, then bias (4H) and kernel ((input + H) x 4H) of each cell. The gates of a cell are
-//! input, candidate, forget, output; the forget gate has a bias of one beyond the stored one (`BasicLSTMCell`).
+//! The file is the tensors of the published checkpoints in the order of their names, little-endian: a counter, bias (5)
+//! and weight (H x 5) of the linear layer, then bias (4H) and kernel ((input + H) x 4H) of each cell. The gates of a
+//! cell are input, candidate, forget, output; the forget gate has a bias of one beyond the stored one
+//! (`BasicLSTMCell`).
 
 /// What the policy sees, and what it may do.
 pub(super) const INPUTS: usize = 9;

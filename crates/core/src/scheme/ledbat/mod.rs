@@ -11,9 +11,9 @@
 //! halved at most every 100 ms, at most 1 MiB) or "rfc6817" (one packet per round trip, at least two packets).
 //!
 //! **Deviations.** Loss detection, retransmission and timers are those of our transport, not of uTP.
-//! - uTP waits at least 1 s for a timeout, doubles it, and gives up after four; ours waits 200 ms or more and goes on. Only
-//!   a timeout finds a lost retransmission there, and takes the window to one packet; here RACK does within a round trip, and it counts
-//!   as a loss. Beside losses of 1 % at random that is some 6 % of throughput.
+//! - uTP waits at least 1 s for a timeout, doubles it, and gives up after four; ours waits 200 ms or more and goes on.
+//!   Only a timeout finds a lost retransmission there, and takes the window to one packet; here RACK does within a
+//!   round trip, and it counts as a loss. Beside losses of 1 % at random that is some 6 % of throughput.
 //! - A selective ack of uTP tells of 30 packets at most, and a retransmission leaves whatever the window says. A loss
 //!   that our transport finds without an ack halves the window at once; uTP has none.
 //! - The window of libutp may fall to 10 bytes, at which it sends nothing until a timeout; here one packet may always
@@ -26,8 +26,8 @@
 //!   reacts to ECN.
 //!
 //! **How it is validated.** Gain, decrease, base history, decay and timeouts beside the parts; standing queue,
-//! utilisation, the latecomer's advantage and yielding to CUBIC in the simulator's behaviour tests; beside libutp over four links,
-//! and beside its code, event by event (`docs/event-by-event.md`).
+//! utilisation, the latecomer's advantage and yielding to CUBIC in the simulator's behaviour tests; beside libutp over
+//! four links, and beside its code, event by event (`docs/event-by-event.md`).
 
 mod drift;
 mod history;

@@ -1,8 +1,9 @@
 //! LEDBAT++: LEDBAT that yields to TCP on short paths, shares fairly with its like, and looks at the empty path.
 //!
 //! **What it is.** A sender for background traffic with a target of 60 ms of queue, measured in round trips. It grows
-//! like Reno but slower, the more so the shorter the path; above the target it shrinks in proportion to its window. From
-//! time to time it falls to two packets for two round trips, so that the queue drains and every flow sees the same base.
+//! like Reno but slower, the more so the shorter the path; above the target it shrinks in proportion to its window.
+//! From time to time it falls to two packets for two round trips, so that the queue drains and every flow sees the same
+//! base.
 //!
 //! **Source.** draft-irtf-iccrg-ledbat-plus-plus-01, sections 4.1 to 4.5. Later versions of the draft were not read.
 //! What Apple's `tcp_ledbat.c`, Qian Li's module for Linux (`tcp_ledbatpp.c` of github.com/tinalee77/LEDBAT-Plus-Plus)
@@ -72,8 +73,8 @@ pub(in crate::scheme) fn new(_setup: Setup) -> Box<dyn Scheme> {
 enum Phase {
     /// Until the queue is three quarters of the target.
     InitialSlowStart,
-    /// Until a slowdown begins; when is not known before the window is back at the threshold after the losses that end the
-    /// initial slow start.
+    /// Until a slowdown begins; when is not known before the window is back at the threshold after the losses that end
+    /// the initial slow start.
     Avoidance { slowdown: Option<Instant> },
     /// Two packets until `until`.
     Rest { began: Instant, until: Instant },

@@ -4,13 +4,14 @@
 //! little above and below the rate, vote for a direction; if they agree the rate moves that way, each time by a percent
 //! more, as long as the utility grows. The utility ignores loss up to about 5 %.
 //!
-//! **Source.** M. Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015; the program of the
-//! Pantheon reports, modong/pcc at 1afc958f, `sender/app/cc.h` and `sender/src/core.cpp`, whose utility it has.
+//! **Source.** M. Dong et al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015; the
+//! program of the Pantheon reports, modong/pcc at 1afc958f, `sender/app/cc.h` and `sender/src/core.cpp`, whose utility
+//! it has.
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. The average round trip, by which intervals last, is of what the sender
-//! measures every 10 ms; in the program its receiver measures it, with messages of its own.
+//! **Deviations.** See [`super`]. Rates end at 100 Gbit/s. The average round trip, by which intervals last, is of what
+//! the sender measures every 10 ms; in the program its receiver measures it, with messages of its own.
 //!
 //! **How it is validated.** Its state after every event beside that of its code (`docs/event-by-event.md`); utility,
 //! doubling, votes and moves here; climbing, tolerance of random loss up to its cliff, and the loss on a slow drop-tail
@@ -179,8 +180,8 @@ impl Allegro {
     }
 }
 
-/// The utility of the program: packets per second that arrive, less what a loss of more than 5 % or a growing round trip
-/// takes away, less packets lost per second; per millisecond of round trip, which is given in microseconds.
+/// The utility of the program: packets per second that arrive, less what a loss of more than 5 % or a growing round
+/// trip takes away, less packets lost per second; per millisecond of round trip, which is given in microseconds.
 fn utility(interval: &Interval, rtt: f64, previous_rtt: f64) -> f64 {
     let seconds = interval.sending_time().max(1e-6);
     let (sent, lost) = (f64::from(interval.sent), f64::from(interval.lost));

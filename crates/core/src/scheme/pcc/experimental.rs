@@ -3,16 +3,17 @@
 //! **What it is.** As [`super::vivace`], with monitor intervals of one and a half round trips, a utility that minds the
 //! round trip far more, and a rate that follows the gradient interval by interval as long as its sign stays.
 //!
-//! **Source.** PCCproject/PCC-Uspace at cd43e34e: `src/pcc/pcc_sender.cpp`, `pcc_monitor_interval_queue.cpp`, `src/core/core.cpp`.
-//! Of its tolerances of the round trip only the one of the start is in use there.
+//! **Source.** PCCproject/PCC-Uspace at cd43e34e: `src/pcc/pcc_sender.cpp`, `pcc_monitor_interval_queue.cpp`,
+//! `src/core/core.cpp`. Of its tolerances of the round trip only the one of the start is in use there.
 //!
 //! **Parameters.** None.
 //!
-//! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of their
-//! deviations after it was sent; here the transport may send it again before, and the scheme is told as late as there. What is told
-//! of a packet that was sent twice is told of the second; there each has its own number. A rate has an upper limit, of 10¹¹ bit/s.
-//! An interval of which one packet or none arrived has no trend here; in the original zero over zero becomes the least integer, and the
-//! utility a huge one, so that its rate would grow without end while a path stands still.
+//! **Deviations.** See [`super`]. The original takes a packet for lost, and sends it again, two round trips and four of
+//! their deviations after it was sent; here the transport may send it again before, and the scheme is told as late as
+//! there. What is told of a packet that was sent twice is told of the second; there each has its own number. A rate has
+//! an upper limit, of 10¹¹ bit/s. An interval of which one packet or none arrived has no trend here; in the original
+//! zero over zero becomes the least integer, and the utility a huge one, so that its rate would grow without end while
+//! a path stands still.
 //!
 //! **How it is validated.** Its state after every event beside that of its code (`docs/event-by-event.md`); utility,
 //! modes and changes here; what the utility leads to on a path in the simulator's behaviour tests; beside the program

@@ -5,17 +5,18 @@
 //! changes the rate at once.
 //!
 //! The receivers of the last two acknowledge every packet at once, by the number of its interval (`processData` in
-//! `receiver/src/core.cpp`) or by its own (`SendAck` in `src/core/core.cpp`); that of the first tells of twenty at a time.
+//! `receiver/src/core.cpp`) or by its own (`SendAck` in `src/core/core.cpp`); that of the first tells of twenty at a
+//! time.
 //!
-//! In the first two an interval begins with the last packet of the one before (`start_monitor`), so that n packets last n gaps,
-//! and in the very first n - 1; in the third it begins with its own first packet.
+//! In the first two an interval begins with the last packet of the one before (`start_monitor`), so that n packets last
+//! n gaps, and in the very first n - 1; in the third it begins with its own first packet.
 //!
 //! **Deviations of all three.** Their transport was UDT over UDP: ours is another, but every transmission counts in the
 //! interval in which it leaves, as there. The window is 100,000 packets, as large as UDT's; packets are as large as the
-//! experiment's (the originals' 1464, 1400 and 1500 bytes of IP). The first two originals number their intervals round a ring, of
-//! 100 and of 500: what is not known when its place is needed again is forgotten, and here lost. Their acks are never repeated, so
-//! that a lost ack is a lost packet to them (to Allegro twenty); ours tell again what the last ones told. So where acks are lost the
-//! originals would slow down, and these do not.
+//! experiment's (the originals' 1464, 1400 and 1500 bytes of IP). The first two originals number their intervals round
+//! a ring, of 100 and of 500: what is not known when its place is needed again is forgotten, and here lost. Their acks
+//! are never repeated, so that a lost ack is a lost packet to them (to Allegro twenty); ours tell again what the last
+//! ones told. So where acks are lost the originals would slow down, and these do not.
 
 pub(super) mod allegro;
 pub(super) mod experimental;

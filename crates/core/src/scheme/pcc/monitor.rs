@@ -42,8 +42,8 @@ impl Interval {
 
     /// The slope of round trips over send times, by least squares; zero if it cannot be known.
     ///
-    /// Of numbers in microseconds, with their means taken away, packet by packet: without noise slopes are often whole percents,
-    /// and the last digit says which side of one they are on.
+    /// Of numbers in microseconds, with their means taken away, packet by packet: without noise slopes are often whole
+    /// percents, and the last digit says which side of one they are on.
     pub(super) fn rtt_slope(&self) -> f64 {
         let n = self.samples.len() as f64;
         let sent_sum: u64 = self.samples.iter().map(|(sent, _)| sent).sum();
@@ -188,7 +188,8 @@ impl Monitors {
         self.waiting.iter().take_while(is_known).count().max(excess)
     }
 
-    /// Takes the `known` oldest intervals, the newest of them first, as the originals do; of past ones at most `most` are remembered.
+    /// Takes the `known` oldest intervals, the newest of them first, as the originals do; of past ones at most `most`
+    /// are remembered.
     pub(super) fn take(&mut self, known: usize, most: usize) -> impl Iterator<Item = Interval> {
         self.past.extend(self.waiting.iter().take(known).map(|interval| (interval.rtt_sum, interval.samples.len())));
         self.past.drain(..self.past.len().saturating_sub(most));

@@ -26,18 +26,19 @@ pub(super) trait Controller: Send {
     /// Intervals that may wait for their results.
     const MOST_WAITING: usize = usize::MAX;
 
-    /// Rate of an interval that begins, and how many packets more it lasts, at least one: with the last of them the next begins.
+    /// Rate of an interval that begins, and how many packets more it lasts, at least one: with the last of them the
+    /// next begins.
     fn begin(&mut self, number: u64) -> (f64, u32);
 
-    /// True if nothing more is to be waited for in an interval that is over; `newest` is the one of which the message at
-    /// hand reports a packet.
+    /// True if nothing more is to be waited for in an interval that is over; `newest` is the one of which the message
+    /// at hand reports a packet.
     fn is_known(interval: &Interval, newest: Option<u64>) -> bool;
 
     /// An ack came in, whose results are not yet taken.
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
 
-    /// What came of an interval, when `next` is the number of the next one to begin and `measured_rtt` the mean round trip
-    /// so far, microseconds, of the one of whose round trip the message at hand tells.
+    /// What came of an interval, when `next` is the number of the next one to begin and `measured_rtt` the mean round
+    /// trip so far, microseconds, of the one of whose round trip the message at hand tells.
     fn on_result(&mut self, interval: &Interval, next: u64, measured_rtt: Option<f64>) -> Order;
 
     fn telemetry(&self, report: &mut dyn FnMut(&'static str, f64));

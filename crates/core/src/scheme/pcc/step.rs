@@ -1,5 +1,5 @@
-//! From the gradient of the utility to a change of rate: larger the longer it points the same way, within a boundary that
-//! grows while it binds.
+//! From the gradient of the utility to a change of rate: larger the longer it points the same way, within a boundary
+//! that grows while it binds.
 
 /// A boundary of this share of the rate ...
 const BOUNDARY: f64 = 0.05;
@@ -95,7 +95,8 @@ impl Step {
         change
     }
 
-    /// The largest change, as a share of the rate. The experimental program has it in single precision, and compares it so.
+    /// The largest change, as a share of the rate. The experimental program has it in single precision, and compares it
+    /// so.
     fn limit(&self) -> f64 {
         match self.growth {
             Growth::Vivace => BOUNDARY + BOUNDARY_STEP * self.boundary,

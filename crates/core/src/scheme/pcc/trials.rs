@@ -27,8 +27,8 @@ impl<T> Trials<T> {
         self.rates.get(number.saturating_sub(self.first) as usize).copied()
     }
 
-    /// Takes the result of an interval, which may be none of the trials; with the one that was missing all are returned,
-    /// in the order of the rates.
+    /// Takes the result of an interval, which may be none of the trials; with the one that was missing all are
+    /// returned, in the order of the rates.
     pub(super) fn add(&mut self, number: u64, result: T) -> Option<Vec<T>> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         *self.results.get_mut(place)? = Some(result);

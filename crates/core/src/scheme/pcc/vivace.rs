@@ -1,23 +1,26 @@
 //! PCC Vivace: gradient ascent on a utility of rate, loss and the slope of the round trip.
 //!
-//! **What it is.** After a start that doubles, pairs of monitor intervals 5 % above and below the rate give the gradient
-//! of the utility; the rate moves along it, with an amplifier for gradients that keep their sign and a boundary on
-//! each change.
+//! **What it is.** After a start that doubles, pairs of monitor intervals 5 % above and below the rate give the
+//! gradient of the utility; the rate moves along it, with an amplifier for gradients that keep their sign and a
+//! boundary on each change.
 //!
 //! **Source.** M. Dong et al., PCC Vivace: Online-Learning Congestion Control, NSDI 2018; PCCproject/PCC-Uspace, branch
-//! NSDI-2018 (`pcc-gradient/sender/app/pcc.h`, `gradient_descent_pcc_client.cpp`), and the constants in the data section
-//! of the program that Pantheon ran, StanfordSNR/vivace 2baf862.
+//! NSDI-2018 (`pcc-gradient/sender/app/pcc.h`, `gradient_descent_pcc_client.cpp`), and the constants in the data
+//! section of the program that Pantheon ran, StanfordSNR/vivace 2baf862.
 //!
-//! **Parameters.** `profile`: "pantheon" (default; the program's latency coefficient, 900), "paper" (the same in this program, but
-//! loss costs 11.35 times its ratio from the first packet on, where the programs count up to three percent once) or "loss" (the
-//! defaults of the source: no latency coefficient, Vivace-Loss, and a start that forgives some losses and slopes).
+//! **Parameters.** `profile`: "pantheon" (default; the program's latency coefficient, 900), "paper" (the same in this
+//! program, but loss costs 11.35 times its ratio from the first packet on, where the programs count up to three percent
+//! once) or "loss" (the defaults of the source: no latency coefficient, Vivace-Loss, and a start that forgives some
+//! losses and slopes).
 //!
-//! **Deviations.** See [`super`]. The base rate, which is never below 1.3 Mbit/s after the start, is at most 1024 Mbit/s; there
-//! all rates are. A slope that cannot be known, of a single round trip, is zero; there it is not a number.
+//! **Deviations.** See [`super`]. The base rate, which is never below 1.3 Mbit/s after the start, is at most 1024
+//! Mbit/s; there all rates are. A slope that cannot be known, of a single round trip, is zero; there it is not a
+//! number.
 //!
-//! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue and
-//! what happens to slow links in the simulator's behaviour tests; beside the Pantheon's binary over four links (`docs/originals.md`);
-//! and beside the branch's code, which has the same rates after each of the same events (`docs/event-by-event.md`).
+//! **How it is validated.** Utility and its zeroes, start, votes and moves here; climbing, fairness, random loss, queue
+//! and what happens to slow links in the simulator's behaviour tests; beside the Pantheon's binary over four links
+//! (`docs/originals.md`); and beside the branch's code, which has the same rates after each of the same events
+//! (`docs/event-by-event.md`).
 
 mod utility;
 
@@ -50,14 +53,15 @@ const NOISE_LOSS: f64 = 0.05;
 const COMMON_LOSS: f64 = 0.01;
 /// An interval that loses more halves the rate.
 const EMERGENCY_LOSS: f64 = 0.5;
-/// Intervals are numbered round a ring of so many places; the rule for emergencies still has a smaller one (`last_stop_monitor`).
+/// Intervals are numbered round a ring of so many places; the rule for emergencies still has a smaller one
+/// (`last_stop_monitor`).
 const RING: u64 = 500;
 const FORMER_RING: u64 = 100;
 /// Packets of an interval.
 const MIN_PACKETS: f64 = 10.0;
 const MAX_PACKETS: f64 = 3_000.0;
-/// UDT's round trip before the first result (`m_iRTT`, of ten SYN intervals of a second), one that is too long, and what counts
-/// instead of such a one (`start_monitor`), microseconds.
+/// UDT's round trip before the first result (`m_iRTT`, of ten SYN intervals of a second), one that is too long, and
+/// what counts instead of such a one (`start_monitor`), microseconds.
 const INITIAL_RTT: u64 = 10_000_000;
 const TOO_LONG_RTT: u64 = 1_000_000;
 const LONG_RTT: u64 = 300_000;
@@ -189,7 +193,8 @@ impl Vivace {
         PROBE_SHARE.max(PROBE_RATE / self.rate)
     }
 
-    /// Pairs of probes in random order, from the interval `next` on: one if the last changes agreed, else two (`SEARCH`).
+    /// Pairs of probes in random order, from the interval `next` on: one if the last changes agreed, else two
+    /// (`SEARCH`).
     fn search(&mut self, next: u64) {
         self.rate = self.rate.clamp(MIN_RATE, MAX_RATE);
         let pairs = if self.trend >= 1 { 1 } else { 2 };
@@ -232,8 +237,8 @@ impl Vivace {
         outcome
     }
 
-    /// True if more than half was lost: again only in the interval that was under way when that was found, one a hundred before
-    /// it, or after a good one.
+    /// True if more than half was lost: again only in the interval that was under way when that was found, one a
+    /// hundred before it, or after a good one.
     fn is_emergency(&mut self, outcome: &Outcome, number: u64, next: u64) -> bool {
         if outcome.loss() <= EMERGENCY_LOSS {
             self.emergency = None;

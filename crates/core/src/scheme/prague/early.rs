@@ -4,8 +4,8 @@
 
 use super::{EcnFeedback, Prague};
 
-/// What was acknowledged in a round, and of it with marks (`prague_update_ce_stats`). The source counts bytes, as packets of
-/// average size.
+/// What was acknowledged in a round, and of it with marks (`prague_update_ce_stats`). The source counts bytes, as
+/// packets of average size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MarkedBytes {
     first_unacked: u64,

@@ -5,8 +5,8 @@
 
 use crate::units::Duration;
 
-/// Evidence counts half of a binary logarithm (`V`, `D`), of the variation above about 750 us (`V0_LG`) and of the queue above
-/// about 2 ms (`D0_LG`).
+/// Evidence counts half of a binary logarithm (`V`, `D`), of the variation above about 750 us (`V0_LG`) and of the
+/// queue above about 2 ms (`D0_LG`).
 const WEIGHT: f64 = 0.5;
 const VARIATION_US: f64 = 750.0;
 const QUEUE_US: f64 = 2_000.0;
@@ -87,7 +87,8 @@ impl ClassicDetector {
     }
 }
 
-/// The binary logarithm of so many whole microseconds, rounded down; what that leaves over is carried on to the next one.
+/// The binary logarithm of so many whole microseconds, rounded down; what that leaves over is carried on to the next
+/// one.
 fn whole_log(micros: f64, carry: &mut f64) -> f64 {
     let carried = micros.floor() * *carry + 0.5;
     let log = carried.log2().floor().max(0.0);

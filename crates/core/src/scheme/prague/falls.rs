@@ -19,8 +19,8 @@ pub(super) struct Before {
 }
 
 impl Prague {
-    /// Whether a mark is to be answered although the transport still takes the last one for answered: the target is over, which
-    /// is longer than a round trip.
+    /// Whether a mark is to be answered although the transport still takes the last one for answered: the target is
+    /// over, which is longer than a round trip.
     pub(super) fn is_answer_due(&self, now: Instant) -> bool {
         let Some((target, reduced)) = self.target().zip(self.reduced) else { return false };
         self.law.answers_by_target && !self.is_in_loss && self.srtt < target && now.since(reduced) >= target

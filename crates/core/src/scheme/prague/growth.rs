@@ -5,7 +5,8 @@
 use super::{Ack, MIN_WINDOW, Prague};
 use crate::scheme::window::INFINITE_SSTHRESH;
 
-/// In whole parts of a packet as small as the source's (`CWND_UNIT`), so that three thirds fall short of a packet there and here.
+/// In whole parts of a packet as small as the source's (`CWND_UNIT`), so that three thirds fall short of a packet there
+/// and here.
 pub(super) fn in_parts(packets: f64) -> f64 {
     const PARTS: f64 = (1 << 20) as f64;
     (packets * PARTS).round() / PARTS

@@ -34,19 +34,22 @@ pub(super) struct Law {
     pub(super) target: Option<Duration>,
     /// Whether the target, and not the transport's round trip, says when the next mark is answered.
     pub(super) answers_by_target: bool,
-    /// Alpha is corrected before the window falls because of the same ack, as in `udp_prague`; the kernel's code does so after.
+    /// Alpha is corrected before the window falls because of the same ack, as in `udp_prague`; the kernel's code does
+    /// so after.
     pub(super) corrects_alpha_first: bool,
     /// A round trip's growth is one packet of this size.
     pub(super) grows_by: Option<Bytes>,
     /// What leaves in a round trip.
     pub(super) pace: Pace,
-    /// A round that had marks ends with a fall, and a loss only lowers the threshold (`prague_rtt_expired`, `prague_react_to_loss`).
+    /// A round that had marks ends with a fall, and a loss only lowers the threshold (`prague_rtt_expired`,
+    /// `prague_react_to_loss`).
     pub(super) falls_after_rounds: bool,
     /// What a mark took off stays off while slow start goes on (`cwnd_cnt`); later code forgets it (`frac_cwnd`).
     pub(super) keeps_falling: bool,
     /// The window is of whole packets.
     pub(super) counts_whole: bool,
-    /// An undone loss gives back a rate, and with it as many packets as make it over an average round trip (`prague_cwnd_undo`).
+    /// An undone loss gives back a rate, and with it as many packets as make it over an average round trip
+    /// (`prague_cwnd_undo`).
     pub(super) undoes_by_rate: bool,
     /// A fall and a timeout leave a threshold of no less than the window before it (`prague_ssthresh`).
     pub(super) raises_threshold: bool,

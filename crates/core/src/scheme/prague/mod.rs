@@ -1,11 +1,12 @@
 //! Prague: DCTCP for the public Internet, the sender of the L4S architecture.
 //!
-//! **What it is.** The window falls once per round trip by half of alpha, the moving average of the share of marked packets, and
-//! grows by one packet per round trip of unmarked ones, in fractions of a packet. Packets are paced and marked ECT(1). A flow
-//! with a short round trip grows as if it were 25 ms.
+//! **What it is.** The window falls once per round trip by half of alpha, the moving average of the share of marked
+//! packets, and grows by one packet per round trip of unmarked ones, in fractions of a packet. Packets are paced and
+//! marked ECT(1). A flow with a short round trip grows as if it were 25 ms.
 //!
-//! **Source.** draft-briscoe-iccrg-prague-congestion-control; L4S project `net/ipv4/tcp_prague.c`, in the four revisions that
-//! `profile` names; their function names stand beside the parts. The same project's `udp_prague` keeps the draft's time.
+//! **Source.** draft-briscoe-iccrg-prague-congestion-control; L4S project `net/ipv4/tcp_prague.c`, in the four
+//! revisions that `profile` names; their function names stand beside the parts. The same project's `udp_prague` keeps
+//! the draft's time.
 //!
 //! **Parameters.** `profile` chooses what the others then are, unless they are given:
 //!
@@ -26,16 +27,16 @@
 //! is in flight if that is more; and where a loss proves spurious, `linux` gives back the window that the rate before
 //! makes of an average round trip, 4.6 % less than it was even if round trips have not changed.
 //!
-//! `2019b` and `2020` count whole packets: the window follows its fraction by a packet when they are one apart, either way; it is
-//! paced by the window or, if that is more, what is in flight, and the rate of packets is kept by their payload. A timeout's
-//! halving stays open beside a window of one packet: in `2020` the next ack ends it at two, with a threshold of two, while `2019b`
-//! takes it only once slow start is back where it was, or at an ack of nothing but marks. A loss that proves spurious gives the
-//! window back and takes what it took from the fraction once more. `2019b` grows while losses are repaired, and each of its falls leaves a
-//! threshold of no less than the window before.
+//! `2019b` and `2020` count whole packets: the window follows its fraction by a packet when they are one apart, either
+//! way; it is paced by the window or, if that is more, what is in flight, and the rate of packets is kept by their
+//! payload. A timeout's halving stays open beside a window of one packet: in `2020` the next ack ends it at two, with a
+//! threshold of two, while `2019b` takes it only once slow start is back where it was, or at an ack of nothing but
+//! marks. A loss that proves spurious gives the window back and takes what it took from the fraction once more. `2019b`
+//! grows while losses are repaired, and each of its falls leaves a threshold of no less than the window before.
 //!
-//! `2019a` falls at once when a round that had marks ends, by an alpha that has that round in it; a mark before only ends slow start.
-//! A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it grows on. It counts
-//! what it grows by, as Reno does, and marks only with acks in order.
+//! `2019a` falls at once when a round that had marks ends, by an alpha that has that round in it; a mark before only
+//! ends slow start. A loss lowers no more than the threshold, to half of the window: where a queue drops packets, it
+//! grows on. It counts what it grows by, as Reno does, and marks only with acks in order.
 //!
 //! **Deviations.** The window is never below two packets; the source's smaller packets below that are left out. The
 //! pacer sends single packets; in `draft` and `linux` it counts their headers, while a kernel that paces without fq
@@ -50,12 +51,13 @@
 //! `linux`: once a mark was seen and the window is at most four packets of 1500 bytes, the source goes
 //! over to a law of rates (`prague_cwnd_mode` 2), paced 3 % above and below by turns; here the window's law stays.
 //!
-//! `2019b` does not grow while the losses of its first slow start are repaired. The source doubles through them, until an ack
-//! delivers nothing; the kernel's send buffer bounds it there, and nothing would here.
+//! `2019b` does not grow while the losses of its first slow start are repaired. The source doubles through them, until
+//! an ack delivers nothing; the kernel's send buffer bounds it there, and nothing would here.
 //!
-//! **How it is validated.** Event by event beside the code of each kernel profile, over 35 paths, and `draft` beside `udp_prague`
-//! (`docs/event-by-event.md`); falls, growth, alpha and what a short round trip changes here; rate, queue, marks and sharing with
-//! CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say (`docs/dualpi2.md`).
+//! **How it is validated.** Event by event beside the code of each kernel profile, over 35 paths, and `draft` beside
+//! `udp_prague` (`docs/event-by-event.md`); falls, growth, alpha and what a short round trip changes here; rate, queue,
+//! marks and sharing with CUBIC over `DualPI2` in the simulator's behaviour tests, next to what the laws say
+//! (`docs/dualpi2.md`).
 
 mod early;
 mod fallback;
@@ -280,8 +282,8 @@ impl Scheme for Prague {
         if ack.state == State::Open {
             self.is_in_loss = false;
         }
-        // A loss while the window falls for a mark begins no new fall of the transport's, and is one here (`prague_state`). It is
-        // not undone, as the mark is not.
+        // A loss while the window falls for a mark begins no new fall of the transport's, and is one here
+        // (`prague_state`). It is not undone, as the mark is not.
         if ack.state == State::Recovery && self.state != State::Recovery && !self.is_in_loss {
             self.enter_loss();
         }
@@ -337,7 +339,8 @@ impl Scheme for Prague {
         }
     }
 
-    /// It grows again with the next ack or fall in [`State::Open`], where the transport may not be yet (`prague_ca_open`).
+    /// It grows again with the next ack or fall in [`State::Open`], where the transport may not be yet
+    /// (`prague_ca_open`).
     fn on_recovered(&mut self, _now: Instant) {
         self.state = State::Open;
     }

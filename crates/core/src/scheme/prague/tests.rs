@@ -348,8 +348,8 @@ fn a_short_round_trip_is_made_up_for_from_four_round_trips_after_slow_start() {
     }
 }
 
-/// When the window falls if every packet is marked, an ack comes every 3 ms and the transport takes a mark for answered for
-/// 21 ms.
+/// When the window falls if every packet is marked, an ack comes every 3 ms and the transport takes a mark for answered
+/// for 21 ms.
 fn falls_at_ms(given: &[(&str, &str)], rtt_ms: u64) -> Vec<u64> {
     let mut prague = steady(given);
     (prague.alpha, prague.srtt, prague.round_end) = (1.0, Duration::from_millis(rtt_ms), u64::MAX);
@@ -440,7 +440,8 @@ fn the_first_revision_falls_when_a_round_with_marks_ends() {
         (prague.cwnd, prague.ssthresh)
     };
     assert_eq!(tell(0, 0), (100, 50));
-    // The threshold falls at the mark, the window when its round is over: by half of an alpha of 0.2 x 15/16 x 15/16 + 0.5 / 16.
+    // The threshold falls at the mark, the window when its round is over: by half of an alpha of 0.2 x 15/16 x 15/16 +
+    // 0.5 / 16.
     assert_eq!(tell(50, 50), (100, 91));
     assert_eq!(tell(100, 0), (90, 90));
     assert_eq!(tell(200, 0), (90, 90), "a round without marks");

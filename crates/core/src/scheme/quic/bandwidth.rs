@@ -1,7 +1,7 @@
 //! A bandwidth in bits per second, as Chromium rounds it.
 //!
-//! **Source.** Chromium (google/quiche 790af403), `quic_bandwidth.h`: what is measured is whole bytes per second, and what a gain
-//! makes of it has the 24 bits of a `float`.
+//! **Source.** Chromium (google/quiche 790af403), `quic_bandwidth.h`: what is measured is whole bytes per second, and
+//! what a gain makes of it has the 24 bits of a `float`.
 
 use crate::units::{Duration, Rate};
 

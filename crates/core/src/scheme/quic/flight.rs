@@ -1,7 +1,8 @@
 //! What is in flight, packet by packet and in bytes.
 //!
-//! **Source.** Chromium `quic/core`: `quic_unacked_packet_map.cc` (a packet is in flight until it is acknowledged or lost, and
-//! then never again), and `bandwidth_sampler.cc`: what a packet remembers of the time when it was sent, and what its ack shows.
+//! **Source.** Chromium `quic/core`: `quic_unacked_packet_map.cc` (a packet is in flight until it is acknowledged or
+//! lost, and then never again), and `bandwidth_sampler.cc`: what a packet remembers of the time when it was sent, and
+//! what its ack shows.
 
 use std::collections::VecDeque;
 
@@ -166,8 +167,8 @@ impl Flight {
         self.take_losses()
     }
 
-    /// Of a segment that was sent twice our transport takes the last transmission for what arrived. If the ack echoes the round trip of
-    /// none of its packets, it was an earlier one.
+    /// Of a segment that was sent twice our transport takes the last transmission for what arrived. If the ack echoes
+    /// the round trip of none of its packets, it was an earlier one.
     fn echo_of_earlier_transmission(&self, ack: &Ack<'_>) -> Option<Duration> {
         let packets = || self.acked.iter().filter_map(|number| self.get(*number));
         if !packets().any(|packet| packet.is_retransmission) {
@@ -204,7 +205,8 @@ impl Flight {
         losses
     }
 
-    /// The sender is not told of these losses, and takes them for acknowledged once they are history (`RemoveObsoletePackets`).
+    /// The sender is not told of these losses, and takes them for acknowledged once they are history
+    /// (`RemoveObsoletePackets`).
     pub(in crate::scheme) fn keep_untold(&mut self, losses: Losses) {
         self.untold += losses.bytes;
     }
@@ -219,9 +221,9 @@ impl Flight {
         Some(packet)
     }
 
-    /// What an ack shows, right after [`Flight::on_acked`] gave its packet (`OnPacketAcknowledgedInner`). The bandwidth is the lesser
-    /// of two rates, both since the packet that had been acknowledged last when this one was sent: of what was acknowledged since it
-    /// was, and of what was sent since it was.
+    /// What an ack shows, right after [`Flight::on_acked`] gave its packet (`OnPacketAcknowledgedInner`). The bandwidth
+    /// is the lesser of two rates, both since the packet that had been acknowledged last when this one was sent: of
+    /// what was acknowledged since it was, and of what was sent since it was.
     pub(in crate::scheme) fn sample(&self, packet: &Packet, now: Instant) -> Option<Sample> {
         let (since, acked_at, sent_at) = (packet.last_acked, self.clock.read(now), self.clock.read(packet.sent_at));
         if acked_at <= since.at {
@@ -393,8 +395,8 @@ mod tests {
         assert!(flight.on_acked(2, at(1)).is_some());
     }
 
-    /// Packets of 1000 bytes that leave at the first times, and whose acks come at the second ones; `None` is lost, as the next
-    /// ack shows. What the acks show, in bytes per millisecond.
+    /// Packets of 1000 bytes that leave at the first times, and whose acks come at the second ones; `None` is lost, as
+    /// the next ack shows. What the acks show, in bytes per millisecond.
     fn bandwidths(packets: &[(u64, Option<u64>)]) -> Vec<Option<u64>> {
         let mut flight = Flight::new(0, Clock::default());
         let mut events: Vec<_> = (1..).zip(packets).map(|(number, (sent, _))| (*sent, true, number)).collect();

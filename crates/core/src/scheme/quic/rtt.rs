@@ -1,6 +1,7 @@
 //! The round trips that a sender measures: one for every ack whose newest packet is news.
 //!
-//! **Source.** Chromium (google/quiche 790af403), `rtt_stats.cc`, `QuicSentPacketManager::MaybeUpdateRTT`. Whole microseconds.
+//! **Source.** Chromium (google/quiche 790af403), `rtt_stats.cc`, `QuicSentPacketManager::MaybeUpdateRTT`. Whole
+//! microseconds.
 
 use crate::units::Duration;
 

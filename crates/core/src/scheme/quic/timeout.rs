@@ -1,11 +1,11 @@
 //! What a retransmission timeout means, which the next ack tells.
 //!
-//! The timer sends something again and changes nothing else. Losses that come to light with the next ack are not acted upon,
-//! and only if that acknowledges a packet sent since the timer expired was the timeout needed.
+//! The timer sends something again and changes nothing else. Losses that come to light with the next ack are not acted
+//! upon, and only if that acknowledges a packet sent since the timer expired was the timeout needed.
 //!
 //! **Source.** Chromium `net/quic/core/quic_sent_packet_manager.cc` (google/proto-quic 77961f1a: `OnIncomingAck`,
-//! `MarkForRetransmission`, `RetransmitRtoPackets`; google/quiche of 2019: `PostProcessNewlyAckedPackets`). Since April 2022
-//! google/quiche has no retransmission timeout that a sender hears of.
+//! `MarkForRetransmission`, `RetransmitRtoPackets`; google/quiche of 2019: `PostProcessNewlyAckedPackets`). Since April
+//! 2022 google/quiche has no retransmission timeout that a sender hears of.
 
 /// What an ack says of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

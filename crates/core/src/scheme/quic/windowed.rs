@@ -1,5 +1,5 @@
-//! The maximum or minimum of a window as Chromium estimates it: as [`crate::filter`], but a runner-up is renewed when it is no
-//! better than the next best and has itself grown old, in Linux when the best has.
+//! The maximum or minimum of a window as Chromium estimates it: as [`crate::filter`], but a runner-up is renewed when
+//! it is no better than the next best and has itself grown old, in Linux when the best has.
 //!
 //! **Source.** Chromium (google/quiche 790af403), `windowed_filter.h`; mvfst has the same.
 

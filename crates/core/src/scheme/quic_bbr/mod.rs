@@ -2,36 +2,38 @@
 //!
 //! **What it is.** BBR version 1 as Chromium ported it to QUIC: bytes instead of packets, no margin below the measured
 //! bandwidth, no policer detection, no segmentation budget; losses cap the window for the rounds that have them, in
-//! start-up too. With `drain_to_target` the phase that drains goes on until no more than one bandwidth-delay product is in
-//! flight, and does not end after one round trip.
+//! start-up too. With `drain_to_target` the phase that drains goes on until no more than one bandwidth-delay product is
+//! in flight, and does not end after one round trip.
 //!
-//! **Source.** Chromium, `quic/core/congestion_control/bbr_sender.cc` (google/quiche 790af403, June 2019), and its port to
-//! ns-3 of that summer, `proto_bbr_sender.cc` of SoonyangZhang/DrainQueueCongestion. Names of functions stand beside the
-//! parts.
+//! **Source.** Chromium, `quic/core/congestion_control/bbr_sender.cc` (google/quiche 790af403, June 2019), and its port
+//! to ns-3 of that summer, `proto_bbr_sender.cc` of SoonyangZhang/DrainQueueCongestion. Names of functions stand beside
+//! the parts.
 //!
 //! **Parameters.** `drain_to_target`: off in Chromium unless the client asks with the option BBR3. `startup_gain`: gain
-//! of start-up for rate and window, 2.885 in Chromium; its inverse drains. `startup_growth`: growth of the bandwidth in a
-//! round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `pacing_margin`: how far
-//! below the bandwidth to pace, none in Chromium; from 20 % on a probe is no faster than the path was, and the rate falls for
-//! good. `first_rtt`: a round trip that a program reports as measured before it sends, none in Chromium, which paces
-//! start-up by the least of them. `clock_resolution`: a microsecond in Chromium. The ns-3 port of July 2019 had 2.0, 1.5,
-//! 10, 1 %, 100 ms and 1 ms.
+//! of start-up for rate and window, 2.885 in Chromium; its inverse drains. `startup_growth`: growth of the bandwidth in
+//! a round that shows that the pipe is not full, 1.25 in Chromium. `initial_window`: 32 in Chromium. `pacing_margin`:
+//! how far below the bandwidth to pace, none in Chromium; from 20 % on a probe is no faster than the path was, and the
+//! rate falls for good. `first_rtt`: a round trip that a program reports as measured before it sends, none in Chromium,
+//! which paces start-up by the least of them. `clock_resolution`: a microsecond in Chromium. The ns-3 port of July 2019
+//! had 2.0, 1.5, 10, 1 %, 100 ms and 1 ms.
 //!
 //! **Deviations.**
-//! - Loss detection, retransmission and timers are those of our transport. As in QUIC a transmission has a number of its own, and
-//!   no reaction is ever undone. A timeout sends one packet where Chromium sends two. Of a segment that was sent twice, the last
-//!   transmission counts as what arrived; its round trip is that of the one that did.
-//!   A lost tail that a probe repairs costs nothing here, and a recovery in Chromium, which still finds its first transmission lost.
-//! - What a timeout took for lost counts as acknowledged after the next ack. In Chromium it does, too, but once what it was sent
-//!   again as has been acknowledged.
-//! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
-//!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
-//! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2 there.
+//! - Loss detection, retransmission and timers are those of our transport. As in QUIC a transmission has a number of
+//!   its own, and no reaction is ever undone. A timeout sends one packet where Chromium sends two. Of a segment that
+//!   was sent twice, the last transmission counts as what arrived; its round trip is that of the one that did. A lost
+//!   tail that a probe repairs costs nothing here, and a recovery in Chromium, which still finds its first transmission
+//!   lost.
+//! - What a timeout took for lost counts as acknowledged after the next ack. In Chromium it does, too, but once what it
+//!   was sent again as has been acknowledged.
+//! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the
+//!   latest, and lets ten packets out unpaced whenever it was idle, not only at the beginning.
+//! - Since 2020 Chromium leaves start-up on heavy losses in place of a recovery in it, and gives the window a gain of 2
+//!   there.
 //!
-//! **How it is validated.** Chromium's `bbr_sender.cc` itself was given the events of runs of ours: after every one of 1.8 million it has
-//! the same window, rate and mode (docs/event-by-event.md); an excerpt of that is a unit test. Phases with and without
-//! the flag, recovery and the ten-second probe beside the parts; loss rates of a published study in the simulator's
-//! behaviour tests.
+//! **How it is validated.** Chromium's `bbr_sender.cc` itself was given the events of runs of ours: after every one of
+//! 1.8 million it has the same window, rate and mode (docs/event-by-event.md); an excerpt of that is a unit test.
+//! Phases with and without the flag, recovery and the ten-second probe beside the parts; loss rates of a published
+//! study in the simulator's behaviour tests.
 
 mod full_pipe;
 mod model;

@@ -388,8 +388,9 @@ fn an_idle_time_is_as_good_as_a_probe_of_the_round_trip() {
 
 #[test]
 fn start_up_and_a_recovery_are_those_of_the_original_to_the_byte() {
-    // 300 packets of 1472 bytes, one every 0.8 ms, come back 40 ms later, one every millisecond and up to 14 microseconds; the
-    // 150th is lost. Window and bits per second that `BbrSender` of google/quiche 790af403 has after some of the acks.
+    // 300 packets of 1472 bytes, one every 0.8 ms, come back 40 ms later, one every millisecond and up to 14
+    // microseconds; the 150th is lost. Window and bits per second that `BbrSender` of google/quiche 790af403 has after
+    // some of the acks.
     let expected = [
         (1, 48_192, 9_342_360),
         (2, 49_664, 9_342_360),

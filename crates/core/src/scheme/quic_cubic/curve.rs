@@ -1,10 +1,11 @@
-//! The window in congestion avoidance, for a flow that stands for several (`cubic_bytes.cc`), in its integers and its floats.
+//! The window in congestion avoidance, for a flow that stands for several (`cubic_bytes.cc`), in its integers and its
+//! floats.
 
 use crate::scheme::quic::MSS;
 use crate::units::{Duration, Instant};
 
-/// 1024 times the packets per cubed second (`kCubeCongestionWindowScale`); time is in 1024th of a second, so that a cube of it
-/// has this many bits too many (`kCubeScale`).
+/// 1024 times the packets per cubed second (`kCubeCongestionWindowScale`); time is in 1024th of a second, so that a
+/// cube of it has this many bits too many (`kCubeScale`).
 const C: u64 = 410;
 const CUBE_BITS: u32 = 40;
 /// Cubed time per byte (`kCubeFactor`).
@@ -32,8 +33,8 @@ impl Generation {
         if self == Self::Current { MSS } else { 0 }
     }
 
-    /// Bytes between the plateau and the curve at so much time after it, negative below; in 2017 whole packets, those above it
-    /// rounded up. As in Chromium, what does not fit 64 bits is lost.
+    /// Bytes between the plateau and the curve at so much time after it, negative below; in 2017 whole packets, those
+    /// above it rounded up. As in Chromium, what does not fit 64 bits is lost.
     fn distance(self, time: i64) -> i64 {
         if self == Self::Of2017 {
             let packets = cube(-time, C.cast_signed()) >> CUBE_BITS;
@@ -67,8 +68,8 @@ struct Update {
     target: u64,
 }
 
-/// A cubic curve through the window before the last loss. Windows are whole bytes, and so is what Reno would have gained with an
-/// ack: a large window loses a part of it.
+/// A cubic curve through the window before the last loss. Windows are whole bytes, and so is what Reno would have
+/// gained with an ack: a large window loses a part of it.
 #[derive(Debug)]
 pub(super) struct Curve {
     connections: f32,

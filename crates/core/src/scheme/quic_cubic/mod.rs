@@ -4,31 +4,34 @@
 //! window falls to 0.85, and where Reno would be faster it grows by 0.97 packets per round trip. Slow start ends on a
 //! rise of the round-trip time. The reduction is spread over a round trip by PRR.
 //!
-//! **Source.** Chromium, google/quiche 790af403 (June 2019), `quic/core/congestion_control`: `tcp_cubic_sender_bytes.cc`,
-//! `cubic_bytes.cc`, `hybrid_slow_start.cc`, `prr_sender.cc`, which have not changed since; google/proto-quic 77961f1a (May
-//! 2017), which Pantheon ran. Names of functions and constants stand beside the parts.
+//! **Source.** Chromium, google/quiche 790af403 (June 2019), `quic/core/congestion_control`:
+//! `tcp_cubic_sender_bytes.cc`, `cubic_bytes.cc`, `hybrid_slow_start.cc`, `prr_sender.cc`, which have not changed
+//! since; google/proto-quic 77961f1a (May 2017), which Pantheon ran. Names of functions and constants stand beside the
+//! parts.
 //!
 //! **Parameters.** `connections`: how many connections the flow counts as, 2 in Chromium. `initial_window`: 32 in
 //! Chromium. `generation`: "current" (default), or "2017": the curve in whole packets, 0.85 in place of 0.925 of the
-//! plateau where it was not reached again, no packet of tolerance before that, and results that hold for 30 ms while the window
-//! stays. `first_rtt`: a round trip that a program reports as measured before the first packet (`RttStats::UpdateRtt`), none in
-//! Chromium. The ns-3 port of June 2019 reports 100 ms; on a longer path that stays the minimum, and slow start ends with the
-//! eighth ack. `clock_resolution`: a microsecond in Chromium, a millisecond in that port.
+//! plateau where it was not reached again, no packet of tolerance before that, and results that hold for 30 ms while
+//! the window stays. `first_rtt`: a round trip that a program reports as measured before the first packet
+//! (`RttStats::UpdateRtt`), none in Chromium. The ns-3 port of June 2019 reports 100 ms; on a longer path that stays
+//! the minimum, and slow start ends with the eighth ack. `clock_resolution`: a microsecond in Chromium, a millisecond
+//! in that port.
 //!
 //! **Deviations.**
 //! - Loss detection, retransmission and timers are those of our transport: three later packets, the time limit of RACK,
-//!   a timeout of at least 200 ms, which sends one packet where Chromium sends two. As in QUIC a transmission has a number of
-//!   its own, so a lost retransmission is a loss like any other; and no reduction is ever undone. Of a segment that was sent twice,
-//!   the last transmission counts as what arrived; its round trip is that of the one that did. A lost tail that a
-//!   probe repairs costs nothing here, and a reduction in Chromium, which still finds its first transmission lost.
-//! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the latest,
-//!   and lets ten packets out unpaced whenever it was idle, not only at the beginning.
+//!   a timeout of at least 200 ms, which sends one packet where Chromium sends two. As in QUIC a transmission has a
+//!   number of its own, so a lost retransmission is a loss like any other; and no reduction is ever undone. Of a
+//!   segment that was sent twice, the last transmission counts as what arrived; its round trip is that of the one that
+//!   did. A lost tail that a probe repairs costs nothing here, and a reduction in Chromium, which still finds its first
+//!   transmission lost.
+//! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the
+//!   latest, and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - After a timeout that was needed the window begins anew, as until 2022; Chromium of today has no such timeout.
 //!
-//! **How it is validated.** Chromium's senders of 2019 and 2017 themselves, given the events of runs of ours, have the same window,
-//! threshold and rate after every one (docs/event-by-event.md); excerpts of that are unit tests. Factors, curve, the end of slow start and
-//! one reduction per window here; ordering and level of the loss rates of a published study, and two connections' worth of a link, in
-//! the simulator's behaviour tests.
+//! **How it is validated.** Chromium's senders of 2019 and 2017 themselves, given the events of runs of ours, have the
+//! same window, threshold and rate after every one (docs/event-by-event.md); excerpts of that are unit tests. Factors,
+//! curve, the end of slow start and one reduction per window here; ordering and level of the loss rates of a published
+//! study, and two connections' worth of a link, in the simulator's behaviour tests.
 
 mod curve;
 mod prr;

@@ -1,7 +1,8 @@
 //! Proportional Rate Reduction as QUIC does it, packet by packet (`prr_sender.cc`).
 //!
 //! RFC 6937 with its slow-start bound: once less than the window is in flight, every ack lets out what it delivered and
-//! one MSS more. Linux does that only for acks that show no new loss, so [`crate::scheme::prr`] sends less when much is lost.
+//! one MSS more. Linux does that only for acks that show no new loss, so [`crate::scheme::prr`] sends less when much is
+//! lost.
 
 use crate::scheme::quic::MSS;
 

@@ -168,8 +168,8 @@ fn windows_are_those_of_the_original_to_the_byte() {
     assert_eq!(course(2.0, Generation::Of2017), (two_in_2017, [(1_291_354, 1_519_240.0), (1_097_650, 1_097_650.0)]));
 }
 
-/// 300 packets of 1472 bytes, one every 0.8 ms, come back 40 ms later, one every millisecond and up to 14 microseconds; the 150th
-/// is lost. After some of the acks: window in bytes, bits per second.
+/// 300 packets of 1472 bytes, one every 0.8 ms, come back 40 ms later, one every millisecond and up to 14 microseconds;
+/// the 150th is lost. After some of the acks: window in bytes, bits per second.
 fn window_and_rate(generation: Generation) -> [(u64, u64, u64); 8] {
     let size = PacketSize::of(Bytes::new(1_500), Bytes::new(1_472));
     let mut flow = QuicCubic::new(size, 32 * MSS, Curve::new(2.0, generation), RoundTrips::default(), Clock::default());

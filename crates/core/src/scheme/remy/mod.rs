@@ -1,23 +1,26 @@
-//! RemyCC: a table of rules that a computer found. With a tree of our own, and as "TaoVA" of the Pantheon with that of a file.
+//! RemyCC: a table of rules that a computer found. With a tree of our own, and as "TaoVA" of the Pantheon with that of
+//! a file.
 //!
 //! **What it is.** With every ack four averages are brought up to date, and a tree says for them by how much to change
-//! the window and how far apart packets are to leave. `remycc` follows a tree that `crates/train` made by Remy's method,
-//! called `own-100x`; `taova` follows the tree of a file, as Remy's training writes it. The one that the Pantheon calls TaoVA-100x is
-//! `RemyCC-2014-100x.dna`, which is not part of this project; no result of `remycc` is one of that tree.
+//! the window and how far apart packets are to leave. `remycc` follows a tree that `crates/train` made by Remy's
+//! method, called `own-100x`; `taova` follows the tree of a file, as Remy's training writes it. The one that the
+//! Pantheon calls TaoVA-100x is `RemyCC-2014-100x.dna`, which is not part of this project; no result of `remycc` is one
+//! of that tree.
 //!
 //! **Source.** Winstein and Balakrishnan, "TCP ex Machina", SIGCOMM 2013; Sivaraman et al., "An Experimental Study of
 //! the Learnability of Congestion Control", SIGCOMM 2014; `tcpexmachina/remy` (`rat.cc`, `memory.cc`,
 //! `whiskertree.cc`); `venkatarun95/genericCC` (`remycc.cc`, `rat.cc`, `memory-default.cc`).
 //!
 //! **Parameters.** `tree` (of `taova`): a file; an experiment has to name one. `profile`: "pantheon" (default
-//! of `taova`; genericCC: the first window is two packets, averages rest while packets are missing) or "remy" (default of
-//! `remycc`, whose tree was trained so; Remy's simulator: the first window is that of the rule for an empty memory, every ack counts,
-//! and a sender that was idle begins anew).
+//! of `taova`; genericCC: the first window is two packets, averages rest while packets are missing) or "remy" (default
+//! of `remycc`, whose tree was trained so; Remy's simulator: the first window is that of the rule for an empty memory,
+//! every ack counts, and a sender that was idle begins anew).
 //!
 //! **Deviations.**
 //! - The originals send datagrams once, and count as in flight what was sent after the latest packet acknowledged; here
 //!   lost packets are sent again, and leave the window when our transport declares them lost.
-//! - A window of nothing is one packet here. genericCC, which counts acks from one, lets out a packet more than its window says.
+//! - A window of nothing is one packet here. genericCC, which counts acks from one, lets out a packet more than its
+//!   window says.
 //! - While its window is full, genericCC begins a gap whenever one ends; here with the last ack.
 //! - genericCC begins again after two seconds without an ack; here with the first retransmission timeout after that. If
 //!   the silence proves to have been a delay, the window comes back; there it does not.
@@ -265,8 +268,8 @@ impl RemyCc {
         Duration::from_secs_f64(self.intersend_ms / 1e3)
     }
 
-    /// A packet leaves (`Rat::send`, `CTCP::send_data`). When a gap has become shorter than the time since the last packet,
-    /// genericCC makes up for the rest while its window is open.
+    /// A packet leaves (`Rat::send`, `CTCP::send_data`). When a gap has become shorter than the time since the last
+    /// packet, genericCC makes up for the rest while its window is open.
     fn depart(&mut self, now: Instant, in_flight: u32) {
         let catches_up = self.profile == Profile::Pantheon && in_flight < self.cwnd();
         self.departed = if catches_up { now.min(self.departed + self.intersend()) } else { now };

@@ -220,7 +220,8 @@ fn a_tag_keeps_nanoseconds_and_the_number() {
     }
 }
 
-/// What is known of the tree of 2014 for links of 3 to 316 Mbit/s, which others distribute; `BAKEOFF_REMY_TREE` names its file.
+/// What is known of the tree of 2014 for links of 3 to 316 Mbit/s, which others distribute; `BAKEOFF_REMY_TREE` names
+/// its file.
 #[test]
 fn the_published_tree_has_the_published_rules() {
     let Some(file) = std::env::var_os("BAKEOFF_REMY_TREE") else {

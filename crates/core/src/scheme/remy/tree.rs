@@ -98,7 +98,8 @@ pub struct Action {
 }
 
 impl Action {
-    /// What Remy's training begins with by itself (`OptimizationSettings`): one packet per ack, 3 ms apart; ours begins with 15.
+    /// What Remy's training begins with by itself (`OptimizationSettings`): one packet per ack, 3 ms apart; ours begins
+    /// with 15.
     pub const UNTRAINED: Self = Self { increment: 1.0, multiple: 1.0, intersend_ms: 3.0 };
 
     /// The window after an ack, in whole packets.
@@ -195,8 +196,8 @@ impl Tree {
         domains
     }
 
-    /// The tree with the box of one action cut in two along each axis for which there is a value inside of it. All parts
-    /// have the action of the whole. Actions are counted anew, from the first branch to the last.
+    /// The tree with the box of one action cut in two along each axis for which there is a value inside of it. All
+    /// parts have the action of the whole. Actions are counted anew, from the first branch to the last.
     pub fn split(&self, action: usize, cuts: [Option<f64>; AXES]) -> Self {
         let mut tree = Self { nodes: Vec::new(), actions: Vec::new() };
         self.copy_to(&mut tree, self.nodes.len() - 1, Domain::ALL, &|index, domain| {
@@ -488,7 +489,8 @@ pub(super) mod tests {
         fn a_split_rule_has_the_same_action_everywhere(tree in tree(), which in any::<prop::sample::Index>(), fields in [0.0..END, 0.0..END, 0.0..END, 0.0..END]) {
             let action = which.index(tree.actions().len());
             let domain = tree.domains()[action];
-            // Half of the box along the first axis, nothing along the second, outside along the third, the edge along the last.
+            // Half of the box along the first axis, nothing along the second, outside along the third, the edge along
+            // the last.
             let cuts = [Some(f64::midpoint(domain.lower[0], domain.upper[0])), None, Some(END * 2.0), Some(domain.lower[3])];
             let split = tree.split(action, cuts);
             prop_assert_eq!(split.actions().len(), tree.actions().len() + 1);

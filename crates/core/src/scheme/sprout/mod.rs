@@ -12,25 +12,29 @@
 //! **Parameters.** None.
 //!
 //! **Deviations.**
-//! - The receiver's part runs at the sender, which knows from every ack when its packet arrived. Its reports, empty packets every 20 ms
-//!   that carry a forecast once a tick has passed, take as long as the last ack did, and none is lost.
+//! - The receiver's part runs at the sender, which knows from every ack when its packet arrived. Its reports, empty
+//!   packets every 20 ms that carry a forecast once a tick has passed, take as long as the last ack did, and none is
+//!   lost.
 //! - Both programs wake from a sleep 50 µs late, always; what sending and receiving itself takes is nothing.
-//! - The sender's program sends an empty packet after every 50 ms of silence; here one with 20 bytes leaves, which an empty one has
-//!   too: the forecast that the sender makes of the other direction. That it has 15 to 17 in the first seconds is not followed. The program
-//!   of Sprout-EWMA forecasts nothing from those and never begins: there a whole one leaves, unless two are in the queue or nothing was
-//!   acknowledged for 100 ms; then one leaves when nothing is in flight. So Sprout-EWMA has a rate below which it does not fall, a
-//!   quarter of a Mbit/s. Its receiver reports as Sprout's does; in the program both ends send data.
-//! - The program sends datagrams once; here what is lost is sent again, as part of the window or in the place of an empty packet.
-//! - The program's receiver counts in 1400 bytes, its sender takes the forecast for packets of 1440 (Pantheon's patch: 1400); here both
-//!   are packets of the flow, with the program's 50 bytes more for each in the queue. No rate above 1000 packets per second
-//!   is ever believed.
+//! - The sender's program sends an empty packet after every 50 ms of silence; here one with 20 bytes leaves, which an
+//!   empty one has too: the forecast that the sender makes of the other direction. That it has 15 to 17 in the first
+//!   seconds is not followed. The program of Sprout-EWMA forecasts nothing from those and never begins: there a whole
+//!   one leaves, unless two are in the queue or nothing was acknowledged for 100 ms; then one leaves when nothing is in
+//!   flight. So Sprout-EWMA has a rate below which it does not fall, a quarter of a Mbit/s. Its receiver reports as
+//!   Sprout's does; in the program both ends send data.
+//! - The program sends datagrams once; here what is lost is sent again, as part of the window or in the place of an
+//!   empty packet.
+//! - The program's receiver counts in 1400 bytes, its sender takes the forecast for packets of 1440 (Pantheon's patch:
+//!   1400); here both are packets of the flow, with the program's 50 bytes more for each in the queue. No rate above
+//!   1000 packets per second is ever believed.
 //! - A silence of more than ten seconds is taken for one of ten.
 //!
-//! The receiver takes what arrives for what the link can do, also where the window kept it low. One packet in each tick is forecast as 0 0
-//! 0 1 1 2: two within the next five ticks, which are all that a round trip of 40 ms holds then; one in each second tick, with the other
-//! not counted, as none (0 0 0 0 0 0). So the flow may stay at either however fast the link becomes: at 12 Mbit/s and 72 ms it has 5.2.
-//! This is the published model's arithmetic, and the program does the same. How soon it falls depends on when its timers
-//! fire: at 4 Mbit/s and 50 ms the program has 1.85 Mbit/s, its code in virtual time 1.2 to 1.9, ours 1.0 to 1.5.
+//! The receiver takes what arrives for what the link can do, also where the window kept it low. One packet in each tick
+//! is forecast as 0 0 0 1 1 2: two within the next five ticks, which are all that a round trip of 40 ms holds then; one
+//! in each second tick, with the other not counted, as none (0 0 0 0 0 0). So the flow may stay at either however fast
+//! the link becomes: at 12 Mbit/s and 72 ms it has 5.2. This is the published model's arithmetic, and the program does
+//! the same. How soon it falls depends on when its timers fire: at 4 Mbit/s and 50 ms the program has 1.85 Mbit/s, its
+//! code in virtual time 1.2 to 1.9, ours 1.0 to 1.5.
 //!
 //! **How it is validated.** The programs' own code was told our events (`docs/event-by-event.md`), and excerpts of its
 //! figures stand beside the parts, with those of an independent implementation; throughput over links of 1 to 12 Mbit/s
@@ -167,8 +171,8 @@ impl Sprout {
         Some(if self.outlook.is_over() { awake.next_due() } else { awake.next() })
     }
 
-    /// Whether a packet may end a pause: always, unless it stands for an empty one and is none, and the link has been silent for
-    /// too long.
+    /// Whether a packet may end a pause: always, unless it stands for an empty one and is none, and the link has been
+    /// silent for too long.
     fn may_break_silence(&self, now: Instant) -> bool {
         self.empty == EMPTY || (self.queue < HEARTBEATS * self.mss && now < self.last_ack + PATIENCE)
     }

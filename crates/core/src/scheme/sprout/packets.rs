@@ -1,5 +1,5 @@
-//! Packets numbered by their bytes, and which of them are received or lost by now: the program's accounts of what is in the queue
-//! (`network.cc`, `RecvQueue`).
+//! Packets numbered by their bytes, and which of them are received or lost by now: the program's accounts of what is in
+//! the queue (`network.cc`, `RecvQueue`).
 
 use std::collections::VecDeque;
 

@@ -9,8 +9,8 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// After a silence of so many ticks nothing is left of what was known before it, nor is there more to report.
 const LONGEST_SILENCE: u64 = 500;
-/// Ticks that pass before the first packet: the clock of the program begins at a second, its belief at zero, and a forecast is made
-/// when a connection is (`frozen_timestamp`, `Connection`).
+/// Ticks that pass before the first packet: the clock of the program begins at a second, its belief at zero, and a
+/// forecast is made when a connection is (`frozen_timestamp`, `Connection`).
 const TICKS_BEFORE: usize = 49;
 /// How often the receiver sends an empty packet with a forecast (`fallback_interval` of the server).
 const REPORT_INTERVAL: Duration = Duration::from_millis(20);

@@ -1,5 +1,5 @@
-//! When the program wakes and sends although nothing else makes it (`sproutbt2.cc`): its clock has whole milliseconds, it sleeps for
-//! 10 ms at most, and sends at the first waking at which it is due.
+//! When the program wakes and sends although nothing else makes it (`sproutbt2.cc`): its clock has whole milliseconds,
+//! it sleeps for 10 ms at most, and sends at the first waking at which it is due.
 
 use crate::units::{Duration, Instant};
 

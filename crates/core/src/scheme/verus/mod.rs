@@ -1,9 +1,9 @@
 //! Verus: learns which delay belongs to which window, and moves along that curve every five milliseconds.
 //!
 //! **What it is.** Every packet carries the window it was sent with; the delays of those windows give a delay profile,
-//! smoothed once per second. Every epoch of 5 ms a target delay goes down if delays rose and up if they did not, and the
-//! profile turns it into a window. A loss takes a share of the window away and freezes the profile until packets sent
-//! with the smaller window return.
+//! smoothed once per second. Every epoch of 5 ms a target delay goes down if delays rose and up if they did not, and
+//! the profile turns it into a window. A loss takes a share of the window away and freezes the profile until packets
+//! sent with the smaller window return.
 //!
 //! **Source.** Zaki et al., "Adaptive Congestion Control for Unpredictable Cellular Networks", SIGCOMM 2015;
 //! `yzaki/verus`, `src/verus_server.cpp` and `verus.hpp`, whose names stand beside the parts.
@@ -12,23 +12,24 @@
 //! speaks of 2, 4 and 6).
 //!
 //! **Deviations.**
-//! - The program sends datagrams once; here lost packets are sent again, with numbers of their own, and take room in what
-//!   an epoch may send.
+//! - The program sends datagrams once; here lost packets are sent again, with numbers of their own, and take room in
+//!   what an epoch may send.
 //! - A lost ack is a gap in the program, and so a loss; here the next ack tells what it told.
-//! - After silence, and after the loss that ends slow start, the program goes on from the newest packet not yet acknowledged. If later ones
-//!   are, as in a pause of an application, which it does not have, it takes those for missing once more and reads windows that it
-//!   has erased; here what is acknowledged stays so.
+//! - After silence, and after the loss that ends slow start, the program goes on from the newest packet not yet
+//!   acknowledged. If later ones are, as in a pause of an application, which it does not have, it takes those for
+//!   missing once more and reads windows that it has erased; here what is acknowledged stays so.
 //! - Nothing in flight lets our transport send one packet, whatever the epoch says.
 //! - An epoch is 5 ms; in the program it is what it computes longer (5.07 ms measured), though it reckons with 5.
-//! - In slow start the program adds to what may be sent whatever each ack leaves room for. If its sender stands still meanwhile, as on a
-//!   busy host, it counts that room several times, and sends it all at once; here it is counted once.
+//! - In slow start the program adds to what may be sent whatever each ack leaves room for. If its sender stands still
+//!   meanwhile, as on a busy host, it counts that room several times, and sends it all at once; here it is counted
+//!   once.
 //! - The program may find its socket full; that cannot happen here.
 //! - Packets of 1450 bytes (Pantheon: 1414); here those of the flow.
 //!
-//! **How it is validated.** Beside the program's code, told the events of our runs (`docs/event-by-event.md`), of which an excerpt is a
-//! test; epochs, slow start, losses and timeouts here, profile and spline beside them, the latter against curves of ALGLIB;
-//! throughput, delay and the heavy losses in shallow buffers in the simulator's behaviour tests; beside the running program over
-//! four links (`docs/originals.md`).
+//! **How it is validated.** Beside the program's code, told the events of our runs (`docs/event-by-event.md`), of which
+//! an excerpt is a test; epochs, slow start, losses and timeouts here, profile and spline beside them, the latter
+//! against curves of ALGLIB; throughput, delay and the heavy losses in shallow buffers in the simulator's behaviour
+//! tests; beside the running program over four links (`docs/originals.md`).
 
 mod profile;
 mod spline;
@@ -108,8 +109,8 @@ impl Tag {
     const NUMBERS: u64 = 1 << 20;
     const TIMES: u64 = 1 << 28;
 
-    /// The last 20 bits of the number, then 16 of window and the last 28 of microseconds: a million packets and four minutes
-    /// tell them apart.
+    /// The last 20 bits of the number, then 16 of window and the last 28 of microseconds: a million packets and four
+    /// minutes tell them apart.
     fn encode(self) -> u64 {
         let (number, sent) = (self.number % Self::NUMBERS, self.sent.as_micros() % Self::TIMES);
         number << 44 | u64::from(self.window) << 28 | sent
@@ -161,8 +162,8 @@ struct Verus {
     missing: VecDeque<Missing>,
     /// Windows of the packets after the newest acknowledged (`sendingList`).
     outstanding: VecDeque<u16>,
-    /// Numbers of the last packet that left, of the last before slow start began, and of the newest acknowledged or forgotten
-    /// (`pktSeq`, `ssId`, `seqLast`).
+    /// Numbers of the last packet that left, of the last before slow start began, and of the newest acknowledged or
+    /// forgotten (`pktSeq`, `ssId`, `seqLast`).
     sent: u64,
     session: u64,
     newest: u64,
@@ -341,8 +342,8 @@ impl Verus {
         self.last_ack = now;
     }
 
-    /// Whether a packet that comes counts: one that is the newest or missing, which it is no longer, not one that is lost or forgotten.
-    /// The last of those forgotten counts.
+    /// Whether a packet that comes counts: one that is the newest or missing, which it is no longer, not one that is
+    /// lost or forgotten. The last of those forgotten counts.
     fn is_awaited(&mut self, number: u64, now: Instant) -> bool {
         if number > self.newest {
             self.overtake(number, now);

@@ -1,8 +1,10 @@
-//! A smooth curve through noisy points: the natural cubic spline over equal steps that is nearest to them, where bends cost.
+//! A smooth curve through noisy points: the natural cubic spline over equal steps that is nearest to them, where bends
+//! cost.
 //!
-//! **Source.** ALGLIB, `spline1dfitpenalized`, as Verus calls it: it minimises the squares of the errors and a multiple of the
-//! integral of the squared second derivative. What that is multiplied with depends on the spline's cardinal functions, which
-//! are one at a node and zero at the others. Here the sum is minimised over B-splines, which span the same curves by narrow bands.
+//! **Source.** ALGLIB, `spline1dfitpenalized`, as Verus calls it: it minimises the squares of the errors and a multiple
+//! of the integral of the squared second derivative. What that is multiplied with depends on the spline's cardinal
+//! functions, which are one at a node and zero at the others. Here the sum is minimised over B-splines, which span the
+//! same curves by narrow bands.
 
 /// Bends weigh ten to the power of this (`rho`), in the measure of the cardinal functions.
 const RHO: i32 = 2;
@@ -151,8 +153,8 @@ fn bends(own: usize, nodes: usize, step: f64) -> Vec<f64> {
     bends
 }
 
-/// The normal equations of the coefficients between the outermost two, which follow from the others: natural splines do not
-/// bend where they end.
+/// The normal equations of the coefficients between the outermost two, which follow from the others: natural splines do
+/// not bend where they end.
 struct Equations {
     /// Each row holds the diagonal and what is to its right.
     matrix: Vec<[f64; ORDER]>,

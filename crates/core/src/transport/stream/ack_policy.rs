@@ -1,8 +1,8 @@
 //! When to acknowledge: delayed acks, quick acks, compressed acks.
 //!
 //! **Source.** Linux `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `__tcp_ack_snd_check`) and `tcp_output.c`
-//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. A segment that widens the receive window is
-//! acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
+//! (`tcp_send_delayed_ack`), for a receiver that never sends data of its own. A segment that widens the receive window
+//! is acknowledged at once ([`super::receive_window`]), which is so for every one at the beginning of a connection.
 
 use super::rtt::RTO_MIN;
 use super::{AckMode, wheel};
@@ -12,8 +12,8 @@ use crate::units::{Duration, Instant, earlier};
 const DELAY_MIN: Duration = Duration::from_millis(40);
 /// The longest that an ack waits (`TCP_DELACK_MAX`).
 const DELAY_MAX: Duration = Duration::from_millis(200);
-/// Segments acknowledged one by one at the start and after a duplicate are half of those that the window holds, no more than
-/// this (`TCP_MAX_QUICKACKS`), and so many if half of it holds none (`tcp_incr_quickack`).
+/// Segments acknowledged one by one at the start and after a duplicate are half of those that the window holds, no more
+/// than this (`TCP_MAX_QUICKACKS`), and so many if half of it holds none (`tcp_incr_quickack`).
 const MOST_QUICK_ACKS: u64 = 16;
 const QUICK_ACKS_OF_A_TINY_WINDOW: u64 = 2;
 /// Duplicate acks that leave at once before compression begins (`TCP_FASTRETRANS_THRESH`).
@@ -60,8 +60,8 @@ pub(super) struct AckPolicy {
     unacked: u32,
     is_due: bool,
     is_delaying: bool,
-    /// When the timer of delayed acks goes off. An ack that leaves does not stop it, and if it then finds acks held back for
-    /// compression, they leave (`tcp_delack_timer_handler`).
+    /// When the timer of delayed acks goes off. An ack that leaves does not stop it, and if it then finds acks held
+    /// back for compression, they leave (`tcp_delack_timer_handler`).
     delay_timer: Option<Instant>,
     duplicates: u32,
     compressed: u32,
@@ -103,8 +103,8 @@ impl AckPolicy {
         self.rtt
     }
 
-    /// A segment arrived; `is_wider` if it widened the receive window, `quick` of the next ones are to be acknowledged one
-    /// by one because its ECN codepoint brings news of congestion (`tcp_enter_quickack_mode`).
+    /// A segment arrived; `is_wider` if it widened the receive window, `quick` of the next ones are to be acknowledged
+    /// one by one because its ECN codepoint brings news of congestion (`tcp_enter_quickack_mode`).
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, quick: u32, now: Instant) {
         if self.mode == AckMode::Each {
             self.is_due = true;
@@ -343,8 +343,8 @@ mod tests {
         assert!(acks[46], "the 44th compressed ack leaves");
     }
 
-    /// A receiver whose first delayed ack has left, at the second segment, before its timer goes off at 42 ms, and which
-    /// has then sent the three acks that are not compressed.
+    /// A receiver whose first delayed ack has left, at the second segment, before its timer goes off at 42 ms, and
+    /// which has then sent the three acks that are not compressed.
     fn with_a_timer_of_no_use() -> AckPolicy {
         let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         let in_order = [Arrival::InOrder; 18];

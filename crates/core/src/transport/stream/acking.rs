@@ -190,7 +190,8 @@ impl Sender {
         Report { prior_first: self.scoreboard.first(), cumulative, timestamp_echo, ..Report::default() }
     }
 
-    /// Everything was acknowledged before: only a duplicate is news, and no scheme hears of it (`no_queue` in `tcp_ack`).
+    /// Everything was acknowledged before: only a duplicate is news, and no scheme hears of it (`no_queue` in
+    /// `tcp_ack`).
     #[cold]
     fn on_ack_of_nothing(&mut self, ack: &AckSegment, now: Instant) {
         let mut report = self.begin_report(ack);
@@ -220,7 +221,8 @@ impl Sender {
             self.take_duplicate(duplicate, report);
         }
         let blocks = ack.all_blocks();
-        // Mostly one is new. The round trip that RACK goes by is that of the highest segment, so that several are taken in order.
+        // Mostly one is new. The round trip that RACK goes by is that of the highest segment, so that several are taken
+        // in order.
         let mut places = [0; MAX_SACK_BLOCKS];
         let mut count = 0;
         for (place, block) in blocks.iter().enumerate() {
@@ -336,8 +338,8 @@ impl Sender {
         }
     }
 
-    /// True if what was selectively acknowledged left before the head was sent again: the timeout counts from here on, but no
-    /// longer than until the answer to that is due (`tcp_clean_rtx_queue`).
+    /// True if what was selectively acknowledged left before the head was sent again: the timeout counts from here on,
+    /// but no longer than until the answer to that is due (`tcp_clean_rtx_queue`).
     fn is_answer_to_head_due_later(&self, report: &Report) -> bool {
         report.sacked.is_some_and(|(first_sent, _)| {
             self.scoreboard.get(self.scoreboard.first()).is_some_and(|head| first_sent < head.sent)

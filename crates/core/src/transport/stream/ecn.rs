@@ -4,9 +4,9 @@
 //! (`tcp_data_ecn_check`, `tcp_ecn_received_counters`, `__tcp_accecn_process`); draft-morton-tsvwg-sce and
 //! draft-grimes-tcpm-tcpsce, with the SCE project's `net/ipv4/tcp_input.c`.
 //!
-//! **Deviations.** Where the handshake ends without ECN, segments keep the room for the counters of accurate ECN, and a scheme
-//! that needs ECN goes on without marks (the kernel puts Reno in the place of DCTCP). A receiver repeats its SYN-ACK only
-//! when it is asked again, and with the same answer.
+//! **Deviations.** Where the handshake ends without ECN, segments keep the room for the counters of accurate ECN, and a
+//! scheme that needs ECN goes on without marks (the kernel puts Reno in the place of DCTCP). A receiver repeats its
+//! SYN-ACK only when it is asked again, and with the same answer.
 
 use super::segment::AckSegment;
 use crate::packet::Ecn;
@@ -39,8 +39,8 @@ impl EcnMode {
         }
     }
 
-    /// What a SYN asks for after so many others: something on the path may drop those that ask for ECN (RFC 3168, section
-    /// 6.1.1.1; RFC 9768, section 3.1.4.1; Linux `tcp_ecn_fallback` and `__tcp_retransmit_skb`).
+    /// What a SYN asks for after so many others: something on the path may drop those that ask for ECN (RFC 3168,
+    /// section 6.1.1.1; RFC 9768, section 3.1.4.1; Linux `tcp_ecn_fallback` and `__tcp_retransmit_skb`).
     pub(super) fn asked_after(self, syns: u32) -> Self {
         let tries = if self == Self::Accurate { 2 } else { 1 };
         if syns < tries { self } else { Self::Off }
@@ -130,7 +130,8 @@ impl Echo {
         }
     }
 
-    /// True if a segment with this codepoint changes what acks tell, so that those held back are to leave before it counts.
+    /// True if a segment with this codepoint changes what acks tell, so that those held back are to leave before it
+    /// counts.
     pub(super) fn is_turning(&self, ecn: Ecn) -> bool {
         self.mode == EcnMode::Sce && ecn != Ecn::Ce && (ecn == Ecn::Ect1) != self.is_sce
     }

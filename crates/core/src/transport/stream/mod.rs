@@ -75,14 +75,15 @@ pub struct StreamConfig {
     pub ecn: EcnMode,
     /// The codepoint of packets that may be marked.
     pub ect: Ect,
-    /// Data waits until the receiver has agreed to connect; else it leaves at once, as in a connection of QUIC that is resumed
-    /// (RFC 9001, section 4.6), and what the two would agree on is known.
+    /// Data waits until the receiver has agreed to connect; else it leaves at once, as in a connection of QUIC that is
+    /// resumed (RFC 9001, section 4.6), and what the two would agree on is known.
     pub has_handshake: bool,
     /// The request to connect may be marked too.
     pub has_capable_syn: bool,
     /// Pacing of schemes without a rate.
     pub pacing: Pacing,
-    /// The most at which packets are paced, in bytes of IP (`SO_MAX_PACING_RATE`); schemes without a rate are then paced, too.
+    /// The most at which packets are paced, in bytes of IP (`SO_MAX_PACING_RATE`); schemes without a rate are then
+    /// paced, too.
     pub max_pacing_rate: Option<Rate>,
     /// When the receiver acknowledges.
     pub acks: AckMode,

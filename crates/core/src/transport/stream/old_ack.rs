@@ -1,7 +1,7 @@
 //! Acks that a later one has overtaken.
 //!
-//! **Source.** Linux `net/ipv4/tcp_input.c`, `tcp_validate_incoming`, `tcp_disordered_ack_check` and `old_ack` in `tcp_ack`. QUIC's
-//! acks, and those of programs that send datagrams, are read whole however late they are.
+//! **Source.** Linux `net/ipv4/tcp_input.c`, `tcp_validate_incoming`, `tcp_disordered_ack_check` and `old_ack` in
+//! `tcp_ack`. QUIC's acks, and those of programs that send datagrams, are read whole however late they are.
 //!
 //! **Deviation.** Over sockets of UDP an ack does not tell when it left, and is taken to have left when it arrives.
 
@@ -12,14 +12,16 @@ use super::sender::Sender;
 use crate::scheme::Feedback;
 use crate::units::{Duration, Instant};
 
-/// An older ack than this share of the timeout is not taken for a duplicate (`tcp_tsval_replay`; for clocks of up to 1200 Hz).
+/// An older ack than this share of the timeout is not taken for a duplicate (`tcp_tsval_replay`; for clocks of up to
+/// 1200 Hz).
 const REPLAY_PERCENT: u64 = 120;
 /// The least between two answers (`tcp_invalid_ratelimit`).
 const ANSWER_INTERVAL_MS: u64 = 500;
 
 impl Sender {
-    /// Lets an ack that left at `sent` pass, which is then read like any other, or deals with it: of one that acknowledges less than
-    /// another before it only the blocks are read; one that is outdated, and no duplicate, is answered and not read at all.
+    /// Lets an ack that left at `sent` pass, which is then read like any other, or deals with it: of one that
+    /// acknowledges less than another before it only the blocks are read; one that is outdated, and no duplicate, is
+    /// answered and not read at all.
     pub(super) fn admits_ack(&mut self, ack: &AckSegment, sent: Instant, now: Instant) -> bool {
         let is_in_order = sent >= self.newest_ack && ack.cumulative >= self.scoreboard.first();
         if is_in_order || self.config.feedback != Feedback::Tcp {

@@ -6,8 +6,8 @@ use crate::scheme::{Feedback, PacingRatios};
 use crate::transmission_time::TransmissionTime;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
-/// After so many packets of a connection no gap is left: from the tenth on Linux counts one, Chromium after its first ten
-/// (`kInitialUnpacedBurst`). Programs that send datagrams pace from the first.
+/// After so many packets of a connection no gap is left: from the tenth on Linux counts one, Chromium after its first
+/// ten (`kInitialUnpacedBurst`). Programs that send datagrams pace from the first.
 fn unpaced_packets(feedback: Feedback) -> u64 {
     match feedback {
         Feedback::Tcp => 9,
@@ -53,8 +53,8 @@ impl Pacer {
         }
         self.left_in_burst = self.burst_packets;
         let gap = self.transmission_time.of(size * u64::from(self.burst_packets), rate);
-        // A timer that fired late is made up for, by at most half a gap. What leaves before its time, after a timeout, is
-        // paid for as well.
+        // A timer that fired late is made up for, by at most half a gap. What leaves before its time, after a timeout,
+        // is paid for as well.
         let late = now.since(self.next);
         self.next = self.next.max(now) + gap.saturating_sub(late.min(gap.scale(1, 2)));
     }

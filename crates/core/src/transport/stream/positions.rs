@@ -14,8 +14,8 @@ pub const fn request_flags(ecn: EcnMode) -> u16 {
     }
 }
 
-/// How a SYN-ACK agrees to it. With accurate ECN the flags would tell the codepoint of the SYN (RFC 9768, table 2), which is
-/// not known here.
+/// How a SYN-ACK agrees to it. With accurate ECN the flags would tell the codepoint of the SYN (RFC 9768, table 2),
+/// which is not known here.
 pub const fn answer_flags(ecn: EcnMode) -> u16 {
     match ecn {
         EcnMode::Off | EcnMode::Accurate => 0,
@@ -72,8 +72,8 @@ impl Positions {
         }
     }
 
-    /// Where a segment of this length begins; call in the order of sending. One that is new follows the others; those between,
-    /// which nobody has seen, are taken to be as long.
+    /// Where a segment of this length begins; call in the order of sending. One that is new follows the others; those
+    /// between, which nobody has seen, are taken to be as long.
     pub fn start_of(&mut self, sequence: u64, length: Bytes) -> u64 {
         while self.starts.len() as u64 <= sequence + 1 {
             self.starts.push(self.at(u64::MAX) + length.count());

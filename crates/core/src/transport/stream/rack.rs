@@ -97,7 +97,8 @@ impl Rack {
         self.keep = self.keep.saturating_sub(1);
     }
 
-    /// All retransmissions of a recovery proved unnecessary: the widened window stays a little longer (`tcp_try_undo_dsack`).
+    /// All retransmissions of a recovery proved unnecessary: the widened window stays a little longer
+    /// (`tcp_try_undo_dsack`).
     pub(super) fn on_needless_recovery(&mut self) {
         self.keep = (self.keep + 1).min(KEEP_RECOVERIES);
     }

@@ -48,8 +48,8 @@ impl RangeSet {
         self.ranges.get(self.first_reaching(sequence + 1)).copied().filter(|range| range.contains(sequence))
     }
 
-    /// Adds what begins within the last range or right behind it, and returns the part that was not in the set yet, which may
-    /// be empty; `None`, and nothing is added, if it begins elsewhere.
+    /// Adds what begins within the last range or right behind it, and returns the part that was not in the set yet,
+    /// which may be empty; `None`, and nothing is added, if it begins elsewhere.
     pub(super) fn extend_last(&mut self, added: Range) -> Option<Range> {
         let last = self.ranges.back_mut().filter(|last| last.start <= added.start && added.start <= last.end)?;
         let new = Range { start: last.end, end: last.end.max(added.end) };

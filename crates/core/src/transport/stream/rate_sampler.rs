@@ -53,8 +53,8 @@ impl RateSampler {
         self.delivered
     }
 
-    /// True until more is delivered than the sender had in flight when its application wrote again after a pause; a connection
-    /// begins so (`tp->app_limited`).
+    /// True until more is delivered than the sender had in flight when its application wrote again after a pause; a
+    /// connection begins so (`tp->app_limited`).
     pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0 || self.delivered == 0
     }

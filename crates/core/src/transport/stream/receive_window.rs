@@ -3,10 +3,11 @@
 //! **Source.** Linux `net/ipv4/tcp_input.c`: `tcp_grow_window` widens the window by two segments for each that arrives,
 //! as long as what the buffer has left allows it, and asks for a quick ack each time; `tcp_measure_rcv_mss` learns from
 //! the first segment how much of the buffer payload can fill. The application reads several segments at a time, so that
-//! those it has not read yet take room too. `tcp_select_window` grants what is free, in whole steps of the window scale,
-//! and never takes back what it has granted: only after many segments have become readable at once is the window smaller.
-//! A limit is no smaller buffer, but a bound of what is granted (`TCP_WINDOW_CLAMP`), from the beginning on. The kernel forgets it when
-//! the first segment tells how large segments are (`tcp_update_scaling_ratio`), and the application sets it anew.
+//! those it has not read yet take room too. `tcp_select_window` grants what is free, in whole steps of the window
+//! scale, and never takes back what it has granted: only after many segments have become readable at once is the window
+//! smaller. A limit is no smaller buffer, but a bound of what is granted (`TCP_WINDOW_CLAMP`), from the beginning on.
+//! The kernel forgets it when the first segment tells how large segments are (`tcp_update_scaling_ratio`), and the
+//! application sets it anew.
 
 use crate::units::Bytes;
 
@@ -77,8 +78,8 @@ impl ReceiveWindow {
         self.widen(self.unread + waiting)
     }
 
-    /// Segments that waited can be read too, now that the hole before them is closed; `waiting` others cannot. True if the
-    /// application reads.
+    /// Segments that waited can be read too, now that the hole before them is closed; `waiting` others cannot. True if
+    /// the application reads.
     pub(super) fn on_released(&mut self, segments: u64, waiting: u64) -> bool {
         self.unread += segments;
         self.held = self.unread + waiting;

@@ -1,7 +1,7 @@
 //! The receiving end of a stream.
 //!
-//! **Deviation.** A segment that arrives again behind many holes never makes an ack that is held back leave early (`tcp_sack_new_ofo_skb`):
-//! it is reported up to a millisecond later.
+//! **Deviation.** A segment that arrives again behind many holes never makes an ack that is held back leave early
+//! (`tcp_sack_new_ofo_skb`): it is reported up to a millisecond later.
 
 use std::cmp::Ordering;
 use std::hint::cold_path;
@@ -179,13 +179,14 @@ impl Receiver {
         }
     }
 
-    /// True for what was overtaken by a retransmission that closed a hole: protection against wrapped sequence numbers does
-    /// not take it (RFC 7323, section 5; `tcp_validate_incoming`).
+    /// True for what was overtaken by a retransmission that closed a hole: protection against wrapped sequence numbers
+    /// does not take it (RFC 7323, section 5; `tcp_validate_incoming`).
     fn is_outdated(&self, sent: Instant) -> bool {
         sent < self.timestamp_echo && self.config.feedback == Feedback::Tcp && is_outdated(sent, self.timestamp_echo)
     }
 
-    /// True for the oldest segment that the next ack covers (RFC 7323, section 4.3; `tcp_sequence`, `tcp_replace_ts_recent`).
+    /// True for the oldest segment that the next ack covers (RFC 7323, section 4.3; `tcp_sequence`,
+    /// `tcp_replace_ts_recent`).
     fn is_to_be_echoed(&self, sequence: u64, sent: Instant) -> bool {
         match self.config.feedback {
             Feedback::Tcp => {

@@ -8,8 +8,8 @@ use super::segment::Range;
 /// Blocks that are remembered (`TCP_NUM_SACKS`).
 const BLOCKS: usize = 4;
 
-/// The blocks that segments have joined last, the latest first. What they hold is what has arrived since they are known:
-/// a block that was forgotten begins anew with the next segment.
+/// The blocks that segments have joined last, the latest first. What they hold is what has arrived since they are
+/// known: a block that was forgotten begins anew with the next segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecentBlocks {
     blocks: [Range; BLOCKS],

@@ -223,7 +223,8 @@ impl Sender {
         }
     }
 
-    /// What is new leaves with this ack; what the pacer holds back leaves as ever (`tcp_xmit_recovery`, `tcp_tsq_write`).
+    /// What is new leaves with this ack; what the pacer holds back leaves as ever (`tcp_xmit_recovery`,
+    /// `tcp_tsq_write`).
     fn retransmit_with_this_ack(&mut self, retransmit: Retransmit, now: Instant) {
         self.recovery.retransmit = if self.next_departure() <= now { retransmit } else { Retransmit::First };
     }

@@ -1,6 +1,7 @@
 //! Which transmission of a segment has arrived, where every packet is acknowledged with the time at which it was sent.
 //!
-//! A needless retransmission and its original are both on their way, and what the scheme said of each is to come back with it.
+//! A needless retransmission and its original are both on their way, and what the scheme said of each is to come back
+//! with it.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,8 @@ impl Resent {
         self.words.insert((sequence, now), word);
     }
 
-    /// A transmission that left no later than `until` has arrived: the word of the latest one. Those before it are lost.
+    /// A transmission that left no later than `until` has arrived: the word of the latest one. Those before it are
+    /// lost.
     pub(super) fn take(&mut self, sequence: u64, until: Instant) -> Option<u64> {
         let mut word = None;
         while let Some((key, found)) = self.words.range((sequence, Instant::ZERO)..=(sequence, until)).next() {

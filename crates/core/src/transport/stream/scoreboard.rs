@@ -157,8 +157,8 @@ impl Scoreboard {
         });
     }
 
-    /// Removes the first segment, which has been acknowledged, and tells what was last sent of it and whether it had been
-    /// selectively acknowledged.
+    /// Removes the first segment, which has been acknowledged, and tells what was last sent of it and whether it had
+    /// been selectively acknowledged.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Transmission, bool)> {
         let front = self.ring.front()?;
@@ -179,7 +179,8 @@ impl Scoreboard {
         Some((segment.transmission(), segment.is_sacked))
     }
 
-    /// A segment was selectively acknowledged; it is neither lost nor in flight any more. Tells what was last sent of it.
+    /// A segment was selectively acknowledged; it is neither lost nor in flight any more. Tells what was last sent of
+    /// it.
     #[inline]
     pub(super) fn mark_sacked(&mut self, sequence: u64) -> Option<Transmission> {
         let segment = self.get_mut(sequence)?;
@@ -193,7 +194,8 @@ impl Scoreboard {
             cold_path();
             self.repair(sequence);
         }
-        // One that was sent again, and is not lost after all, has its retransmission still in flight (`tcp_sacktag_one`).
+        // One that was sent again, and is not lost after all, has its retransmission still in flight
+        // (`tcp_sacktag_one`).
         if was_listed {
             self.close_gap(sequence, older, newer);
         }
@@ -209,8 +211,9 @@ impl Scoreboard {
         self.retransmitted -= u32::from(was_retransmitted);
     }
 
-    /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`). One that is acknowledged, and was sent
-    /// once more as a probe, is not. It stays in the list: should nothing be lost after all, it can be found again.
+    /// A segment, or its retransmission, was declared lost (`tcp_mark_skb_lost`). One that is acknowledged, and was
+    /// sent once more as a probe, is not. It stays in the list: should nothing be lost after all, it can be found
+    /// again.
     pub(super) fn mark_lost(&mut self, sequence: u64) {
         let Some(segment) = self.get_mut(sequence) else { return };
         if segment.is_sacked {
@@ -251,8 +254,8 @@ impl Scoreboard {
         self.link(sequence);
     }
 
-    /// The receiver has a segment twice: its retransmission is not in flight any more. (That of one that counts as lost is
-    /// until the segment is acknowledged.)
+    /// The receiver has a segment twice: its retransmission is not in flight any more. (That of one that counts as lost
+    /// is until the segment is acknowledged.)
     pub(super) fn mark_arrived_again(&mut self, sequence: u64) {
         if let Some(segment) = self.get_mut(sequence).filter(|segment| !segment.is_lost) {
             let was_retransmitted = std::mem::take(&mut segment.is_retransmitted);
@@ -260,8 +263,8 @@ impl Scoreboard {
         }
     }
 
-    /// The lowest segment that is lost and has no retransmission in flight; none while as many are in flight as are lost, be they
-    /// of others (`tcp_xmit_retransmit_queue`).
+    /// The lowest segment that is lost and has no retransmission in flight; none while as many are in flight as are
+    /// lost, be they of others (`tcp_xmit_retransmit_queue`).
     pub(super) fn next_to_retransmit(&mut self) -> Option<u64> {
         if self.retransmitted >= self.lost {
             return None;

@@ -20,7 +20,8 @@ pub(super) const COUNTS_OPTION: Bytes = Bytes::new(12);
 /// A time stamp may be older by so many ticks than one that arrived before it (Linux `TCP_PAWS_WINDOW`).
 const PAWS_WINDOW: u64 = 1;
 
-/// True if a packet with this time stamp is not to be taken once the `newest` has arrived (RFC 7323, section 5; `tcp_paws_check`).
+/// True if a packet with this time stamp is not to be taken once the `newest` has arrived (RFC 7323, section 5;
+/// `tcp_paws_check`).
 pub(super) fn is_outdated(sent: Instant, newest: Instant) -> bool {
     sent.as_millis() + PAWS_WINDOW < newest.as_millis()
 }
@@ -160,7 +161,8 @@ impl AckSegment {
         }
     }
 
-    /// Tells of a segment that arrived a second time (RFC 2883), which takes the place of one block; call before setting blocks.
+    /// Tells of a segment that arrived a second time (RFC 2883), which takes the place of one block; call before
+    /// setting blocks.
     pub fn set_duplicate(&mut self, duplicate: Range) {
         self.duplicate = Block::of(duplicate, self.cumulative);
     }

@@ -63,8 +63,8 @@ enum Phase {
         next_syn: Instant,
         sent: u32,
     },
-    /// The connection is there, and a bare ack is to be sent: the last packet of the handshake, or one that answers what could not be
-    /// taken.
+    /// The connection is there, and a bare ack is to be sent: the last packet of the handshake, or one that answers
+    /// what could not be taken.
     Confirming,
     Established,
 }
@@ -354,8 +354,8 @@ impl Sender {
         None
     }
 
-    /// An application that was silent may write, into a window with room for it: what is in flight then cannot show the path's
-    /// rate (`tcp_rate_check_app_limited`, of which nobody but `tcp_sendmsg` makes use).
+    /// An application that was silent may write, into a window with room for it: what is in flight then cannot show the
+    /// path's rate (`tcp_rate_check_app_limited`, of which nobody but `tcp_sendmsg` makes use).
     #[cold]
     fn note_write(&mut self, now: Instant) {
         self.is_source_silent = self.source.available(now) == Bytes::ZERO;
@@ -419,8 +419,8 @@ impl Sender {
             && std::mem::take(&mut self.must_announce_reduction);
         let ecn = if self.config.ecn == EcnMode::Off { Ecn::NotEct } else { self.config.ect.into() };
         if self.next_departure() > now {
-            // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits for it
-            // leaves as ever, the lost first (`tcp_tsq_write`).
+            // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits
+            // for it leaves as ever, the lost first (`tcp_tsq_write`).
             self.recovery.retransmit = Retransmit::First;
             self.note_usage(!self.scheme.has_room(self.scoreboard.in_flight()));
         }

@@ -56,8 +56,8 @@ impl Undo {
         self.from.is_some() && self.unreported == Some(0)
     }
 
-    /// True if what has now arrived, with this echo, was no retransmission of the episode: none was sent, or the echoed time,
-    /// in milliseconds as in TCP, is before that of the first one.
+    /// True if what has now arrived, with this echo, was no retransmission of the episode: none was sent, or the echoed
+    /// time, in milliseconds as in TCP, is before that of the first one.
     pub(super) fn is_original_delayed(&self, timestamp_echo: Instant) -> bool {
         self.from.is_some()
             && self.retransmitting_since.is_none_or(|since| timestamp_echo.as_millis() < since.as_millis())

@@ -1,13 +1,13 @@
 //! When a timer of the kernel goes off: never early, and the later it is due, the coarser.
 //!
-//! TCP's timers for retransmissions, probes, reordering and delayed acks are on the timer wheel; pacing and compressed acks are
-//! not.
+//! TCP's timers for retransmissions, probes, reordering and delayed acks are on the timer wheel; pacing and compressed
+//! acks are not.
 
 use crate::timer_wheel;
 use crate::units::{Duration, Instant};
 
-/// The tick count at the start of a run: it begins 300 s before it wraps around (`INITIAL_JIFFIES`), and a run begins one
-/// second after the boot of the guest.
+/// The tick count at the start of a run: it begins 300 s before it wraps around (`INITIAL_JIFFIES`), and a run begins
+/// one second after the boot of the guest.
 const TICKS_AT_START: u64 = (1 << 32) - 299_000;
 
 /// When a timer goes off that is set at `now` to go off after `wait`, which is rounded up to ticks

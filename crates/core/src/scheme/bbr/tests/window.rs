@@ -54,7 +54,8 @@ fn in_2018_a_segment_was_of_the_rate_with_headers() {
         bbr.pace(GAIN_UNIT);
         bbr.segment_goal
     };
-    // 147,696 bytes of payload in a second, less 1 %, and 153,000 of packets; from 150,000 on a segment has two packets.
+    // 147,696 bytes of payload in a second, less 1 %, and 153,000 of packets; from 150,000 on a segment has two
+    // packets.
     assert_eq!((goal(CURRENT), goal(OLD)), (1, 2));
 }
 

@@ -204,7 +204,8 @@ fn the_oldest_one_begins_with_five_packets_and_moves_by_up_to_a_window() {
 
 #[test]
 fn the_oldest_one_wants_an_empty_queue_in_both_halves_of_four_round_trips() {
-    // An ack every 20 ms; the queue is empty in the newer half, in the older, in both, in the newer and before, and in none.
+    // An ack every 20 ms; the queue is empty in the newer half, in the older, in both, in the newer and before, and in
+    // none.
     let cases =
         [([49, 48], false), ([0, 33], false), ([33, 49], true), ([14, 48], true), ([13, 48], false), ([0, 1], false)];
     for (empty, is_copa) in cases {

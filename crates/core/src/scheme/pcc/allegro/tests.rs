@@ -6,7 +6,8 @@ use crate::scheme::{Sent, window};
 
 #[test]
 fn loss_of_up_to_five_percent_hardly_matters() {
-    // The paper's values per unit of rate, without the round trip: 0.9933 at no loss, 0.425 at 5 %, below zero from 8 % on.
+    // The paper's values per unit of rate, without the round trip: 0.9933 at no loss, 0.425 at 5 %, below zero from 8 %
+    // on.
     for (lost, expected) in [
         (0, 0.9933),
         (10, 0.962),
@@ -18,7 +19,8 @@ fn loss_of_up_to_five_percent_hardly_matters() {
         (80, -0.036),
         (100, -0.094),
     ] {
-        // The program halves the first term while the round trip stays, and counts a thousand packets over one of 100,000 us.
+        // The program halves the first term while the round trip stays, and counts a thousand packets over one of
+        // 100,000 us.
         let loss = f64::from(lost) / 1_000.0;
         let program = utility(&interval(10.0, 1_000, lost, 0.1), 1e5, 1e5) * 0.1;
         let paper = 2.0 * (program + loss) - loss;

@@ -103,8 +103,8 @@ impl Interval {
         ((hundredths / 2.0).trunc() * 2.0 / 100.0) as f32
     }
 
-    /// The utility as coded: the latency term is per packet, and a falling round trip is rewarded. Of payload; `None` if
-    /// there is no time between the first packet and the last.
+    /// The utility as coded: the latency term is per packet, and a falling round trip is rewarded. Of payload; `None`
+    /// if there is no time between the first packet and the last.
     fn utility(&self, payload: Bytes) -> Option<f32> {
         let micros = self.last_sent - self.start;
         if micros == 0 {

@@ -1,5 +1,5 @@
-//! What UDT knows of its packets: when each left, whether it arrived, and how long it is waited for (`packet_tracker.h`,
-//! `ProcessAck`, `checkTimers`).
+//! What UDT knows of its packets: when each left, whether it arrived, and how long it is waited for
+//! (`packet_tracker.h`, `ProcessAck`, `checkTimers`).
 
 use std::collections::VecDeque;
 

@@ -10,8 +10,8 @@ const LOSS_COEFFICIENT: f64 = 11.35;
 const LOSS_LIMIT: f64 = 0.03;
 /// Latency coefficient of the Pantheon's program.
 const LATENCY_COEFFICIENT: f64 = 900.0;
-/// What the start phase of the source forgives: intervals with so many losses, as many in the first one that has more, and
-/// slopes below this meanwhile. The Pantheon's program has the same count and never reads it.
+/// What the start phase of the source forgives: intervals with so many losses, as many in the first one that has more,
+/// and slopes below this meanwhile. The Pantheon's program has the same count and never reads it.
 const START_LOSSES: u32 = 50;
 pub(super) const START_SLOPE: f64 = 0.2;
 
