@@ -19,12 +19,11 @@ from bakeoff.errors import UserError
 from bakeoff.formats import flent
 from bakeoff.metrics import summarise
 from bakeoff.metrics.fairness import jain
+from bakeoff.recording import ResultFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from bakeoff.recording import ResultFolder
 
 TROUBLE = re.compile(r"warning|error|traceback|no data", re.IGNORECASE)
 
@@ -153,3 +152,46 @@ def test_an_interval_that_ends_after_its_flow_is_there(
     first, second = (value["raw_values"][f"TCP upload::{number}"] for number in (1, 2))
     # From 0 to 1.1 s, and from 2 to 4 s.
     assert (len(first), len(second)) == (11, 20)
+
+
+def test_the_means_that_flent_shows_are_our_goodputs(exported: Path, office: ResultFolder) -> None:
+    text = run_flent(exported, "-f", "summary")
+    means = {name: float(mean) for name, mean in re.findall(r"^ +(.+?) +: +([\d.]+)", text, re.MULTILINE)}
+    flows = [float(flow.goodput_mbps or 0) for flow in summarise(office.recordings()[0]).flows]
+    assert [means["TCP upload::1"], means["TCP upload::2"]] == pytest.approx(flows, abs=0.006)
+    # As Flent's ComputingRunner has it: over the means of the flows, whenever these were there.
+    assert means["TCP upload avg"] == pytest.approx(sum(flows) / 2, abs=0.006)
+    assert means["TCP upload sum"] == pytest.approx(sum(flows), abs=0.006)
+    assert means["TCP upload fairness"] == pytest.approx(jain(flows), abs=0.006)
+
+
+def test_the_mean_of_a_flow_of_few_intervals_is_over_the_time_that_it_took(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=1, seconds=4, level="series")
+    plan.runs[0].scenario["flows"][0]["start_ns"] = 3_675_000_000
+    recording = filled(plan).recordings()[0]
+    value = json.loads(gzip.decompress(flent.encode(recording, "x")))
+    # A quarter of an interval, and three whole ones.
+    assert len(value["raw_values"]["TCP upload"]) == 4
+    goodput_bits = recording.table("flows")["goodput_bytes"][1] * 8
+    mean = value["metadata"]["SERIES_META"]["TCP upload"]["MEAN_VALUE"]
+    assert mean == pytest.approx(goodput_bits / 0.325 / 1e6)
+
+
+def test_pings_have_their_mean_in_each_step_and_as_a_whole(
+    plan_of: Callable[..., Any], tables_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    plan = plan_of(("cubic",), 1, level="series")
+    run = plan.runs[0]
+    run.scenario["probes"] = [{}]
+    # Answers arrive at 1.03, 1.084 and 1.312 s; one never does.
+    probes = {"probe": [1] * 4, "sent_ns": [10**9, 1_050_000_000, 1_100_000_000, 1_300_000_000]}
+    probes["rtt_ns"] = [30_000_000, 34_000_000, -1, 12_000_000]
+    folder = ResultFolder.create(tmp_path / "results", plan)
+    folder.write_run(run, tables_of(run.scenario, 1) | {"probes": pl.DataFrame(probes)})
+    value = json.loads(gzip.decompress(flent.encode(folder.recordings()[0], "x")))
+    grid = dict(zip(value["x_values"], value["results"]["Ping (ms) ICMP"], strict=True))
+    # The run begins 5 s into the file.
+    assert {x: mean for x, mean in grid.items() if mean is not None} == pytest.approx({6.1: 32, 6.4: 12})
+    assert value["metadata"]["SERIES_META"]["Ping (ms) ICMP"]["MEAN_VALUE"] == pytest.approx(76 / 3)

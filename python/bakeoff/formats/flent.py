@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import bakeoff
 from bakeoff.errors import UserError
+from bakeoff.metrics import corrected
 from bakeoff.metrics.fairness import jain
 from bakeoff.recording import atomic
 
@@ -58,6 +59,7 @@ class _Series:
         runner: the tool of Flent that measures such a series.
         samples: as measured; empty for what is computed from others.
         grid: its values on the common grid.
+        mean: of the whole test, as its runner tells it; None if it has no value.
     """
 
     name: str
@@ -65,6 +67,7 @@ class _Series:
     runner: str
     samples: list[Sample]
     grid: list[float | None]
+    mean: float | None
 
 
 @dataclass(frozen=True)
@@ -162,36 +165,36 @@ def _stream_names(directions: Sequence[str]) -> list[str]:
 def _streams(recording: RunRecording, clock: _Clock, names: Sequence[str]) -> list[_Series]:
     """The flows, and what Flent computes from them."""
     table, telemetry = recording.table("series"), recording.table("telemetry")
-    flows = recording.table("flows")
-    streams = [
-        _stream(name, _rates(table, flows, number, recording), _socket(telemetry, number), clock)
-        for number, name in enumerate(names, 1)
-    ]
+    flows = {int(row["flow"]): row for row in recording.table("flows").iter_rows(named=True)}
+    streams = []
+    for number, name in enumerate(names, 1):
+        active = corrected.scheduled(flows[number], recording.scenario["duration_ns"])
+        rates = _rates(table.filter(table["flow"] == number), active, recording)
+        # As netperf's THROUGHPUT: all that arrived over the time that it took, and not the mean over intervals, of
+        # which the first and the last are not full.
+        mean = corrected.goodput_mbps(flows[number], active)
+        streams.append(_stream(name, rates, _socket(telemetry, number), clock, mean))
     if len(streams) == 1:
         return streams
     computed = []
     for kind in ("upload", "download"):
-        of_kind = [one.grid for one in streams if one.name.startswith(f"TCP {kind}")]
+        of_kind = [one for one in streams if one.name.startswith(f"TCP {kind}")]
         if of_kind:
             computed += [
                 _computed(f"TCP {kind} avg", "average", of_kind, statistics.fmean),
                 _computed(f"TCP {kind} sum", "sum", of_kind, math.fsum),
             ]
-    everything = [one.grid for one in streams]
     if len(computed) == 4:
-        return [*streams, *computed, _computed("TCP totals", "sum", everything, math.fsum)]
+        return [*streams, *computed, _computed("TCP totals", "sum", streams, math.fsum)]
     fairness = f"{computed[0].name.removesuffix(' avg')} fairness"
-    return [*streams, *computed, _computed(fairness, "fairness", everything, jain, unit="Idx")]
+    return [*streams, *computed, _computed(fairness, "fairness", streams, jain, unit="Idx")]
 
 
-def _rates(table: pl.DataFrame, flows: pl.DataFrame, number: int, recording: RunRecording) -> list[tuple[int, float]]:
+def _rates(series: pl.DataFrame, active: corrected.Interval, recording: RunRecording) -> list[tuple[int, float]]:
     """End of each interval in which a flow was meant to send, and its goodput in Mbit/s."""
     width = recording.scenario["record"]["interval_ns"]
-    row = flows.filter(flows["flow"] == number).row(0, named=True)
-    stop = row["completed_ns"] if row["completed_ns"] is not None else row["stop_ns"]
-    first, last = row["start_ns"] // width, -(-min(stop, recording.scenario["duration_ns"]) // width)
-    chosen = table.filter(table["flow"] == number)
-    got = dict(zip((chosen["t_ns"] // width).to_list(), chosen["goodput_bytes"].to_list(), strict=True))
+    first, last = active.start_ns // width, -(-active.stop_ns // width)
+    got = dict(zip((series["t_ns"] // width).to_list(), series["goodput_bytes"].to_list(), strict=True))
     return [((index + 1) * width, got.get(index, 0) * 8e3 / width) for index in range(first, last)]
 
 
@@ -205,27 +208,34 @@ def _socket(telemetry: pl.DataFrame, number: int) -> dict[int, Sample]:
     return known
 
 
-def _stream(name: str, rates: Sequence[tuple[int, float]], socket: Mapping[int, Sample], clock: _Clock) -> _Series:
+def _stream(
+    name: str, rates: Sequence[tuple[int, float]], socket: Mapping[int, Sample], clock: _Clock, mean: float | None
+) -> _Series:
     grid: list[float | None] = [None] * clock.steps
     samples: list[Sample] = []
     for t_ns, rate in rates:
         samples.append({"t": clock.unix(t_ns), "val": rate, "dur": clock.step_s, **socket.get(t_ns, {})})
         if clock.step(t_ns) < clock.steps:
             grid[clock.step(t_ns)] = rate
-    return _Series(name, "Mbits/s", "NetperfDemoRunner", samples, grid)
+    return _Series(name, "Mbits/s", "NetperfDemoRunner", samples, grid, mean)
 
 
 def _computed(
     name: str,
     runner: str,
-    grids: Sequence[Sequence[float | None]],
+    parts: Sequence[_Series],
     value: Callable[[list[float]], float | None],
     *,
     unit: str = "Mbits/s",
 ) -> _Series:
-    """A series over those that have a value at a time."""
-    known = [[number for number in column if number is not None] for column in zip(*grids, strict=True)]
-    return _Series(name, unit, runner, [], [value(numbers) if numbers else None for numbers in known])
+    """A series over those that have a value at a time; its mean is over their means (Flent's `ComputingRunner`)."""
+
+    def over(numbers: Sequence[float | None]) -> float | None:
+        known = [number for number in numbers if number is not None]
+        return value(known) if known else None
+
+    grid = [over(column) for column in zip(*(part.grid for part in parts), strict=True)]
+    return _Series(name, unit, runner, [], grid, over([part.mean for part in parts]))
 
 
 def _pings(recording: RunRecording, clock: _Clock) -> list[_Series]:
@@ -243,7 +253,8 @@ def _pings(recording: RunRecording, clock: _Clock) -> list[_Series]:
             samples.append({"t": clock.unix(sent + rtt), "val": rtt / 1e6, "seq": seq})
             steps.setdefault(clock.step(sent + rtt), []).append(rtt / 1e6)
         grid = [statistics.fmean(steps[step]) if step in steps else None for step in range(clock.steps)]
-        found.append(_Series(name, "ms", "PingRunner", samples, grid))
+        mean = statistics.fmean(sample["val"] for sample in samples) if samples else None
+        found.append(_Series(name, "ms", "PingRunner", samples, grid, mean))
     return found
 
 
@@ -278,9 +289,8 @@ def _metadata(
 
 
 def _series_meta(series: _Series) -> dict[str, Any]:
-    values = [float(sample["val"]) for sample in series.samples] or [one for one in series.grid if one is not None]
     meta: dict[str, Any] = {"UNITS": series.unit, "RUNNER": series.runner}
-    return meta | ({"MEAN_VALUE": statistics.fmean(values)} if values else {})
+    return meta | ({} if series.mean is None else {"MEAN_VALUE": series.mean})
 
 
 def _iso(unix_s: float) -> str:
