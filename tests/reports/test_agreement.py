@@ -199,6 +199,22 @@ def test_what_is_nothing_in_one_world_has_a_place(make: Any, plan_of: Any, table
     assert second - zero > 20, "labels have room"
 
 
+def test_from_the_resolution_on_values_have_places_of_their_own(make: Any, plan_of: Any, tables_of: Any) -> None:
+    report = make(plan_of, tables_of)
+    first = next(line for line in report.lines if line.metric.key == "flow.throughput_mbps")
+    least = first.metric.resolution.absolute
+    means = (0.95 * least, least, 100 * least)
+    lines = [replace(first, found=replace(first.found, b=replace(first.found.b, mean=mean))) for mean in means]
+    (panel,) = figure.panels(replace(report, lines=lines))
+    below, at, above = panel.points[first.scheme]
+    # What is below stands where nothing does.
+    assert below.x == panel.x_ticks[0][0]
+    assert panel.x_ticks[0][1] == "0"
+    assert figure.LEFT + panel.gutter < at.x < above.x
+    # There is no ratio to less than the resolution.
+    assert below.y == at.y
+
+
 @pytest.mark.parametrize(
     ("low", "high", "ticks"),
     [

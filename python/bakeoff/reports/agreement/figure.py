@@ -176,7 +176,7 @@ def _values(known: Sequence[float], least: float) -> _Values:
         middle = math.sqrt(low * high)
         low, high = middle / math.sqrt(_NARROWEST), middle * math.sqrt(_NARROWEST)
     gutter = _GUTTER if len(above) < len(known) else 0.0
-    return _Values(low / _MARGIN, high * _MARGIN, least / _MARGIN, gutter)
+    return _Values(low / _MARGIN, high * _MARGIN, least, gutter)
 
 
 def _band(metric: Metric, values: _Values, scale: _Ratios) -> str:
