@@ -133,6 +133,40 @@ def test_schemes_that_meet_have_a_line_each(filled: Callable[..., ResultFolder],
     assert "The flows of a scheme together" in html.render(report, GENERATED)
 
 
+def test_what_schemes_have_of_a_link_is_read_off_a_linear_axis(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", seconds=3, flows=2, reference=None)
+    flows = [
+        flow | {"scheme": scheme, "start_ns": 0}
+        for flow, scheme in zip(plan.runs[0].scenario["flows"], ("cubic", "bbr"), strict=True)
+    ]
+    scenario = plan.runs[0].scenario | {"flows": flows}
+    runs = [replace(plan.runs[0], id=rtt, cell={"rtt": rtt}, scenario=scenario) for rtt in RTTS]
+    report = model.load(filled(replace(plan, runs=tuple(runs))))
+    # Two flows of which one has a hundredth of the other, in throughput and in delay.
+    monkeypatch.setattr(model.Group, "numbers", lambda _, flow: [Published(0.01 * 100 ** (flow or 0), 5.0, 0.0)])
+    found = sweep_figures.figure(report)
+    assert found is not None
+    assert found.is_by_scheme
+    ((_, (throughput, _)),) = found.rows
+    labels = [float(label) for _, label in throughput.ticks]
+    assert labels[0] == 0
+    assert labels[2] - labels[1] == pytest.approx(labels[1])
+
+
+@pytest.mark.parametrize(("rtts", "is_log"), [(("10ms", "20ms", "80ms"), True), (("10ms", "20ms", "79ms"), False)])
+def test_an_axis_whose_ends_are_a_factor_of_eight_apart_is_logarithmic(
+    report: Callable[..., Report], rtts: Sequence[str], *, is_log: bool
+) -> None:
+    found = sweep_figures.figure(report(1, rtt=rtts))
+    assert found is not None
+    first, last = sweep_figures.LEFT, sweep_figures.WIDTH - sweep_figures.RIGHT
+    ((_, panels),) = found.rows
+    (_, middle, _) = (dot.x for dot in panels[0].lines[0][1])
+    assert (middle - first) / (last - first) == pytest.approx(1 / 3 if is_log else 10 / 69)
+
+
 @pytest.mark.parametrize(
     ("labels", "numbers"),
     [
@@ -172,3 +206,16 @@ def test_ticks_of_a_logarithmic_axis(low: float, high: float, expected: list[flo
     found = ticks.logarithmic(low, high)
     assert found == pytest.approx(expected)
     assert all(low <= tick <= high for tick in found)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0, 5, [0, 1, 2, 3, 4, 5]), (0, 6, [0, 2, 4, 6]), (0.5, 11, [2, 4, 6, 8, 10]), (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1])],
+)
+def test_a_linear_axis_has_up_to_six_ticks(low: float, high: float, expected: list[float]) -> None:
+    assert ticks.even(low, high) == pytest.approx(expected)
+
+
+def test_six_ticks_of_a_logarithmic_axis_are_not_too_many() -> None:
+    assert ticks.logarithmic(1, 50) == pytest.approx([1, 2, 5, 10, 20, 50])
+    assert ticks.logarithmic(1, 100) == pytest.approx([1, 3, 10, 30, 100])
