@@ -163,6 +163,34 @@ def test_a_folder_of_someone_else_is_left_alone(tmp_path: Path, plan_of: Callabl
     assert snapshot(tmp_path) == {"thesis.tex": b"years of work"}
 
 
+def test_a_folder_whose_making_was_interrupted_can_be_made(
+    tmp_path: Path, plan_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(RunFailed, match="make room, then repeat the command"):
+            ResultFolder.create(tmp_path / "r", plan_of())
+    # As after a kill.
+    left = tmp_path / "r" / f"{atomic.TEMPORARY_PREFIX}experiment.json-00000000"
+    left.write_text("{")
+    with ResultFolder.create(tmp_path / "r", plan_of()).taken():
+        assert not left.exists()
+
+
+@pytest.mark.parametrize("name", ["runs/thesis.tex", "runs", ".partial-thesis"])
+def test_a_folder_that_only_looks_like_ours_is_left_alone(
+    tmp_path: Path, plan_of: Callable[..., Any], name: str
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("years of work")
+    with pytest.raises(UserError, match="not of ours"):
+        ResultFolder.create(tmp_path, plan_of(), resume=True)
+    assert snapshot(tmp_path) == {name: b"years of work"}
+
+
 @pytest.mark.parametrize("damage", ["cut", "altered", "gone"])
 def test_a_damaged_table_is_named(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], damage: str
@@ -334,11 +362,17 @@ def test_what_stands_in_place_of_the_link_stays(tmp_path: Path) -> None:
 
 
 def test_the_journal_survives_a_crash(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
-    folder = filled(plan_of(("cubic",), 2, seconds=3))
+    plan = plan_of(("cubic",), 2, seconds=3)
+    folder = filled(plan)
     with (folder.path / "journal.jsonl").open("ab") as file:
         file.write(b'{"run": "cubic_run2", "started"')
     timings = [recording.timing for recording in folder.recordings()]
     assert [timing.cpu_s for timing in timings if timing] == [0.25, 0.25]
+    # The next one is not taken for a part of what was cut short.
+    run = plan.runs[1]
+    folder.write_failure(run, "it failed", Timing(started="now", wall_s=2.0, cpu_s=1.5))
+    assert [recording.timing.cpu_s for recording in folder.recordings() if recording.timing] == [0.25, 1.5]
+    assert "" not in (folder.path / "journal.jsonl").read_text().splitlines()
 
 
 def test_reading_some_columns(india: ResultFolder) -> None:

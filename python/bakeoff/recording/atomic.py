@@ -147,9 +147,19 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, writing: str) -> Non
         sync_directory(path.parent)
 
 
-def sweep(folder: Path) -> None:
-    """Removes what interrupted writers left in `folder`."""
-    for entry in folder.glob(f"{TEMPORARY_PREFIX}*"):
+def is_temporary(path: Path, name: str = "") -> bool:
+    """Whether a path is the temporary name of a file or folder whose name begins like this."""
+    return path.name.startswith(f"{TEMPORARY_PREFIX}{name}")
+
+
+def sweep(folder: Path, name: str = "") -> None:
+    """Removes what interrupted writers left in `folder`.
+
+    Args:
+        folder: where they wrote.
+        name: how the names begin of what they wrote; by default all.
+    """
+    for entry in folder.glob(f"{TEMPORARY_PREFIX}{name}*"):
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
         else:

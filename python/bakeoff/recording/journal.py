@@ -41,9 +41,13 @@ def append(path: Path, run: str, status: str, timing: Timing | None) -> None:
     if timing is not None:
         line |= asdict(timing)
     line["load"] = list(os.getloadavg())
-    with explained(path, writing="the journal"), path.open("ab") as file:
+    with explained(path, writing="the journal"), path.open("a+b") as file:
+        # What was cut short, as by a full disk, is a line by itself.
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - 1, 0))
+        begun = b"" if file.read(1) in {b"", b"\n"} else b"\n"
         # One write of a whole line: lines of several threads do not mix.
-        file.write((json.dumps(line) + "\n").encode())
+        file.write(begun + (json.dumps(line) + "\n").encode())
 
 
 def read(path: Path) -> dict[str, Timing]:

@@ -84,7 +84,7 @@ class ResultFolder:
         with atomic.explained(path, writing="the result folder"):
             if target.exists():
                 _check_same(path, content, plan.runs, resume=resume)
-            elif path.is_dir() and any(path.iterdir()):
+            elif path.is_dir() and not all(map(_is_of_create, path.iterdir())):
                 raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out")
             (path / RUNS).mkdir(parents=True, exist_ok=True)
         if not target.exists():
@@ -119,6 +119,7 @@ class ResultFolder:
         with lock.held(self.path / JOURNAL):
             with atomic.explained(self.path, writing="the result folder"):
                 atomic.sweep(self.path / RUNS)
+                atomic.sweep(self.path, EXPERIMENT)
             yield
 
     def run_folder(self, run: str) -> Path:
@@ -233,6 +234,13 @@ class ResultFolder:
             if folder.is_dir():
                 found.append(RunRecording(folder, manifest.read(folder / manifest.FILE_NAME), timings.get(run)))
         return found
+
+
+def _is_of_create(entry: Path) -> bool:
+    """Whether this is what is left where making a folder was interrupted, as by a full disk: nothing ran in it yet."""
+    if entry.name == RUNS:
+        return entry.is_dir() and not any(entry.iterdir())
+    return atomic.is_temporary(entry, EXPERIMENT)
 
 
 def _check_same(path: Path, content: Mapping[str, Any], runs: Sequence[PlannedRun], *, resume: bool) -> None:
