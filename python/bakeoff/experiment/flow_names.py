@@ -9,7 +9,7 @@ from bakeoff.experiment.schema import label
 from bakeoff.scenario import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from bakeoff.experiment.schema import ExperimentFile
 
@@ -26,9 +26,10 @@ def names(experiment: ExperimentFile, flows: Sequence[Mapping[str, Any]]) -> dic
     """
     asked = [flow.scheme for flow in experiment.flow for _ in range(flow.count)]
     plain = [flow for flow, name in zip(flows, asked, strict=True) if name not in experiment.variant]
+    differing = _differing(plain)
     found = {}
     for number, (flow, name) in enumerate(zip(flows, asked, strict=True), 1):
-        called = name if name in experiment.variant else _with_parameters(flow, plain)
+        called = name if name in experiment.variant else _with_parameters(flow, differing[flow["scheme"]])
         if called != flow["scheme"]:
             found[str(number)] = str(called)
     return found
@@ -40,14 +41,21 @@ def of_scenario(scenario: Mapping[str, Any]) -> list[str]:
     return [str(known.get(str(number), flow["scheme"])) for number, flow in enumerate(scenario["flows"], 1)]
 
 
-def _with_parameters(flow: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+def _differing(flows: Sequence[Mapping[str, Any]]) -> dict[str, frozenset[str]]:
+    """By scheme the parameters that not all flows of it have alike; in one pass, since there may be thousands."""
+    first: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, set[str]] = {}
+    for flow in flows:
+        own = flow["parameters"]
+        one = first.setdefault(flow["scheme"], own)
+        differing = found.setdefault(flow["scheme"], set())
+        differing |= {name for name in one.keys() | own.keys() if one.get(name) != own.get(name)}
+    return {scheme: frozenset(names) for scheme, names in found.items()}
+
+
+def _with_parameters(flow: Mapping[str, Any], differing: Container[str]) -> str:
     """The scheme, and those of its parameters that are not those of all others of it."""
-    alike = [other["parameters"] for other in others if other["scheme"] == flow["scheme"]]
-    own = {
-        name: value
-        for name, value in flow["parameters"].items()
-        if any(name not in other or other[name] != value for other in alike)
-    }
+    own = {name: value for name, value in flow["parameters"].items() if name in differing}
     return " ".join([flow["scheme"], *(f"{name}={_written(value)}" for name, value in own.items())])
 
 
