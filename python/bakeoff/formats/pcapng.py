@@ -169,7 +169,7 @@ class Encoder:
 
     def __init__(self, recording: RunRecording, snap_bytes: int) -> None:
         self._flows = recording.scenario["flows"]
-        self._probes = recording.scenario.get("probes", [])
+        self._senders: list[dict[str, Any]] = [*self._flows, *recording.scenario.get("probes", ())]
         self._snap_bytes = snap_bytes
         self._epoch_ns = 0
         if recording.timing:
@@ -182,13 +182,12 @@ class Encoder:
         for number, flow in enumerate(self._flows, 1):
             near, far = (ipaddress.ip_address(address) for address in self._addresses(number, of_sender=True))
             yield f"flow {number}, {flow['scheme']}: {near} to {far}"
-        for number in range(len(self._flows) + 1, len(self._flows) + len(self._probes) + 1):
+        for number in range(len(self._flows) + 1, len(self._senders) + 1):
             near, far = (ipaddress.ip_address(address) for address in self._addresses(number, of_sender=True))
             yield f"probe {number - len(self._flows)}: {near} to {far}"
 
     def _config(self, flow: int) -> dict[str, Any]:
-        config: dict[str, Any] = [*self._flows, *self._probes][flow - 1]
-        return config
+        return self._senders[flow - 1]
 
     def _addresses(self, flow: int, *, of_sender: bool) -> tuple[bytes, bytes]:
         left, right = (bytes([10, net, flow >> 8 & 0xFF, flow & 0xFF]) for net in (1, 2))
