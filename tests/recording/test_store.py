@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,17 @@ import pytest
 
 import bakeoff
 from bakeoff.errors import BakeoffError, RunFailed, UserError
-from bakeoff.recording import Origin, ResultFolder, Timing, atomic, latest_folder, new_folder, provenance, tables
+from bakeoff.recording import (
+    Origin,
+    ResultFolder,
+    Timing,
+    atomic,
+    latest_folder,
+    manifest,
+    new_folder,
+    provenance,
+    tables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,6 +134,7 @@ def test_resume_runs_what_is_missing(
     again.write_run(second, tables_of(second.scenario, 1))
     assert all(again.is_complete(run.id) for run in plan.runs)
     assert again.recordings()[1].manifest.error is None
+    assert {entry.name for entry in (again.path / "runs").iterdir()} == {run.id for run in plan.runs}
 
 
 def test_a_build_is_another_where_code_that_decides_a_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +153,23 @@ def test_a_build_is_another_where_code_that_decides_a_run_is(tmp_path: Path, mon
     assert build() == found[-1]
 
 
+def test_only_what_the_checkout_tracks_can_be_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*words: str) -> str:
+        identity = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
+        command = ["git", "-C", str(tmp_path), *identity, *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    (tmp_path / "pyproject.toml").write_text("")
+    git("init")
+    git("add", "pyproject.toml")
+    git("commit", "-m", "x")
+    monkeypatch.setattr(bakeoff, "__file__", str(tmp_path / "python" / "bakeoff" / "__init__.py"))
+    (tmp_path / "results").write_text("of a run")
+    assert provenance.git_state.__wrapped__() == {"commit": git("rev-parse", "HEAD"), "changed": False}
+    (tmp_path / "pyproject.toml").write_text("changed")
+    assert provenance.git_state.__wrapped__() == {"commit": git("rev-parse", "HEAD"), "changed": True}
+
+
 def test_the_code_that_decides_a_run_is_there() -> None:
     package = Path(bakeoff.__file__).parent
     assert [pattern for pattern in provenance._DECIDING if not any(package.glob(pattern))] == []
@@ -154,6 +183,22 @@ def test_resume_refuses_another_experiment(tmp_path: Path, plan_of: Callable[...
         ResultFolder.create(tmp_path / "r", plan_of(repeats=2), resume=True)
     with pytest.raises(UserError, match="different experiment or an older version of this one, so"):
         ResultFolder.create(tmp_path / "r", plan_of(repeats=1, scenarios_sha256="x"), resume=True)
+
+
+def test_how_an_experiment_is_spelt_makes_no_other_of_it(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    here = {"source": "a.toml", "settings": ["--set seed=1"], "axis_values": {"scheme": {"Mine": "./mine.py:Mine"}}}
+    there = {"source": "./a.toml", "settings": [], "axis_values": {"scheme": {"Mine": "/home/x/mine.py:Mine"}}}
+    ResultFolder.create(tmp_path / "r", plan_of(repeats=1, **here))
+    assert ResultFolder.create(tmp_path / "r", plan_of(repeats=1, **there), resume=True).recordings() == []
+
+
+def test_a_run_that_cannot_be_trusted_is_not_complete(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    plan = plan_of(("cubic",), 1)
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    folder.write_failure(plan.runs[0], "packets were late", status="invalid")
+    (recording,) = folder.recordings()
+    assert (recording.manifest.status, recording.complete) == ("invalid", False)
+    assert not folder.is_complete("cubic_run1")
 
 
 def test_a_folder_of_someone_else_is_left_alone(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
@@ -223,13 +268,23 @@ def test_a_damaged_manifest_is_named(
         folder.recordings()
 
 
+def test_a_status_that_nobody_knows_is_no_manifest(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    folder = filled(plan_of(("cubic",), 1, seconds=3))
+    file = folder.run_folder("cubic_run1") / "manifest.json"
+    file.write_text(file.read_text().replace('"status": "complete"', '"status": "done"'))
+    with pytest.raises(UserError, match=r"manifest\.json: the manifest is damaged or cut short"):
+        folder.recordings()
+
+
 def test_a_later_layout_is_refused(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
     folder = filled(plan_of(("cubic",), 1, seconds=3))
     for path, read in (
         (folder.run_folder("cubic_run1") / "manifest.json", folder.recordings),
         (folder.path / "experiment.json", lambda: ResultFolder.open(folder.path)),
     ):
-        path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+        path.write_text(path.read_text().replace('"format": 1', f'"format": {manifest.FORMAT + 1}'))
         with pytest.raises(UserError, match="later bakeoff"):
             read()
 
@@ -242,7 +297,10 @@ def test_not_a_result_folder(tmp_path: Path, content: bytes | None) -> None:
         ResultFolder.open(tmp_path)
 
 
-@pytest.mark.parametrize("trouble", [(errno.ENOSPC, RunFailed), (errno.EACCES, UserError)])
+FULL_OR_BROKEN = [(number, RunFailed) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)]
+
+
+@pytest.mark.parametrize("trouble", [*FULL_OR_BROKEN, (errno.EACCES, UserError)])
 def test_trouble_in_the_middle_leaves_nothing(
     tmp_path: Path,
     plan_of: Callable[..., Any],
@@ -276,6 +334,24 @@ def _write(path: Path, way: str) -> None:
         return
     with atomic.stream_file(path, writing="the table") as file:
         file.write(b"new")
+
+
+@pytest.mark.parametrize("way", ["whole", "piece by piece"])
+@pytest.mark.parametrize(
+    ("trouble", "seen"), [(OSError(errno.ENOSPC, "full"), RunFailed), (KeyboardInterrupt(), KeyboardInterrupt)]
+)
+def test_a_file_that_cannot_be_finished_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, trouble: BaseException, seen: type[BaseException]
+) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+
+    def fsync(_: int) -> None:
+        raise trouble
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(seen):
+        _write(tmp_path / "file", way)
+    assert snapshot(tmp_path) == {"file": b"old"}
 
 
 @pytest.mark.parametrize("way", ["whole", "piece by piece"])
@@ -352,6 +428,12 @@ def test_new_folders_do_not_collide_and_latest_follows(tmp_path: Path) -> None:
     assert latest_folder("none", tmp_path) is None
 
 
+def test_the_latest_is_found_where_all_results_have_moved_to(tmp_path: Path) -> None:
+    name = new_folder("x", tmp_path / "results").name
+    (tmp_path / "results").rename(tmp_path / "archive")
+    assert latest_folder("x", tmp_path / "archive") == tmp_path / "archive" / "x" / name
+
+
 def test_what_stands_in_place_of_the_link_stays(tmp_path: Path) -> None:
     (tmp_path / "x" / "latest").mkdir(parents=True)
     with pytest.raises(
@@ -365,14 +447,14 @@ def test_the_journal_survives_a_crash(filled: Callable[..., ResultFolder], plan_
     plan = plan_of(("cubic",), 2, seconds=3)
     folder = filled(plan)
     with (folder.path / "journal.jsonl").open("ab") as file:
-        file.write(b'{"run": "cubic_run2", "started"')
+        file.write(b'{"run": "cubic_run2", "started"\xff')
     timings = [recording.timing for recording in folder.recordings()]
     assert [timing.cpu_s for timing in timings if timing] == [0.25, 0.25]
     # The next one is not taken for a part of what was cut short.
     run = plan.runs[1]
     folder.write_failure(run, "it failed", Timing(started="now", wall_s=2.0, cpu_s=1.5))
     assert [recording.timing.cpu_s for recording in folder.recordings() if recording.timing] == [0.25, 1.5]
-    assert "" not in (folder.path / "journal.jsonl").read_text().splitlines()
+    assert b"" not in (folder.path / "journal.jsonl").read_bytes().split(b"\n")[:-1]
 
 
 def test_reading_some_columns(india: ResultFolder) -> None:
