@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bakeoff.errors import UserError
 from bakeoff.experiment import estimate
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ FULL = 30 * 12_000_000 / 8 / 1500
         (["flow.1.traffic={kind='finite',size='1448kB'}"], 1000),
         (["rate=unlimited", "flow.1.receive_window=1MB", "flow.1.traffic={kind='finite',size='1448kB'}"], 1000),
         (["probe=[{interval='10ms',stop='5s'}]"], FULL + 500),
+        # At 0, 7, 14, 21 and 28 s.
+        (["probe=[{interval='7s'}]"], FULL + 5),
+        # As many as if all were of the smaller ones.
+        (["flow=[{scheme='cubic'},{scheme='cubic',mss='698B'}]"], FULL * 2),
         (["rate=unlimited", "flow.1.traffic={kind='on-off',on='1s',off='3s'}", "flow.1.receive_window=14480B"], 1875),
     ],
 )
@@ -73,10 +78,21 @@ def test_the_peak_of_a_direction(scenario: Scenario, minimal: str) -> None:
         for changes in ([schedule], ["rate={trace=[1,2,3,8]}"], ["rate=unlimited", "flow.1.receive_window=1MB"])
     ]
     assert peaks == [12_000_000, 6_000_000, None]
+    hops = "path.forward=[{rate='12Mbit/s'},{rate='5Mbit/s'},{}]"
+    assert estimate.peak_rate_bps(scenario(minimal, hops)["forward"]) == 5_000_000
 
 
-def test_a_moment_at_a_high_rate_is_no_reason_to_refuse(scenario: Scenario, minimal: str) -> None:
-    schedule = "rate={schedule=[{at='0s',rate='100Gbit/s'},{at='1s',rate='1Mbit/s'}]}"
-    found = scenario(minimal, schedule, "duration=1500s")
-    estimate.check(found, "x.toml")
-    assert estimate.cost(found).packets == (10**11 + 1499 * 10**6) // 12_000
+def test_a_stack_of_others_takes_longer(scenario: Scenario, minimal: str) -> None:
+    own = scenario(minimal, "flow.1.count=2")
+    mixed = own | {"flows": [own["flows"][0], own["flows"][1] | {"scheme": "quinn:cubic"}]}
+    other = own | {"flows": [flow | {"scheme": "quinn:cubic"} for flow in own["flows"]]}
+    fast, middle, slow = (estimate.cost(found).cpu_s for found in (own, mixed, other))
+    assert middle - fast == pytest.approx(slow - middle)
+    assert slow > 3 * fast
+
+
+def test_what_has_to_become_less_is_what_there_is_too_much_of(scenario: Scenario, minimal: str) -> None:
+    with pytest.raises(UserError, match=r"the most is 1e\+10: make the interval of the probes longer"):
+        scenario(minimal, "probe=[{interval='1ns'}]")
+    with pytest.raises(UserError, match=r"the most is 1e\+10: shorten the duration or lower the rate"):
+        scenario(minimal, "rate=9Tbit/s", "record.level=summary")

@@ -250,6 +250,11 @@ def test_every_key_reaches_the_scenario(scenario: Scenario) -> None:
     assert found["flows"][1]["traffic"] == {"kind": "finite", "size_bytes": 1_000_000}
 
 
+def test_what_an_application_writes_at_once(scenario: Scenario, minimal: str) -> None:
+    found = scenario(minimal, "flow.1.traffic={kind='bulk',write='2kB'}")
+    assert found["flows"][0]["traffic"] == {"kind": "bulk", "write_bytes": 2000}
+
+
 def test_the_bdp_of_a_schedule_is_of_its_mean_rate(scenario: Scenario, minimal: str) -> None:
     # A quarter of the period at 16 and the rest at 4 Mbit/s; without a period the last rate, which stays.
     for period, mean in [(",period='8s'", "7Mbit/s"), ("", "4Mbit/s")]:
