@@ -60,6 +60,7 @@ def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) ->
         ("repeats=0", "--set repeats=0: repeats: must be at least 1, not 0"),
         ("scheme=bbr", "--set scheme=bbr: every flow names its own scheme"),
         ("matrix.loss=", "write KEY=VALUE"),
+        ("rtt=3ns", '--set rtt=3ns: "3ns": half of it goes each way, so it must be an even number of ns'),
         ("durration=1s", '--set durration=1s: durration: unknown key; did you mean "duration"?'),
         ("name.x=1", "--set name.x=1: name: must be a text, not a table"),
         ("flow=3", "--set flow=3: flow is a list of tables, as in flow=[{}] or flow.1={}"),
@@ -74,6 +75,14 @@ def test_settings(planned: Callable[..., Plan], minimal: str, change: str, sente
     with pytest.raises(UserError) as caught:
         planned(minimal, change)
     assert sentence in str(caught.value)
+
+
+def test_of_several_settings_the_last_that_touched_a_key_is_named(planned: Callable[..., Plan], minimal: str) -> None:
+    changes = ("queue=codel", "path.forward.0.queue.limit=0pkt")
+    with pytest.raises(
+        UserError, match=r"^--set path\.forward\.0\.queue\.limit=0pkt: path\.forward\.0\.queue\.limit: "
+    ):
+        planned(minimal, *changes)
 
 
 @pytest.mark.parametrize("change", ["pair=zz", "matrix.pair=one,zz", 'pair="zz"'])

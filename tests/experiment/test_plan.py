@@ -344,6 +344,8 @@ def test_cells_that_a_claim_is_about_run_more_often(planned: Planned) -> None:
     assert often("repeats=2") == dict.fromkeys(once, 2), "who asks for a number gets it"
     assert often("repeats=2", "claim_repeats=4") == dict.fromkeys(once, 2) | {("0", "1ms"): 4, ("0", "2ms"): 4}
     assert often("claim_repeats=1") == once
+    without = {cell: 1 for cell in once if cell[1] != "2ms"}
+    assert often("matrix.rtt=1ms,3ms") == without, "what it is compared with is left out"
 
 
 def test_seeds_depend_on_the_repeat_and_the_experiment_only(planned: Planned, minimal: str) -> None:
@@ -388,9 +390,23 @@ def test_an_rtt_is_split_between_the_directions(scenario: Scenario, minimal: str
     assert [hop["delay_ns"] for hop in found["reverse"]] == [50_000_000]
 
 
+def test_an_rtt_replaces_the_delays_of_the_way_back(scenario: Scenario, minimal: str) -> None:
+    text = minimal + '[[path.reverse]]\ndelay = "7ms"\n[[path.reverse]]\ndelay = "8ms"\n'
+    found = scenario(text, "rtt=100ms")
+    assert [hop["delay_ns"] for hop in (*found["forward"], *found["reverse"])] == [50_000_000, 50_000_000, 0]
+
+
 def test_a_scheme_axis_fills_the_flows_that_name_none(planned: Planned, minimal: str) -> None:
     runs = planned(minimal + '[[flow]]\n[matrix]\nscheme = ["bbr"]\n').runs
     assert [flow["scheme"] for flow in runs[0].scenario["flows"]] == ["cubic", "bbr"]
+
+
+def test_the_folder_tells_both_numbers_of_repeats(planned: Planned) -> None:
+    head = 'name = "x"\nduration = "1s"\n'
+    found = planned(head + CLAIMED, "repeats=2").to_json()
+    assert (found["repeats"], found["claim_repeats"]) == (2, 2)
+    found = planned(head + CLAIMED).to_json()
+    assert (found["repeats"], found["claim_repeats"]) == (1, 3)
 
 
 def test_a_setting_narrows_its_axis(planned: Planned, minimal: str) -> None:
