@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
+import platform
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,6 +54,43 @@ def test_a_disturbance_is_not_a_limit() -> None:
     assert found is not None
     assert found.packets_per_second == pytest.approx(1e8 / 12_000)
     assert capacity.measure(machine(1e8, 0, disturbed=3)) is None
+
+
+@pytest.mark.parametrize(("share", "carried"), [(0.8, True), (0.79, False)])
+def test_a_link_that_is_not_filled_was_more_than_the_machine_carries(share: float, *, carried: bool) -> None:
+    def execute(planned: Any) -> Outcome:
+        scenario = planned.scenario
+        rate_bps = scenario["forward"][0]["link"]["rate_bps"]
+        part = 1.0 if rate_bps == 100_000_000 else share
+        packets = math.ceil(part * rate_bps * scenario["duration_ns"] / 12_000 / 10**9)
+        return Outcome(measurements={"hops": [{"delivered": [packets, 0]}], "lateness": {"p99_ns": 5000}})
+
+    found = capacity.measure(execute)
+    assert found is not None
+    assert found.packets_per_second == pytest.approx((5e9 if carried else 1e8) / 12_000)
+
+
+def test_what_another_machine_carries_is_not_known_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    capacity.measure(machine(1e8, 1e8))
+    monkeypatch.setattr(platform, "node", lambda: "another")
+    assert capacity.known() is None
+    capacity.check(scenario(10**10))
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'{"packets_per_second": 1.0}'])
+def test_what_cannot_be_read_is_not_known(content: bytes) -> None:
+    capacity.measure(machine(1e8, 1e8))
+    capacity._place().write_bytes(content)
+    assert capacity.known() is None
+
+
+def test_a_machine_whose_cache_cannot_be_written_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert capacity.measure(machine(1e8, 1e8)) is not None
+    assert capacity.known() is None
 
 
 def test_more_than_the_machine_carries_is_refused() -> None:
