@@ -349,6 +349,10 @@ def test_what_is_no_class_is_refused_with_the_key(
         (f"raise SystemExit(3)\n{GOOD}X = Good", r"own\.py:1: SystemExit: 3$"),
         (f"import os\nos._exit(7)\n{GOOD}X = Good", r"own\.py: loading it ended early with status 7$"),
         (f"import os\nos.abort()\n{GOOD}X = Good", r"own\.py:2: loading it was ended by SIGABRT$"),
+        (
+            f"import os\nos.kill(os.getpid(), 40)\n{GOOD}X = Good",
+            r"own\.py: loading it was ended by signal 40$",
+        ),
         (f"while True: pass\n{GOOD}X = Good", r"own\.py:1: Overdue: it takes longer than 0\.5 s"),
         (
             f"{GOOD}class X(Good):\n    def __init__(self, a, b): pass",

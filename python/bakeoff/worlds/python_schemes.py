@@ -149,7 +149,11 @@ def end(places: Sequence[Mapping[str, Any]], what: str, how: str, console: Seque
 
 def ending(status: int) -> str:
     """In what way a process ended: its status, or less than zero the signal that ended it."""
-    return f"ended early with status {status}" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
+    if status >= 0:
+        return f"ended early with status {status}"
+    # Most real-time signals have no name.
+    name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
+    return f"was ended by {name}"
 
 
 def cost(scenario: Mapping[str, Any]) -> Cost:
