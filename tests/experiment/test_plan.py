@@ -448,6 +448,14 @@ def test_traces_are_relative_to_the_file_and_settings_to_the_shell(
     assert run.scenario["forward"][0]["link"]["opportunities_ms"] == (5,)
     assert run.cell == {"trace": "b.trace"}
     assert run.scenario["traces"] == {"forward.0": "b.trace"}
+    (elsewhere / "c.trace").write_text("7\n")
+    found = [
+        run.scenario["forward"][0]["link"]["opportunities_ms"]
+        for run in planned(text, "matrix.trace=b.trace,c.trace").runs
+    ]
+    assert found == [(5,), (7,)]
+    monkeypatch.setenv("HOME", str(elsewhere))
+    assert planned(text, "path.trace=~/b.trace").runs[0].scenario["forward"] == run.scenario["forward"]
 
 
 def test_a_scenario_names_the_variants_of_its_flows(planned: Planned, minimal: str) -> None:
