@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,7 +22,7 @@ import pytest
 
 from bakeoff.errors import RunFailed, UserError
 from bakeoff.experiment import expand, load
-from bakeoff.worlds import emu, privilege, python_schemes, scratch, sim, trust
+from bakeoff.worlds import emu, privilege, python_schemes, scratch, sim
 from bakeoff.worlds.outcome import Outcome, RunStopped
 
 if TYPE_CHECKING:
@@ -770,27 +769,3 @@ def test_two_experiments_at_once_are_refused() -> None:
         second = subprocess.run(words, input="\n", capture_output=True, text=True, check=False)
         assert "another emulated experiment is under way on this machine" in second.stderr
         other.communicate("\n")
-
-
-def test_a_late_run_is_no_result() -> None:
-    scenario = {
-        "forward": [{"delay_ns": 10**7}],
-        "reverse": [{"delay_ns": 10**7}],
-        "flows": [{"extra_delay_ns": 0}],
-    }
-    fine = {"read": 5, "written": 7, "refused": 0}
-    kernel = {"sent": 5, "sent_dropped": 0, "received": 7, "received_dropped": 0}
-    report = {"lateness": {"p99_ns": 900_000}, "interfaces": [{**fine, "kernel": kernel}]}
-    assert trust.problem(scenario, report) is None
-    late = {**report, "lateness": {"p99_ns": 1_100_000}}
-    assert "1.1 ms late or later, and 1.0 ms are allowed" in str(trust.problem(scenario, late))
-    far = SimpleNamespace(delay=100_000_000)
-    distant = {**scenario, "forward": [{"delay_ns": far.delay}]}
-    assert trust.problem(distant, late) is None
-    lost = {**report, "interfaces": [{**fine, "kernel": {**kernel, "sent_dropped": 3}}]}
-    assert trust.problem(scenario, lost) == (
-        "3 packets that the left host 1 sent were lost before the emulator could read them: this machine was too busy "
-        "for what it sends; run nothing else beside it, or send less"
-    )
-    refused = {**report, "interfaces": [{**fine, "kernel": kernel}, {**fine, "refused": 2, "kernel": kernel}]}
-    assert trust.problem(scenario, refused) == "packets do not add up: 2 at the right host 1 were refused by the kernel"
