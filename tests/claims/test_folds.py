@@ -44,6 +44,7 @@ RUN: dict[str, Any] = {
         ("least(flow1.cwnd / flow1.bw)", 10.0),
         ("most(flow1.cwnd - flow2.cwnd)", 40.0),
         ("least(-flow1.cwnd * 2 + 1)", -99.0),
+        ("first(flow1.cwnd / -2)", -5.0),
         ("first(flow1.cwnd while time_s > first(time_s while flow1.bbr_state == 1))", 30.0),
         ("first(flow1.cwnd while flow1.cwnd > first(flow1.cwnd while time_s > 99))", None),
         ("first(flow1.bw while time_s < 6)", None),

@@ -115,6 +115,8 @@ def test_bad_measures(text: str, hint: str) -> None:
         ("< 1e3", -math.inf, 1000),
         ("between 2 and 4", 2, 4),
         ("between -1% and 1%", -0.01, 0.01),
+        ("between 2 and 2", 2, 2),
+        ("2 +- 0", 2, 2),
         ("2 +- 10%", 1.8, 2.2),
         ("-2 ± 0.5", -2.5, -1.5),
         ("-2+-10%", -2.2, -1.8),
@@ -124,6 +126,19 @@ def test_expectations(text: str, low: float, high: float) -> None:
     expectation = parse_expectation(text)
     assert (expectation.low, expectation.high) == pytest.approx((low, high))
     assert expectation.strict == text.startswith(("> ", "< "))
+
+
+def test_a_measure_has_up_to_500_characters() -> None:
+    assert parse_measure("1" + " " * 499).evaluate({}) == 1
+    with pytest.raises(ClaimSyntaxError, match="longer than 500 characters"):
+        parse_measure("1" + " " * 500)
+
+
+def test_only_what_is_open_at_a_time_is_deep() -> None:
+    assert parse_measure("+".join(["(1)"] * 60)).evaluate({}) == 60
+    assert parse_measure("(" * 50 + "1" + ")" * 50).evaluate({}) == 1
+    with pytest.raises(ClaimSyntaxError, match="nested more than 50 deep"):
+        parse_measure("(" * 51 + "1" + ")" * 51)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,13 @@ def test_verdicts(losses: list[float | None], expect: str, verdict: str) -> None
     assert result.runs == sum(loss is not None for loss in losses)
 
 
+@pytest.mark.parametrize("status", ["failed", "invalid"])
+def test_a_run_that_did_not_end_well_is_no_evidence(status: str) -> None:
+    (result,) = evaluate([claim("<= 1")], [run(0.1), run(0.1, status=status)])
+    assert (result.verdict, result.runs) == ("undecided", 1)
+    assert result.reason == "runs that failed, are still to come or lack the value: 1"
+
+
 def test_a_ratio_of_cells_has_no_unit() -> None:
     rates = {"cubic": 8.0, "bbr": 2.0}
     runs = [{**run(0.1, scheme), "total": {"throughput_mbps": rate}} for scheme, rate in rates.items()]
@@ -129,7 +136,7 @@ def test_the_claim_is_named_when_it_cannot_be_understood() -> None:
 
 def row(scheme: str, losses: list[float], published: float | None) -> list[dict[str, Any]]:
     beside = None if published is None else {"throughput_mbps": None, "owd_p95_ms": None, "loss": published}
-    return [{**run(loss, scheme), "published": beside} for loss in losses]
+    return [{**run(loss, scheme, repeat=repeat), "published": beside} for repeat, loss in enumerate(losses, 1)]
 
 
 RANKS = "rank_correlation(total.loss, published.loss)"
