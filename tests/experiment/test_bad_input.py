@@ -146,6 +146,14 @@ def test_a_mark_before_the_text_is_no_part_of_it(tmp_path: Path, catalogue: Cata
     assert load(str(file), (), catalogue).name == "x"
 
 
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, catalogue: Catalogue) -> None:
+    file = tmp_path / "x.toml"
+    with file.open("wb") as opened:
+        opened.truncate(16 * 2**20 + 1)
+    with pytest.raises(UserError, match=r"x\.toml: larger than 16 MiB, the most that an experiment file may have$"):
+        load(str(file), (), catalogue)
+
+
 def test_not_a_file(tmp_path: Path, catalogue: Catalogue) -> None:
     with pytest.raises(UserError, match="not a file; give an experiment file"):
         load(str(tmp_path), (), catalogue)

@@ -27,6 +27,8 @@ ALLOWED_AND_NOT = [
     ("flow.1.mss=100B", "flow.1.mss=99B", "99 bytes: must be from 100B to 65000B"),
     ("flow.1.receive_window=2896B", "flow.1.receive_window=2895B", "2895 bytes hold less than two segments"),
     ("probe=[{size='36B'}]", "probe=[{size='35B'}]", "35 bytes: must be from 36B to 65000B"),
+    ("flow.1.parameters.beta=0.1", "flow.1.parameters.beta=0.09", "write a number from 0.1 to 0.9"),
+    ("flow.1.parameters.beta=0.9", "flow.1.parameters.beta=0.91", "write a number from 0.1 to 0.9"),
     ("flow.1.count=10000", "flow.1.count=10001", "10001 flows in one run; the most is 10000"),
     # A flow starts up to 100 ms later than it says, before the end, and stops after that, at the end at the latest.
     ("flow.1.start=29899ms", "flow.1.start=29900ms", "the flow starts at 30s at the latest (start_jitter)"),

@@ -7,15 +7,17 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from bakeoff.experiment import overrides
 from bakeoff.experiment.plan import derive_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import pytest
-
     from bakeoff.experiment import Plan
+    from bakeoff.experiment.catalogue import Catalogue
 
     Planned = Callable[..., Plan]
     Scenario = Callable[..., dict[str, Any]]
@@ -474,6 +476,13 @@ def test_a_named_path_is_overridden_key_by_key(scenario: Scenario, minimal: str)
     assert changed["link"] == {"kind": "constant", "rate_bps": 3_000_000}
     assert changed["queue"]["limit_packets"] == 99
     assert (changed["loss"], changed["delay_ns"]) == (0.0477, 28_000_000)
+
+
+@pytest.mark.parametrize(
+    "value", ["a", " a ", "", "1", "true", "[x", 'q"uote', "12Mbit/s", 3, 0.5, True, [1, "a"], {"k": "1"}]
+)
+def test_what_is_written_of_a_value_is_read_as_this_value(catalogue: Catalogue, value: Any) -> None:
+    assert overrides.parse(f"key={overrides.written(value)}", catalogue).value == value
 
 
 def test_paths_can_be_an_axis(planned: Planned) -> None:

@@ -66,6 +66,13 @@ receiver = ["b"]
     assert (theirs["flows"][0]["scheme"], list(theirs["programs"])) == ("program:iperf3", ["iperf3"])
 
 
+def test_what_a_variant_cannot_be_is_no_hint(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        _plan(tmp_path, '[variant.mine]\nscheme = "polic"\n[variant.policies]\nscheme = "reno"\n')
+    assert 'variant.mine.scheme: "polic" is not a scheme; ' in str(caught.value)
+    assert "policies" not in str(caught.value)
+
+
 def test_a_variant_that_lacks_its_file_is_left_out_and_named(tmp_path: Path) -> None:
     plan = _plan(tmp_path, '[matrix]\nscheme = ["reno", "policy"]')
     assert [run.cell["scheme"] for run in plan.runs] == ["reno"]

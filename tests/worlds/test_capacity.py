@@ -49,6 +49,20 @@ def test_the_fastest_link_that_is_carried_is_found_and_kept() -> None:
     assert capacity.known() == found
 
 
+def test_packets_that_are_handed_over_together_are_never_said_to_be_slower() -> None:
+    found = capacity.measure(machine(2e9, 5e8))
+    assert found is not None
+    assert (found.packets_per_second, found.merged_packets_per_second) == pytest.approx((2e9 / 12_000, 2e9 / 12_000))
+
+
+def test_the_largest_packets_of_flows_are_what_fills_a_link() -> None:
+    capacity.measure(machine(1e8, 1e8))
+    found = scenario(100_000_000)
+    capacity.check(found | {"flows": [found["flows"][0], found["flows"][0] | {"mss_bytes": 500}]})
+    with pytest.raises(RunStopped, match="100Mbit/s in 552-byte packets is more"):
+        capacity.check(found | {"flows": [found["flows"][0] | {"mss_bytes": 500}]})
+
+
 def test_a_disturbance_is_not_a_limit() -> None:
     found = capacity.measure(machine(1e8, 1e8, disturbed=2))
     assert found is not None
