@@ -61,6 +61,13 @@ def test_the_kernels_controllers_take_no_parameters() -> None:
         names.for_kernel(scenario("cubic", beta=0.5))
 
 
+def test_a_controller_that_is_loaded_needs_a_running_kernel() -> None:
+    asked = {**scenario("kernel:mine"), "controllers": {"mine": "mine.o"}}
+    with pytest.raises(RunStopped, match=r"^flow 1: kernel:mine is loaded .*, which only emu has; add --world emu$"):
+        names.for_kernel(asked)
+    assert scheme_of(names.for_host(asked)) == "kernel:mine"
+
+
 def test_the_core_does_not_see_what_is_for_reports() -> None:
     assert names.for_simulator({"seed": 1, "traces": {"forward.0": "a.trace"}, "names": {"1": "mine"}}) == {"seed": 1}
 

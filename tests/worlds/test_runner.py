@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 
 from bakeoff.errors import RunFailed, UserError
 from bakeoff.experiment import PlannedRun
+from bakeoff.worlds import runner
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 from bakeoff.worlds.runner import Finished, Interrupted, run_plan
 
@@ -61,6 +63,15 @@ def execute(store: Any, world: Any, *, jobs: int = 4, on_finished: Any = None) -
     finished: list[Finished] = []
     run_plan(RUNS, store, world, jobs=jobs, on_finished=on_finished or finished.append)
     return finished
+
+
+def test_the_time_of_a_run_is_its_own_and_that_of_its_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed, worked = iter([100.0, 103.5]), iter([7.0, 7.25])
+    clocks = SimpleNamespace(perf_counter=lambda: next(passed), thread_time=lambda: next(worked))
+    monkeypatch.setattr(runner, "time", clocks)
+    finished: list[Finished] = []
+    run_plan(RUNS[:1], Memory(), lambda _: Outcome(TABLES, cpu_s=2.0), jobs=1, on_finished=finished.append)
+    assert (finished[0].timing.wall_s, finished[0].timing.cpu_s) == (3.5, 2.25)
 
 
 @pytest.mark.parametrize("jobs", [1, 3, 100])
