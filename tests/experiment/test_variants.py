@@ -66,6 +66,32 @@ receiver = ["b"]
     assert (theirs["flows"][0]["scheme"], list(theirs["programs"])) == ("program:iperf3", ["iperf3"])
 
 
+@pytest.mark.parametrize(
+    ("flows", "called"),
+    [
+        (["vegas", "vegas"], {}),
+        (["vegas", "vegas alpha=3"], {"2": "vegas alpha=3"}),
+        (["vegas alpha=3", "vegas"], {"1": "vegas alpha=3"}),
+        (["vegas alpha=3", "vegas alpha=1"], {"1": "vegas alpha=3", "2": "vegas alpha=1"}),
+        (["vegas", "vegas", "vegas alpha=3"], {"3": "vegas alpha=3"}),
+        # What all have alike tells none from the others, and other schemes have parameters of their own.
+        (["vegas alpha=3 gamma=2", "vegas gamma=2 alpha=1"], {"1": "vegas alpha=3", "2": "vegas alpha=1"}),
+        (["vegas alpha=3", "reno", "cubic abe=true"], {}),
+        # A variant is called after itself, and makes no other one of its scheme.
+        (["cubic abe=true", "gentle"], {"2": "gentle"}),
+    ],
+)
+def test_flows_of_a_scheme_are_called_after_what_differs(
+    tmp_path: Path, flows: list[str], called: dict[str, str]
+) -> None:
+    tables = []
+    for flow in flows:
+        scheme, *parameters = flow.split()
+        tables.append(f"{{scheme='{scheme}',parameters={{{','.join(parameters)}}}}}")
+    (run,) = _plan(tmp_path, "", f"flow=[{','.join(tables)}]").runs
+    assert run.scenario.get("names", {}) == called
+
+
 def test_what_a_variant_cannot_be_is_no_hint(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         _plan(tmp_path, '[variant.mine]\nscheme = "polic"\n[variant.policies]\nscheme = "reno"\n')

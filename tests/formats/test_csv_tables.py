@@ -15,6 +15,8 @@ from bakeoff.metrics import summarise
 from bakeoff.metrics.contract import run_to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pytest
 
     from bakeoff.recording import ResultFolder
@@ -89,3 +91,18 @@ def test_the_page_of_recordings_has_the_types_of_the_files(office: ResultFolder)
         schema = pl.read_parquet_schema(recording.folder / f"{section.partition('`')[0]}.parquet")
         told = dict(re.findall(r"^\| `(\w+)` \| (\w+)(?: or null)? \|", section, re.MULTILINE))
         assert told == {name: str(kind).lower() for name, kind in schema.items()}
+
+
+def test_a_run_that_pantheon_would_have_discarded_has_its_columns(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=2, seconds=4)
+    # Nothing of the second flow arrives before the end.
+    plan.runs[0].scenario["flows"][1]["start_ns"] = 3_990_000_000
+    flows, _ = csv_tables.write(filled(plan).recordings(), tmp_path)
+    table = pl.read_csv(flows)
+    assert table["pantheon_discarded"].drop_nulls().len() > 0
+    judged = [column for column in table.columns if column.startswith("pantheon.")]
+    assert judged == ["pantheon.throughput_mbps", "pantheon.owd_p95_ms", "pantheon.loss"]
+    assert table.select(judged).null_count().row(0) == (3, 3, 3)
+    assert "pantheon" not in table.columns
