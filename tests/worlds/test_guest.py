@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import shutil
 import tempfile
 import threading
 from pathlib import Path
@@ -255,3 +257,51 @@ def test_a_guest_gets_its_job(pretended: Callable[[str], None], tmp_path: Path) 
 def test_guests_have_a_terminal_of_their_own(boot: Boot) -> None:
     ended = boot("cut -d' ' -f6 /proc/$$/stat")
     assert int(ended.console[0]) != os.getsid(0)
+
+
+def test_the_last_thing_that_a_guest_says_itself_is_the_cause() -> None:
+    console = ("bakeoff-guest: first", "a line of the kernel", "bakeoff-guest: second", "another")
+    assert guest.Ended(console, 1.0, PLENTY, has_hung=False, status=1).problem() == "second"
+
+
+@pytest.mark.parametrize(("free", "in_memory"), [(2, False), (3, True)])
+def test_memory_is_a_file_in_memory_where_there_is_room_for_two(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: int, *, in_memory: bool
+) -> None:
+    monkeypatch.setattr(guest, "_SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free * PLENTY.memory_bytes))
+    assert guest._memory_folder(Path("place"), PLENTY) == (tmp_path if in_memory else Path("place"))
+
+
+def test_a_processor_is_lent_to_one_guest_at_a_time() -> None:
+    processors = guest._Processors()
+    there = os.sched_getaffinity(0)
+    for _ in range(2):
+        with contextlib.ExitStack() as guests:
+            lent = [guests.enter_context(processors.lend()) for _ in range(len(there) + 1)]
+            assert lent[-1] is None
+            assert set(lent[:-1]) == there
+
+
+@pytest.mark.parametrize(
+    ("limit", "held_bytes"),
+    [
+        ({}, 0),
+        ({"limit_packets": 1000, "limit_bytes": None, "limit_time_ns": None}, 1_500_000),
+        ({"limit_packets": None, "limit_bytes": 700_000, "limit_time_ns": None}, 700_000),
+        ({"limit_packets": 1000, "limit_bytes": None, "limit_time_ns": 10**9}, 125_000_000),
+    ],
+)
+def test_a_guest_has_memory_for_what_queues_and_wires_hold(limit: dict[str, int | None], held_bytes: int) -> None:
+    link = {"kind": "constant", "rate_bps": 10**9}
+    scenario = SCENARIO | {"forward": [SCENARIO["forward"][0] | {"queue": {"kind": "fifo", **limit}, "link": link}]}
+    # Wires of 20 ms there and back at 1 Gbit/s, and the queue; in the kernel each byte takes eight.
+    assert linux._memory(scenario) == 2**30 + 8 * (2_500_000 + held_bytes)
+
+
+def test_a_packet_of_our_own_schemes_costs_more_than_one_of_the_kernel() -> None:
+    kernels, ours = (
+        linux.cost(SCENARIO | {"flows": [SCENARIO["flows"][0] | {"scheme": scheme}]}) for scheme in ("cubic", "ledbat")
+    )
+    assert kernels.packets == ours.packets
+    assert ours.cpu_s > kernels.cpu_s

@@ -154,7 +154,9 @@ def _memory(scenario: Mapping[str, Any]) -> int:
     held = 0 if rate is None else rate / 8 * round_trip_s
     for hop in hops:
         queue = hop["queue"]
-        limits = [queue.get("limit_bytes"), packet_bytes * (queue.get("limit_packets") or 0)]
+        # A limit of time is one of bytes at the rate of the hop.
+        in_time = (queue.get("limit_time_ns") or 0) * (estimate.peak_rate_bps([hop]) or 0) / 8e9
+        limits = [queue.get("limit_bytes"), packet_bytes * (queue.get("limit_packets") or 0), in_time]
         held += max((limit for limit in limits if limit is not None), default=0)
     return _GUEST_BYTES + round(_GUEST_BYTES_PER_BYTE * held)
 
