@@ -155,3 +155,19 @@ def test_absurd_traces_are_not_made(make: object) -> None:
 
 def test_constant_opportunities_are_at_the_last_whole_millisecond() -> None:
     assert mahimahi.constant(10_000_000, 12) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 12]
+
+
+def test_a_constant_trace_may_miss_its_rate_by_exactly_one_percent() -> None:
+    # 33 opportunities in a second are 396 kbit/s.
+    assert len(mahimahi.constant(400_000, 1000)) == 33
+
+
+def test_a_poisson_trace_goes_on_to_the_end_of_its_length() -> None:
+    assert mahimahi.poisson(1_000_000_000, 100, seed=1)[-1] == 99
+
+
+def test_as_many_opportunities_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mahimahi, "MAX_OPPORTUNITIES", 3)
+    assert mahimahi.parse(b"1\n2\n3\n") == [1, 2, 3]
+    with pytest.raises(TraceError, match=r"^4 opportunities are more than the 3 allowed$"):
+        mahimahi.parse(b"1\n2\n3\n4\n")

@@ -94,9 +94,9 @@ def test_flows_of_a_scheme_are_called_after_what_differs(
 
 def test_what_a_variant_cannot_be_is_no_hint(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
-        _plan(tmp_path, '[variant.mine]\nscheme = "polic"\n[variant.policies]\nscheme = "reno"\n')
+        _plan(tmp_path, '[variant.mine]\nscheme = "polic"\n')
     assert 'variant.mine.scheme: "polic" is not a scheme; ' in str(caught.value)
-    assert "policies" not in str(caught.value)
+    assert "polic" not in str(caught.value).partition("; ")[2]
 
 
 def test_a_variant_that_lacks_its_file_is_left_out_and_named(tmp_path: Path) -> None:

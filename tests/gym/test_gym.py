@@ -72,6 +72,17 @@ def test_gymnasium_finds_no_fault(experiment: str) -> None:
     check_env(gymnasium.make(lab.ID, paths=experiment).unwrapped, skip_render_check=True)
 
 
+def test_an_episode_ends_at_the_stop_of_its_flow(tmp_path: Path) -> None:
+    environment = gymnasium.make(lab.ID, paths=file_of(tmp_path, others='scheme = "reno"\nstop = "1.5s"'))
+    environment.reset(seed=1)
+    told, is_over, steps = {"time_s": 0.0}, False, 0
+    while not is_over:
+        *_, is_over, told = environment.step(np.zeros(1, np.float32))
+        steps += 1
+    assert told["time_s"] == pytest.approx(1.5)
+    assert steps > 10
+
+
 def test_a_seed_is_a_trajectory() -> None:
     environment = gymnasium.make(lab.ID)
     first, again, other = (rollout(environment, seed) for seed in (1, 1, 2))
