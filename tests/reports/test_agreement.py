@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import re
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from bakeoff.metrics.agreement import Line, compare
 from bakeoff.metrics.tolerance import METRICS
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import looks as known_looks
-from bakeoff.reports.agreement import figure, model, page, shown
+from bakeoff.reports.agreement import figure, model, page, shown, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +92,19 @@ def test_the_page_is_whole_and_loads_nothing(make: Any, plan_of: Any, tables_of:
     assert "<script" not in text
     assert "2026-03-04 05:06:07 UTC" in text
     assert "bakeoff agree pantheon/india-ppp0 --worlds sim,linux" in text
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_a_narrow_terminal_breaks_no_word(make: Any, plan_of: Any, tables_of: Any, width: int) -> None:
+    report = make(plan_of, tables_of)
+    file = io.StringIO()
+    terminal.show(report, Console(file=file, width=width, highlight=False))
+    text = file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    lines = text.splitlines()
+    for found in (entry for entry in report.metrics if entry.exists):
+        title = shown.title(found.metric)
+        assert f"  tolerance {shown.summary(found.metric, found.whole).tolerance}; " in lines[lines.index(title) + 1]
 
 
 def test_runs_of_several_lengths_are_said_to_be(tmp_path: Path, plan_of: Any, tables_of: Any) -> None:

@@ -15,7 +15,7 @@ from tests.conftest import fill
 from bakeoff.errors import UserError
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import compare, looks, model
+from bakeoff.reports import compare, looks, model, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +41,20 @@ def test_comparison_of_two_folders(
     assert all(line.verdict == "same" for line in found.lines if line.difference)
     assert found.only_right == (looks.title("reno"),)
     assert "TCP Cubic  all   throughput_mbps" in shown(found)
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_a_narrow_terminal_has_every_row_and_number(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], india: ResultFolder, width: int
+) -> None:
+    folder = filled(plan_of(("cubic", "reno"), 3))
+    found = compare.compare(str(india.path), str(folder.path))
+    text = shown(found, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert "\nTCP Cubic, all flows\n" in text
+    for line in found.lines:
+        assert f"{line.metric}: {words.significant(line.left, 4)}, {words.significant(line.right, 4)}" in text
 
 
 def test_comparison_with_a_reference(india: ResultFolder) -> None:

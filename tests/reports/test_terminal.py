@@ -7,9 +7,10 @@ import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from rich.console import Console
-from tests.conftest import simulate
+from tests.conftest import SECOND, simulate
 
 from bakeoff.recording import ResultFolder
 from bakeoff.references.model import Published
@@ -251,3 +252,26 @@ def test_a_run_that_is_still_to_come_leaves_a_claim_open(tmp_path: Path, plan_of
     folder.write_run(plan.runs[2], simulate(plan.runs[2].scenario, 3))
     (result,) = model.load(folder).claims
     assert result.verdict == "holds"
+
+
+@pytest.mark.parametrize("width", [200, 120, 80, 40])
+def test_numbers_of_runs_that_pantheon_would_not_count_are_whole(
+    tmp_path: Path, plan_of: Callable[..., Any], width: int
+) -> None:
+    plan = plan_of(("cubic", "vegas"), 2, level="summary")
+    folder = ResultFolder.create(tmp_path / "short", plan)
+    for run in plan.runs:
+        tables = simulate(run.scenario, run.seed)
+        early = pl.col("first_received_ns") + SECOND
+        folder.write_run(run, tables | {"flows": tables["flows"].with_columns(early.alias("last_received_ns"))})
+    report = model.load(folder)
+    text = printed(report, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    told = " ".join(text.split())
+    for heading in ("Throughput (Mbit/s)", "Loss without tail (%)", "Retransmissions"):
+        assert heading in told
+    for group in report.groups:
+        found = group.over_runs(lambda run: run.total.throughput_mbps if run.total else None)
+        assert found is not None
+        assert f"{found.mean:.2f}" in told

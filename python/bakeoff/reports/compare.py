@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,7 @@ from bakeoff.experiment.published_row import published_row
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model, words
+from bakeoff.reports.console import fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -248,35 +250,64 @@ def _ratio(left: float | None, right: float | None) -> float | None:
 
 
 def show(comparison: Comparison, console: Console) -> None:
-    """Prints a comparison."""
+    """Prints a comparison: a table, or lines where it would have to break its cells."""
     left, right = _names(comparison)
-    has_differences = any(line.difference is not None for line in comparison.lines)
-    console.print(f"{left}: {comparison.left}\n{right}: {comparison.right}", highlight=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("row", "flow", "metric"):
-        table.add_column(heading, no_wrap=heading != "row")
-    for heading in (left, right, f"{left} /\n{right}"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if has_differences:
-        table.add_column(f"{left} -\n{right}, 95 % interval", no_wrap=True)
-    before = None
-    for line in comparison.lines:
-        key = (line.row, line.flow)
-        table.add_row(
-            *([line.row, "all" if line.flow is None else str(line.flow)] if key != before else ["", ""]),
-            line.metric,
-            words.significant(line.left, 4),
-            words.significant(line.right, 4),
-            words.ratio(line.left, line.right),
-            *([_difference(line, left)] if has_differences else []),
-        )
-        before = key
-    console.print(table)
+    console.print(f"{left}: {comparison.left}\n{right}: {comparison.right}", highlight=False, markup=False)
+    table = _table(comparison, left, right)
+    if fits(table, console):
+        console.print(table)
+    else:
+        _lines(comparison, left, right, console)
     for sentence in _remarks(comparison):
         console.print(Text(sentence, style="dim"))
     for side, rows in ((left, comparison.only_left), (right, comparison.only_right)):
         if rows:
             console.print(Text(f"only {side}: {', '.join(rows)}", style="dim"))
+
+
+def _table(comparison: Comparison, left: str, right: str) -> Table:
+    has_differences = any(line.difference is not None for line in comparison.lines)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("row", "flow", "metric"):
+        table.add_column(heading)
+    for heading in (left, right, f"{left} /\n{right}"):
+        table.add_column(Text(heading), justify="right")
+    if has_differences:
+        table.add_column(Text(f"{left} -\n{right}, 95 % interval"))
+    before = None
+    for line in comparison.lines:
+        key = (line.row, line.flow)
+        names = (Text(line.row), Text(_flow(line))) if key != before else (Text(), Text())
+        difference = (_difference(line, left),) if has_differences else ()
+        table.add_row(*names, line.metric, *_numbers(line), *difference)
+        before = key
+    return table
+
+
+def _lines(comparison: Comparison, left: str, right: str, console: Console) -> None:
+    """A heading a row and flow, and a line a metric."""
+    has_differences = any(line.difference is not None for line in comparison.lines)
+    difference = f", {left} - {right} (95 % interval)" if has_differences else ""
+    console.print(Text(f"Each line: {left}, {right}, {left} / {right}{difference}", style="dim"))
+    before = None
+    for line in comparison.lines:
+        if (key := (line.row, line.flow)) != before:
+            flows = "all flows" if line.flow is None else f"flow {line.flow}"
+            console.print(Text(f"{line.row}, {flows}", style="bold"))
+        told = Text(f"{line.metric}: {', '.join(_numbers(line))}")
+        if line.difference is not None:
+            told.append(", ").append_text(_difference(line, left))
+        console.print(Padding(told, (0, 0, 0, 2)))
+        before = key
+
+
+def _flow(line: Line) -> str:
+    return "all" if line.flow is None else str(line.flow)
+
+
+def _numbers(line: Line) -> tuple[str, str, str]:
+    """Both sides and their ratio."""
+    return words.significant(line.left, 4), words.significant(line.right, 4), words.ratio(line.left, line.right)
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bakeoff.reports import looks, model, shares, starts, words
-from bakeoff.reports.console import PIPE_WIDTH
+from bakeoff.reports.console import fits, print_table
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 
@@ -119,9 +119,8 @@ def show(report: Report, console: Console) -> None:
 def _tables(report: Report, console: Console) -> None:
     """One table, a table a metric, or lines: the first that fits."""
     layouts = [[_summary_table(report, METRICS)], [_summary_table(report, (metric,)) for metric in METRICS]]
-    unbounded = console.options.update(width=10_000)
     for tables in layouts:
-        if all(console.measure(table, options=unbounded).maximum <= console.width for table in tables):
+        if all(fits(table, console) for table in tables):
             for number, table in enumerate(tables):
                 if number:
                     console.print()
@@ -157,9 +156,9 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
     for row in _rows(report):
         cells = [_cell(metric, row, flow) for metric in metrics for _, flow in columns(report)]
         if isinstance(row, Group):
-            table.add_row(row.label, str(len(row.valid)), *cells)
+            table.add_row(Text(row.label), str(len(row.valid)), *cells)
         else:
-            table.add_row(f"{row.name}\n  {row.reason}", "", *cells, style="dim")
+            table.add_row(Text(f"{row.name}\n  {row.reason}"), "", *cells, style="dim")
     return table
 
 
@@ -226,7 +225,7 @@ def _shares(found: Shares, noun: str, console: Console) -> None:
             share, rate, delay = words.number(part.percent, 0), " ".join(part.throughput), " ".join(part.delay)
             table.add_row(Text(name), Text(part.name), share, rate, delay, jain)
             lines.append(f"  {part.name} {share} %, {rate} Mbit/s, {delay} ms")
-    if console.measure(table, options=console.options.update(width=PIPE_WIDTH)).maximum <= console.width:
+    if fits(table, console):
         console.print(table)
     else:
         console.print(Text("\n".join(lines)))
@@ -246,9 +245,9 @@ def _corrected(report: Report, console: Console) -> None:
     for group in groups:
         means = (group.over_runs(value) for _, value, _ in found)
         cells = (text(mean.mean if mean else None) for mean, (_, _, text) in zip(means, found, strict=True))
-        table.add_row(group.label, *cells)
+        table.add_row(Text(group.label), *cells)
     console.print()
-    console.print(table)
+    print_table(table, console)
 
 
 def _remedies(report: Report, console: Console) -> None:
@@ -313,7 +312,7 @@ def _claims(claims: Sequence[ClaimResult], console: Console) -> None:
         table.add_column(heading)
     for claim in claims:
         table.add_row(Text(f"{claim.id}: {claim.says}"), _verdict(claim), measured(claim), words.expected(claim))
-    if console.measure(table, options=console.options.update(width=PIPE_WIDTH)).maximum <= console.width:
+    if fits(table, console):
         console.print(table)
         return
     lines = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from bakeoff.reports import words
 from bakeoff.reports.agreement import shown
+from bakeoff.reports.console import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,32 +30,32 @@ def show(report: Report, console: Console) -> None:
     console.print(Text(report.experiment["title"], style="bold"))
     runs = " and ".join(f"{side.complete} of {report.planned} runs in {side.world}" for side in report.sides)
     console.print(f"{here.world} against {there.world}, the reference: {runs}\n")
-    console.print(_summary(report))
+    print_table(_summary(report), console)
     far = report.far
     if far:
         console.print(f"\nBeyond three tolerances: {words.count(len(far), 'line')}", style="bold")
-        console.print(_lines(report, far[:_MOST_WORST]))
+        print_table(_lines(report, far[:_MOST_WORST]), console)
     if len(far) > _MOST_WORST:
         console.print(f"and {len(far) - _MOST_WORST} more, on the page and in agreement.json", style="dim")
     every = [line for line in report.lines if line.exists]
     if len(every) <= _MOST_LINES:
         console.print("\nEvery line", style="bold")
-        console.print(_lines(report, every))
+        print_table(_lines(report, every), console)
 
 
 def _table(left: Sequence[str], right: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in left:
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading)
     for heading in right:
-        table.add_column(heading, justify="right", overflow="fold")
+        table.add_column(heading, justify="right")
     return table
 
 
 def _summary(report: Report) -> Table:
     numbers = ("lines", "median error", "90th %ile", "seeds", "agrees", "beyond 3", "in spread")
     table = _table(("metric", "tolerance"), numbers)
-    table.add_column("worst", overflow="fold")
+    table.add_column("worst")
     for found in (entry for entry in report.metrics if entry.exists):
         row = shown.summary(found.metric, found.whole)
         agrees = Text(row.agrees, style=_AGREES.get(row.agrees, ""))
