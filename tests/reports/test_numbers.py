@@ -140,10 +140,18 @@ def test_a_scheme_has_what_its_flows_have_together_and_the_delay_of_the_worst(
     found = model.load(filled(plan))
     (group,) = found.groups
     (run,) = group.runs
-    numbers = ((1.0, 10.0), (2.0, 90.0), (4.0, 50.0))
+    numbers = ((0.0, 1.0, 10.0), (1.0, 2.0, 90.0), (3.0, 4.0, 50.0))
+    # Each for a second.
     flows = tuple(
-        replace(flow, throughput_mbps=rate, owd_p95_ms=delay, together_mbps=rate, delivered_bytes=100)
-        for flow, (rate, delay) in zip(run.summary.flows, numbers, strict=True)
+        replace(
+            flow,
+            start_s=start,
+            throughput_mbps=rate,
+            owd_p95_ms=delay,
+            together_mbps=rate,
+            delivered_bytes=round(125_000 * rate),
+        )
+        for flow, (start, rate, delay) in zip(run.summary.flows, numbers, strict=True)
     )
 
     def shared(*flows: Any) -> shares.Shares:
@@ -151,12 +159,19 @@ def test_a_scheme_has_what_its_flows_have_together_and_the_delay_of_the_worst(
         return shares.of(replace(found, rows=(replace(group, runs=(changed,)),)))
 
     (cell,) = shared(*flows).cells
-    assert [(part.throughput[0], part.delay[0]) for part in cell.parts] == [("1.00", "10"), ("6.00", "90")]
+    assert [(part.throughput[0], part.delay[0]) for part in cell.parts] == [("1.00", "10.0"), ("3.00", "90.0")]
+    # Two seconds in which one of them sends or the other; one second in which both do; half a second of both.
+    for start, rate in ((1.0, "6.00"), (1.5, "4.00")):
+        (cell,) = shared(*flows[:2], replace(flows[2], start_s=start)).cells
+        assert cell.parts[1].throughput[0] == rate
+    starved = replace(flows[2], start_s=0.0, stop_s=4.0, throughput_mbps=0.0, delivered_bytes=0)
+    (cell,) = shared(*flows[:2], starved).cells
+    assert cell.parts[1].throughput[0] == "0.50"
     assert [part.percent for part in cell.parts] == pytest.approx([100 / 7, 600 / 7])
     # One measure for all: what one flow lacks is asked of none.
     lacking = shared(*flows[:2], replace(flows[2], together_mbps=None))
     assert not lacking.are_together
-    assert [part.percent for part in lacking.cells[0].parts] == pytest.approx([100 / 3, 200 / 3])
+    assert [part.percent for part in lacking.cells[0].parts] == pytest.approx([100 / 7, 600 / 7])
 
 
 def _curves(figure: dict[str, Any], pack: encode.Pack) -> dict[str, list[float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bakeoff.metrics.quantities import NS_PER_S, mbps
 from bakeoff.metrics.statistics import estimate
 from bakeoff.reports import looks, words
 
@@ -26,7 +27,7 @@ class Share:
         name: the scheme, with the number of its flows if there are several.
         look: its colour.
         percent: its part of what all flows of the direction receive together.
-        throughput: of its flows together, Mbit/s: mean, and half the width of its interval.
+        throughput: of its flows together while any of them sends, Mbit/s: mean, and half the width of its interval.
         delay: 95th percentile of their one-way delay, ms; the worst flow's.
     """
 
@@ -115,14 +116,30 @@ def _parts(runs: Sequence[_Flows], part: Callable[[FlowSummary], float], known: 
                 look=known[key],
                 percent=100 * parts[key] / whole if whole else 0.0,
                 throughput=words.plus_minus(estimate([_throughput(flows, key) for flows in runs]), words.number),
-                delay=words.plus_minus(estimate(delays), lambda value: words.number(value, 0)),
+                delay=words.plus_minus(estimate(delays), lambda value: words.number(value, 1)),
             )
         )
     return found
 
 
 def _throughput(flows: _Flows, key: str) -> float:
-    return sum(flow.throughput_mbps or 0.0 for flow in flows if flow.name == key)
+    """What the flows of a scheme receive over the time in which any of them sends, Mbit/s.
+
+    The rates of flows that come one after the other add up to nothing that a link carries.
+    """
+    own = [flow for flow in flows if flow.name == key]
+    busy_s, until_s = 0.0, 0.0
+    for start_s, stop_s in sorted((flow.start_s, _end_s(flow)) for flow in own):
+        busy_s += max(0.0, stop_s - max(start_s, until_s))
+        until_s = max(until_s, stop_s)
+    return mbps(sum(flow.delivered_bytes for flow in own), busy_s * NS_PER_S) or 0.0
+
+
+def _end_s(flow: FlowSummary) -> float:
+    """The end of the time that its throughput is over."""
+    if not flow.throughput_mbps:
+        return flow.stop_s
+    return flow.start_s + 8e-6 * flow.delivered_bytes / flow.throughput_mbps
 
 
 def _together(flow: FlowSummary) -> float:
