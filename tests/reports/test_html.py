@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.conftest import fill
+from tests.conftest import SECOND, fill, simulate
 
 from bakeoff import suites
 from bakeoff.experiment import expand, load
+from bakeoff.metrics.bins import Rates
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
 from bakeoff.reports import html, looks, model, shares, terminal
 from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables, worlds
+from bakeoff.reports.html import page as pages
 from bakeoff.reports.words import MISSING
 
 if TYPE_CHECKING:
@@ -315,6 +317,68 @@ def test_a_single_point_is_no_figure(filled: Callable[..., ResultFolder], plan_o
     assert "#figures" not in alone
 
 
+def test_no_axes_without_a_point_and_why_runs_do_not_count(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    plan = plan_of(("cubic", "vegas"), 2, level="summary", reference=None)
+    folder = ResultFolder.create(tmp_path / "short", plan)
+    for run in plan.runs:
+        tables = simulate(run.scenario, run.seed)
+        early = (pl.col("first_received_ns") + SECOND).alias("last_received_ns")
+        folder.write_run(run, tables | {"flows": tables["flows"].with_columns(early)})
+    text = html.render(model.load(folder), GENERATED)
+    assert 'id="figures"' not in text
+    assert "#figures" not in text
+    reason = "cubic_run1 and 3 runs more: not counted, as Pantheon would: arrivals span 1.0 s, less than 0.8 of 30 s."
+    assert reason in section(text, "summary")
+
+
+@pytest.mark.parametrize(("limits", "said"), [([64, 512], "inverted and logarithmic."), (None, "inverted.")])
+def test_a_logarithmic_axis_is_said_to_be(
+    india: ResultFolder, monkeypatch: pytest.MonkeyPatch, limits: list[float] | None, said: str
+) -> None:
+    monkeypatch.setattr(summary_figures, "log_limits", lambda _: limits)
+    assert section(html.render(model.load(india), GENERATED), "figures").count(f"The delay axis is {said}") == 2
+
+
+def test_points_that_look_alike_are_said_to(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    def captions(axes: int) -> str:
+        plan = plan_of(("cubic", "vegas"), 1, level="summary", reference=None, seconds=3)
+        names = ("queue", "rtt", "arrival")[:axes]
+        # So many values of the last that there is no panel for each.
+        cells = itertools.product(plan.runs, *(range(2 if name != "arrival" else 12) for name in names))
+        runs = [
+            replace(run, id=f"run{place}", cell=run.cell | dict(zip(names, map(str, values), strict=True)))
+            for place, (run, *values) in enumerate(cells)
+        ]
+        folder = fill(tmp_path / f"{axes}", replace(plan, runs=tuple(runs)))
+        return section(html.render(model.load(folder), GENERATED), "figures")
+
+    assert "alike" not in captions(1)
+    assert "Points that differ in rtt or arrival only look alike" in captions(3)
+
+
+def test_flows_that_are_not_drawn_are_not_told_of_beside_probes(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    report = model.load(filled(plan_of(("cubic",), 1, flows=13, seconds=3, reference=None)))
+    (group,) = report.groups
+    captions = [pages._figure("run", kind, {}, group, group.runs[0]).caption for kind in ("delay", "probes")]
+    assert ["Flows 1 to 12 of 13 are drawn." in caption for caption in captions] == [True, False]
+
+
+def test_what_needs_a_script_is_hidden_and_told_without_one(text: str) -> None:
+    assert "<noscript><style>.plot, .hint { display: none; }</style></noscript>" in text
+    assert "drawn by a script inside this page, which this browser does not run" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "origin_s", "last_s", "end"),
+    [(30, 0.1, 30.0, 30.0), (30, 0.1, 12.5, 29.9), (0.05, 0.0, 0.5, 0.05)],
+)
+def test_time_ends_with_the_run(seconds: float, origin_s: float, last_s: float, end: float) -> None:
+    rates = Rates(round(origin_s * SECOND), np.array([0, 0.5, last_s]), {}, {}, {}, {})
+    assert run_figures._end_s(rates, round(seconds * SECOND)) == pytest.approx(end)
+
+
 def test_the_figures_of_a_run_show_the_same_time(page: Page) -> None:
     figures = json.loads(page.scripts["run-cubic_run1-data"])
     drawn = [choice for figure in figures.values() for choice in figure.get("choices", [figure])]
@@ -468,6 +532,18 @@ def test_a_scheme_has_one_colour_wherever_it_meets_others(
             flow["scheme"] = scheme
     first, second = (cell.parts for cell in shares.of(model.load(filled(plan))).cells)
     assert {part.name: part.look for part in first} == {part.name: part.look for part in second}
+
+
+def test_a_cell_called_after_a_scheme_looks_like_it_whoever_else_sends(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("vegas", "bbr"), 1, flows=2, seconds=3)
+    for run in plan.runs:
+        run.scenario["flows"][1]["scheme"] = "cubic"
+    report = model.load(filled(plan))
+    assert [group.key for group in report.groups] == ["", ""]
+    assert [group.look for group in report.groups] == [looks.SCHEMES["vegas"], looks.SCHEMES["bbr"]]
+    assert [cell.parts[0].look for cell in shares.of(report).cells] == [group.look for group in report.groups]
 
 
 def test_one_flow_is_neither_fair_nor_unfair(

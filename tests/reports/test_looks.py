@@ -9,6 +9,7 @@ import pytest
 from bakeoff import suites
 from bakeoff.experiment import expand, load
 from bakeoff.reports import looks
+from bakeoff.reports.html.run_figures import MAX_FLOWS
 
 FAMILIES = ("bbr-loss/", "dumbbell/", "mixed/", "quic/", "sce-l4s/s")
 RELATIVES = [
@@ -52,3 +53,8 @@ def test_two_variants_of_a_scheme_have_two_colours() -> None:
     found = looks.of_schemes(["cubic", "calm", "wild"], {"calm": "prague", "wild": "prague"})
     assert found["calm"] == looks.SCHEMES["prague"]
     assert looks.nearest(found["wild"], [found["calm"], found["cubic"]]) > 0.1
+
+
+def test_as_many_flows_as_are_drawn_have_colours_of_their_own() -> None:
+    for one, two in itertools.combinations([looks.of_flow(number) for number in range(1, MAX_FLOWS + 1)], 2):
+        assert looks.nearest(one, [two]) > 0.06

@@ -135,3 +135,22 @@ def test_a_fifo_says_what_limits_it(changes: dict[str, Any], words: str) -> None
 
 def test_what_other_queues_have_by_themselves_is_not_said() -> None:
     assert said(queue={"kind": "codel", "limit_packets": None})[1] == "codel queue"
+
+
+@pytest.mark.parametrize(
+    ("directions", "forward", "reverse"),
+    [
+        (["forward"], ("Sender", "data", "Receiver"), ("Receiver", "acknowledgements", "Sender")),
+        (["reverse"], ("Receiver", "acknowledgements", "Sender"), ("Sender", "data", "Receiver")),
+        (
+            ["forward", "reverse"],
+            ("One end", "data and acknowledgements", "Other end"),
+            ("Other end", "data and acknowledgements", "One end"),
+        ),
+    ],
+)
+def test_data_go_the_way_of_their_flows(
+    directions: list[str], forward: tuple[str, ...], reverse: tuple[str, ...]
+) -> None:
+    found = path.ways({"flows": [{"direction": direction} for direction in directions]})
+    assert found == {"forward": path.Way(*forward), "reverse": path.Way(*reverse)}

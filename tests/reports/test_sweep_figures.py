@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,21 @@ def test_a_line_a_scheme_over_the_axis(report: Callable[..., Report]) -> None:
     # A logarithmic axis, on which equal factors are equal ways.
     first, second, third = (x for x, _ in found.ticks)
     assert second - first == pytest.approx(third - second)
+
+
+@pytest.mark.parametrize(("rtts", "times"), [(RTTS, 1), (("10ms", "20ms", "30ms"), 0)])
+@pytest.mark.parametrize("apart", [1.0, math.inf])
+def test_logarithmic_axes_are_said_to_be(
+    report: Callable[..., Report], monkeypatch: pytest.MonkeyPatch, rtts: Sequence[str], times: int, apart: float
+) -> None:
+    matrix = report(scheme=("cubic", "bbr"), rtt=rtts)
+    assert html.render(matrix, GENERATED).count("The horizontal axis is logarithmic.") == times
+    # All axes, or none.
+    monkeypatch.setattr(sweep_figures, "_DECADES_APART", apart)
+    text = html.render(matrix, GENERATED)
+    assert ("The horizontal axis is logarithmic." in text) == (apart == 1.0)
+    assert ("<h5>95th-%ile delay (ms), logarithmic</h5>" in text) == (apart == 1.0)
+    assert ("<h5>95th-%ile delay (ms)</h5>" in text) == (apart != 1.0)
 
 
 def test_intervals_end_where_numbers_do(report: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -> None:

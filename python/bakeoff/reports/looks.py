@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # How far the last flow of a scheme is on the way to the paper.
 _PALEST = 0.45
+# And how far the colours of the cycle are at its second turn.
+_SECOND_TURN = 0.3
 _PROBES_AFTER = 4
 # Nearer colours look alike in a legend.
 _LEAST_DISTANCE = 0.06
@@ -239,8 +241,9 @@ def _mixed(colour: str, paper: int, share: float) -> str:
 
 
 def of_flow(flow: int) -> Look:
-    """The look of a flow among flows of its scheme, by its number from 1."""
-    return FLOWS[(flow - 1) % len(FLOWS)]
+    """The look of a flow among flows of its scheme, by its number from 1: twice as many as the cycle has differ."""
+    turn, place = divmod(flow - 1, len(FLOWS))
+    return _paler(FLOWS[place], _SECOND_TURN * (turn % 2))
 
 
 def of_probe(probe: int) -> Look:

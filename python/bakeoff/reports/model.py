@@ -15,7 +15,7 @@ from bakeoff.experiment.published_row import SCHEME_AXIS, published_row, scheme_
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.statistics import Estimate, estimate
 from bakeoff.references import Published, PublishedScheme, Reference, find
-from bakeoff.reports import cell_looks, looks
+from bakeoff.reports import cell_looks, looks, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -209,6 +209,20 @@ def warnings(summary: RunSummary) -> list[str]:
     return [found.warning for found in summary.queueing if found.warning] + list(summary.idle)
 
 
+def discarded(report: Report) -> list[str]:
+    """A sentence a reason for which runs are not counted, without a period: how many runs, and the first of them."""
+    found: dict[str, list[str]] = {}
+    for summary in report.complete:
+        if summary.total and summary.total.pantheon_discarded:
+            found.setdefault(summary.total.pantheon_discarded, []).append(summary.id)
+    return [_not_counted(first, len(others), reason) for reason, (first, *others) in found.items()]
+
+
+def _not_counted(first: str, others: int, reason: str) -> str:
+    more = f" and {words.count(others, 'run')} more" if others else ""
+    return f"{first}{more}: not counted, as Pantheon would: {reason}"
+
+
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None
@@ -343,7 +357,8 @@ class _Table:
 
     def _looks(self, cells: Sequence[Sequence[Run]]) -> list[looks.Look]:
         """The look of each cell: its scheme's, and a marker for the rest of the cell if there is more than that."""
-        keys = [self._key(runs[0]) for runs in cells]
+        # A cell whose flows differ has the look of the scheme that it is called after.
+        keys = [self._key(runs[0]) or runs[0].summary.cell.get(SCHEME_AXIS, "") for runs in cells]
         rests = [tuple(item for item in runs[0].summary.cell.items() if item[0] != SCHEME_AXIS) for runs in cells]
         places = {rest: place for place, rest in enumerate(dict.fromkeys(rests))}
         known = looks.of_schemes(dict.fromkeys(filter(None, keys)), self.variants)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
 from bakeoff.reports import words
-from bakeoff.scenario import TRACES
+from bakeoff.scenario import TRACES, goes_both_ways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,25 @@ def describe(scenario: Mapping[str, Any]) -> dict[str, list[HopWords]]:
         direction: [_hop(f"{direction}.{place}", hop, scenario) for place, hop in enumerate(scenario[direction])]
         for direction in ("forward", "reverse")
     }
+
+
+@dataclass(frozen=True)
+class Way:
+    """One direction of the path: its first end, what goes there, and its last end."""
+
+    begin: str
+    carried: str
+    end: str
+
+
+def ways(scenario: Mapping[str, Any]) -> dict[str, Way]:
+    """What goes in each direction, `forward` and `reverse`: flows may send their data in either, or in both."""
+    if goes_both_ways(scenario):
+        both = "data and acknowledgements"
+        return {"forward": Way("One end", both, "Other end"), "reverse": Way("Other end", both, "One end")}
+    data, acks = Way("Sender", "data", "Receiver"), Way("Receiver", "acknowledgements", "Sender")
+    is_forward = scenario["flows"][0]["direction"] == "forward"
+    return {"forward": data, "reverse": acks} if is_forward else {"forward": acks, "reverse": data}
 
 
 def _hop(name: str, hop: Mapping[str, Any], scenario: Mapping[str, Any]) -> HopWords:

@@ -229,7 +229,9 @@ def _shares(found: Shares, noun: str, console: Console) -> None:
         console.print(table)
     else:
         console.print(Text("\n".join(lines)))
-    console.print(Text(f"Share: of what all receive {found.span}; throughput: in a flow's own time.", style="dim"))
+    console.print(
+        Text(f"Share: of what all receive {found.span}; throughput: while any of its flows sends.", style="dim")
+    )
 
 
 def _corrected(report: Report, console: Console) -> None:
@@ -338,13 +340,9 @@ def measured(claim: ClaimResult) -> str:
 
 def _failures(report: Report, console: Console) -> None:
     """A line a run that failed, and a line a reason for which runs are not counted."""
-    discarded: dict[str, list[str]] = {}
     for run in report.runs:
         summary = run.summary
         if summary.status != "complete":
             console.print(Text(f"{summary.id}: {summary.status}: {summary.error}", style="red"))
-        elif summary.total and summary.total.pantheon_discarded:
-            discarded.setdefault(summary.total.pantheon_discarded, []).append(summary.id)
-    for reason, (first, *others) in discarded.items():
-        more = f" and {words.count(len(others), 'run')} more" if others else ""
-        console.print(Text(f"{first}{more}: not counted, as Pantheon would: {reason}", style="yellow"))
+    for sentence in model.discarded(report):
+        console.print(Text(sentence, style="yellow"))

@@ -93,7 +93,7 @@ class Figure:
 
 
 def figure(report: Report) -> Figure | None:
-    """The figure of a report; None unless its cells differ in two axes, with few enough values for a figure."""
+    """The figure of a report; None unless its cells differ in two axes, with few enough values, and have numbers."""
     cells = [group.cell for group in report.groups]
     values, varying = cell_looks.values(cells), cell_looks.compared_first(cells)
     if len(varying) != 2:
@@ -105,6 +105,8 @@ def figure(report: Report) -> Figure | None:
     colours = report.cell_looks.colours if report.cell_looks else cell_looks.of_values(varying[0], series)
     layout = _Layout(varying[0], varying[1], series, rows, _LETTER * max(map(len, names)) + _GAP)
     panels = [panel for metric in terminal.METRICS if (panel := layout.panel(report, metric)) is not None]
+    if not panels:
+        return None
     return Figure(
         axis=varying[1].removesuffix(".use").rpartition(".")[2],
         series=[(model.axis_value(varying[0], value), colours[value]) for value in series],

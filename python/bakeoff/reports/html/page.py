@@ -84,7 +84,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
     """Everything that the template names."""
     experiment = report.experiment
     first = report.runs[0].recording.scenario if report.runs else None
-    means, sweep = summary_figures.means(report), sweep_figures.figure(report)
+    means, sweep, by_axis = summary_figures.means(report), sweep_figures.figure(report), axis_figures.figure(report)
     has_repeats = any(len(group.runs) > 1 for group in report.groups)
     return {
         "report": report,
@@ -94,11 +94,13 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "incomplete": _incomplete(report),
         "repeated": has_repeats,
         "hops": path.describe(first) if first else None,
+        "ways": path.ways(first) if first else None,
         "facts": _facts(report),
         "columns": terminal.columns(report),
         "metrics": terminal.METRICS,
         "losses": losses.sentence(report),
-        "has_figures": has_repeats or len(report.rows) > 1,
+        "has_figures": bool(means["series"] or sweep or by_axis) and (has_repeats or len(report.rows) > 1),
+        "discarded": model.discarded(report),
         "summary": tables.summary(report),
         "starts": starts.sentences(report),
         "totals": tables.totals(report),
@@ -115,7 +117,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         ],
         "means": _scatter(report, means),
         "has_published_points": any(series["hollow"] for series in means["series"]),
-        "by_axis": None if sweep else axis_figures.figure(report),
+        "by_axis": None if sweep else by_axis,
         "panel": axis_figures,
         "sweep": sweep,
         "swept": sweep_figures,
@@ -132,8 +134,13 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
 
 def _scatter(report: Report, figure: dict[str, Any]) -> dict[str, Any]:
     """A summary figure: its panels, each with its heading and data, and what colours and markers mean."""
-    panels = summary_figures.panels(figure, report.cell_looks)
-    return {"panels": [(name, json_for_script(part)) for name, part in panels], "key": figure["legend"]}
+    panels = summary_figures.panels(figure, report.cell_looks) if figure["series"] else []
+    return {
+        "panels": [(name, json_for_script(part)) for name, part in panels],
+        "key": figure["legend"],
+        "is_log": figure["log"] is not None,
+        "alike": summary_figures.alike(report.cell_looks) if len(panels) == 1 else [],
+    }
 
 
 def _sentences(report: Report) -> list[str]:
@@ -253,9 +260,9 @@ _CAPTIONS = {
     "throughput": (
         "Throughput over time",
         (
-            "Bins of 500 ms. Ingress (dashed) is what was sent in a bin, egress (solid) what arrived in it. Means are "
-            "from the first to the last packet of a flow, or where packets were not recorded to the end of the last "
-            "interval in which one was sent."
+            "Bins of 500 ms, the last one too, even if the run ends within it. Ingress (dashed) is what was sent in a "
+            "bin, egress (solid) what arrived in it. Means are from the first to the last packet of a flow, or where "
+            "packets were not recorded to the end of the last interval in which one was sent."
         ),
     ),
     "delay": ("One-way delay over time", "Each packet that arrived, at the time of its arrival."),
@@ -278,7 +285,7 @@ def _figure(identity: str, kind: str, data: dict[str, Any], group: Group, run: R
         caption = "Mean and largest delay of the packets that arrived in each bin."
     flows = len(run.summary.flows)
     note = data.get("note", "")
-    if flows > run_figures.MAX_FLOWS:
+    if flows > run_figures.MAX_FLOWS and kind != "probes":
         note = f"{note} Flows 1 to {run_figures.MAX_FLOWS} of {flows} are drawn."
     drawn = data.get("choices", [data])[0] if kind == "responsiveness" else data
     labels = [entry["label"] for entry in drawn.get("series", [])]

@@ -81,8 +81,14 @@ def figures(run: Run, pack: Pack, most_points: int, known: Mapping[str, Look]) -
         found["probes"] = _probes(recording, run.summary, rates.origin_ns, pack)
     if recording.has("telemetry"):
         found["telemetry"] = _telemetry(recording, flows, rates.origin_ns, pack)
-    span = [0.0, float(rates.t_s[-1])]
+    span = [0.0, _end_s(rates, int(recording.scenario["duration_ns"]))]
     return {kind: _spanning(figure, span) for kind, figure in found.items() if figure is not None}
+
+
+def _end_s(rates: Rates, duration_ns: int) -> float:
+    """Where time ends: with the last bin or the run, whichever is later, but with a run that is shorter than a bin."""
+    run_s = (duration_ns - rates.origin_ns) / NS_PER_S
+    return run_s if run_s < rates.t_s[1] else max(run_s, float(rates.t_s[-1]))
 
 
 def _spanning(figure: dict[str, Any], span: list[float]) -> dict[str, Any]:

@@ -149,6 +149,11 @@ def panels(figure: dict[str, Any], cells: CellLooks | None) -> list[tuple[str, d
     return [(", ".join(values), {**figure, "series": series, "legend": []}) for values, series in parts.items()]
 
 
+def alike(cells: CellLooks | None) -> list[str]:
+    """The axes that neither colour nor marker tell, as they are called on the page."""
+    return [axis.removesuffix(".use").rpartition(".")[2] for axis in cells.axes[_SHOWN:]] if cells else []
+
+
 def _with_symbol(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return [entry for entry in entries.values() if "marker" in entry]
 

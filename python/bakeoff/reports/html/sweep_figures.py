@@ -66,11 +66,13 @@ class Panel:
 
     Attributes:
         title: the metric with its unit.
-        ticks: position and label on the vertical axis.
+        is_log: whether the vertical axis is logarithmic.
+        ticks: position and label on it.
         lines: the look of each, and its dots from left to right.
     """
 
     title: str
+    is_log: bool
     ticks: list[tuple[float, str]]
     lines: list[tuple[Look, list[Dot]]]
 
@@ -81,6 +83,7 @@ class Figure:
 
     Attributes:
         axis: the horizontal one.
+        is_log: whether it is logarithmic.
         ticks: position and label on it.
         series: name and look of each line.
         is_by_scheme: whether lines are of the flows of a scheme among others, else of all flows.
@@ -88,6 +91,7 @@ class Figure:
     """
 
     axis: str
+    is_log: bool
     ticks: list[tuple[float, str]]
     series: list[tuple[str, Look]]
     is_by_scheme: bool
@@ -95,7 +99,7 @@ class Figure:
 
 
 def figure(report: Report) -> Figure | None:
-    """The figure of a report; None without an axis of quantities, with too much for a figure, or beside a publication.
+    """The figure of a report; None without an axis of quantities, without numbers, or with too much for a figure.
 
     Published numbers have a figure that shows them.
     """
@@ -114,19 +118,23 @@ def figure(report: Report) -> Figure | None:
         return None
     colours = schemes or (cell_looks.of_values(compared, series) if compared else {"": report.groups[0].look})
     drawing = _Drawing(report, swept, scales[swept], compared, others, colours, is_by_scheme=bool(schemes))
+    drawn = [
+        (
+            ", ".join(model.axis_value(axis, value) for axis, value in zip(others, row, strict=True)),
+            [panel for metric in terminal.METRICS if (panel := drawing.panel(metric, row)) is not None],
+        )
+        for row in rows
+    ]
+    if not any(panels for _, panels in drawn):
+        return None
     axis = SCHEME_AXIS if schemes else compared
     return Figure(
         axis=swept.rpartition(".")[2],
+        is_log=drawing.x_axis.is_log,
         ticks=drawing.x_ticks(values[swept]),
         series=[(model.axis_value(axis, value), colours[value]) for value in series] if axis else [],
         is_by_scheme=bool(schemes),
-        rows=[
-            (
-                ", ".join(model.axis_value(axis, value) for axis, value in zip(others, row, strict=True)),
-                [panel for metric in terminal.METRICS if (panel := drawing.panel(metric, row)) is not None],
-            )
-            for row in rows
-        ],
+        rows=drawn,
     )
 
 
@@ -185,9 +193,14 @@ class _Drawing:
     colours: Mapping[str, Look]
     is_by_scheme: bool
 
+    @property
+    def x_axis(self) -> _Axis:
+        """The horizontal one."""
+        return _Axis.of(self.scale.values())
+
     def x(self, value: str) -> float:
         """Pixels from the left."""
-        return LEFT + _Axis.of(self.scale.values()).share(self.scale[value]) * (WIDTH - LEFT - RIGHT)
+        return LEFT + self.x_axis.share(self.scale[value]) * (WIDTH - LEFT - RIGHT)
 
     def x_ticks(self, values: Iterable[str]) -> list[tuple[float, str]]:
         """The values themselves, as far as there is room for their names."""
@@ -214,6 +227,7 @@ class _Drawing:
         }
         return Panel(
             metric.title,
+            axis.is_log,
             [(_y(axis, tick), ticks.label(tick)) for tick in axis.ticks],
             [(look, dots[value]) for value, look in self.colours.items() if dots[value]],
         )

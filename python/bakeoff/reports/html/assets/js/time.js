@@ -1,9 +1,12 @@
 // Figures over time: throughput, delay, inner state of one run.
 
+/** So few points are drawn larger. */
+const FEW = 2000;
+
 /** Draws a small square at each point: tens of thousands of packets stay quick. */
 function dots(u, index, from, to) {
   const { ctx } = u;
-  const size = Math.max(1, 1.6 * devicePixelRatio);
+  const size = Math.max(1, (to - from < FEW ? 3 : 1.6) * devicePixelRatio);
   const xs = u.data[0];
   const ys = u.data[index];
   const { left, top, width, height } = u.bbox;
