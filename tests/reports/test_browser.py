@@ -71,6 +71,19 @@ def test_every_figure_is_drawn(
     assert "plot waiting" not in dom
 
 
+def test_figures_are_ready_for_print_where_no_idle_moment_comes(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    text = written(filled(plan_of(("cubic", "bbr"), 1, seconds=3))).read_text()
+    busy = "window.requestIdleCallback = (work, options) => options?.timeout && setTimeout(work, options.timeout);"
+    ask = "setInterval(() => { document.body.dataset.decoded = `${decoded.size} of ${hosts.length}`; }, 100);"
+    page = tmp_path / "asked.html"
+    page.write_text(
+        text.replace("<body>", f"<body><script>{busy}</script>").replace("</body>", f"<script>{ask}</script></body>")
+    )
+    assert 'data-decoded="7 of 7"' in dom_of(page, tmp_path / "browser")
+
+
 def test_the_table_of_three_flows_fits_beside_the_contents(india: ResultFolder, tmp_path: Path) -> None:
     text = written(india).read_text()
     table = "document.querySelector('#summary .scroll')"

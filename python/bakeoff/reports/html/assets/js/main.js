@@ -78,12 +78,13 @@ window.addEventListener("resize", () => {
   for (const [host, u] of drawn) u.setSize({ width: host.clientWidth, height: u.height });
 });
 
-// Printing cannot wait for decoding, so everything is decoded when the page is idle.
+// Printing cannot wait for decoding, so everything is decoded when the page is idle, or soon: to a browser without a window
+// no idle moment may come.
 const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));
 const decoded = new Map();
 idle(async () => {
   for (const host of hosts) decoded.set(host, await figureOf(host));
-});
+}, { timeout: 500 });
 
 window.addEventListener("beforeprint", () => {
   printing = true;
