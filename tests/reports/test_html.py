@@ -365,6 +365,13 @@ def test_flows_that_are_not_drawn_are_not_told_of_beside_probes(
     assert ["Flows 1 to 12 of 13 are drawn." in caption for caption in captions] == [True, False]
 
 
+def test_menus_and_legends_of_figures_are_not_hidden_behind_a_picture(text: str) -> None:
+    plots = re.findall(r'<div class="plot"[^>]*>', text)
+    assert plots
+    # What stands inside a picture is none of its own to those who have it read.
+    assert all('role="group" aria-label="' in plot for plot in plots)
+
+
 def test_what_needs_a_script_is_hidden_and_told_without_one(text: str) -> None:
     assert "<noscript><style>.plot, .hint { display: none; }</style></noscript>" in text
     assert "drawn by a script inside this page, which this browser does not run" in text
