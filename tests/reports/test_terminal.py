@@ -275,3 +275,13 @@ def test_numbers_of_runs_that_pantheon_would_not_count_are_whole(
         found = group.over_runs(lambda run: run.total.throughput_mbps if run.total else None)
         assert found is not None
         assert f"{found.mean:.2f}" in told
+
+
+@pytest.mark.parametrize("width", [200, 40])
+def test_brackets_in_the_name_of_a_cell_are_shown(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], width: int
+) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", seconds=3, reference=None)
+    name = "[red]a & <b>[/x]"
+    report = model.load(filled(replace(plan, runs=tuple(replace(run, cell={"case": name}) for run in plan.runs))))
+    assert name in printed(report, width)

@@ -68,7 +68,7 @@ def _summary(report: Report) -> Table:
             agrees,
             row.far,
             row.within,
-            row.worst,
+            Text(row.worst),
         )
         table.add_row(Text(shown.title(found.metric)), *cells)
     return table
