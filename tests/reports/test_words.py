@@ -57,6 +57,28 @@ def test_a_claim_is_measured_in_what_it_expects(
 
 
 @pytest.mark.parametrize(
+    ("expect", "value", "measured"),
+    [
+        (">= 16.9", 16.86, "16.86"),
+        (">= 16.9", 16.94, "16.9"),
+        ("between 16.9 and 106", 16.8996, "16.8996"),
+        ("> 2", 2.0004, "2.0004"),
+        ("<= 30%", 0.30004, "30.004 %"),
+        ("<= 30%", 0.29996, "30.0 %"),
+        # No number of digits would do.
+        ("3 +- 0", 3 + 1e-12, "3.00"),
+    ],
+)
+def test_rounding_moves_no_number_across_a_bound(expect: str, value: float, measured: str) -> None:
+    claim = ClaimResult(
+        id="a", says="b", source=None, measure="total.loss", expect=expect, verdict="holds", mean=value, low=value,
+        high=value, runs=1, reason=None,
+    )  # fmt: skip
+    assert words.measured(claim) == measured
+    assert words.interval(claim).split(" to ")[0] == measured.removesuffix(" %")
+
+
+@pytest.mark.parametrize(
     ("absent", "runs", "unit", "measured", "interval"),
     [
         (5, 5, "s", "never in 5 runs", ""),

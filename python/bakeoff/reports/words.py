@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from bakeoff.claims.expect import parse_expectation
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from bakeoff.metrics.statistics import Estimate
 
 MISSING = "\N{EN DASH}"
+# Of a number that stands beside a bound.
+_MOST_DIGITS = 8
 _TIMES = {1: "once", 2: "twice"}
 _SINGULAR = {"packets": "packet", "bytes": "byte"}
 _SIGNS = {
@@ -82,17 +86,28 @@ def absent(claim: ClaimResult) -> str:
 
 def _measured(claim: ClaimResult) -> str:
     before = "median " if claim.statistic == "median" else ""
+    text = _beside_the_bounds(claim.mean, claim)
     if _is_in_percent(claim) and claim.mean is not None:
-        return f"{before}{significant(100 * claim.mean)} %"
-    return f"{before}{_with_unit(significant(claim.mean), claim)}"
+        return f"{before}{text} %"
+    return f"{before}{_with_unit(text, claim)}"
 
 
 def interval(claim: ClaimResult) -> str:
     """The interval of what a claim measured, or "" where it has none."""
     if claim.low is None or claim.high is None or claim.absent == claim.runs:
         return ""
+    return f"{_beside_the_bounds(claim.low, claim)} to {_beside_the_bounds(claim.high, claim)}"
+
+
+def _beside_the_bounds(value: float | None, claim: ClaimResult) -> str:
+    """A number with three digits, or as many more as leave it where it is: within what is expected, or outside."""
+    if value is None or not math.isfinite(value):
+        return MISSING
     scale = 100 if _is_in_percent(claim) else 1
-    return f"{significant(scale * claim.low)} to {significant(scale * claim.high)}"
+    expected = parse_expectation(claim.expect)
+    texts = [significant(scale * value, digits) for digits in range(3, _MOST_DIGITS + 1)]
+    true = (text for text in texts if expected.contains(float(text) / scale) == expected.contains(value))
+    return next(true, texts[0])
 
 
 def expected(claim: ClaimResult) -> str:
