@@ -125,6 +125,15 @@ def test_a_name_stands_at_our_marker_and_not_at_the_published_one(tmp_path: Path
     assert 'data-named="30,40,20"' in dom_of(page, tmp_path / "browser")
 
 
+def test_numbers_under_the_pointer_keep_their_zeros(tmp_path: Path) -> None:
+    numbers = [0, 0.25, 5.3, 100, 1000, 1200.3, -2500, 12344, None]
+    page = tmp_path / "numbers.html"
+    ask = f"document.body.dataset.shown = {json.dumps(numbers)}.map(shown).join();"
+    page.write_text(f"<body><script>{asset('js/paper.js')}\n{ask}</script>")
+    shown = "0,0.25,5.3,100,1000,1200,\N{MINUS SIGN}2500,12340,"
+    assert f'data-shown="{shown}"' in dom_of(page, tmp_path / "browser")
+
+
 @pytest.mark.parametrize("count", [8, 9])
 def test_the_legend_over_time_names_every_line(tmp_path: Path, count: int) -> None:
     line = {"style": "line", "light": "#000000", "dark": "#ffffff", "y": [1, 2]}

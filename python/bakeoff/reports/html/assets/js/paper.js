@@ -31,4 +31,4 @@ function axis(label, extra = {}) {
 
 const withMinus = (text) => text.replace(/^-/, "\u2212");
 const plain = (value) => (value == null ? "" : withMinus(String(Number(value.toPrecision(6)))));
-const shown = (value) => (value == null ? "" : withMinus(value.toPrecision(4).replace(/\.?0+$/, "")));
+const shown = (value) => (value == null ? "" : withMinus(String(Number(value.toPrecision(4)))));
