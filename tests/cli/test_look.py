@@ -17,6 +17,7 @@ import pytest
 from rich.cells import cell_len
 
 from bakeoff import suites
+from bakeoff.cli import output
 from bakeoff.cli.list import KINDS
 from bakeoff.errors import RunFailed
 from bakeoff.worlds import privilege
@@ -38,6 +39,13 @@ def test_lists_are_tables_and_json(bakeoff: Command, kind: str) -> None:
     assert len(table.out.splitlines()) >= len(rows) + 1 > 1
     assert all(next(iter(row.values())) in table.out for row in rows)
     assert "\x1b" not in table.out
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(999, "999 B"), (999.6, "1 kB"), (52_400, "52.4 kB"), (999_600, "1 MB"), (2e15, "2000 TB")]
+)
+def test_sizes_have_no_exponent(number: float, text: str) -> None:
+    assert output.amount_of_bytes(number) == text
 
 
 def test_a_scheme_is_shown_by_the_name_that_says_it_is_bakeoffs(bakeoff: Command) -> None:

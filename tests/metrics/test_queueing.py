@@ -56,6 +56,13 @@ def test_a_queue_at_a_faster_hop_is_a_warning() -> None:
     )
 
 
+@pytest.mark.parametrize(("wait", "told"), [(999.7, "1000 ms"), (7277, "7277 ms"), (12_345, "12345 ms")])
+def test_long_waits_have_no_exponent(wait: float, told: str) -> None:
+    warning = only(hops(("forward.0", 100, wait), ("forward.1", 10, 1.3))).warning
+    assert warning is not None
+    assert f"forward.0 ({told} in the 95th percentile)" in warning
+
+
 def test_a_hop_without_a_rate_that_holds_packets_is_a_warning() -> None:
     assert only(hops(("forward.0", None, 30), ("forward.1", 10, 5))).hop == "forward.0"
 

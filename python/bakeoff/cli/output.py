@@ -98,10 +98,11 @@ def _print_with_details(
 def amount_of_bytes(number: float) -> str:
     """A size for people: three digits and a unit."""
     for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000:
+        # What would be rounded to 1000 is one of the next unit.
+        if number < 999.5:
             return f"{number:.3g} {unit}"
         number /= 1000
-    return f"{number:.3g} TB"
+    return f"{number:.3g} TB" if number < 999.5 else f"{number:.0f} TB"
 
 
 def amount_of_time(seconds: float) -> str:

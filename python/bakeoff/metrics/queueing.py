@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics.quantities import ms
+from bakeoff.metrics.quantities import NS_PER_MS, ms
 from bakeoff.scenario import largest_packet_bytes
 
 if TYPE_CHECKING:
@@ -92,6 +92,12 @@ def _wait(row: Mapping[str, Any]) -> int:
 
 def _warning(hop: str, there_ns: int, meant: Sequence[str], here_ns: int) -> str:
     return (
-        f"the queue built up at {hop} ({there_ns / 1e6:.3g} ms in the 95th percentile), not at {' or '.join(meant)} "
-        f"({here_ns / 1e6:.3g} ms), which has the lowest rate of its direction"
+        f"the queue built up at {hop} ({_told(there_ns)} in the 95th percentile), not at {' or '.join(meant)} "
+        f"({_told(here_ns)}), which has the lowest rate of its direction"
     )
+
+
+def _told(wait_ns: int) -> str:
+    """A wait in ms with three digits, or as many as it has before the point; never with an exponent."""
+    wait_ms = wait_ns / NS_PER_MS
+    return f"{wait_ms:.0f} ms" if wait_ms >= 999.5 else f"{wait_ms:.3g} ms"
