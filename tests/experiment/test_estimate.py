@@ -46,11 +46,36 @@ FULL = 30 * 12_000_000 / 8 / 1500
         (["probe=[{interval='7s'}]"], FULL + 5),
         # As many as if all were of the smaller ones.
         (["flow=[{scheme='cubic'},{scheme='cubic',mss='698B'}]"], FULL * 2),
-        (["rate=unlimited", "flow.1.traffic={kind='on-off',on='1s',off='3s'}", "flow.1.receive_window=14480B"], 1875),
+        (["rate=unlimited", "flow.1.traffic={kind='on-off',on='1s',off='3s'}", "flow.1.receive_window=14480B"], 2080),
+        # Shorter than a round trip, a burst still sends a window.
+        (["flow.1.traffic={kind='on-off',on='1ms',off='999ms'}", "flow.1.receive_window=14480B"], 30 * 10.25),
+        # Each of the eight bursts leaves a round trip and a queue of packets behind when it ends.
+        (["flow.1.traffic={kind='on-off',on='1s',off='3s'}"], 8 * (1.04 * 1000 + 50)),
+        (["flow.1.traffic={kind='on-off',on='40s',off='40s'}"], FULL),
+        (["flow.1.traffic={kind='on-off',on='1s',off='3s'}", "path.forward.0.queue.limit=infinite"], FULL),
+        (["flow.1.max_pacing_rate=3Mbit/s"], FULL / 4),
+        (["flow.1.max_pacing_rate=3Mbit/s", "flow.1.traffic={kind='on-off',on='1s',off='3s'}"], 8 * 250),
+        (["flow.1.traffic={kind='bulk',write='100B'}"], FULL * 1500 / 152),
+        (["flow.1.traffic={kind='bulk',write='1449B'}"], FULL * 1500 / (724.5 + 52)),
     ],
 )
 def test_packets(scenario: Scenario, minimal: str, changes: list[str], packets: float) -> None:
     assert estimate.cost(scenario(minimal, *changes)).packets == int(packets)
+
+
+def test_flows_that_send_at_different_times_do_not_fill_the_link_between(scenario: Scenario, minimal: str) -> None:
+    second = '[[flow]]\nscheme = "cubic"\nstart = "28s"\n'
+    assert estimate.cost(scenario(minimal + second, "flow.1.stop=1s")).packets == 3000
+
+
+def test_random_bursts_are_rarely_longer_than_assumed(scenario: Scenario, minimal: str) -> None:
+    def packets(*changes: str) -> float:
+        traffic = "flow.1.traffic={kind='on-off',on='100ms',off='300ms',distribution='exponential'}"
+        return estimate.cost(scenario(minimal, "flow.1.max_pacing_rate=12Mbit/s", traffic, *changes)).packets / FULL
+
+    # A quarter of the time, 0.225 s more for its beginning, and three deviations of sqrt(2 x 75) times 75 ms.
+    assert packets() == pytest.approx(0.25 + (0.05625 + 3 * 150**0.5 * 0.075) / 30, abs=1e-4)
+    assert packets("flow.1.stop=200ms") == pytest.approx(0.2 / 30, abs=1e-4)
 
 
 def test_what_is_recorded_costs_disk_and_memory(scenario: Scenario, minimal: str) -> None:

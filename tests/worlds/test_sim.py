@@ -145,6 +145,26 @@ def test_what_the_schema_accepts_the_core_runs(raw: dict[str, Any]) -> None:
             assert list(parts) == totals
 
 
+@pytest.mark.parametrize(
+    "flow",
+    [
+        {"traffic": {"kind": "on-off", "on": "1s", "off": "3s"}},
+        {"traffic": {"kind": "on-off", "on": "10ms", "off": "300ms"}},
+        {"traffic": {"kind": "on-off", "on": "10ms", "off": "30ms"}, "receive_window": "14480B"},
+        {"traffic": {"kind": "on-off", "on": "300ms", "off": "900ms", "distribution": "exponential"}},
+        {"traffic": {"kind": "bulk", "write": "1449B"}},
+        {"max_pacing_rate": "3Mbit/s"},
+    ],
+)
+def test_flows_that_bound_themselves_send_no_more_than_estimated(flow: dict[str, Any]) -> None:
+    hop = {"rate": "12Mbit/s", "delay": "20ms", "queue": {"limit": "50pkt"}}
+    raw: dict[str, Any] = {"name": "x", "duration": "12s", "path": {"forward": [hop]}}
+    raw["flow"] = [{"scheme": "cubic"} | flow]
+    run = expand(check_source(Source("x.toml", Path(), raw, ""), [], of_core())).runs[0]
+    sent = sim.execute(run).tables["flows"].filter(flow=1)["sent_packets"].item()
+    assert sent <= estimate.cost(run.scenario).packets
+
+
 def test_tables_are_those_that_the_core_declares() -> None:
     raw: dict[str, Any] = {
         "name": "x",

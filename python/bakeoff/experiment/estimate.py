@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,14 @@ _DISK_BYTES_PER_BIN = 27
 _MEMORY_BYTES_PER_PACKET = 900
 _MEMORY_BYTES_PER_REQUEST = 160
 _MEMORY_BYTES_PER_BIN = 600
+
+# What a scheme makes of losses and delays nobody knows beforehand: whoever knows that it sends less can say so.
+_BOUND = "bound flows that will not fill the link by a receive_window or a max_pacing_rate"
+_LESS_MEMORY = {
+    "packets": f'set record.level to "series" or "summary", shorten the duration, or {_BOUND}',
+    "series": 'set record.level to "summary" or record.interval to a longer time',
+    "summary": "shorten the duration, or make the interval of the probes longer",
+}
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,9 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
     estimate = cost(scenario)
     if estimate.packets > MAX_PACKETS:
         many = 2 * _requests(scenario) > estimate.packets
-        remedy = "make the interval of the probes longer" if many else "shorten the duration or lower the rate"
+        remedy = (
+            "make the interval of the probes longer" if many else f"shorten the duration, lower the rate, or {_BOUND}"
+        )
         raise UserError(
             f"{where}: about {estimate.packets:.1e} packets, which would take {estimate.cpu_s / 3600:.0f} hours of "
             f"CPU; the most is {MAX_PACKETS:.0e}: {remedy}"
@@ -106,7 +117,7 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
     if estimate.memory_bytes > installed:
         raise UserError(
             f"{where}: recording it needs about {estimate.memory_bytes / 1e9:.0f} GB of memory, and this machine has "
-            f'{installed / 1e9:.0f} GB; set record.level to "summary" or record.interval to a longer time'
+            f"{installed / 1e9:.0f} GB; {_LESS_MEMORY[scenario['record']['level']]}"
         )
 
 
@@ -150,11 +161,7 @@ def _packets(scenario: Mapping[str, Any], direction: str) -> int:
     wanted = sum(_wanted(flow, scenario) for flow in flows)
     first = min(flow["start_ns"] for flow in flows)
     last = max(flow["stop_ns"] for flow in flows)
-    limited = [hop["link"] for hop in scenario[direction] if hop["link"]["kind"] != "unlimited"]
-    if not limited:
-        return int(wanted)
-    size = min(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
-    carried = min(_carried_bits(link, last) - _carried_bits(link, first) for link in limited) / 8 / size
+    carried = _carried_between(scenario[direction], first, last) / 8 / min(_packet_bytes(flow) for flow in flows)
     return int(min(wanted, carried))
 
 
@@ -164,18 +171,59 @@ def _requests(scenario: Mapping[str, Any]) -> int:
 
 
 def _wanted(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> float:
-    """Packets that a flow would send if its own limits were all."""
+    """Packets that a flow would send if it were alone."""
+    hops, round_trip_ns = scenario[flow["direction"]], max(rtt_ns(scenario, flow), 1)
     active_ns = flow["stop_ns"] - flow["start_ns"]
-    wanted = float("inf")
-    traffic = flow["traffic"]
-    if traffic["kind"] == "finite":
-        wanted = traffic["size_bytes"] / flow["mss_bytes"]
-    window = flow["receive_window_bytes"]
-    if window is not None:
-        wanted = min(wanted, window / flow["mss_bytes"] * active_ns / max(rtt_ns(scenario, flow), 1))
-    if traffic["kind"] == "on-off":
-        wanted *= traffic["on_ns"] / (traffic["on_ns"] + traffic["off_ns"])
-    return wanted
+    size, payload = _packet_bytes(flow), _payload_bytes(flow)
+    on_ns, bursts = _bursts(flow["traffic"], active_ns)
+    # A burst that ends is still in the queue and on the wire, and its acks open the window in the silence behind it.
+    busy_ns = min(on_ns + bursts * round_trip_ns, active_ns)
+    bounds = [_carried_between(hops, flow["start_ns"], flow["stop_ns"]) / 8 / size]
+    if (peak_bps := peak_rate_bps(hops)) is not None:
+        bounds.append((peak_bps / 8e9 * busy_ns + bursts * _queued_bytes(hops, size)) / size)
+    if flow["traffic"]["kind"] == "finite":
+        bounds.append(flow["traffic"]["size_bytes"] / payload)
+    if (window := flow["receive_window_bytes"]) is not None:
+        bounds.append(window / payload * busy_ns / round_trip_ns)
+    if (paced_bps := flow.get("max_pacing_rate_bps")) is not None:
+        bounds.append(paced_bps / 8e9 * on_ns / size)
+    return min(bounds)
+
+
+def _payload_bytes(flow: Mapping[str, Any]) -> float:
+    """Payload of a packet on average: those that end a write are smaller."""
+    mss, write = flow["mss_bytes"], flow["traffic"].get("write_bytes")
+    return float(mss if write is None else write / -(-write // mss))
+
+
+def _packet_bytes(flow: Mapping[str, Any]) -> float:
+    return _payload_bytes(flow) + float(flow["header_bytes"])
+
+
+def _bursts(traffic: Mapping[str, Any], active_ns: int) -> tuple[float, float]:
+    """How long an application has data, in nanoseconds, and how often it begins to; what is random is rarely more."""
+    if traffic["kind"] != "on-off":
+        return active_ns, 1
+    on_ns, off_ns = traffic["on_ns"], traffic["off_ns"]
+    cycle_ns = on_ns + off_ns
+    if traffic["distribution"] == "constant":
+        cycles, rest_ns = divmod(active_ns, cycle_ns)
+        return cycles * on_ns + min(rest_ns, on_ns), cycles + (rest_ns > 0)
+    # Mean of the time that such a process of renewals has been on, and its deviation over many periods.
+    begun = -math.expm1(-active_ns * cycle_ns / (on_ns * off_ns))
+    mean_ns = (active_ns + begun * off_ns**2 / cycle_ns) * on_ns / cycle_ns
+    deviation_ns = math.sqrt(2 * active_ns / cycle_ns) * on_ns * off_ns / cycle_ns
+    return min(mean_ns + 3 * deviation_ns, active_ns), 1 + active_ns / cycle_ns
+
+
+def _queued_bytes(hops: Iterable[Mapping[str, Any]], packet_bytes: float) -> float:
+    """The most that the queues of a direction hold, in bytes; infinite if one of them states no size."""
+    held = 0.0
+    for queue in (hop["queue"] for hop in hops if hop["link"]["kind"] != "unlimited"):
+        packets = queue.get("limit_packets")
+        limits = [queue.get("limit_bytes"), None if packets is None else packets * packet_bytes]
+        held += min((limit for limit in limits if limit is not None), default=math.inf)
+    return held
 
 
 def peak_rate_bps(hops: Iterable[Mapping[str, Any]]) -> float | None:
@@ -201,6 +249,12 @@ def _mean_rate_bps(link: Mapping[str, Any]) -> float:
         opportunities = link["opportunities_ms"]
         return float(len(opportunities) * BITS_PER_OPPORTUNITY * 1000 / opportunities[-1])
     return float(link["rate_bps"])
+
+
+def _carried_between(hops: Iterable[Mapping[str, Any]], first_ns: int, last_ns: int) -> float:
+    """Bits that a direction carries from one time to another; infinite if all of its hops are unlimited."""
+    links = [hop["link"] for hop in hops if hop["link"]["kind"] != "unlimited"]
+    return min((_carried_bits(link, last_ns) - _carried_bits(link, first_ns) for link in links), default=math.inf)
 
 
 def _carried_bits(link: Mapping[str, Any], until_ns: int) -> float:
