@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import json
 import re
@@ -14,6 +15,7 @@ import click
 import numpy as np
 
 from bakeoff import _core
+from bakeoff.claims import expect, measure
 from bakeoff.cli import main as cli
 from bakeoff.experiment import catalogue, keys, matrix, units
 from bakeoff.experiment.schema import json_schema
@@ -279,6 +281,9 @@ def experiment() -> str:
         ("Quantities", units),
         ("Keys of `--set` and of axes", keys),
         ("The matrix in detail", matrix),
+        ("The measure of a claim", measure),
+        ("What a claim expects", expect),
+        ("The verdict on a claim", importlib.import_module("bakeoff.claims.evaluate")),
     ):
         told = [text for text in (inspect.getdoc(module) or "").split("\n\n") if "Error" not in text]
         parts += [f"## {title}", "", "\n\n".join(told), ""]

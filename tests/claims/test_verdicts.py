@@ -50,6 +50,24 @@ def test_a_run_that_did_not_end_well_is_no_evidence(status: str) -> None:
     assert result.reason == "runs that failed, are still to come or lack the value: 1"
 
 
+def test_an_interval_ends_where_the_measure_does() -> None:
+    runs = [run(loss) for loss in (0.0, 0.01, 0.05)]
+    least, most, close = evaluate(
+        [claim("between 0 and 1"), claim("between 0.9 and 1", measure="1 - total.loss"), claim("<= 0.05")], runs
+    )
+    # Beyond 0.02 ± 0.0657 there is nothing on one side.
+    assert [one.verdict for one in (least, most, close)] == ["holds", "holds", "undecided"]
+    assert (least.low, most.high) == (0, 1)
+    assert least.high == pytest.approx(0.08572, abs=1e-5)
+    assert most.low == pytest.approx(0.91428, abs=1e-5)
+
+
+def test_a_run_beyond_the_bounds_moves_them() -> None:
+    (result,) = evaluate([claim("<= 1")], [run(loss) for loss in (-0.2, -0.1)])
+    assert result.low == -0.2
+    assert result.high == pytest.approx(0.48531, abs=1e-5)
+
+
 def test_a_ratio_of_cells_has_no_unit() -> None:
     rates = {"cubic": 8.0, "bbr": 2.0}
     runs = [{**run(0.1, scheme), "total": {"throughput_mbps": rate}} for scheme, rate in rates.items()]

@@ -4,6 +4,10 @@ A claim that compares cells is about the ratio of the measure in them, each repe
 same number meet the same chance. With several runs, a claim holds if the whole 95 % interval of the mean, or of the
 median where it asks for that, lies in the expected range, fails if none of it does, and is undecided otherwise. A
 single run has no interval: then its value alone decides.
+
+Few runs that scatter have an interval that reaches beyond what can be. It ends there: a loss and a share as in
+`flow1.goodput_mbps / (flow1.goodput_mbps + flow2.goodput_mbps)` lie from 0 to 1, a rate, a time and a ratio of them are
+no less than 0. The interval is as sure as before, for the mean lies within these bounds in any case.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import functools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from bakeoff.claims.bounds import bounds_of
 from bakeoff.claims.expect import Expectation, parse_expectation
 from bakeoff.claims.measure import parse_measure
 from bakeoff.claims.tokens import ClaimSyntaxError
@@ -148,6 +153,9 @@ def _evaluate(
     known = [value for value in values if value is not None]
     statistic = claim.get("statistic", "mean")
     found = median(known) if statistic == "median" else estimate(known)
+    if found is not None:
+        least, most = bounds_of(measure, compares=bool(against))
+        found = found.between(min(least, *known), max(most, *known))
     verdict, reason = _judge(expected, found, missing)
     if found is None and complete and not missing:
         reason = "too few cells have both values, or one of them is the same everywhere"
