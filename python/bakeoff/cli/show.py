@@ -39,8 +39,8 @@ def command(name: str) -> None:
     Suites and paths come as the TOML files they are, with their text in comments: a start for one of your own.
     """
     from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
-    from bakeoff.experiment.base import nearest  # noqa: PLC0415
     from bakeoff.experiment.catalogue import KERNEL, OWN, of_core  # noqa: PLC0415
+    from bakeoff.experiment.likely import likely  # noqa: PLC0415
     from bakeoff.metrics import DEFINITIONS  # noqa: PLC0415
 
     if name in suites.names():
@@ -62,7 +62,10 @@ def command(name: str) -> None:
     else:
         found = [entry for entry in DEFINITIONS if name in (entry.name, *entry.name.split(", "))]
         if not found:
-            raise UserError(f'"{name}" is no suite, path, scheme, queue or metric; {nearest(name, _names())}')
+            core = of_core()
+            hint = likely(name, _names(), [*core.schemes.values(), *core.queues.values()])
+            hint = hint or "write one of `bakeoff list suites|schemes|queues|paths|metrics`"
+            raise UserError(f'"{name}" is no suite, path, scheme, queue or metric; {hint}')
         for entry in found:
             click.echo(f"{entry.name}, of {', '.join(entry.scope)}{f', in {entry.unit}' if entry.unit else ''}")
             click.echo(f"{entry.meaning}{f' Source: {entry.source}.' if entry.source else ''}")

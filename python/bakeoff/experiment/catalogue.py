@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError, reason
 from bakeoff.experiment.base import nearest
+from bakeoff.experiment.likely import likely
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference
 
@@ -218,7 +219,8 @@ class Catalogue:
         controllers = [known.partition(":")[2] for known in self.schemes if known.startswith(f"{stack}:")]
         if controllers:
             return f"a controller of {stack}; {nearest(controller, controllers)}"
-        return f"a scheme; {nearest(name, (*self.schemes, *self.variants))}"
+        names = (*self.schemes, *self.variants)
+        return f"a scheme; {likely(name, names, self.schemes.values()) or nearest(name, names)}"
 
     def check_parameter(self, scheme: str, name: str, value: Any) -> None:
         """Checks a parameter of a scheme that exists.
