@@ -45,6 +45,23 @@ def test_a_variant_is_its_scheme_with_its_parameters(tmp_path: Path) -> None:
     assert run.scenario["flows"][0]["parameters"] == {"law": "linux"}, "the flow's own come first"
 
 
+def test_a_name_has_letters_digits_and_dashes_and_no_two_share_a_folder(tmp_path: Path) -> None:
+    matrix = """
+[matrix]
+scheme = ["cubic-2", "cubic_2", "Cubic-2"]
+[variant.cubic-2]
+scheme = "cubic"
+[variant.cubic_2]
+scheme = "cubic"
+[variant.Cubic-2]
+scheme = "cubic"
+"""
+    plan = _plan(tmp_path, matrix, "variant.cubic-2.parameters.law=rfc9438")
+    assert [run.cell["scheme"] for run in plan.runs] == ["cubic-2", "cubic_2", "Cubic-2"]
+    assert [run.scenario["flows"][0]["parameters"] for run in plan.runs] == [{"law": "rfc9438"}, {}, {}]
+    assert len({run.id.casefold() for run in plan.runs}) == 3
+
+
 def test_a_variant_may_be_a_class_or_a_program(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("class X: pass", encoding="utf-8")
     plan = _plan(

@@ -24,7 +24,11 @@ ClaimId = Annotated[
     str,
     *name_like(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", 'letters, digits, ".", "_" and "-", the first a letter or digit'),
 ]
-VariantName = Annotated[str, *name_like(r"^[a-z][a-z0-9_]{0,31}$", f'up to 32 small letters, digits and "_", {_FIRST}')]
+# A "." would end the word of a key of `--set`, and ".py" is a file.
+VariantName = Annotated[
+    str,
+    *name_like(r"^[A-Za-z][A-Za-z0-9_-]{0,31}$", f'up to 32 letters, digits, "_" and "-", {_FIRST}; "." parts keys'),
+]
 ProgramName = Annotated[
     str, *name_like(r"^[a-z][a-z0-9_-]{0,31}$", f'up to 32 small letters, digits, "_" and "-", {_FIRST}')
 ]
