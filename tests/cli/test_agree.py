@@ -276,10 +276,10 @@ def test_a_folder_of_something_else_is_refused(bakeoff: Command, here: Path, wor
 
 
 def test_an_earlier_agreement_is_not_overwritten(bakeoff: Command, worlds: Any) -> None:
-    assert bakeoff(*AGREE, "--repeats", "1").code == 0
-    ended = bakeoff(*AGREE, "--repeats", "1")
+    assert bakeoff(*AGREE, "--repeats", "2").code == 0
+    ended = bakeoff(*AGREE, "--repeats", "2")
     assert ended.code == 2
     assert "r/sim: already holds an experiment; add --resume to run what is missing" in ended.err
-    ended = bakeoff(*AGREE, "--repeats", "2", "--resume")
+    ended = bakeoff(*AGREE, "--repeats", "1", "--resume")
     assert ended.code == 2
     assert "r/sim: holds a different experiment" in ended.err

@@ -105,6 +105,25 @@ def test_a_failed_run_is_reported_and_resumed(bakeoff: Command, world: Any) -> N
     assert "2 runs (2 complete already) in sim" in ended.err
 
 
+def test_repeats_can_be_added(bakeoff: Command, here: Path) -> None:
+    words = ("run", "dumbbell/one-cubic", "--set", "duration=1s", "--quiet")
+
+    def runs(folder: str) -> dict[str, bytes]:
+        return {
+            str(file.relative_to(here / folder)): file.read_bytes() for file in (here / folder / "runs").rglob("*.*")
+        }
+
+    assert bakeoff(*words, "--repeats", "3", "--out", "grown").code == 0
+    before = runs("grown")
+    ended = bakeoff(*words[:-1], "--set", "repeats=10", "--out", "grown", "--resume")
+    assert (ended.code, "7 runs (3 complete already) in sim" in ended.err) == (0, True)
+    assert bakeoff(*words, "--repeats", "10", "--out", "whole").code == 0
+    assert runs("grown") == runs("whole")
+    assert before.items() <= runs("grown").items()
+    ended = bakeoff(*words, "--repeats", "9", "--out", "grown", "--resume")
+    assert "(claim_repeats, repeats changed), so it cannot be resumed" in ended.err
+
+
 def test_a_truncated_recording_is_run_again(bakeoff: Command, here: Path, world: Any) -> None:
     bakeoff(*TWO_SCHEMES)
     latest = here / "results" / "india-ppp0" / "latest"

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,13 +177,33 @@ def test_the_code_that_decides_a_run_is_there() -> None:
 
 
 def test_resume_refuses_another_experiment(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
-    ResultFolder.create(tmp_path / "r", plan_of(repeats=1))
+    ResultFolder.create(tmp_path / "r", plan_of(repeats=2))
     with pytest.raises(UserError, match="add --resume"):
-        ResultFolder.create(tmp_path / "r", plan_of(repeats=1))
+        ResultFolder.create(tmp_path / "r", plan_of(repeats=2))
     with pytest.raises(UserError, match=r"different experiment .* \(repeats changed\)"):
+        ResultFolder.create(tmp_path / "r", plan_of(repeats=1), resume=True)
+    for repeats in (2, 3):
+        with pytest.raises(UserError, match="different experiment or an older version of this one"):
+            ResultFolder.create(tmp_path / "r", plan_of(repeats=repeats, scenarios_sha256="x"), resume=True)
+
+
+def test_resume_adds_repeats(tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]) -> None:
+    few, many = plan_of(("cubic",), 1, seconds=3), plan_of(("cubic",), 10, seconds=3)
+    folder = ResultFolder.create(tmp_path / "r", few)
+    folder.write_run(few.runs[0], tables_of(few.runs[0].scenario, 1))
+    grown = ResultFolder.create(tmp_path / "r", many, resume=True)
+    assert [grown.is_complete(run.id) for run in many.runs] == [True] + 9 * [False]
+    assert ResultFolder.open(tmp_path / "r").experiment["repeats"] == 10
+    reseeded = replace(many, runs=tuple(replace(run, seed=run.seed + 1) for run in many.runs))
+    with pytest.raises(UserError, match="holds a different experiment"):
+        ResultFolder.create(tmp_path / "r", reseeded, resume=True)
+
+
+def test_a_folder_in_which_another_process_runs_does_not_grow(tmp_path: Path, plan_of: Callable[..., Any]) -> None:
+    folder = ResultFolder.create(tmp_path / "r", plan_of(repeats=1))
+    with folder.taken(), pytest.raises(UserError, match="another bakeoff is running in this folder"):
         ResultFolder.create(tmp_path / "r", plan_of(repeats=2), resume=True)
-    with pytest.raises(UserError, match="different experiment or an older version of this one, so"):
-        ResultFolder.create(tmp_path / "r", plan_of(repeats=1, scenarios_sha256="x"), resume=True)
+    assert ResultFolder.open(tmp_path / "r").experiment["repeats"] == 1
 
 
 def test_how_an_experiment_is_spelt_makes_no_other_of_it(tmp_path: Path, plan_of: Callable[..., Any]) -> None:

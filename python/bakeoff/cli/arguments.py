@@ -79,7 +79,11 @@ def execution_options(function: _F) -> _F:
     """How runs are executed and where they go: `--jobs`, `--out`, `--resume`, `--quiet`."""
     for option in (
         click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
-        click.option("--resume", is_flag=True, help="Run what an earlier command lacks, or another build made."),
+        click.option(
+            "--resume",
+            is_flag=True,
+            help="Run what an earlier command lacks, further repeats too, or another build made.",
+        ),
         click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results."),
         click.option(
             "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Runs at a time; all processors by default."

@@ -134,10 +134,9 @@ def expand(experiment: Experiment, world: str | None = None) -> Plan:
     claimed.check(experiment, cells)
     names = _names([cell.labels for cell in cells])
     most = [experiment.repeats_of(cell.labels) for cell in cells]
-    width = len(str(max(most)))
     runs = tuple(
         PlannedRun(
-            id=f"{name}run{repeat:0{width}}",
+            id=f"{name}run{repeat}",
             cell=dict(cell.labels),
             repeat=repeat,
             seed=(seed := derive_seed(experiment.seed, repeat)),

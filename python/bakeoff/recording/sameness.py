@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bakeoff.recording.manifest import PlannedRun
 
 _SPELLINGS = frozenset({"source", "settings", "axis_values"})
+_REPEATS = frozenset({"repeats", "claim_repeats"})
 _DIGEST = "scenarios_sha256"
 # What a scenario says of the conditions in which its schemes meet, and what of a flow is the scheme's own.
 _CONDITIONS = ("duration_ns", "start_jitter_ns", "forward", "reverse", "flows", "probes")
@@ -28,6 +29,21 @@ def essence(content: Mapping[str, Any]) -> dict[str, Any]:
     """What an experiment is, however its file and its settings are spelt; the digest of the scenarios holds these."""
     kept = {name: value for name, value in content["experiment"].items() if name not in _SPELLINGS}
     return {**content, "experiment": kept}
+
+
+def has_fewer_repeats(there: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
+    """Whether an experiment is another with fewer repeats: all its runs are also in the other, with the same seeds.
+
+    Args:
+        there: the essence of the one.
+        here: the essence of the other.
+    """
+    ours, theirs = (
+        {name: value for name, value in content["experiment"].items() if name not in _REPEATS}
+        for content in (here, there)
+    )
+    planned = {run["id"]: run for run in here["plan"]}
+    return ours == theirs and all(planned.get(run["id"]) == run for run in there["plan"])
 
 
 def differences(

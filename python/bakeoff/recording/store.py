@@ -68,7 +68,7 @@ class ResultFolder:
         Args:
             path: where; parents are made.
             plan: what will run.
-            resume: take up a folder that already holds this very plan.
+            resume: take up a folder that already holds this very plan, or the same with fewer repeats.
 
         Raises:
             UserError: the folder cannot be made, already holds an experiment, or another one than is resumed.
@@ -81,14 +81,16 @@ class ResultFolder:
                 raise ValueError(f"{name!r} cannot be the name of a folder")
         content = {"format": manifest.FORMAT, "experiment": plan.to_json(), "plan": identities}
         target = path / EXPERIMENT
+        is_there = False
         with atomic.explained(path, writing="the result folder"):
             if target.exists():
-                _check_same(path, content, plan.runs, resume=resume)
+                is_there = _is_there(path, content, plan.runs, resume=resume)
             elif path.is_dir() and not all(map(_is_of_create, path.iterdir())):
                 raise UserError(f"{path}: not empty, and not of ours; choose an empty or new folder with --out")
             (path / RUNS).mkdir(parents=True, exist_ok=True)
-        if not target.exists():
-            atomic.write_file(target, manifest.encode_json(content), writing="the experiment")
+        if not is_there:
+            with lock.held(path / JOURNAL):
+                atomic.write_file(target, manifest.encode_json(content), writing="the experiment")
         return cls.open(path)
 
     @classmethod
@@ -240,20 +242,28 @@ def _is_of_create(entry: Path) -> bool:
     """Whether this is what is left where making a folder was interrupted, as by a full disk: nothing ran in it yet."""
     if entry.name == RUNS:
         return entry.is_dir() and not any(entry.iterdir())
+    if entry.name == JOURNAL:
+        return entry.is_file() and entry.stat().st_size == 0
     return atomic.is_temporary(entry, EXPERIMENT)
 
 
-def _check_same(path: Path, content: Mapping[str, Any], runs: Sequence[PlannedRun], *, resume: bool) -> None:
+def _is_there(path: Path, content: Mapping[str, Any], runs: Sequence[PlannedRun], *, resume: bool) -> bool:
+    """Whether a folder holds this experiment as it is; False where it holds fewer repeats of it.
+
+    Raises:
+        UserError: it is not to be resumed, or holds another one.
+    """
     if not resume:
         message = f"{path}: already holds an experiment; add --resume to run what is missing"
         raise UserError(f"{message}, or choose another folder with --out")
     there = sameness.essence(_decode(path / EXPERIMENT))
     here = sameness.essence(json.loads(manifest.encode_json(content)))
-    if there != here:
+    if there != here and not sameness.has_fewer_repeats(there, here):
         found = sameness.differences(there, here, path / RUNS, runs)
         what = f" ({', '.join(found)} changed)" if found else ""
         message = f"{path}: holds a different experiment or an older version of this one{what}, "
         raise UserError(f"{message}so it cannot be resumed; choose another --out")
+    return there == here
 
 
 def _decode(target: Path) -> dict[str, Any]:
