@@ -20,6 +20,7 @@ from gymnasium.utils.env_checker import check_env
 import bakeoff.gym as lab
 from bakeoff import _core
 from bakeoff.errors import UserError
+from bakeoff.gym.task import multiply
 
 EXPERIMENT = """
 name = "lab"
@@ -276,12 +277,10 @@ def test_what_cannot_be_is_refused(tmp_path: Path, experiment: str) -> None:
         gymnasium.make(lab.ID, paths=experiment, flow=2).reset(seed=1)
     with pytest.raises(UserError, match="neither a suite nor a file"):
         gymnasium.make(lab.ID, paths="no-such-suite")
-    with pytest.raises(UserError, match=r"^num_envs: 0; give a whole number, at least 1$"):
+    with pytest.raises(UserError, match=r"^num_envs: 0; give a whole number from 1 to 1000000$"):
         gymnasium.make_vec(lab.ID, num_envs=0, vectorization_mode="vector_entry_point")
     with pytest.raises(UserError, match="at least one feature"):
         lab.Task(features=())
-    with pytest.raises(UserError, match=r"^seeds: 3; give one for each run: 2, or one number$"):
-        lab.CongestionControlVector(2).reset(seed=[1, 2, 3])
     dead = file_of(tmp_path, rate="1kbit/s")
     with pytest.raises(UserError, match=r"flow 1 has no acknowledgement before the run ends"):
         gymnasium.make(lab.ID, paths=dead).reset(seed=1)
@@ -303,7 +302,8 @@ def test_a_path_of_pathlib_is_that_of_its_text(experiment: str) -> None:
         ({"flow": True}, "flow: True; give a whole number, at least 1$"),
         ({"flow": 0}, "flow: 0; give a whole number, at least 1$"),
         ({"task": {}}, "task: {}; give a bakeoff.gym.Task$"),
-        ({"num_envs": 2.0}, "num_envs: 2.0; give a whole number, at least 1$"),
+        ({"num_envs": 2.0}, "num_envs: 2.0; give a whole number from 1 to 1000000$"),
+        ({"num_envs": 2**70}, f"num_envs: {2**70}; give a whole number from 1 to 1000000$"),
     ],
 )
 def test_an_argument_of_another_kind_is_refused(arguments: dict[str, Any], sentence: str) -> None:
@@ -340,6 +340,11 @@ def test_numbers_of_numpy_are_numbers(experiment: str) -> None:
 def test_a_feature_has_bounds_in_their_order(low: Any, high: Any) -> None:
     with pytest.raises(UserError, match=r'^feature "mine": from .* to .*; give two numbers, low <= high$'):
         lab.Feature("mine", low, high, lambda interval: interval.loss)
+
+
+def test_a_feature_has_a_name() -> None:
+    with pytest.raises(UserError, match=r"^name of a feature: 5; give a text$"):
+        lab.Feature(5, 0, 1, lambda interval: interval.loss)  # type: ignore[arg-type]
 
 
 def test_a_feature_has_a_function() -> None:
@@ -403,7 +408,7 @@ def test_what_is_no_action_is_refused(experiment: str, action: Any) -> None:
         many.step(np.array([[0.0], [math.nan]]))
 
 
-@pytest.mark.parametrize("action", ["left", ["left"], [[0.0], [0.0, 0.0]], {}])
+@pytest.mark.parametrize("action", ["left", ["left"], [[0.0], [0.0, 0.0]], {}, 10**400])
 def test_an_action_is_a_number(experiment: str, action: Any) -> None:
     environment = gymnasium.make(lab.ID, paths=experiment).unwrapped
     environment.reset(seed=1)
@@ -491,7 +496,8 @@ def test_what_a_task_decides_is_a_rate_for_each_run(experiment: str, decided: An
 
 
 @pytest.mark.parametrize(
-    ("slowest", "fastest"), [(0.9, 1e10), (1e-9, 1e10), (1e5, 1.1e15), (1e5, math.inf), (2e5, 1e5), (math.nan, 1e10)]
+    ("slowest", "fastest"),
+    [(0.9, 1e10), (1e-9, 1e10), (1e5, 1.1e15), (1e5, math.inf), (2e5, 1e5), (math.nan, 1e10), (1, 10**400)],
 )
 def test_rates_are_those_at_which_a_flow_is_paced(slowest: float, fastest: float) -> None:
     with pytest.raises(UserError, match=r"bit/s: give 1 <= slowest_bps <= fastest_bps <= 1e15$"):
@@ -521,7 +527,45 @@ def test_a_number_of_numpy_is_a_seed(experiment: str) -> None:
     many = lab.CongestionControlVector(2, experiment)
     plain, _ = many.reset(seed=7)
     again, _ = many.reset(seed=np.int64(7))  # type: ignore[arg-type] # what draws of numpy are
+    one_by_one, _ = many.reset(seed=np.array([7, 8]))  # type: ignore[arg-type]
     assert (plain == again).all()
+    assert (plain == one_by_one).all()
+
+
+@pytest.mark.parametrize(
+    ("seed", "given"),
+    [
+        (1.5, "1.5"),
+        (np.float64(2), r"np.float64\(2.0\)|2.0"),
+        (-1, "-1"),
+        (True, "True"),
+        ("12", "'12'"),
+        ({1: 2}, "{1: 2}"),
+        ([1.5, 2], r"\[1.5, 2\]"),
+        ([1, -2], r"\[1, -2\]"),
+        ([1, 2, 3], "3 numbers"),
+    ],
+)
+def test_seeds_are_numbers_from_zero(experiment: str, seed: Any, given: str) -> None:
+    many = lab.CongestionControlVector(2, experiment)
+    sentence = f"^seed: ({given}); give a whole number from 0, or one for each run: 2$"
+    with pytest.raises(UserError, match=sentence):
+        many.reset(seed=seed)
+
+
+@pytest.mark.parametrize("draw", [lab.aurora_paths, lab.of_experiment("dumbbell/one-cubic")])
+@pytest.mark.parametrize("given", [None, 5, np.random.RandomState(1)])
+def test_scenarios_are_drawn_with_random_numbers_of_numpy(draw: Any, given: Any) -> None:
+    with pytest.raises(
+        UserError, match=r"^random: .*; give random numbers of numpy, as in np.random.default_rng\(1\)$"
+    ):
+        draw(given)
+
+
+@pytest.mark.parametrize("scale", ["x", None, [1], 0, -1, math.nan, math.inf])
+def test_a_step_has_a_scale(scale: Any) -> None:
+    with pytest.raises(UserError, match=r"^scale: .*; give a finite number above 0$"):
+        multiply(scale)
 
 
 def test_a_suite_with_files_of_others_says_how_to_leave_them_out() -> None:

@@ -344,6 +344,14 @@ def test_what_is_no_class_is_refused_with_the_key(
             GOOD.replace("def on_ack", "async def on_ack") + "X = Good",
             r"own\.py: X\.on_ack is async, and nothing waits for it; write def on_ack",
         ),
+        (
+            f"{GOOD}class X(Good):\n    def on_loss(self, loss): yield",
+            r"own\.py: X\.on_loss yields, so that a call runs nothing of it; leave yield out",
+        ),
+        (
+            f"{GOOD}class X(Good):\n    async def on_timer(self, now_s): yield",
+            r"own\.py: X\.on_timer yields, so that a call runs nothing of it; leave yield out",
+        ),
         (f"1 / 0\n{GOOD}X = Good", r"own\.py:1: ZeroDivisionError: division by zero$"),
         (f"import no_such_module\n{GOOD}X = Good", r"own\.py:1: ModuleNotFoundError: No module named 'no_such_module'"),
         (f"raise SystemExit(3)\n{GOOD}X = Good", r"own\.py:1: SystemExit: 3$"),

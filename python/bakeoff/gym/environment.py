@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import gymnasium
 import numpy as np
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _WINDOW = 100_000
 _INITIAL_PACKETS = 10
 _PACKET_BITS = 8 * 1500
+# Their observations take a quarter of a gigabyte.
+_MOST_RUNS = 1_000_000
 # Seeds keep their value in any reader of JSON.
 _SEEDS = 2**53
 
@@ -113,8 +115,8 @@ class _Runs:
             raise ResetNeeded("there is no run yet; call reset() before step()")
         try:
             actions = np.asarray(decided, np.float64).reshape(-1)
-        except (TypeError, ValueError) as error:
-            raise UserError(f"actions: {decided!r}; give one number for each run, from -1 to 1") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise UserError(f"actions: {quoted(decided)}; give one number for each run, from -1 to 1") from error
         if actions.size != self._end.size:
             raise UserError(f"actions: {actions.size}; give one number for each run: {self._end.size}")
         unheard = np.isnan(actions) & ~resting
@@ -242,8 +244,8 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
     def __init__(
         self, num_envs: int = 1, paths: str | Path | Paths | None = None, flow: int = 1, task: Task | None = None
     ) -> None:
-        if not is_count(num_envs):
-            raise UserError(f"num_envs: {quoted(num_envs)}; give a whole number, at least 1")
+        if not is_count(num_envs) or num_envs > _MOST_RUNS:
+            raise UserError(f"num_envs: {quoted(num_envs)}; give a whole number from 1 to {_MOST_RUNS}")
         self.num_envs = num_envs
         self._runs = _Runs(num_envs, paths, flow, task)
         self.single_observation_space, self.single_action_space = self._runs.spaces()
@@ -255,17 +257,13 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins every run. A number seeds them with itself and those that follow it."""
+        """Begins every run. A number seeds them with itself and those that follow it.
+
+        Raises:
+            UserError: the seed is neither a number from 0 nor one for each run, or a scenario cannot be run.
+        """
         del options
-        seeds: Sequence[int | None]
-        if seed is None:
-            seeds = [None] * self.num_envs
-        elif isinstance(seed, (int, np.integer)):
-            seeds = [int(seed) + place for place in range(self.num_envs)]
-        else:
-            seeds = seed
-        if len(seeds) != self.num_envs:
-            raise UserError(f"seeds: {len(seeds)}; give one for each run: {self.num_envs}, or one number")
+        seeds = _seeds(seed, self.num_envs)
         if not self._randoms:
             self._randoms = [seeding.np_random(own)[0] for own in seeds]
         for place, own in enumerate(seeds):
@@ -293,3 +291,21 @@ class CongestionControlVector(VectorEnv["Observation", "Observation", "NDArray[A
             told["_connection_lost"] = np.array([place in losses for place in places])
         nothing = np.zeros(self.num_envs, np.bool_)
         return self._runs.observation(), np.where(resting, 0.0, reward), nothing, self._over.copy(), told
+
+
+def _seeds(seed: object, count: int) -> list[int | None]:
+    """The seed of each run; None where its chance goes on."""
+    if seed is None:
+        return [None] * count
+    if _is_seed(seed):
+        return [int(seed) + place for place in range(count)]
+    right = f"give a whole number from 0, or one for each run: {count}"
+    if not isinstance(seed, (list, tuple, np.ndarray)) or not all(own is None or _is_seed(own) for own in seed):
+        raise UserError(f"seed: {quoted(seed)}; {right}")
+    if len(seed) != count:
+        raise UserError(f"seed: {len(seed)} numbers; {right}")
+    return [None if own is None else int(own) for own in seed]
+
+
+def _is_seed(value: object) -> TypeGuard[int]:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 0)

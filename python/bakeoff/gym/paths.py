@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bakeoff.errors import UserError
 from bakeoff.experiment.catalogue import KERNEL, PROGRAM
 from bakeoff.gym.arguments import is_number, quoted
@@ -15,8 +17,6 @@ from bakeoff.worlds import names, python_schemes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import numpy as np
 
     Paths = Callable[[np.random.Generator], dict[str, Any]]
 
@@ -70,7 +70,11 @@ def aurora_paths(random: np.random.Generator) -> dict[str, Any]:
     Rate 100 to 500 packets/s, delay 50 to 500 ms one way, queue 2 to 2981 packets (its logarithm is uniform), loss 0 to
     5 %, first rate 0.3 to 1.5 times that of the link (Jay et al., ICML 2019, section 5; PCC-RL `network_sim.py`,
     `create_new_links_and_senders`).
+
+    Raises:
+        UserError: what it is given draws no random numbers.
     """
+    _check_random(random)
     rate = round(random.uniform(100, 500) * _PACKET * 8)
     delay_ns = round(random.uniform(0.05, 0.5) * 1e9)
     packets = 1 + int(math.exp(random.uniform(0, 8)))
@@ -128,4 +132,10 @@ def of_experiment(name_or_path: str | Path, changes: Sequence[str] = ()) -> Path
 
 
 def _one_of(scenarios: list[dict[str, Any]], random: np.random.Generator) -> dict[str, Any]:
+    _check_random(random)
     return scenarios[int(random.integers(len(scenarios)))]
+
+
+def _check_random(random: object) -> None:
+    if not isinstance(random, np.random.Generator):
+        raise UserError(f"random: {quoted(random)}; give random numbers of numpy, as in np.random.default_rng(1)")

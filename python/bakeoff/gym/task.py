@@ -16,6 +16,7 @@ scenario, not 400 intervals.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,8 @@ class Feature:
         Raises:
             UserError: the bounds are not two numbers in their order, or there is no function.
         """
+        if not isinstance(self.name, str):
+            raise UserError(f"name of a feature: {quoted(self.name)}; give a text")
         if not (is_number(self.low) and is_number(self.high) and self.low <= self.high):
             bounds = f"from {quoted(self.low)} to {quoted(self.high)}"
             raise UserError(f'feature "{self.name}": {bounds}; give two numbers, low <= high')
@@ -106,7 +109,13 @@ def _multiplied(rate_bps: Numbers, action: Numbers, *, scale: float) -> Numbers:
 
 
 def multiply(scale: float) -> Callable[[Numbers, Numbers], Numbers]:
-    """Rates from rates and actions: times 1 + scale * action, or over 1 - scale * action below zero."""
+    """Rates from rates and actions: times 1 + scale * action, or over 1 - scale * action below zero.
+
+    Raises:
+        UserError: the scale is no finite number above 0.
+    """
+    if not is_number(scale) or not 0 < scale < math.inf:
+        raise UserError(f"scale: {quoted(scale)}; give a finite number above 0")
     return partial(_multiplied, scale=scale)
 
 
@@ -146,7 +155,7 @@ class Task:
         self._check_kinds()
         if not _LEAST_BPS <= self.slowest_bps <= self.fastest_bps <= _MOST_BPS:
             raise UserError(
-                f"rates from {self.slowest_bps:g} to {self.fastest_bps:g} bit/s: "
+                f"rates from {quoted(self.slowest_bps)} to {quoted(self.fastest_bps)} bit/s: "
                 "give 1 <= slowest_bps <= fastest_bps <= 1e15"
             )
         if not self.shortest_s > 0 or (self.interval_s is not None and not self.interval_s > 0):

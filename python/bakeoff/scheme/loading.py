@@ -74,8 +74,13 @@ def load(place: Place) -> type:
     for name, near in base.misspelt(kind).items():
         raise SchemeProblem(f"{shown}: nothing calls {place.name}.{name}; write {near}, or _{name} if it is your own")
     for name in (*base.REQUIRED, *base.OPTIONAL):
-        if inspect.iscoroutinefunction(getattr(kind, name, None)):
+        callback = getattr(kind, name, None)
+        if inspect.iscoroutinefunction(callback):
             raise SchemeProblem(f"{shown}: {place.name}.{name} is async, and nothing waits for it; write def {name}")
+        if inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback):
+            raise SchemeProblem(
+                f"{shown}: {place.name}.{name} yields, so that a call runs nothing of it; leave yield out"
+            )
     return kind
 
 
