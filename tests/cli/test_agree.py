@@ -235,9 +235,12 @@ def test_an_interrupt_says_how_to_go_on(bakeoff: Command, worlds: Any, monkeypat
         raise Interrupted("interrupted: 1 of 6 runs are complete and kept")
 
     monkeypatch.setattr("bakeoff.worlds.runner.run_plan", interrupted)
+    monkeypatch.delenv("SUDO_USER", raising=False)
     ended = bakeoff(*AGREE)
     assert ended.code == 1
-    assert "`bakeoff agree x.toml --worlds sim,linux --out r --resume` runs the rest" in ended.err
+    assert "; `bakeoff agree x.toml --worlds sim,linux --out r --resume` runs the rest" in ended.err
+    monkeypatch.setenv("SUDO_USER", "somebody")
+    assert "; `sudo bakeoff agree x.toml --worlds sim,linux" in bakeoff(*AGREE, "--resume").err
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,12 @@ def test_a_narrow_terminal_breaks_no_word(make: Any, plan_of: Any, tables_of: An
         assert f"  tolerance {shown.summary(found.metric, found.whole).tolerance}; " in lines[lines.index(title) + 1]
 
 
+def test_the_command_that_repeats_an_agreement_takes_root_where_emu_is(make: Any, plan_of: Any, tables_of: Any) -> None:
+    report = make(plan_of, tables_of)
+    assert report.command.startswith("bakeoff agree ")
+    assert model._command({"source": "x.toml", "settings": []}, ("sim", "emu")).startswith("sudo bakeoff agree x.toml")
+
+
 def test_runs_of_several_lengths_are_said_to_be(tmp_path: Path, plan_of: Any, tables_of: Any) -> None:
     folders = []
     for world in ("sim", "linux"):

@@ -641,4 +641,5 @@ def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) ->
 def test_the_command_that_repeats_runs_names_their_world() -> None:
     experiment = {"source": "x.toml", "settings": ["--set rate=2Mbit/s"], "world": "sim"}
     assert model.cell_command(experiment, {}) == "bakeoff run x.toml --set rate=2Mbit/s"
-    assert model.cell_command(experiment | {"world": "emu"}, {}).startswith("bakeoff run x.toml --world emu --set")
+    assert model.cell_command(experiment | {"world": "emu"}, {}).startswith("sudo bakeoff run x.toml --world emu --set")
+    assert model.cell_command(experiment | {"world": "linux"}, {}).startswith("bakeoff run x.toml --world linux --set")

@@ -102,8 +102,9 @@ def _execute(  # noqa: PLR0913 - as `execute`
         with signals.like_ctrl_c(), display(len(missing), whole.cpu_s, quiet=quiet) as shown:
             runner.run_plan(missing, folder, world.execute, jobs=jobs, on_finished=on_finished)
     except runner.Interrupted as error:
-        rest = [word for word in words if word != "--resume"]
-        raise runner.Interrupted(f"{error}; `{shlex.join(['bakeoff', *rest, '--resume'])}` runs the rest") from None
+        before = ["sudo"] if "SUDO_USER" in os.environ else []
+        again = [*before, "bakeoff", *(word for word in words if word != "--resume"), "--resume"]
+        raise runner.Interrupted(f"{error}; `{shlex.join(again)}` runs the rest") from None
     finally:
         world.stop()
     return failed

@@ -405,7 +405,7 @@ def _command(experiment: dict[str, Any]) -> str:
 def _words(experiment: Mapping[str, Any], settings: Sequence[str]) -> list[str]:
     world = [] if experiment["world"] == "sim" else ["--world", experiment["world"]]
     own = (word for setting in settings for word in setting.split(" ", 1))
-    return ["bakeoff", "run", experiment["source"], *world, *own]
+    return [*words.program([experiment["world"]]), "run", experiment["source"], *world, *own]
 
 
 def cell_command(experiment: Mapping[str, Any], cell: Mapping[str, str]) -> str:

@@ -27,6 +27,11 @@ _SIGNS = {
 }
 
 
+def program(worlds: Collection[str]) -> list[str]:
+    """How bakeoff is called to run something in these worlds: emu takes root."""
+    return ["sudo", "bakeoff"] if "emu" in worlds else ["bakeoff"]
+
+
 def number(value: float | None, digits: int = 2) -> str:
     """A number with a fixed number of decimals, or a dash for what does not exist."""
     if value is None or not math.isfinite(value):

@@ -12,6 +12,7 @@ from bakeoff.metrics import summarise
 from bakeoff.metrics.agreement import Agreement, Line, compare
 from bakeoff.metrics.agreement import summarise as summarise_lines
 from bakeoff.metrics.tolerance import METRICS
+from bakeoff.reports import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -262,4 +263,4 @@ def _metric(metric: Metric, lines: Sequence[Line]) -> MetricAgreement:
 
 def _command(experiment: Mapping[str, Any], worlds: Sequence[str]) -> str:
     settings = [word for setting in experiment["settings"] for word in setting.split(" ", 1)]
-    return shlex.join(["bakeoff", "agree", experiment["source"], "--worlds", ",".join(worlds), *settings])
+    return shlex.join([*words.program(worlds), "agree", experiment["source"], "--worlds", ",".join(worlds), *settings])
