@@ -86,10 +86,26 @@ def apply(raw: dict[str, Any], setting: Setting) -> list[str]:
     parts = setting.key.split(".")
     if not all(parts):
         raise setting.fail('not a key; write for example "path.forward.0.rate"')
+    if (whole := meant(setting.key)) is not None:
+        raise setting.fail(f'{setting.key}: unknown key; write "{whole}"')
     touched = _put(raw, parts, setting, "")
     if parts[0] in {"flow", "probe"} and not _is_list_of_tables(raw[parts[0]]):
         raise setting.fail(f"{parts[0]} is a list of tables, as in {parts[0]}=[{{}}] or {parts[0]}.1={{}}")
     return touched
+
+
+def meant(key: str) -> str | None:
+    """The whole of a key that lacks the hop or the flow that it is one of; None for any other."""
+    from bakeoff.experiment.flow import Flow  # noqa: PLC0415 - only where something is set
+    from bakeoff.experiment.path import Hop  # noqa: PLC0415
+
+    of_path = key.removeprefix("path.")
+    head = of_path.partition(".")[0]
+    if head in {"forward", "reverse"}:
+        return None if of_path != key else f"path.{key}"
+    if head in Hop.model_fields:
+        return f"path.forward.0.{of_path}"
+    return f"flow.*.{key}" if head in Flow.model_fields and of_path == key else None
 
 
 def _is_list_of_tables(value: Any) -> TypeGuard[list[dict[str, Any]]]:

@@ -124,7 +124,8 @@ def _can_vary(key: str) -> bool:
 
 def _check_key(key: str, where: str) -> None:
     if not _can_vary(key):
-        hint = nearest(key, (*keys.SHORT_WORDS, *keys.SETTABLE))
+        whole = keys.meant(key)
+        hint = f'write "{whole}"' if whole else nearest(key, (*keys.SHORT_WORDS, *keys.SETTABLE))
         raise UserError(f'{where}: not a key that can vary; {hint} (longer keys in quotes: "path.forward.0.delay")')
 
 
