@@ -54,6 +54,11 @@ def test_the_help_names_every_command(bakeoff: Command) -> None:
         (["frob"], 'there is no command "frob"; there are run, report'),
         (["run"], "missing argument 'SUITE|FILE'; see bakeoff run --help"),
         (["run", "x", "--frob"], "no such option"),
+        (["run", "x", "--seed", "5"], "no such option '--seed'; it is a key of the experiment: --set seed=VALUE"),
+        (["check", "x", "--rtt=5ms"], "no such option '--rtt'; it is a key of the experiment: --set rtt=VALUE"),
+        (["report", "x", "--seed", "5"], "no such option '--seed'; see bakeoff report --help"),
+        (["run", "own"], '"own": neither a suite nor a file; `bakeoff list suites` names the suites'),
+        (["run", "two-bbr"], '"two-bbr": neither a suite nor a file; did you mean "bbr-loss/two-bbr-one-cubic"'),
         (["run", "x", "--jobs", "many"], "invalid value for '--jobs': 'many' is not a valid integer range"),
         (["run", "x", "--repeats", "0"], "invalid value for '--repeats': 0 is not in the range x>=1"),
         (["run", "x", "--world", "mars"], "invalid value for '--world': 'mars' is not one of"),
@@ -118,6 +123,18 @@ def test_a_sentence_names_the_option_that_was_given(bakeoff: Command, words: lis
 def test_suites_that_end_in_a_name_are_all_suggested(bakeoff: Command) -> None:
     said = 'did you mean "mixed/india-ppp0" or "pantheon/india-ppp0"?'
     assert bakeoff("run", "india-ppp0").err == f'bakeoff: "india-ppp0": neither a suite nor a file; {said}\n'
+
+
+def test_a_file_is_meant_where_only_its_end_lacks(bakeoff: Command, here: Path) -> None:
+    (here / "own.toml").write_text("")
+    assert bakeoff("run", "own").err == 'bakeoff: "own": neither a suite nor a file; did you mean "own.toml"?\n'
+
+
+def test_the_folder_above_the_latest_names_it(bakeoff: Command, here: Path) -> None:
+    assert bakeoff("run", "dumbbell/one-cubic", "--set", "duration=1s", "--repeats", "1", "--quiet").code == 0
+    ended = bakeoff("report", "results/one-cubic")
+    assert ended.code == 2
+    assert "no such file or directory); there is one at results/one-cubic/latest\n" in ended.err
 
 
 def test_a_fault_of_ours_is_one_sentence_with_its_place(bakeoff: Command, monkeypatch: pytest.MonkeyPatch) -> None:

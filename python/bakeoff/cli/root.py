@@ -100,6 +100,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
     """Exit code and sentence of an error."""
     if isinstance(error, BakeoffError):
         return error.exit_code, str(error)
+    if isinstance(error, click.NoSuchOption) and (key := _key_instead_of(error)):
+        return 2, f"no such option '{error.option_name}'; it is a key of the experiment: --set {key}=VALUE"
     if isinstance(error, click.ClickException):
         # Click lists choices one a line.
         message = " ".join(error.format_message().split()).rstrip(".")
@@ -115,6 +117,15 @@ def _explain(error: BaseException) -> tuple[int, str]:
         return 1, f"{f'{where}: ' if where else ''}{reason(error)}"
     text = " ".join(str(error).split())
     return 1, f"internal error, a fault of bakeoff: {type(error).__name__} {_place(error.__traceback__)}: {text}"
+
+
+def _key_instead_of(error: click.NoSuchOption) -> str | None:
+    """The key that somebody took for an option, where a command has `--set`."""
+    from bakeoff.experiment.keys import SHORT_WORDS  # noqa: PLC0415 - only for the message
+
+    options = [option for known in (error.ctx.command.params if error.ctx else []) for option in known.opts]
+    key = error.option_name.lstrip("-").replace("-", "_")
+    return key if "--set" in options and key in {"duration", "seed", "start_jitter", *SHORT_WORDS} else None
 
 
 def _place(trace: TracebackType | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import copy
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from bakeoff import suites
 from bakeoff.errors import UserError, reason
 from bakeoff.experiment.base import nearest
+from bakeoff.experiment.likely import likely
 from bakeoff.experiment.problems import first_problem
 from bakeoff.experiment.schema import NamedPath
 from bakeoff.experiment.units import shown
@@ -57,13 +57,18 @@ def find(name_or_path: str) -> Source:
     if not exists and (members := suites.families().get(name_or_path)):
         raise UserError(f"{shown(name_or_path)} is a family of suites; name one of them: {', '.join(members)}")
     if not exists:
-        known = [*suites.families(), *suites.names()]
-        near = [name for name in suites.names() if name.endswith(f"/{name_or_path}")]
-        near = near or difflib.get_close_matches(name_or_path, known, 1, 0.55)
-        named = " or ".join(f'"{name}"' for name in near)
-        advice = f"did you mean {named}?" if near else "`bakeoff list suites` names the suites"
-        raise UserError(f"{shown(name_or_path)}: neither a suite nor a file; {advice}")
+        raise UserError(f"{shown(name_or_path)}: neither a suite nor a file; {_instead_of(name_or_path)}")
     return Source(name_or_path, file.parent, read_toml(file, name_or_path), "")
+
+
+def _instead_of(name: str) -> str:
+    """What somebody may have meant by a name that is neither a suite nor a file."""
+    near = [found for found in suites.names() if found.endswith(f"/{name}")]
+    if name and Path(f"{name}.toml").is_file():
+        near = [f"{name}.toml"]
+    if near:
+        return f"did you mean {' or '.join(map(shown, near))}?"
+    return likely(name, [*suites.families(), *suites.names()], []) or "`bakeoff list suites` names the suites"
 
 
 def read_toml(file: Path, name: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bakeoff.errors import UserError, reason
 from bakeoff.recording import atomic, journal, lock, manifest, sameness, tables
+from bakeoff.recording.latest import LATEST
 from bakeoff.recording.recording import RunRecording
 
 if TYPE_CHECKING:
@@ -104,10 +105,9 @@ class ResultFolder:
         try:
             content = _decode(target)
         except OSError as error:
-            message = (
-                f"{path}: not a result folder of bakeoff ({EXPERIMENT}: {reason(error)}); "
-                "give the folder that `bakeoff run` named"
-            )
+            there = f"there is one at {path / LATEST}" if (path / LATEST / EXPERIMENT).is_file() else ""
+            advice = there or "give the folder that `bakeoff run` named"
+            message = f"{path}: not a result folder of bakeoff ({EXPERIMENT}: {reason(error)}); {advice}"
             raise UserError(message) from error
         return cls(path, content["experiment"], content["plan"])
 
