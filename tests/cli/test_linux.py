@@ -83,7 +83,7 @@ NO_KERNEL = "flow 1: kernel:{0} needs a real kernel; add --world linux"
         (
             (*LINUX, "--set", "flow.1.send_jitter=1ms"),
             "cubic",
-            "flow.1.send_jitter: real senders have no such setting; leave it out",
+            "flow 1: send_jitter: real senders have no such setting; leave it out",
         ),
     ],
 )

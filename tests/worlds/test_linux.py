@@ -274,7 +274,7 @@ def test_a_controller_that_the_kernel_lacks_is_one_sentence() -> None:
         ({}, {"rate": {"trace": [1, 2]}}, "path.forward.0: the kernel has no link that follows a trace"),
         ({}, {"rate": {"poisson": "1Mbit/s"}}, "path.forward.0: the kernel has no link with random gaps"),
         ({}, {"jitter": "1ms"}, "path.forward.0: the kernel's jitter reorders packets"),
-        ({"send_jitter": "1ms"}, {}, "flow.1.send_jitter: real senders have no such setting"),
+        ({"send_jitter": "1ms"}, {}, "flow 1: send_jitter: real senders have no such setting"),
         ({"scheme": "bbr", "parameters": {}}, {"queue": {"limit": ["5pkt", "10ms"]}}, "path.forward.0.queue: "),
     ],
 )

@@ -132,15 +132,17 @@ pub(crate) fn find_stack<'a>(stacks: &'a [StackEntry], flow: usize, name: &str) 
     stacks.iter().find(|entry| entry.info.name == name).ok_or_else(|| {
         let known: Vec<_> = stacks.iter().map(|entry| entry.info.name).collect();
         JobError::Unmappable {
-            place: format!("flow.{}.scheme", flow + 1),
+            place: format!("flow {}", flow + 1),
             problem: Problem::new(format!("there is no stack called {name:?}; there are {}", known.join(", "))),
         }
     })
 }
 
 fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
-    let unmappable =
-        |key: &str, problem: Problem| Err(JobError::Unmappable { place: format!("flow.{}.{key}", index + 1), problem });
+    // Flows of a run have numbers of their own, other than those of the file where one of it stands for several.
+    let unmappable = |key: &str, problem: Problem| {
+        Err(JobError::Unmappable { place: format!("flow {}: {key}", index + 1), problem })
+    };
     if let Some((key, problem)) = flow_problem(flow) {
         return unmappable(key, Problem::new(problem));
     }
@@ -263,19 +265,19 @@ mod tests {
         let hop = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, r#"{"kind": "fifo"}"#);
         let with_burst = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "burst_packets": 4"#);
         let error = Job::from_json(&with_burst).unwrap_err();
-        assert_eq!(error.to_string(), "flow.1.burst: the kernel paces in bursts of its own; leave it out");
+        assert_eq!(error.to_string(), "flow 1: burst: the kernel paces in bursts of its own; leave it out");
         assert!(Job::from_json(&with_burst.replace("kernel:reno", "own:reno")).is_ok());
         let with_acks = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "acks": "each""#);
         let error = Job::from_json(&with_acks).unwrap_err();
-        assert_eq!(error.to_string(), "flow.1.acks: the kernel decides when it acknowledges; leave it out");
+        assert_eq!(error.to_string(), "flow 1: acks: the kernel decides when it acknowledges; leave it out");
         assert!(Job::from_json(&with_acks.replace("kernel:reno", "own:reno")).is_ok());
         let without_handshake = hop.replace(r#""start_ns": 0"#, r#""start_ns": 0, "handshake": false"#);
         let error = Job::from_json(&without_handshake).unwrap_err();
-        assert_eq!(error.to_string(), "flow.1.handshake: only a sender of ours can do without; leave it out");
+        assert_eq!(error.to_string(), "flow 1: handshake: only a sender of ours can do without; leave it out");
         assert!(Job::from_json(&without_handshake.replace("kernel:reno", "own:reno")).is_ok());
         let with_writes = hop.replace(r#""kind": "bulk""#, r#""kind": "bulk", "write_bytes": 3000"#);
         let error = Job::from_json(&with_writes).unwrap_err();
-        let sentence = "flow.1.traffic.write: only a sender of ours ends a packet with every write; leave it out";
+        let sentence = "flow 1: traffic.write: only a sender of ours ends a packet with every write; leave it out";
         assert_eq!(error.to_string(), sentence);
         assert!(Job::from_json(&with_writes.replace("kernel:reno", "own:reno")).is_ok());
     }
@@ -293,12 +295,12 @@ mod tests {
         assert_eq!(with("kernel:dctcp", r#", "ecn": "classic""#), Ok(EcnMode::Classic));
         assert_eq!(with("own:prague", ""), Ok(EcnMode::Classic), "what our packets need of the host");
         let refused = |scheme: &str, ecn: &str| with(scheme, ecn).unwrap_err();
-        let sentence = "flow.1.ecn: dctcp needs ecn = \"accurate\"; set that, or leave ecn out";
+        let sentence = "flow 1: ecn: dctcp needs ecn = \"accurate\"; set that, or leave ecn out";
         assert_eq!(refused("kernel:dctcp", r#", "ecn": "off""#), sentence);
         let sentence =
-            "flow.1.ecn: the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own";
+            "flow 1: ecn: the kernel knows nothing of SCE; take classic or accurate ECN, or a scheme of our own";
         assert_eq!(refused("kernel:cubic", r#", "ecn": "sce""#), sentence);
-        let sentence = "flow.1.ect: no controller of this kernel sends ECT(1); leave it out";
+        let sentence = "flow 1: ect: no controller of this kernel sends ECT(1); leave it out";
         assert_eq!(refused("kernel:cubic", r#", "ecn": "classic", "ect": "ect1""#), sentence);
     }
 

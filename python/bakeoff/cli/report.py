@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,8 @@ def _readable(found: Contrast) -> tuple[str, str, str]:
 
     forms = {"_ns": units.format_time, "_bps": units.format_rate, "_bytes": units.format_size}
     suffix = next((suffix for suffix in forms if found.key.endswith(suffix)), "")
-    key = found.key.removesuffix(suffix)
+    # Flows of a run have numbers of their own, other than those of the file where one of it stands for several.
+    key = re.sub(r"^flow\.(\d+)\.(.+)", r"\2 of flow \1", found.key.removesuffix(suffix))
 
     def text(value: Any) -> str:
         if value is None:

@@ -1,8 +1,9 @@
 """Dotted keys: `path.forward.0.rate`, and short words for the common ones.
 
 Hops count from 0, flows, probes and claims from 1; `*` stands for all of them. `flow.2` is the second `[[flow]]` of the
-file: a scheme or class that it names is that of all its copies (`count`), which have their own numbers in reports and
-claims. The short words but `scheme` are also allowed behind `path.` (`path.trace`), and mean the only forward hop:
+file: a scheme or class that it names is that of all its copies (`count`), which have their own numbers in reports,
+messages (`flow 3`) and claims (`flow3`). The short words but `scheme` are also allowed behind `path.` (`path.trace`),
+and mean the only forward hop:
 
 | word | sets |
 |---|---|

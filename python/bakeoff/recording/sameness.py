@@ -67,7 +67,8 @@ class Contrast:
     """A key in which two scenarios differ.
 
     Attributes:
-        key: its place, numbers as in experiment files; the unit of its value is in its last word.
+        key: its place, numbers as in experiment files, but of the flows of a run; the unit of its value is in its last
+            word.
         ours: its value in the first scenario; None where there is none.
         theirs: the same of the second.
     """
