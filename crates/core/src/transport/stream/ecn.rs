@@ -83,9 +83,11 @@ const BYTES_MASK: u32 = (1 << 24) - 1;
 /// `TCP_ACCECN_ACE_MAX_DELTA`).
 const PENDING_MARKS: u32 = 6;
 /// Above this many packets per ack on average, it is acks that are missing (Linux `ACK_COMP_THRESH`).
-const THINNED_ACKS: f64 = 4.0;
-/// Gain of that average (Linux `PKTS_ACKED_WEIGHT`: 1/64).
-const THINNING_GAIN: f64 = 1.0 / 64.0;
+const THINNED_ACKS: u32 = 4;
+/// That average is in 64ths of a packet (Linux `PKTS_ACKED_PREC`), its gain is 1/64 (`PKTS_ACKED_WEIGHT`), and this its limit.
+const AVERAGE_SHIFT: u32 = 6;
+const GAIN_SHIFT: u32 = 6;
+const MOST_AVERAGE: u32 = 0xffff;
 
 /// What the codepoint of a segment calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,8 +242,8 @@ pub(super) struct Marked {
     /// Packets and payload reported with CE (s.cep and s.ceb of RFC 9768).
     packets: u64,
     bytes: u32,
-    /// Packets per ack; zero before the first (`pkts_acked_ewma`).
-    packets_per_ack: f64,
+    /// Packets per ack, in 64ths; zero before the first (`pkts_acked_ewma`).
+    packets_per_ack: u32,
 }
 
 impl Marked {
@@ -275,8 +277,7 @@ impl Marked {
             self.bytes = ack.marked_bytes;
             u64::from(new)
         });
-        let average = &mut self.packets_per_ack;
-        *average += if *average == 0.0 { f64::from(packets) } else { (f64::from(packets) - *average) * THINNING_GAIN };
+        let average = self.average_with(packets);
         let known = (self.packets + FIRST_COUNT) as u32;
         let least = u32::from(ack.marked_packets).wrapping_sub(known) & COUNT_MASK;
         if packets <= COUNT_MASK {
@@ -284,7 +285,7 @@ impl Marked {
         }
         let most = packets - ((packets - least) & COUNT_MASK);
         match marked_bytes {
-            None if *average > THINNED_ACKS => least,
+            None if average > THINNED_ACKS << AVERAGE_SHIFT => least,
             None => most,
             Some(0) => least,
             Some(marked) if packets > 2 * COUNT_MASK + 1 => {
@@ -297,6 +298,18 @@ impl Marked {
             Some(marked) if marked > mss.count() * u64::from(least) => most,
             Some(_) => least,
         }
+    }
+
+    /// The average of packets per ack with those of one more. The kernel rounds down with each, so that it grows more slowly than it
+    /// falls.
+    fn average_with(&mut self, packets: u32) -> u32 {
+        let new = packets << AVERAGE_SHIFT;
+        let average = match self.packets_per_ack {
+            0 => new,
+            old => ((old << GAIN_SHIFT) - old + new) >> GAIN_SHIFT,
+        };
+        self.packets_per_ack = average.min(MOST_AVERAGE);
+        self.packets_per_ack
     }
 }
 
@@ -428,5 +441,57 @@ mod tests {
         assert_eq!(marked.read(EcnMode::Classic, &ack(), delivered, MSS), Marks::default());
         assert_eq!(marked.read(EcnMode::Off, &echo, delivered, MSS), Marks::default());
         assert_eq!(marked.packets(), 3);
+    }
+
+    /// What an ack of so many packets says, after one of two, whose counter has gone on by `least`, and whose option, if it has one,
+    /// tells of so many marked bytes.
+    fn marks_of(packets: u32, least: u64, bytes: Option<u32>) -> u32 {
+        let mut ack = ack();
+        ack.marked_packets = (FIRST_COUNT + least) as u8 & COUNT_MASK as u8;
+        match bytes {
+            Some(bytes) => ack.marked_bytes = bytes,
+            None => ack.set_blocks((1..4).map(|block| Range { start: 100 * block, end: 100 * block + 1 })),
+        }
+        let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };
+        let mut marked = Marked::default();
+        marked.average_with(2);
+        marked.read(EcnMode::Accurate, &ack, delivered, MSS).packets
+    }
+
+    #[test]
+    fn marks_are_counted_as_the_kernel_counts_them() {
+        // `__tcp_accecn_process`: 8 and more packets may have made the counter wrap, which only more bytes than the packets have
+        // that it shows for sure tell; from 16 on their share of all bytes does.
+        let cases = [
+            (7, 3, None, 3),
+            (9, 0, None, 8),
+            (9, 1, Some(1_448), 1),
+            (9, 1, Some(1_449), 9),
+            (15, 0, Some(1_000), 8),
+            (16, 0, Some(1_000), 0),
+            (20, 0, Some(10_136), 0),
+            (20, 0, Some(10_137), 8),
+            (20, 1, Some(14_480), 9),
+            (20, 5, Some(27_512), 13),
+        ];
+        for (packets, least, bytes, expected) in cases {
+            assert_eq!(
+                marks_of(packets, least, bytes),
+                expected,
+                "{packets} packets, {least} for sure, {bytes:?} bytes"
+            );
+        }
+    }
+
+    #[test]
+    fn that_acks_are_missing_is_known_after_as_many_as_in_the_kernel() {
+        // Of 9 packets each after one of 2, or of 5 after one of 1; exact arithmetic would know after 22 and 89.
+        let acks_until_known = |first, then| {
+            let mut marked = Marked::default();
+            marked.average_with(first);
+            (1..1_000).find(|_| marked.average_with(then) > THINNED_ACKS << AVERAGE_SHIFT)
+        };
+        assert_eq!([acks_until_known(2, 9), acks_until_known(1, 5)], [Some(24), Some(117)]);
+        assert_eq!(Marked::default().average_with(2_000), MOST_AVERAGE);
     }
 }
