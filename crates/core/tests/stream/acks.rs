@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bakeoff_core::packet::Packet;
 use bakeoff_core::scheme::{Ack, Acked, Congestion, Feedback, Scheme, Sent, Timeout};
-use bakeoff_core::transport::stream::{EcnMode, Segment, StreamConfig};
+use bakeoff_core::transport::stream::{AckMode, EcnMode, Segment, StreamConfig};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::exchange::{Fate, exchange_of, sequence};
@@ -152,16 +152,16 @@ fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
     assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
 }
 
-/// One packet at a time, every second one a runt; writes down which acks may have been held back, by what they
-/// acknowledge.
+/// So many packets at a time, every second one a runt; writes down which acks may have been held back, by what they acknowledge.
 struct Runts {
+    cwnd: u32,
     next: u64,
     acks: Arc<Mutex<Vec<(u64, bool)>>>,
 }
 
 impl Scheme for Runts {
     fn cwnd(&self) -> u32 {
-        1
+        self.cwnd
     }
 
     fn next_size(&self) -> Option<Bytes> {
@@ -186,7 +186,7 @@ impl Scheme for Runts {
 #[test]
 fn the_ack_of_a_lone_runt_may_have_been_held_back() {
     let acks = Arc::new(Mutex::new(Vec::new()));
-    let scheme = Box::new(Runts { next: 0, acks: Arc::clone(&acks) });
+    let scheme = Box::new(Runts { cwnd: 1, next: 0, acks: Arc::clone(&acks) });
     let config = StreamConfig { ecn: EcnMode::Classic, ..StreamConfig::DEFAULT };
     let fate = |packet: &Packet<Segment>| match sequence(packet) {
         Some(10) if !packet.is_retransmission => Fate::Drop,
@@ -198,6 +198,18 @@ fn the_ack_of_a_lone_runt_may_have_been_held_back() {
     let held_back: Vec<_> = acks.iter().filter(|(_, is_delayed)| *is_delayed).map(|(last, _)| *last).collect();
     // 10 was sent twice; from 20 to the next one that says CWR the acks echo its mark.
     assert_eq!(held_back[..12], [0, 2, 4, 6, 8, 12, 14, 16, 18, 22, 24, 26]);
+}
+
+#[test]
+fn among_others_a_runt_is_acknowledged_at_once() {
+    let acks = Arc::new(Mutex::new(Vec::new()));
+    let scheme = Box::new(Runts { cwnd: 3, next: 0, acks: Arc::clone(&acks) });
+    // Every packet has an ack of its own.
+    let config = StreamConfig { acks: AckMode::Each, ..StreamConfig::DEFAULT };
+    exchange_of(scheme, config, 2_000, |_| Fate::Pass, 1);
+    let acks = acks.lock().unwrap_or_else(PoisonError::into_inner);
+    let held_back: Vec<_> = acks.iter().filter(|(_, is_delayed)| *is_delayed).map(|(last, _)| *last).collect();
+    assert_eq!((acks.len() > 100, held_back), (true, vec![0]), "the first is the only one that was delivered so far");
 }
 
 #[test]

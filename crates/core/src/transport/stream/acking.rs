@@ -43,6 +43,8 @@ pub(super) struct Report {
     lowest_late: Option<u64>,
     /// A segment that was ever sent again was cumulatively acknowledged.
     is_retransmission_acked: bool,
+    /// The receiver may have held the ack back.
+    is_delayed: bool,
     /// Send times of never retransmitted segments that this ack covers: first and last cumulatively, first and last
     /// selectively.
     acked: Option<(Instant, Instant)>,
@@ -78,6 +80,7 @@ impl Sender {
         if ack.has_sack() {
             self.take_selective(ack, prior_highest, &mut report, now);
         }
+        let is_anything_sacked = self.scoreboard.sacked() > 0;
         self.take_cumulative(ack.cumulative, prior_highest, &mut report, now);
         if let Some(duplicate) = ack.duplicate() {
             cold_path();
@@ -88,6 +91,7 @@ impl Sender {
             let packets = (self.sampler.delivered() - prior_delivered) as u32;
             self.take_marks(ack, packets, &mut report, now);
         }
+        report.is_delayed = !is_anything_sacked && self.may_be_delayed(&report);
         let rtt = self.take_round_trip(ack, &report, now);
         self.tell_what_is_acked(ack, &report, prior_delivered, rtt, now);
         report.needs_timer |= self.is_answer_to_head_due_later(&report);
@@ -126,7 +130,7 @@ impl Sender {
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt,
-            is_delayed: self.may_be_delayed(&report, newly_delivered),
+            is_delayed: report.is_delayed,
             one_way_delay: Some(ack.one_way_delay),
             rate,
             delivered: self.sampler.delivered(),
@@ -138,18 +142,16 @@ impl Sender {
         });
     }
 
-    /// Whether the receiver may have held this ack back: a guess on the safe side, that of a lone runt
-    /// (`FLAG_ACK_MAYBE_DELAYED`).
+    /// Whether the receiver may have held an ack back that finds nothing selectively acknowledged: a guess on the safe side, that of a
+    /// lone runt, with which nothing else was delivered over its round trip (`FLAG_ACK_MAYBE_DELAYED`).
     #[inline]
-    fn may_be_delayed(&self, report: &Report, newly_delivered: u32) -> bool {
-        newly_delivered == 1
-            && report.delivered_bytes < self.config.mss
+    fn may_be_delayed(&self, report: &Report) -> bool {
+        report.delivered_bytes < self.config.mss
             && report.is_advance
-            && !report.is_sacked
             && !report.is_retransmission_acked
             && !report.is_ecn_echo
             && !report.has_duplicate
-            && self.scoreboard.sacked() == 0
+            && self.sampler.prior_delivered().is_some_and(|prior| prior + 1 == self.sampler.delivered())
     }
 
     /// Header prediction (`tcp_rcv_established`): whether the ack is other than was expected. Takes its window over.
@@ -400,7 +402,7 @@ impl Sender {
             (Some(span), None) | (None, Some(span)) => span,
             (None, None) => echoed?,
         };
-        self.rtt.on_min_sample(latest, now);
+        self.rtt.on_min_sample(latest, report.is_delayed, now);
         self.rtt.on_sample(smoothed, self.scoreboard.first(), self.scoreboard.next());
         Some(latest)
     }

@@ -94,10 +94,14 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample for the minimum only.
+    /// Takes a sample for the minimum only. That of an ack that may have been held back would in the end be the minimum itself
+    /// (`tcp_update_rtt_min`).
     #[inline(always)]
-    pub(super) fn on_min_sample(&mut self, rtt: Duration, now: Instant) {
-        self.min_rtt.update(now.as_millis(), rtt.as_micros().max(1));
+    pub(super) fn on_min_sample(&mut self, rtt: Duration, is_delayed: bool, now: Instant) {
+        let micros = rtt.as_micros().max(1);
+        if !is_delayed || self.min_rtt.get().is_none_or(|least| micros <= least) {
+            self.min_rtt.update(now.as_millis(), micros);
+        }
     }
 
     /// The timer expired: the next timeout is twice as long.
@@ -178,5 +182,18 @@ mod tests {
         // Error 400 ms: mdev grows by a quarter of it, to 100 ms, and counts four times.
         rtt.on_sample(ms(500), 600, 610);
         assert!(rtt.rto() > before + ms(100), "{}", rtt.rto());
+    }
+
+    #[test]
+    fn the_minimum_lasts_five_minutes_and_until_an_ack_comes_that_was_not_held_back() {
+        let mut rtt = RttEstimator::new();
+        let mut least = |seconds, millis, is_delayed| {
+            rtt.on_min_sample(ms(millis), is_delayed, Instant::ZERO + Duration::from_secs(seconds));
+            rtt.min_rtt().as_millis()
+        };
+        assert_eq!(least(0, 25, true), 25, "none is known");
+        assert_eq!(least(1, 20, true), 20);
+        assert_eq!([least(301, 60, true), least(302, 60, true)], [20; 2]);
+        assert_eq!(least(303, 45, false), 45);
     }
 }

@@ -281,7 +281,7 @@ impl Sender {
         // Which of several SYNs is answered only its time stamp tells.
         let is_ambiguous = sent > 1;
         let rtt = if is_ambiguous { stamped(timestamp_echo, now) } else { now.since(timestamp_echo) };
-        self.rtt.on_min_sample(rtt, now);
+        self.rtt.on_min_sample(rtt, false, now);
         self.rtt.on_sample(rtt, 0, 0);
         self.confirm();
         self.last_sent = now;
