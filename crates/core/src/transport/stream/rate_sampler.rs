@@ -176,4 +176,95 @@ mod tests {
         sampler.on_delivered(0, at(0), Some(snapshot), false);
         assert!(sampler.finish(at(50), true, Duration::ZERO).is_app_limited);
     }
+
+    /// Packets in the order of their numbers: when each leaves, and whether that is after silence.
+    fn send(sampler: &mut RateSampler, times: &[(u64, bool)]) -> Vec<Snapshot> {
+        times.iter().map(|(millis, is_idle)| sampler.on_sent(at(*millis), *is_idle)).collect()
+    }
+
+    /// The sample of an ack that tells of one packet, which left at `sent`.
+    fn acked(sampler: &mut RateSampler, sequence: u64, sent: u64, snapshot: Snapshot, now: u64) -> RateSample {
+        sampler.on_delivered(sequence, at(sent), Some(snapshot), false);
+        sampler.finish(at(now), true, Duration::ZERO)
+    }
+
+    fn millis(sample: RateSample) -> Option<u64> {
+        sample.interval.map(Duration::as_millis)
+    }
+
+    #[test]
+    fn after_silence_neither_sending_nor_delivery_is_counted_from_before_it() {
+        let mut sampler = RateSampler::new();
+        let first = send(&mut sampler, &[(0, true)])[0];
+        acked(&mut sampler, 0, 0, first, 50);
+        let later = send(&mut sampler, &[(1_000, true), (1_060, false)]);
+        assert_eq!(millis(acked(&mut sampler, 1, 1_000, later[0], 1_050)), Some(50));
+        assert_eq!(millis(acked(&mut sampler, 2, 1_060, later[1], 1_051)), Some(60), "it was sent for so long");
+    }
+
+    #[test]
+    fn a_sample_begins_where_the_flight_before_it_was_sent_and_delivered() {
+        let mut sampler = RateSampler::new();
+        let first = send(&mut sampler, &[(0, true), (40, false)]);
+        acked(&mut sampler, 0, 0, first[0], 50);
+        acked(&mut sampler, 1, 40, first[1], 52);
+        // An ack that delivers nothing moves nothing.
+        sampler.finish(at(70), false, Duration::ZERO);
+        let next = send(&mut sampler, &[(75, false)])[0];
+        assert_eq!(millis(acked(&mut sampler, 2, 75, next, 125)), Some(73));
+        // One that delivers what had served as a sample before does.
+        sampler.on_delivered(3, at(75), None, true);
+        assert_eq!(millis(sampler.finish(at(130), true, Duration::ZERO)), None);
+        let last = send(&mut sampler, &[(131, false)])[0];
+        assert_eq!(millis(acked(&mut sampler, 4, 131, last, 190)), Some(60), "sent for 56 ms, delivered in 60");
+    }
+
+    #[test]
+    fn acks_that_come_faster_than_packets_left_show_the_rate_at_which_they_left() {
+        let mut sampler = RateSampler::new();
+        let first = send(&mut sampler, &[(0, true)])[0];
+        acked(&mut sampler, 0, 0, first, 50);
+        let later = send(&mut sampler, &[(60, false), (100, false)]);
+        acked(&mut sampler, 1, 60, later[0], 140);
+        assert_eq!(millis(acked(&mut sampler, 2, 100, later[1], 141)), Some(100), "and not 91, for the acks");
+    }
+
+    #[test]
+    fn of_packets_that_left_at_once_the_highest_is_the_sample() {
+        for order in [[1, 2], [2, 1]] {
+            let mut sampler = RateSampler::new();
+            let first = sampler.on_sent(at(0), true);
+            let snapshots = [sampler.on_sent(at(0), false), {
+                acked(&mut sampler, 0, 0, first, 0);
+                sampler.on_sent(at(0), false)
+            }];
+            for sequence in order {
+                sampler.on_delivered(sequence, at(0), Some(snapshots[sequence as usize - 1]), false);
+            }
+            assert_eq!(sampler.finish(at(50), true, Duration::ZERO).delivered, 2, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_sample_as_long_as_the_least_round_trip_is_valid() {
+        let mut sampler = RateSampler::new();
+        let snapshot = sampler.on_sent(at(0), true);
+        sampler.on_delivered(0, at(0), Some(snapshot), false);
+        assert_eq!(millis(sampler.finish(at(50), true, Duration::from_millis(50))), Some(50));
+    }
+
+    #[test]
+    fn the_application_limits_until_more_is_delivered_than_was_in_flight() {
+        let mut sampler = RateSampler::new();
+        assert!(sampler.is_app_limited(), "a connection begins so");
+        sampler.on_app_limited(0);
+        assert!(sampler.on_sent(at(0), true).is_app_limited, "with nothing delivered and nothing in flight, too");
+        let snapshots = send(&mut sampler, &[(1, true), (1, false), (1, false), (1, false)]);
+        sampler.on_app_limited(3);
+        for (sequence, snapshot) in (0..).zip(snapshots) {
+            let sample = acked(&mut sampler, sequence, 1, snapshot, 50);
+            assert!(sample.is_app_limited);
+            assert_eq!(sampler.is_app_limited(), sequence < 3, "{sequence}");
+        }
+    }
 }

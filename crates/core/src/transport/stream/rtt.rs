@@ -184,6 +184,70 @@ mod tests {
         assert!(rtt.rto() > before + ms(100), "{}", rtt.rto());
     }
 
+    /// Smoothed round trips in microseconds and timeouts in milliseconds after samples in microseconds, each with the first segment
+    /// not acknowledged and the next one to be sent.
+    fn follow(samples: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
+        let mut rtt = RttEstimator::new();
+        let one = |(micros, first, next): &(u64, u64, u64)| {
+            rtt.on_sample(Duration::from_micros(*micros), *first, *next);
+            (rtt.srtt().as_micros(), rtt.rto().as_millis())
+        };
+        samples.iter().map(one).collect()
+    }
+
+    #[test]
+    fn timeouts_are_those_that_the_kernel_works_out() {
+        // A fall counts for an eighth, and the variance falls by a quarter of the difference, once per round trip.
+        let falling = [
+            (400_000, 0, 10),
+            (100_000, 5, 20),
+            (100_000, 10, 20),
+            (100_000, 11, 30),
+            (100_000, 31, 40),
+            (100_000, 41, 50),
+        ];
+        let expected = [
+            (400_000, 1_200),
+            (362_500, 1_175),
+            (329_687, 1_150),
+            (300_976, 1_124),
+            (275_854, 1_098),
+            (253_872, 1_068),
+        ];
+        assert_eq!(follow(&falling), expected);
+        let a_spike = [
+            (100_000, 0, 10),
+            (500_000, 11, 20),
+            (100_000, 15, 20),
+            (100_000, 18, 20),
+            (100_000, 21, 30),
+            (100_100, 31, 40),
+            (100_000, 41, 50),
+        ];
+        let expected = [
+            (100_000, 300),
+            (150_000, 700),
+            (143_750, 694),
+            (138_281, 689),
+            (133_496, 662),
+            (129_321, 596),
+            (125_656, 536),
+        ];
+        assert_eq!(follow(&a_spike), expected);
+        assert_eq!(follow(&[(100_001, 0, 10)]), [(100_001, 301)], "in ticks, rounded up");
+    }
+
+    #[test]
+    fn timeouts_double_from_one_again_after_a_sample() {
+        let mut rtt = RttEstimator::new();
+        for _ in 0..3 {
+            rtt.on_sample(ms(100), 0, 10);
+            let first = rtt.rto();
+            rtt.back_off();
+            assert_eq!(rtt.rto(), first * 2);
+        }
+    }
+
     #[test]
     fn the_minimum_lasts_five_minutes_and_until_an_ack_comes_that_was_not_held_back() {
         let mut rtt = RttEstimator::new();
