@@ -104,4 +104,21 @@ mod tests {
         assert_eq!(filter.update(1, 20), 20);
         assert_eq!(filter.update(2, 25), 20);
     }
+
+    #[test]
+    fn runners_up_are_renewed_after_a_quarter_and_a_half_of_the_window() {
+        // Over 12 units; the best of each row leaves before the last sample.
+        let cases: [(&[(u64, u64)], u64); 5] = [
+            (&[(0, 100), (3, 80), (13, 10)], 10),
+            (&[(0, 100), (4, 80), (13, 10)], 80),
+            (&[(0, 100), (4, 80), (6, 60), (17, 10)], 10),
+            (&[(0, 100), (4, 80), (7, 60), (16, 10)], 80),
+            (&[(0, 100), (4, 80), (7, 60), (17, 10)], 60),
+        ];
+        for (samples, expected) in cases {
+            let mut filter = WindowedMax::new(12);
+            let best = samples.iter().map(|(time, value)| filter.update(*time, *value)).last();
+            assert_eq!(best, Some(expected), "{samples:?}");
+        }
+    }
 }

@@ -101,4 +101,11 @@ mod tests {
         });
         assert_eq!(least, [5, 5, 5, 5, 5, 7]);
     }
+
+    #[test]
+    fn a_first_runner_up_is_renewed_when_more_than_a_quarter_of_the_window_has_passed() {
+        let times = |filter: WindowedMax| filter.best.map(|sample| sample.time);
+        assert_eq!(times(after(&[100, 50, 40])), [0; 3]);
+        assert_eq!(times(after(&[100, 50, 40, 30])), [0, 3, 3]);
+    }
 }
