@@ -230,9 +230,12 @@ mod tests {
         }
     }
 
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
     #[test]
     fn the_timer_waits_for_the_last_that_may_be_lost() {
-        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
         let mut scoreboard = Scoreboard::new();
         let mut sampler = RateSampler::new();
         for millis in [0, 2, 6] {
@@ -247,5 +250,97 @@ mod tests {
         let wait = rack.detect(&mut scoreboard, context, at(26), |segment| lost.push(segment.sent));
         // A quarter of the round trip of patience: the first is 6 ms behind, the second 4 ms.
         assert_eq!((lost, wait), (vec![at(0)], Some(Duration::from_millis(1))));
+    }
+
+    fn sent_at(millis: u64, was_retransmitted: bool) -> Transmission {
+        Transmission { sent: at(millis), snapshot: None, scheme_state: 0, length: Bytes::new(1_448), was_retransmitted }
+    }
+
+    #[test]
+    fn what_left_last_of_all_that_has_arrived_is_what_counts() {
+        let mut rack = Rack::new();
+        let min_rtt = Duration::from_millis(20);
+        let mut latest = |sequence, millis, was_retransmitted, now| {
+            rack.on_delivered(sequence, &sent_at(millis, was_retransmitted), min_rtt, at(now));
+            (rack.sequence, rack.sent.as_millis(), rack.rtt.as_millis())
+        };
+        assert_eq!(latest(5, 10, false, 35), (5, 10, 25));
+        assert_eq!(latest(3, 8, false, 36), (5, 10, 28), "it left before");
+        assert_eq!(latest(4, 10, false, 37), (5, 10, 27), "at once, and before it");
+        assert_eq!(latest(3, 30, true, 49), (5, 10, 27), "so soon only the original arrives");
+        assert_eq!(latest(3, 30, true, 50), (3, 30, 20));
+        assert_eq!(latest(6, 31, false, 50), (6, 31, 19), "sent once, it has arrived in any case");
+    }
+
+    #[test]
+    fn reordering_is_counted_up_to_three_hundred_and_a_timeout_with_three_beyond_the_hole_forgets_it() {
+        let mut rack = Rack::new();
+        rack.on_reordering(1_000);
+        assert_eq!(rack.reordering, 300);
+        rack.on_timeout_in_disorder(2);
+        assert!(rack.is_reordering_common());
+        rack.on_timeout_in_disorder(3);
+        assert_eq!((rack.reordering, rack.is_reordering_common()), (3, false));
+    }
+
+    #[test]
+    fn a_window_widens_once_per_round_trip_and_255_times_at_most() {
+        let mut rack = Rack::new();
+        rack.on_reordering(5);
+        let mut after = |prior_delivered, delivered| {
+            rack.on_duplicate();
+            rack.update_window(Some(prior_delivered), delivered);
+            rack.steps
+        };
+        assert_eq!(after(1, 10), 2);
+        assert_eq!(after(9, 12), 2, "it left before the window was widened");
+        assert_eq!(after(10, 20), 3);
+        assert_eq!((2..300).map(|round| after(10 * round, 10 * round + 10)).last(), Some(255));
+    }
+
+    #[test]
+    fn needless_recoveries_keep_a_window_for_no_more_than_sixteen() {
+        let mut rack = Rack::new();
+        rack.on_reordering(5);
+        rack.on_duplicate();
+        rack.update_window(Some(1), 10);
+        (0..40).for_each(|_| rack.on_needless_recovery());
+        (0..16).for_each(|_| rack.on_recovered());
+        rack.update_window(Some(20), 30);
+        assert_eq!(rack.steps, 1);
+    }
+
+    #[test]
+    fn patience_is_a_quarter_of_the_least_round_trip_a_step_and_the_smoothed_one_at_most() {
+        let mut rack = Rack::new();
+        let (min_rtt, srtt) = (Duration::from_millis(20), Duration::from_millis(50));
+        let window =
+            |rack: &Rack, state, sacked| rack.reordering_window(Context { state, srtt, min_rtt }, sacked).as_millis();
+        assert_eq!([State::Open, State::Disorder, State::Cwr].map(|state| window(&rack, state, 2)), [5; 3]);
+        assert_eq!([State::Recovery, State::Loss].map(|state| window(&rack, state, 0)), [0; 2]);
+        assert_eq!(window(&rack, State::Open, 3), 0, "as many as make a loss of a hole");
+        rack.on_reordering(2);
+        assert_eq!([window(&rack, State::Recovery, 0), window(&rack, State::Open, 3)], [5; 2]);
+        rack.steps = 8;
+        assert_eq!(window(&rack, State::Open, 0), 40);
+        rack.steps = 11;
+        assert_eq!(window(&rack, State::Open, 0), 50);
+    }
+
+    #[test]
+    fn what_a_timeout_took_for_lost_is_not_found_lost_again_before_it_is_sent_again() {
+        let (mut scoreboard, mut sampler) = (Scoreboard::new(), RateSampler::new());
+        for millis in [0, 1, 2, 3] {
+            scoreboard.push(at(millis), Bytes::new(1_448), sampler.on_sent(at(millis), false), 0);
+        }
+        scoreboard.mark_lost(0);
+        let last = scoreboard.mark_sacked(3).expect("it was sent");
+        let mut rack = Rack::new();
+        let rtt = Duration::from_millis(20);
+        rack.on_delivered(3, &last, rtt, at(23));
+        let mut lost = Vec::new();
+        let context = Context { state: State::Loss, srtt: rtt, min_rtt: rtt };
+        rack.detect(&mut scoreboard, context, at(23), |segment| lost.push(segment.sent.as_millis()));
+        assert_eq!(lost, [1, 2]);
     }
 }

@@ -418,4 +418,15 @@ mod tests {
             (Some(1), Some(2), Some(0))
         );
     }
+
+    #[test]
+    fn a_retransmission_that_is_lost_leaves_again_in_its_turn() {
+        let (mut scoreboard, snapshot) = with_three_segments();
+        (0..2).for_each(|sequence| scoreboard.mark_lost(sequence));
+        scoreboard.mark_sent_again(0, Instant::ZERO, snapshot, 0);
+        assert_eq!(scoreboard.next_to_retransmit(), Some(1));
+        scoreboard.mark_lost(0);
+        assert_eq!((scoreboard.lost(), scoreboard.retransmitted()), (2, 0));
+        assert_eq!(scoreboard.next_to_retransmit(), Some(0));
+    }
 }
