@@ -405,4 +405,112 @@ mod tests {
     fn a_filled_hole_is_acknowledged_at_once() {
         assert_eq!(acks(Arrival::Closes, 1, 30), [true; 30]);
     }
+
+    /// How long an ack would wait, in milliseconds, if it has been `delay` and a segment comes so long after the one before; and
+    /// how many are acknowledged one by one from then on.
+    fn adapted(delay: u64, spacing: u64, rtt: Option<u64>) -> (u64, u32) {
+        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+        policy.delay = Duration::from_millis(delay);
+        policy.rtt = rtt.map(Duration::from_millis);
+        policy.adapt_delay(at(spacing));
+        (policy.delay.as_millis(), policy.quick)
+    }
+
+    #[test]
+    fn the_delay_follows_the_spacing_of_segments() {
+        // `tcp_event_data_recv`: half of it and 20 ms while segments are closer than that, half and their spacing while they come
+        // before the ack would leave.
+        let cases = [
+            (80, 1, 60),
+            (80, 20, 60),
+            (80, 30, 70),
+            (80, 79, 119),
+            (80, 80, 80),
+            (80, 500, 80),
+            (200, 190, 200),
+            (41, 21, 41),
+        ];
+        for (delay, spacing, expected) in cases {
+            assert_eq!(adapted(delay, spacing, None), (expected, 0), "{delay} ms, {spacing} ms apart");
+        }
+    }
+
+    #[test]
+    fn after_a_gap_longer_than_a_timeout_segments_are_acknowledged_one_by_one() {
+        // A timeout is the round trip and three times as much, or 200 ms more.
+        for (rtt, timeout) in [(50, 250), (100, 300), (200, 600)] {
+            assert_eq!(adapted(40, timeout, Some(rtt)), (40, 0), "{rtt} ms");
+            assert_eq!(adapted(40, timeout + 1, Some(rtt)), (40, 16), "{rtt} ms");
+        }
+        assert_eq!(adapted(40, 10_000, None), (40, 0), "none is known");
+    }
+
+    #[test]
+    fn a_longer_delay_lasts_no_longer_than_the_round_trip() {
+        let waits = |delay, rtt: Option<u64>| {
+            let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+            (policy.delay, policy.rtt) = (Duration::from_millis(delay), rtt.map(Duration::from_millis));
+            policy.hold_back(at(0));
+            policy.next_wakeup()
+        };
+        let expected = |wait| Some(wheel::expiry(at(0), Duration::from_millis(wait)));
+        for (delay, rtt, wait) in
+            [(40, Some(10), 40), (40, None, 40), (100, Some(10), 40), (100, Some(60), 60), (100, None, 100)]
+        {
+            assert_eq!(waits(delay, rtt), expected(wait), "{delay} ms, round trip of {rtt:?}");
+        }
+        assert_eq!(waits(200, Some(600)), expected(200));
+    }
+
+    #[test]
+    fn a_delay_that_was_in_vain_doubles_up_to_200_ms() {
+        let mut policy = with_one_that_waits();
+        let mut delays = Vec::new();
+        for _ in 0..4 {
+            let due = policy.next_wakeup().expect("one waits");
+            assert!(policy.poll_ack(due));
+            policy.on_ack_sent();
+            delays.push(policy.delay.as_millis());
+            policy.hold_back(due);
+        }
+        assert_eq!(delays, [80, 160, 200, 200]);
+    }
+
+    #[test]
+    fn marks_ask_for_quick_acks_without_taking_any_away_and_for_no_more_than_a_window_has() {
+        let quick = |window, before, asked| {
+            let mut policy = AckPolicy::new(AckMode::Delayed, window);
+            (policy.quick, policy.delay) = (before, Duration::from_millis(80));
+            policy.on_arrival(Arrival::OutOfOrder, false, asked, at(1));
+            (policy.quick, policy.delay.as_millis())
+        };
+        assert_eq!(quick(1_000, 0, 2), (2, 40));
+        assert_eq!(quick(1_000, 9, 2), (9, 40));
+        assert_eq!(quick(2, 0, 2), (1, 40));
+        assert_eq!(quick(1_000, 9, 0), (9, 80));
+    }
+
+    #[test]
+    fn a_segment_that_widens_the_window_asks_for_one_quick_ack_however_many_do() {
+        let mut policy = with_one_that_waits();
+        for now in [17, 18, 19] {
+            policy.on_arrival(Arrival::OutOfOrder, true, 0, at(now));
+            assert_eq!(policy.quick, 1);
+        }
+    }
+
+    #[test]
+    fn a_segment_that_moves_the_edge_before_a_hole_begins_the_count_of_uncompressed_acks_anew() {
+        let mut policy = with_a_timer_of_no_use();
+        policy.on_arrival(Arrival::BeforeHole, false, 0, at(50));
+        assert!(policy.poll_ack(at(50)));
+    }
+
+    #[test]
+    fn a_duplicate_brings_quick_acks_and_the_shortest_delay_back() {
+        let mut policy = with_one_that_waits();
+        policy.delay = Duration::from_millis(160);
+        policy.on_arrival(Arrival::Duplicate, false, 0, at(60));
+        assert_eq!((policy.quick, policy.delay), (16, DELAY_MIN));
+    }
 }

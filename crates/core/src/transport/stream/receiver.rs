@@ -393,6 +393,67 @@ mod tests {
     }
 
     #[test]
+    fn a_third_block_lets_the_ack_of_what_came_before_it_go() {
+        let mut receiver = receiver();
+        (46..49).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
+        assert_eq!(arrive(&mut receiver, 49, 0), []);
+        assert_eq!(arrive(&mut receiver, 51, 0), [], "one block before it");
+        assert_eq!(arrive(&mut receiver, 53, 0), [(44, 52)], "two");
+    }
+
+    #[test]
+    fn a_segment_before_a_hole_counts_as_a_duplicate_ack_unless_it_releases_others() {
+        for (early, uncompressed) in [(46, 2), (45, 3)] {
+            let mut receiver = receiver();
+            for sequence in [early, 48, 50] {
+                assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1);
+            }
+            assert_eq!(arrive(&mut receiver, 52, 0).len(), 0, "the fourth");
+            assert_eq!(arrive(&mut receiver, 44, 0).len(), 1, "the edge moves");
+            let at_once = (0..5).take_while(|more| !arrive(&mut receiver, 60 + 2 * more, 0).is_empty()).count();
+            assert_eq!(at_once, uncompressed, "{early} was there");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_transfer_lets_no_ack_go_while_something_is_missing() {
+        let mut receiver = receiver();
+        (46..49).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
+        let end = Segment::Data {
+            sequence: 49,
+            length: StreamConfig::DEFAULT.mss,
+            is_window_reduced: false,
+            is_pushed: true,
+        };
+        let envelope = Envelope { number: 49, ecn: Ecn::NotEct, sent: Instant::ZERO };
+        receiver.accept(&end, envelope, Instant::ZERO);
+        assert!(
+            receiver.poll(Instant::ZERO, &mut PacketPool::<Segment>::default()).is_none(),
+            "the fourth is held back"
+        );
+    }
+
+    #[test]
+    fn short_segments_count_for_what_they_carry_wherever_they_wait() {
+        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
+        let mss = StreamConfig::DEFAULT.mss;
+        for (sequence, length, goodput) in [
+            (1, 100, 0),
+            (2, 1_448, 0),
+            (0, 1_448, 2_996),
+            (4, 1_448, 2_996),
+            (3, 200, 4_644),
+            (6, 300, 4_644),
+            (5, 1, 4_945),
+        ] {
+            let length = Bytes::new(length).min(mss);
+            receiver.place(sequence, length);
+            assert_eq!(receiver.stats.goodput.count(), goodput, "{sequence}");
+        }
+        assert!(receiver.short.is_empty() && receiver.waiting == 0);
+    }
+
+    #[test]
     fn a_closed_hole_begins_the_count_of_uncompressed_acks_anew() {
         let mut receiver = receiver();
         (46..49).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
