@@ -11,4 +11,5 @@ mod pacing;
 mod pauses;
 mod recovery;
 mod script;
+mod timers;
 mod undo;

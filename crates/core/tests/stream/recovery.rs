@@ -17,6 +17,7 @@ fn a_probe_has_repaired_a_loss_if_what_left_after_it_is_acknowledged_without_a_d
     assert_eq!(script.send(10, probed + 20), [3, 4, 5].map(Out::New));
     let told = script.ack(4, &[], probed + 20, probed + 40);
     assert_eq!(told[..2], [Event::Congestion(Cause::TailLoss), Event::Reduced]);
+    assert_eq!(script.recoveries(), 1, "and over at once");
 }
 
 #[test]
@@ -133,4 +134,92 @@ fn a_loss_says_whether_a_timer_found_it() {
     script.wake(1);
     assert_eq!(script.sender.stats.timeouts, 1);
     assert_eq!(script.losses(), [false, false], "a timeout is told as one");
+}
+
+#[test]
+fn a_probe_whose_duplicate_comes_while_nothing_is_outstanding_has_repaired_nothing() {
+    for is_duplicate in [true, false] {
+        let (mut script, probed) = Script::with_probe(3);
+        script.send(0, probed);
+        script.ack(3, &[], 100, probed + 1);
+        if is_duplicate {
+            script.duplicate(3, 2, probed, probed + 20);
+        } else {
+            script.ack(3, &[], 100, probed + 20);
+        }
+        assert_eq!(script.send(10, probed + 21), [3, 4, 5].map(Out::New));
+        let told = script.ack(4, &[], probed + 21, probed + 41);
+        assert_eq!(told, [Event::Ack { delivered: 1, may_raise_cwnd: true }], "duplicate: {is_duplicate}");
+    }
+}
+
+#[test]
+fn a_probe_of_new_data_repairs_nothing() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(3, 100).len(), 3);
+    let (out, probed) = script.wake(3);
+    assert_eq!(out, [Out::New(3)]);
+    script.ack(4, &[], probed, probed + 20);
+    assert_eq!(script.send(2, probed + 20), [4, 5].map(Out::New));
+    let told = script.ack(5, &[], probed + 20, probed + 40);
+    assert_eq!(told, [Event::Ack { delivered: 1, may_raise_cwnd: true }]);
+}
+
+#[test]
+fn an_ack_tells_how_many_packets_it_shows_to_be_lost() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(10, 100).len(), 10);
+    script.ack(1, &[], 100, 120);
+    script.ack(1, &[(4, 7)], 100, 121);
+    script.ack(1, &[(4, 8)], 100, 121);
+    assert_eq!(script.newly_lost(), [0, 3, 0]);
+}
+
+#[test]
+fn an_ack_of_what_was_never_sent_is_not_read() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(3, 100).len(), 3);
+    assert_eq!(script.ack(4, &[], 100, 120), []);
+    assert_eq!(script.telemetry("in_flight"), Some(3.0));
+    assert_eq!(script.ack(3, &[], 100, 121), [Event::Ack { delivered: 3, may_raise_cwnd: true }]);
+}
+
+#[test]
+fn after_a_needless_retransmission_what_left_before_it_is_not_taken_for_lost() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(10, 100).len(), 10);
+    script.ack(0, &[(3, 7)], 100, 121);
+    assert_eq!(script.send(6, 121), [0, 1, 2].map(Out::Again));
+    // The original of the first, by its time stamp, when its retransmission may have arrived.
+    script.ack(1, &[(3, 7)], 100, 141);
+    script.ack(1, &[(3, 7)], 100, 142);
+    assert_eq!(script.sender.stats.lost, 3);
+}
+
+#[test]
+fn a_round_trip_is_that_of_the_youngest_and_of_none_that_was_sent_again() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(1, 100).len(), 1);
+    assert_eq!(script.send(2, 110).len(), 1);
+    script.ack(2, &[], 110, 125);
+    assert_eq!(script.round_trips(), [Some(15)]);
+    assert_eq!(script.telemetry("min_rtt"), Some(15.0), "the oldest took 25 ms");
+    assert_eq!(script.send(10, 200).len(), 10);
+    script.ack(2, &[(5, 9)], 200, 221);
+    assert_eq!(script.send(6, 221), [2, 3, 4].map(Out::Again));
+    script.ack(12, &[], 221, 241);
+    assert_eq!(script.round_trips(), [Some(15), Some(21), Some(20)], "by its time stamp");
+}
+
+#[test]
+fn that_the_window_was_full_counts_for_all_that_left_until_then() {
+    let receive_window = Some(StreamConfig::DEFAULT.mss * 3);
+    let mut script = Script::new(StreamConfig { receive_window, ..StreamConfig::DEFAULT });
+    assert_eq!(script.send(2, 100).len(), 2, "the window is full");
+    script.ack(1, &[], 100, 120);
+    assert_eq!(script.send(10, 120).len(), 2, "it has room, and the receiver has none");
+    script.ack(2, &[], 100, 121);
+    assert_eq!(script.send(10, 121).len(), 1);
+    script.ack(4, &[], 120, 140);
+    assert_eq!(script.usage(), [(true, 2), (true, 2), (false, 3)]);
 }

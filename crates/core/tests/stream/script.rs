@@ -52,6 +52,12 @@ struct Told {
     losses: Arc<Mutex<Vec<bool>>>,
     /// How often the application was said to limit the sender.
     silences: Arc<AtomicU32>,
+    /// How often a recovery was over.
+    recoveries: Arc<AtomicU32>,
+    /// Of every ack, how many packets were lost because of it; whether the window limited the sender, and how many packets
+    /// were outstanding at most.
+    newly_lost: Arc<Mutex<Vec<u32>>>,
+    usage: Arc<Mutex<Vec<(bool, u32)>>>,
 }
 
 impl Told {
@@ -73,6 +79,9 @@ impl Scheme for Told {
         let mut round_trips = self.round_trips.lock().unwrap_or_else(PoisonError::into_inner);
         round_trips.push(ack.rtt.map(Duration::as_millis));
         self.samples.lock().unwrap_or_else(PoisonError::into_inner).push(ack.rate);
+        self.newly_lost.lock().unwrap_or_else(PoisonError::into_inner).push(ack.newly_lost);
+        let usage = (ack.is_cwnd_limited, ack.max_packets_out);
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).push(usage);
         self.push(Event::Ack { delivered: ack.newly_delivered, may_raise_cwnd: ack.may_raise_cwnd });
     }
 
@@ -94,6 +103,10 @@ impl Scheme for Told {
 
     fn on_reduced(&mut self, _now: Instant) {
         self.push(Event::Reduced);
+    }
+
+    fn on_recovered(&mut self, _now: Instant) {
+        self.recoveries.fetch_add(1, Ordering::Relaxed);
     }
 
     fn on_undo(&mut self, _now: Instant) {
@@ -231,6 +244,28 @@ impl Script {
     /// How often the application was said to limit the sender, since the last time this was asked.
     pub(super) fn silences(&self) -> u32 {
         self.told.silences.swap(0, Ordering::Relaxed)
+    }
+
+    /// How often a recovery was over.
+    pub(super) fn recoveries(&self) -> u32 {
+        self.told.recoveries.load(Ordering::Relaxed)
+    }
+
+    /// Of every ack, how many packets were lost because of it.
+    pub(super) fn newly_lost(&self) -> Vec<u32> {
+        self.told.newly_lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Of every ack, whether the window limited the sender, and how many packets were outstanding at most.
+    pub(super) fn usage(&self) -> Vec<(bool, u32)> {
+        self.told.usage.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the sender reports under this name.
+    pub(super) fn telemetry(&self, name: &str) -> Option<f64> {
+        let mut found = None;
+        self.sender.telemetry(&mut |reported, value| found = if reported == name { Some(value) } else { found });
+        found
     }
 
     /// The round trips that acks have shown.

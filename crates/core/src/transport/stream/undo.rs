@@ -63,3 +63,20 @@ impl Undo {
             && self.retransmitting_since.is_none_or(|since| timestamp_echo.as_millis() < since.as_millis())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Duration;
+
+    #[test]
+    fn what_arrives_with_the_tick_of_the_first_retransmission_is_no_late_original() {
+        let at = |micros| Instant::ZERO + Duration::from_micros(micros);
+        let mut undo = Undo::default();
+        undo.begin(0, 0);
+        undo.on_retransmission(at(121_900));
+        undo.on_retransmission(at(150_000));
+        assert!(undo.is_original_delayed(at(120_999)));
+        assert!(!undo.is_original_delayed(at(121_000)), "time stamps count milliseconds");
+    }
+}
