@@ -193,6 +193,7 @@ mod tests {
     struct Echo {
         waiting: Option<Outgoing>,
         heard: Option<Ecn>,
+        failure: Option<StackFailure>,
     }
 
     impl Stack for Echo {
@@ -218,7 +219,7 @@ mod tests {
         }
 
         fn failure(&self) -> Option<&StackFailure> {
-            None
+            self.failure.as_ref()
         }
     }
 
@@ -245,5 +246,16 @@ mod tests {
     fn a_host_without_ecn_neither_marks_nor_reports() {
         let (packet, told) = answer(false);
         assert!(packet.ecn == Ecn::NotEct && told < 0.5, "{told}");
+    }
+
+    #[test]
+    fn a_connection_that_ends_with_its_flow_is_not_lost() {
+        let at = Instant::from_nanos(5_000_000);
+        let failure = StackFailure { at, why: "timed out".to_owned() };
+        let stack = Echo { failure: Some(failure.clone()), ..Echo::default() };
+        let end = StackEnd::new(FlowId(3), false, true, Box::new(stack));
+        assert_eq!(end.loss_before(at), None);
+        let lost = end.loss_before(Instant::from_nanos(5_000_001));
+        assert_eq!(lost, Some(ConnectionLost { flow: 4, end: "receiver", failure }));
     }
 }

@@ -139,4 +139,23 @@ mod tests {
         let rate = internal_rate(PacingRatios::LINUX, 10, 20, Some(10), srtt, PACKET);
         assert_eq!(rate, Some(Rate::from_bits_per_second(2_880_000)));
     }
+
+    #[test]
+    fn what_is_held_back_waits_no_less_than_for_its_gap() {
+        let mut pacer = Pacer::new(1, Feedback::EveryPacket);
+        pacer.on_sent(Instant::ZERO, PACKET, Some(RATE));
+        for (delay_us, next_us) in [(400, 1_000), (1_600, 1_600)] {
+            pacer.hold(Instant::ZERO, Duration::from_micros(delay_us));
+            assert_eq!(pacer.next().as_micros(), next_us);
+        }
+    }
+
+    #[test]
+    fn below_half_the_threshold_a_window_is_paced_as_in_slow_start() {
+        let percent = |cwnd, ssthresh| {
+            let rate = internal_rate(PacingRatios::LINUX, cwnd, 0, Some(ssthresh), Duration::from_millis(12), PACKET);
+            rate.map_or(0, |rate| rate.as_bits_per_second() / u64::from(cwnd) / 10_000)
+        };
+        assert_eq!([percent(4, 10), percent(5, 10), percent(9, 10), percent(5, 11)], [200, 120, 120, 120]);
+    }
 }

@@ -116,6 +116,7 @@ mod tests {
     #[test]
     fn flags_tell_of_ecn() {
         let flags = |segment| Positions::default().header(&segment).flags;
+        assert_eq!([data_flags(false, true), data_flags(true, false), data_flags(true, true)], [0x08, 0x80, 0x88]);
         let syn = |ecn| flags(Segment::Syn { ecn });
         assert_eq!([syn(EcnMode::Off), syn(EcnMode::Sce), syn(EcnMode::Accurate)], [0x002, 0x0c2, 0x1c2]);
         assert_eq!(flags(Segment::SynAck { ecn: EcnMode::Classic, timestamp_echo: Instant::ZERO }), 0x052);
