@@ -49,7 +49,7 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::window::ack;
+    use crate::scheme::window::{ack, timeout};
     use crate::units::{Bytes, Instant};
 
     #[test]
@@ -73,5 +73,7 @@ mod tests {
         assert_eq!(allowance.cwnd(), 1, "room for nothing");
         allowance.set(5);
         assert_eq!(allowance.cwnd(), 6);
+        allowance.on_timeout(&timeout(true));
+        assert_eq!(allowance.cwnd(), 5, "nothing is in flight any more");
     }
 }

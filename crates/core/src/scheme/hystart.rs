@@ -124,3 +124,47 @@ fn ack_delay(window: &Window, acked: &Acked) -> Duration {
     let rate = Rate::of(mss * (2 * u64::from(window.cwnd)), acked.srtt);
     rate.filter(|rate| !rate.is_zero()).map_or(Duration::ZERO, |rate| rate.time_for(BURSTS)).min(ACK_DELAY_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::Ack;
+    use crate::scheme::window::{INFINITE_SSTHRESH, ack, acked, window_of};
+
+    /// Whether a train of acks a millisecond apart ends slow start, the last so many microseconds after the first.
+    fn ends_slow_start(is_paced: bool, cwnd: u32, rtt: Duration, last_us: u64) -> bool {
+        let (mut hystart, mut window) = (HyStart::new(is_paced), window_of(cwnd, INFINITE_SSTHRESH));
+        for micros in (0..last_us).step_by(1_000).chain([last_us]) {
+            let now = Instant::ZERO + Duration::from_micros(micros);
+            let ack = Ack { now, srtt: rtt, first_unacked: 1, next_sequence: 1_000_000, ..ack(1) };
+            hystart.on_acked(&mut window, &acked(&ack), rtt, rtt);
+        }
+        hystart.has_found()
+    }
+
+    #[test]
+    fn a_train_counts_that_is_longer_than_half_the_delay_and_what_the_receiver_may_hold_back() {
+        // A millisecond at most; four bursts of 64 KiB at twice 10000 packets in 10 ms take 90.5 microseconds.
+        for (is_paced, cwnd, rtt_ms, longest_us) in
+            [(false, 20, 99, 50_000), (true, 20, 99, 100_000), (true, 10_000, 10, 10_090), (false, 10_000, 10, 5_045)]
+        {
+            let ends = |last_us| ends_slow_start(is_paced, cwnd, Duration::from_millis(rtt_ms), last_us);
+            assert_eq!([ends(longest_us), ends(longest_us + 1)], [false, true], "{cwnd} packets in {rtt_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_rise_counts_that_is_more_than_an_eighth_and_a_timeout_begins_anew() {
+        for (rtt_us, is_found) in [(112_500, false), (112_501, true)] {
+            let (mut hystart, mut window) = (HyStart::new(false), window_of(20, INFINITE_SSTHRESH));
+            let ack = Ack { first_unacked: 1, next_sequence: 100, ..ack(1) };
+            for _ in 0..9 {
+                let rtt = Duration::from_micros(rtt_us);
+                hystart.on_acked(&mut window, &acked(&ack), rtt, Duration::from_millis(100));
+            }
+            assert_eq!(hystart.has_found(), is_found, "{rtt_us} us");
+            hystart.restart(Instant::ZERO, 200);
+            assert!(!hystart.has_found());
+        }
+    }
+}

@@ -155,4 +155,16 @@ mod tests {
     fn an_ack_counts_for_eight_packets_at_most_unless_packets_are_paced() {
         assert_eq!([false, true].map(|is_paced| HyStartPlusPlus::new(is_paced).growth(20)), [8, 20]);
     }
+
+    #[test]
+    fn a_round_ends_when_what_was_sent_first_in_it_is_acknowledged() {
+        let (mut hystart, mut window) = (HyStartPlusPlus::new(false), Window::initial());
+        let samples =
+            [(1, 100), (99, 190), (100, 200), (101, 210), (150, 250)].map(|(first_unacked, next_sequence)| {
+                let ack = Ack { first_unacked, next_sequence, ..ack(1) };
+                hystart.on_acked(&mut window, &acked(&ack), Duration::from_millis(100));
+                (hystart.samples, hystart.round_end)
+            });
+        assert_eq!(samples, [(1, 100), (2, 100), (3, 100), (1, 210), (2, 210)]);
+    }
 }

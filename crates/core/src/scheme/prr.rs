@@ -109,4 +109,20 @@ mod tests {
     fn an_ack_that_delivers_nothing_changes_nothing() {
         assert_eq!(Prr::new(100, 0).cwnd_after(&repair(0, 50), 50), None);
     }
+
+    #[test]
+    fn at_the_threshold_nothing_leaves_beyond_it() {
+        let mut reduction = Prr::new(100, 59);
+        reduction.on_sent();
+        assert_eq!(reduction.cwnd_after(&repair(1, 51), 50), Some(51 + 29), "half of sixty, but for one");
+        assert_eq!(reduction.cwnd_after(&repair(1, 50), 50), Some(50));
+    }
+
+    #[test]
+    fn below_the_threshold_what_was_delivered_and_not_yet_sent_leaves_at_once() {
+        let mut reduction = Prr::new(100, 30);
+        reduction.on_sent();
+        let one = Ack { is_advance: false, ..repair(1, 10) };
+        assert_eq!(reduction.cwnd_after(&one, 50), Some(10 + 30));
+    }
 }

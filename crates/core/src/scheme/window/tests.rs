@@ -238,3 +238,17 @@ fn every_timeout_of_idleness_halves_the_window() {
     small.on_restart(&restart(Duration::from_secs(10)));
     assert_eq!(small.cwnd(), 4);
 }
+
+#[test]
+fn half_a_window_is_two_packets_at_least() {
+    assert_eq!([1, 3, 4, 5, 101].map(|cwnd| window_of(cwnd, 50).half()), [2, 2, 2, 2, 50]);
+}
+
+#[test]
+fn an_undo_takes_away_nothing_that_was_gained_meanwhile() {
+    let mut scheme = scheme(100, 40);
+    scheme.on_congestion(&congestion(Cause::Loss, 90));
+    (scheme.window.cwnd, scheme.window.ssthresh) = (120, 110);
+    scheme.on_undo(NOW);
+    assert_eq!(state(&scheme), (120, Some(110)));
+}
