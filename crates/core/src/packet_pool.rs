@@ -116,6 +116,9 @@ impl<P: Default> PacketPool<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
+    use crate::queue::Reason;
+    use crate::units::Duration;
 
     fn packet(number: u64) -> Packet<u64> {
         Packet::new(FlowId(1), true, number, Bytes::new(100), Instant::from_nanos(number), number)
@@ -163,5 +166,23 @@ mod tests {
         pool.take_back(original);
         pool.take_back(copy);
         assert_eq!(pool.free, pool.places.len());
+    }
+
+    #[test]
+    fn a_packet_comes_out_of_its_box_as_it_went_in() {
+        let mut pool = PacketPool::default();
+        let mut sent = packet(7);
+        (sent.is_data_direction, sent.is_retransmission, sent.ecn, sent.dscp) = (false, true, Ecn::Ce, 46);
+        (sent.enqueued, sent.sojourn) = (Instant::from_nanos(8), Duration::from_nanos(9));
+        (sent.queued_for, sent.marked, sent.hops_passed) = (Duration::from_nanos(10), Some(Reason::Threshold), 2);
+        // Twice over all boxes: what was in one before does not show.
+        for round in 0..2 {
+            for _ in 0..16 {
+                let boxed = pool.put(if round == 0 { sent } else { packet(7) });
+                let expected = Packet { place: boxed.place, ..if round == 0 { sent } else { packet(7) } };
+                assert_eq!(format!("{boxed:?}"), format!("{expected:?}"));
+                pool.take_back(boxed);
+            }
+        }
     }
 }

@@ -101,4 +101,13 @@ mod tests {
         assert_eq!(low.percentile(0.0), Some(Duration::from_nanos(10)));
         assert!(low.percentile(100.0) > Some(Duration::from_micros(9_990)));
     }
+
+    #[test]
+    fn halfway_between_two_ranks_the_even_one_is_taken_as_numpy_does() {
+        for (count, expected) in [(2, 10), (4, 30), (6, 30)] {
+            let mut histogram = Histogram::default();
+            (1..=count).for_each(|rank| histogram.add(Duration::from_nanos(10 * rank)));
+            assert_eq!(histogram.percentile(50.0), Some(Duration::from_nanos(expected)), "of {count}");
+        }
+    }
 }

@@ -284,4 +284,17 @@ mod tests {
         assert_eq!(table.number, [0, 1, 2, 3, 0, 1]);
         assert_eq!(table.fate.codes, [0, 0, 1, 1, 0, 0]);
     }
+
+    #[test]
+    fn each_ack_tells_of_its_own_blocks_and_flows_are_numbered_from_one() {
+        let mut passages = Passages::new(2, 1);
+        for (number, block) in [(0, None), (1, Some([10, 20])), (2, Some([30, 40]))] {
+            let ack = Packet { flow: FlowId(1), is_data_direction: false, ..packet(number) };
+            passages.on_sent(&ack, Some(Header { sack: [block, None, None], ..Header::default() }));
+            passages.on_enter_hop(0, &ack, at(number));
+        }
+        let table = passages.table(&[HopAccount { name: "one".to_owned(), ..HopAccount::default() }]);
+        assert_eq!(table.flow, [2; 3]);
+        assert_eq!((table.sack_1_start_bytes, table.sack_1_end_bytes), (vec![-1, 10, 30], vec![-1, 20, 40]));
+    }
 }
