@@ -1,7 +1,7 @@
 """What a scheme is told. Times are in seconds of the run, sizes in bytes of payload, rates in bit/s.
 
-What is in flight, what an ack finds lost, what has been delivered so far and the delivery rate are counted in packets
-and told as if each were a full one; where the application writes smaller ones they are less.
+What is in flight, what an ack finds lost or marked, what counts from the beginning, and the delivery rate are counted
+in packets and told as if each were a full one; where the application writes smaller ones they are less.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ class Ack(NamedTuple):
         delivered_bytes: delivered so far.
         prior_delivered_bytes: delivered when the sampled packet was sent: a round trip has passed when this reaches a
             remembered `delivered_bytes`.
+        snd_una_bytes: acknowledged in order so far (SND.UNA of RFC 9293, from 0); with a duplicate ack it stays.
+        snd_nxt_bytes: sent so far, repetitions left out (SND.NXT, from 0): a window of data has been acknowledged when
+            `snd_una_bytes` passes a remembered one.
+        marked_bytes: newly reported as marked with CE: with accurate ECN what arrived marked, which may be more than
+            `acked_bytes`; with classic ECN all of an ack with an echo.
         is_app_limited: the application, not the network, limited the sender when the sampled packet was sent.
         is_cwnd_limited: the window, not the application, limited the sender in this window of data (Linux
             `is_cwnd_limited`).
@@ -60,6 +65,9 @@ class Ack(NamedTuple):
     delivery_rate_bps: float | None
     delivered_bytes: int
     prior_delivered_bytes: int
+    snd_una_bytes: int
+    snd_nxt_bytes: int
+    marked_bytes: int
     is_app_limited: bool
     is_cwnd_limited: bool
     is_ecn_echo: bool
@@ -74,11 +82,13 @@ class Loss(NamedTuple):
         in_flight_bytes: in flight.
         cause: "loss", "ecn" (an echo of a mark), "tail-loss" (found by a probe), or "timeout" if the scheme has no
             `on_timeout`.
+        is_timer: a timer found it, so that no `on_ack` of the same ack follows.
     """
 
     now_s: float
     in_flight_bytes: int
     cause: str
+    is_timer: bool
 
 
 class PacketLost(NamedTuple):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _HELLO = struct.Struct("<xQQQ")
-_ACK = struct.Struct("<xdQQQdddddQQ???B")
-_LOSS = struct.Struct("<xdQB")
+_ACK = struct.Struct("<xdQQQdddddQQQQQ???B")
+_LOSS = struct.Struct("<xdQB?")
 _PACKET_LOST = struct.Struct("<xdQ")
 _TIMEOUT = struct.Struct("<xdQQ?")
 _SENT = struct.Struct("<xdQQ?")
@@ -112,9 +112,12 @@ class Host:
 
     def _handlers_of(self, scheme: Any) -> tuple[Callable[[bytes], Any], ...]:
         def on_ack(message: bytes) -> None:
-            now, acked, lost, flight, rtt, srtt, least, one_way, rate, delivered, prior, app, limited, ecn, state = (
-                _ACK.unpack(message)
-            )
+            # fmt: off
+            (
+                now, acked, lost, flight, rtt, srtt, least, one_way, rate, delivered, prior, una, nxt, marked,
+                app, limited, ecn, state,
+            ) = _ACK.unpack(message)
+            # fmt: on
             scheme.on_ack(
                 # A number that is not equal to itself stands for none.
                 Ack(
@@ -129,6 +132,9 @@ class Host:
                     rate if rate == rate else None,  # noqa: PLR0124
                     delivered,
                     prior,
+                    una,
+                    nxt,
+                    marked,
                     app,
                     limited,
                     ecn,
@@ -137,8 +143,8 @@ class Host:
             )
 
         def on_loss(message: bytes) -> None:
-            now, flight, cause = _LOSS.unpack(message)
-            scheme.on_loss(Loss(now, flight, _CAUSES[cause]))
+            now, flight, cause, is_timer = _LOSS.unpack(message)
+            scheme.on_loss(Loss(now, flight, _CAUSES[cause], is_timer))
 
         def on_timeout(message: bytes) -> None:
             timeout = Timeout(*_TIMEOUT.unpack(message))
@@ -146,7 +152,7 @@ class Host:
                 scheme.on_timeout(timeout)
             elif timeout.is_first:
                 self._callback = "on_loss"
-                scheme.on_loss(Loss(timeout.now_s, timeout.prior_in_flight_bytes, "timeout"))
+                scheme.on_loss(Loss(timeout.now_s, timeout.prior_in_flight_bytes, "timeout", is_timer=True))
 
         has_timeout = self._has("on_timeout")
         return (

@@ -10,8 +10,8 @@
 //! | event | message |
 //! |---|---|
 //! | hello | `u8` 0, `u64` payload and IP size of a full packet, `u64` seed |
-//! | ack | `u8` 1, `f64` now, `u64` delivered now, lost now, in flight, `f64` round trip, smoothed, shortest, one-way delay, delivery rate, `u64` delivered so far, delivered so far when the packet of the rate left, `u8` limited by the application, by the window, ECN echo, state |
-//! | congestion | `u8` 2, `f64` now, `u64` in flight, `u8` cause |
+//! | ack | `u8` 1, `f64` now, `u64` delivered now, lost now, in flight, `f64` round trip, smoothed, shortest, one-way delay, delivery rate, `u64` delivered so far, delivered so far when the packet of the rate left, acknowledged in order so far, sent so far, newly reported as marked, `u8` limited by the application, by the window, ECN echo, state |
+//! | congestion | `u8` 2, `f64` now, `u64` in flight, `u8` cause, found by a timer |
 //! | packet lost | `u8` 3, `f64` now, `u64` size |
 //! | timeout | `u8` 4, `f64` now, `u64` in flight before, in flight, `u8` first of its window |
 //! | sent | `u8` 5, `f64` now, `u64` size, in flight, `u8` retransmission |
@@ -28,7 +28,7 @@
 //! **How it is validated.** Layout of messages and answers here; a flow in Python beside the same law in Rust, and all
 //! that can go wrong, in the tests of the Python face.
 
-use super::{Ack, Cause, Congestion, Lost, Restart, Scheme, Sent, Setup, Timeout};
+use super::{Ack, Cause, Congestion, EcnFeedback, Lost, Restart, Scheme, Sent, Setup, Timeout};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const ANSWER_BYTES: usize = 27;
@@ -105,13 +105,15 @@ pub struct ExternalScheme<C> {
     mss: Bytes,
     answer: Answer,
     message: Vec<u8>,
+    /// Packets reported as marked since the last ack was told.
+    newly_marked: u32,
     is_lost: bool,
 }
 
 impl<C: Channel> ExternalScheme<C> {
     /// The scheme of a flow that starts, whose other end has given this answer to [`hello`].
     pub fn new(setup: &Setup, first: Answer, channel: C) -> Self {
-        Self { channel, mss: setup.mss, answer: first, message: Vec::new(), is_lost: false }
+        Self { channel, mss: setup.mss, answer: first, message: Vec::new(), newly_marked: 0, is_lost: false }
     }
 
     fn begin(&mut self, kind: Kind, now: Instant) -> &mut Self {
@@ -187,12 +189,18 @@ impl<C: Channel> Scheme for ExternalScheme<C> {
         0
     }
 
+    fn on_ecn_feedback(&mut self, feedback: &EcnFeedback) {
+        self.newly_marked += feedback.newly_marked;
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        let newly_marked = std::mem::take(&mut self.newly_marked);
         let rate = ack.rate.rate(self.mss).map_or(f64::NAN, |rate| rate.as_bits_per_second() as f64);
         self.begin(Kind::Ack, ack.now).number(ack.newly_delivered_bytes.count()).packets(ack.newly_lost.into());
         self.packets(ack.in_flight.into()).real(seconds_or_nan(ack.rtt)).time(ack.srtt).time(ack.min_rtt);
         self.real(seconds_or_nan(ack.one_way_delay)).real(rate);
-        self.packets(ack.delivered).packets(ack.rate.prior_delivered).small(ack.rate.is_app_limited.into());
+        self.packets(ack.delivered).packets(ack.rate.prior_delivered).packets(ack.first_unacked);
+        self.packets(ack.next_sequence).packets(newly_marked.into()).small(ack.rate.is_app_limited.into());
         self.small(ack.is_cwnd_limited.into()).small(ack.is_ecn_echo.into()).small(ack.state as u8).exchange();
     }
 
@@ -202,7 +210,8 @@ impl<C: Channel> Scheme for ExternalScheme<C> {
             Cause::Ecn => 1,
             Cause::TailLoss => 2,
         };
-        self.begin(Kind::Congestion, congestion.now).packets(congestion.in_flight.into()).small(cause).exchange();
+        self.begin(Kind::Congestion, congestion.now).packets(congestion.in_flight.into()).small(cause);
+        self.small(congestion.is_timer.into()).exchange();
     }
 
     fn on_lost(&mut self, lost: &Lost) {
@@ -258,7 +267,7 @@ mod tests {
     use super::*;
     use crate::random::RandomStream;
     use crate::scheme::Parameters;
-    use crate::scheme::window::timeout;
+    use crate::scheme::window::{ack, timeout};
 
     type Messages = Arc<Mutex<Vec<Vec<u8>>>>;
 
@@ -327,6 +336,40 @@ mod tests {
         expected.extend(2_000_u64.to_le_bytes());
         expected.push(1);
         assert_eq!(message, expected);
+    }
+
+    #[test]
+    fn an_ack_tells_what_is_in_order_what_was_sent_and_the_marks_since_the_last_ack() {
+        let (mut scheme, messages) = scheme(10, 0);
+        let feedback = EcnFeedback {
+            now: NOW,
+            newly_delivered: 2,
+            newly_marked: 3,
+            delivered: 2,
+            marked: 3,
+            is_sce_echo: false,
+            is_reducing: false,
+            first_unacked: 7,
+            next_sequence: 9,
+        };
+        scheme.on_ecn_feedback(&feedback);
+        scheme.on_ecn_feedback(&feedback);
+        for marked in [6_000_u64, 0] {
+            scheme.on_ack(&Ack { first_unacked: 7, next_sequence: 9, ..ack(2) });
+            let message = messages.lock().unwrap().pop().unwrap();
+            let counts = [7_000, 9_000, marked].map(u64::to_le_bytes).concat();
+            assert_eq!((message.len(), &message[89..113]), (117, &counts[..]));
+        }
+    }
+
+    #[test]
+    fn a_loss_tells_whether_an_ack_follows() {
+        let (mut scheme, messages) = scheme(10, 0);
+        for is_timer in [false, true] {
+            scheme.on_congestion(&Congestion { now: NOW, cause: Cause::TailLoss, in_flight: 4, is_timer });
+            let message = messages.lock().unwrap().pop().unwrap();
+            assert_eq!(message[9..], [&4_000_u64.to_le_bytes()[..], &[2, is_timer.into()]].concat());
+        }
     }
 
     #[test]
