@@ -139,6 +139,28 @@ def test_a_thread_that_is_left_behind_keeps_nobody_waiting(tmp_path: Path) -> No
     assert mark.exists(), "what is to be done at the end is done"
 
 
+def test_what_is_registered_for_the_end_comes_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_schemes, "PATIENCE_S", 0.5)
+    own = f"import atexit, time\natexit.register(lambda: time.sleep(1e6))\n{GOOD}"
+    planned = plan(tmp_path, "./own.py:Good", own=own, duration="200ms")
+    registry.world("sim").check_plan(planned)
+    assert sim.execute(planned.runs[0]).tables
+
+
+def test_a_crash_tells_its_line_whatever_leads_to_the_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    own = broken("on_ack", "import ctypes; ctypes.string_at(0)")
+    with pytest.raises(RunStopped, match=r"link/own\.py:3: its process was ended by SIGSEGV$"):
+        run(tmp_path, "./link/own.py:X", own=own, duration="200ms")
+
+
+def test_any_number_is_a_time(tmp_path: Path) -> None:
+    timer = "    def on_timer(self, now_s): raise RuntimeError(now_s)\n"
+    own = broken("on_ack", "import decimal; self.next_timer_s = decimal.Decimal('0.15')") + timer
+    with pytest.raises(RunStopped, match=r"X\.on_timer: RuntimeError: 0\.15$"):
+        run(tmp_path, "./own.py:X", own=own, duration="200ms")
+
+
 SWAPPING = """
 from bakeoff.scheme import Scheme
 
@@ -412,6 +434,7 @@ def broken(callback: str, body: str) -> str:
             ),
             r"own\.py:2: X\.__init__: ssthresh is -1 afterwards",
         ),
+        (broken("on_ack", "raise ValueError('\\x1b[2J\\nü')"), r"own\.py:3: X\.on_ack: ValueError: \\x1b\[2J ü$"),
         (broken("on_ack", "raise ValueError('x' * 9999)"), r"own\.py:3: X\.on_ack: ValueError: x{999}…$"),
         (broken("on_ack", "self.cwnd = 'x' * 99"), r"cwnd is 'x{58}… afterwards"),
         (broken("on_ack", "import os; os._exit(5)"), r"own\.py: its process ended early with status 5$"),
@@ -454,6 +477,10 @@ def broken(callback: str, body: str) -> str:
         ),
         (broken("on_ack", "self.pacing_rate = 1e-9"), r"pacing_rate is 1e-09 .* must be a rate of at least 1 bit/s"),
         (broken("on_ack", "self.pacing_rate = -1.0"), r"pacing_rate is -1\.0 afterwards"),
+        (
+            broken("on_ack", "import decimal; self.pacing_rate = decimal.Decimal('nan')"),
+            r"own\.py:2: X\.on_ack: pacing_rate is Decimal\('NaN'\) afterwards, and must be a rate of at least 1 bit/s",
+        ),
         (broken("on_ack", "self.pacing_rate = True"), r"pacing_rate is True afterwards, and must be a rate"),
         (broken("on_ack", "self.next_timer_s = False"), r"next_timer_s is False afterwards, and must be a time"),
         (broken("on_ack", "self.pacing_rate = 1e400"), r"pacing_rate is inf afterwards"),

@@ -29,7 +29,10 @@ def main() -> None:
     what, words = sys.argv[1:]
     job = json.loads(Path(words).read_bytes() if what == "run" else words)
     become(job.get("user"), job.get("group"))
-    {"check": _check, "run": _run, "serve": _serve}[what](job)
+    patience = Patience(job["patience_s"])
+    {"check": _check, "run": _run, "serve": _serve}[what](job, patience)
+    # What a class has registered for the end is to come to one, too.
+    patience.begin()
 
 
 def become(user: int | None, group: int | None) -> None:
@@ -45,22 +48,21 @@ def _place(job: dict[str, Any]) -> Place:
     return Place(job["file"], job["name"], job["parameters"], job["sha256"], job["shown"])
 
 
-def _check(job: dict[str, Any]) -> None:
+def _check(job: dict[str, Any], patience: Patience) -> None:
     place = _place(job)
-    Patience(job["patience_s"]).begin()
+    patience.begin()
     try:
         arguments(load(place), place, Setup(1448, 1500, None))  # type: ignore[arg-type] # it is only counted
     except SchemeProblem as problem:
         sys.stdout.buffer.write(f"{job['mark']}{problem}\n".encode(errors="backslashreplace"))
 
 
-def _run(job: dict[str, Any]) -> None:
+def _run(job: dict[str, Any], patience: Patience) -> None:
     from bakeoff import _core  # noqa: PLC0415 - only here
     from bakeoff.worlds import frames  # noqa: PLC0415
 
     # The classes may go elsewhere.
     here = Path.cwd()
-    patience = Patience(job["patience_s"])
     schemes = {int(flow): Host(_place(place), patience=patience) for flow, place in job["schemes"].items()}
     try:
         tables = _core.run(json.dumps(job["scenario"]), schemes)["tables"]
@@ -72,9 +74,8 @@ def _run(job: dict[str, Any]) -> None:
         frame.write_ipc(here / f"{name}.arrow")
 
 
-def _serve(job: dict[str, Any]) -> None:
+def _serve(job: dict[str, Any], patience: Patience) -> None:
     place = _place(job)
-    patience = Patience(job["patience_s"])
     with socket.socket(fileno=_take_input()) as line:
         try:
             host = Host(place, load(place), patience)

@@ -187,8 +187,8 @@ class Host:
             high = 0 if ssthresh is None else min(ssthresh, _MOST_THRESHOLD * mss)
             threshold = 0 if ssthresh is None else int(high // mss) if high >= mss else -1
             is_time = timer is not None and timer.__class__ is not bool and 0 <= timer <= _LATEST_S
-            due = max(round(timer * 1e9), 1) if is_time else 0 if timer is None else -1
-        except (TypeError, ValueError, OverflowError):
+            due = max(round(float(timer) * 1e9), 1) if is_time else 0 if timer is None else -1
+        except (TypeError, ValueError, ArithmeticError):
             packets = bps = threshold = due = -2
         if packets <= 0:
             bounds = f"at least one segment ({mss}), at most {_MOST_PACKETS:,} of them ({_MOST_PACKETS * mss:,})"
@@ -215,7 +215,7 @@ class Host:
         try:
             if float(value) == value and least <= value <= most and not isinstance(value, bool):
                 return
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, ArithmeticError):
             pass
         raise self._wrong(name, value, f"and must be {right}")
 

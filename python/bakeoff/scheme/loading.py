@@ -155,7 +155,8 @@ def explain(error: BaseException, place: Place, callback: str, kind: type | None
     except Exception:  # noqa: BLE001 - it is the user's, too
         said = ""
     hidden = _hidden(error)
-    text = shortened(" ".join(said.split()), _FEW_WORDS if hidden else _MOST_WORDS) + hidden
+    said = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in " ".join(said.split()))
+    text = shortened(said, _FEW_WORDS if hidden else _MOST_WORDS) + hidden
     return f"{where}: {what}{type(error).__name__}{': ' if text else ''}{text}"
 
 

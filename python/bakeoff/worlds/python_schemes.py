@@ -139,7 +139,8 @@ def end(places: Sequence[Mapping[str, Any]], what: str, how: str, console: Seque
         how: in what way.
         console: the last lines that it printed.
     """
-    shown = {place["file"]: place["shown"] for place in places}
+    # Python tells a file by the path that it was loaded from.
+    shown = {str(Path(place["file"]).resolve()): place["shown"] for place in places}
     for told in filter(None, map(_FRAME.match, console)):
         if told["file"] in shown:
             return f"{shown[told['file']]}:{told['line']}: {what} {how}"
