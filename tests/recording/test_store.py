@@ -246,7 +246,7 @@ def test_a_folder_whose_making_was_interrupted_can_be_made(
         assert not left.exists()
 
 
-@pytest.mark.parametrize("name", ["runs/thesis.tex", "runs", ".partial-thesis"])
+@pytest.mark.parametrize("name", ["runs/thesis.tex", "runs", ".partial-thesis", "journal.jsonl"])
 def test_a_folder_that_only_looks_like_ours_is_left_alone(
     tmp_path: Path, plan_of: Callable[..., Any], name: str
 ) -> None:
