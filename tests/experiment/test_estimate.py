@@ -119,5 +119,5 @@ def test_a_stack_of_others_takes_longer(scenario: Scenario, minimal: str) -> Non
 def test_what_has_to_become_less_is_what_there_is_too_much_of(scenario: Scenario, minimal: str) -> None:
     with pytest.raises(UserError, match=r"the most is 1e\+10: make the interval of the probes longer"):
         scenario(minimal, "probe=[{interval='1ns'}]")
-    with pytest.raises(UserError, match=r"the most is 1e\+10: shorten the duration or lower the rate"):
+    with pytest.raises(UserError, match=r"the most is 1e\+10: shorten the duration, lower the rate, or bound"):
         scenario(minimal, "rate=9Tbit/s", "record.level=summary")
