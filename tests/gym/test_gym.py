@@ -491,8 +491,12 @@ def test_what_a_task_decides_is_a_rate_for_each_run(experiment: str, decided: An
     environment.reset(seed=1)
     with pytest.raises(UserError, match=r"^task.decide: gave .*; it has to give a rate in bit/s for each run$"):
         environment.step(np.zeros(1, np.float32))
-    with pytest.raises(UserError, match="longer than 0 s"):
-        lab.Task(interval_s=math.nan)
+    for value in (math.nan, 0.0, 1e-30):
+        with pytest.raises(UserError, match=r"interval_s: .*; give at least 1e-9, the step of the simulator's clock"):
+            lab.Task(interval_s=value)
+    with pytest.raises(UserError, match="shortest_s: 0; give at least 1e-9"):
+        lab.Task(shortest_s=0)
+    assert lab.Task(interval_s=1e-9).interval_s == 1e-9
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ _REWARD_SCALE = 0.001
 # Those of `pacing_rate` of a class in Python. The core counts whole bits: less than one is a flow without pacing.
 _LEAST_BPS = 1
 _MOST_BPS = 1e15
+# An interval shorter than a nanosecond would leave the run where it is.
+_LEAST_S = 1e-9
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Task:
         decide: pacing rates (bit/s, IP headers included) from the rates before and actions within -1 and 1.
         slowest_bps: no rate is lower; at least 1.
         fastest_bps: no rate is higher; at most 1e15.
-        interval_s: time between decisions; None: half of the mean round trip of the interval before.
+        interval_s: time between decisions, at least 1e-9; None: half of the mean round trip of the interval before.
         shortest_s: no interval that follows from a round trip is shorter; `interval_s` is taken as it is.
     """
 
@@ -158,8 +160,9 @@ class Task:
                 f"rates from {quoted(self.slowest_bps)} to {quoted(self.fastest_bps)} bit/s: "
                 "give 1 <= slowest_bps <= fastest_bps <= 1e15"
             )
-        if not self.shortest_s > 0 or (self.interval_s is not None and not self.interval_s > 0):
-            raise UserError("intervals must be longer than 0 s")
+        for name, value in (("shortest_s", self.shortest_s), ("interval_s", self.interval_s)):
+            if value is not None and not value >= _LEAST_S:
+                raise UserError(f"{name}: {quoted(value)}; give at least 1e-9, the step of the simulator's clock")
 
     def _check_kinds(self) -> None:
         features: Any = self.features
