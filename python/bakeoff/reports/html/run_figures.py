@@ -250,8 +250,10 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
     if table.is_empty():
         return None
     choices = []
-    for name, unit, numbers in _quantities(table, flows.summary):
-        rows = table.filter((table["name"] == name) & table["flow"].is_in(numbers))
+    # Once for all: there are dozens of names, and comparing text takes time.
+    by_name = {str(name): part for (name,), part in table.partition_by("name", as_dict=True).items()}
+    for name, unit, numbers in _quantities(by_name, flows.summary):
+        rows = by_name[name].filter(pl.col("flow").is_in(numbers))
         times = np.unique(rows["t_ns"].to_numpy())
         stride = -(-times.size // MAX_TELEMETRY_POINTS)
         times = times[::stride]
@@ -275,11 +277,11 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
     return {"kind": "choice", "choices": choices}
 
 
-def _quantities(table: pl.DataFrame, summary: RunSummary) -> Iterator[tuple[str, str, list[int]]]:
+def _quantities(by_name: Mapping[str, pl.DataFrame], summary: RunSummary) -> Iterator[tuple[str, str, list[int]]]:
     """Names with their units, and the flows that have them: two schemes may mean different things by one name."""
-    for name in sorted(table["name"].unique(), key=lambda name: (name != "cwnd", name)):
+    for name in sorted(by_name, key=lambda name: (name != "cwnd", name)):
         of_unit: dict[str, list[int]] = {}
-        for flow in table.filter(table["name"] == name)["flow"].unique().sort().to_list():
+        for flow in by_name[name]["flow"].unique().sort().to_list():
             unit = looks.telemetry_units(summary.flows[flow - 1].scheme).get(name, "")
             of_unit.setdefault(unit, []).append(flow)
         for unit, numbers in of_unit.items():
