@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bakeoff.experiment import overrides
+from bakeoff.experiment import overrides, source
 from bakeoff.experiment.plan import derive_seed
 
 if TYPE_CHECKING:
@@ -483,6 +483,22 @@ def test_a_named_path_is_overridden_key_by_key(scenario: Scenario, minimal: str)
 )
 def test_what_is_written_of_a_value_is_read_as_this_value(catalogue: Catalogue, value: Any) -> None:
     assert overrides.parse(f"key={overrides.written(value)}", catalogue).value == value
+
+
+def test_a_rate_of_the_file_replaces_that_of_a_named_path(scenario: Scenario) -> None:
+    head = 'name = "x"\nduration = "9s"\npath.use = "nepal-aws-india"\n[[flow]]\nscheme = "cubic"\n'
+    found = scenario(head + "[[path.forward]]\nrate = { trace = [1, 2] }\n")
+    assert found["forward"][0]["link"]["kind"] == "trace"
+
+
+def test_hops_of_a_named_path_that_the_file_does_not_name_stay(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = {"forward": [{"rate": "1Mbit/s", "delay": "1ms"}, {"delay": "2ms"}], "reverse": [{"delay": "3ms"}]}
+    monkeypatch.setattr(source, "read_path", lambda _: named)
+    head = 'name = "x"\nduration = "9s"\npath.use = "nepal-aws-india"\n[[flow]]\nscheme = "cubic"\n'
+    found = scenario(head + '[[path.forward]]\ndelay = "5ms"\n')
+    assert [hop["delay_ns"] for hop in (*found["forward"], *found["reverse"])] == [5_000_000, 2_000_000, 3_000_000]
 
 
 def test_paths_can_be_an_axis(planned: Planned) -> None:
