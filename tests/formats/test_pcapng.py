@@ -6,7 +6,8 @@ import shutil
 import struct
 import subprocess
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import pytest
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bakeoff.recording import ResultFolder
+    from bakeoff.recording import ResultFolder, RunRecording
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark here: apt install tshark")
@@ -176,3 +177,22 @@ def test_what_nobody_can_read_is_datagrams(encrypted: ResultFolder, tmp_path: Pa
     assert all(int(row[1]) + 20 == int(row[2]) for row in rows)
     sizes = pl.concat([table.filter(pl.col("hop") == "forward.0"), there])["size_bytes"]
     assert Counter(int(row[2]) for row in rows) == Counter(sizes)
+
+
+@pytest.mark.parametrize(("interface", "ecn"), [(0, 2), (1, 3)])
+def test_a_packet_is_as_it_comes_to_the_hop_or_as_it_left_the_last_one(interface: int, ecn: int) -> None:
+    flow = {"direction": "forward", "mss_bytes": 1448}
+    encoder = pcapng.Encoder(cast("RunRecording", SimpleNamespace(scenario={"flows": [flow]}, timing=None)), 100)
+    sack = [None] * 6
+    # Data of 1448 bytes that left at 7 ms, came at 9 ms, was marked, and waited for 1.5 ms.
+    block = encoder.packet(
+        9_000_000, interface, 1, "data", 0, 1500, 7_000_000, 16, 0, 1448, 0, *sack, 2, 3, 1_500_000, "passed", "", "x"
+    )
+    (kind, _, number, high, low, kept, size) = struct.unpack_from("<IIIIIII", block)
+    assert (kind, number, high << 32 | low, kept, size) == (6, interface, 9_000_000, 100, 1500)
+    packet = block[28:]
+    assert packet[1] == ecn
+    # The stamp of data is the millisecond at which it left, from 1.
+    assert packet[40:44] == bytes([1, 1, 8, 10])
+    assert int.from_bytes(packet[44:48], "big") == 8
+    assert (b"1.500000 ms in the queue; marked CE: x" in block) == (interface == 0)
