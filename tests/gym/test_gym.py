@@ -116,6 +116,20 @@ def test_many_runs_at_once_are_those_of_one() -> None:
         assert alone == [(together[place], worth[place]) for together, worth in rows]
 
 
+def test_chance_of_many_runs_goes_on_after_a_reset_without_a_seed() -> None:
+    def drawn(environments: Any, **seed: int) -> list[float]:
+        environments.reset(**seed)
+        round_trips: list[float] = environments.step(np.zeros((2, 1), np.float32))[4]["rtt_s"].tolist()
+        return round_trips
+
+    envs, same = (gymnasium.make_vec(lab.ID, num_envs=2, vectorization_mode="vector_entry_point") for _ in range(2))
+    first = drawn(envs, seed=1)
+    assert first == drawn(same, seed=1)
+    second = drawn(envs)
+    assert second == drawn(same)
+    assert second != first
+
+
 def test_a_run_that_is_over_begins_anew(experiment: str) -> None:
     envs = gymnasium.make_vec(lab.ID, num_envs=2, vectorization_mode="vector_entry_point", paths=experiment)
     envs.reset(seed=1)
@@ -130,7 +144,58 @@ def test_a_run_that_is_over_begins_anew(experiment: str) -> None:
         over = truncated
     assert max(times) == 4.0
     assert times.count(4.0) >= 2
-    assert all(later > earlier or later == 0 for earlier, later in itertools.pairwise(times))
+    assert all(later > earlier or earlier > later == 0 for earlier, later in itertools.pairwise(times)), (
+        "one step rests"
+    )
+
+
+def test_the_flow_that_is_steered_is_the_one_of_its_number(tmp_path: Path) -> None:
+    others = 'scheme = "reno"\n[[flow]]\nscheme = "reno"\nstart = "1s"'
+    for flow, start_s in ((1, 0), (2, 1)):
+        environment = gymnasium.make(lab.ID, paths=file_of(tmp_path, others=others), flow=flow)
+        environment.reset(seed=1)
+        told = environment.step(np.zeros(1, np.float32))[4]
+        assert start_s < told["time_s"] < start_s + 0.5
+
+
+def test_the_newest_interval_is_the_last_of_the_history(experiment: str) -> None:
+    task = lab.Task(features=(lab.Feature("end", 0, 10, lambda interval: interval.end_s),), history=3)
+    environment = gymnasium.make(lab.ID, paths=experiment, task=task)
+    environment.reset(seed=1)
+    ends = []
+    for _ in range(5):
+        observation, *_, told = environment.step(np.zeros(1, np.float32))
+        ends.append(told["time_s"])
+    assert observation.tolist() == pytest.approx(ends[-3:])
+
+
+def test_a_task_is_told_actions_within_their_bounds(experiment: str) -> None:
+    told: list[float] = []
+
+    def decide(rate: Any, action: Any) -> Any:
+        told.extend(action.tolist())
+        return rate
+
+    environment = gymnasium.make(lab.ID, paths=experiment, task=lab.Task(decide=decide)).unwrapped
+    environment.reset(seed=1)
+    for action in (-7.0, 0.25, 7.0):
+        environment.step(np.array([action], np.float32))
+    assert told == [-1, 0.25, 1]
+
+
+def test_cells_of_an_experiment_are_drawn(experiment: str) -> None:
+    paths = lab.of_experiment(experiment, ["matrix.rate=1Mbit/s,2Mbit/s,3Mbit/s"])
+    random = np.random.default_rng(1)
+    rates = {paths(random)["forward"][0]["link"]["rate_bps"] for _ in range(40)}
+    assert rates == {1_000_000, 2_000_000, 3_000_000}
+
+
+def test_what_was_sent_is_as_much_as_what_was_acknowledged_where_nothing_was() -> None:
+    rows = np.zeros((2, len(_core.INTERVAL_FIELDS)))
+    rows[:, _core.INTERVAL_FIELDS.index("sent_bytes")] = 3000
+    rows[1, _core.INTERVAL_FIELDS.index("acked_bytes")] = 1500
+    interval = lab.Intervals(rows, np.ones(2), np.ones(2), np.ones(2))
+    assert lab.Task().features[2].of(interval).tolist() == [1, 2]
 
 
 def test_the_flow_sends_at_the_rate_that_is_decided(experiment: str) -> None:
