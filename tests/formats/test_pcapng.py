@@ -179,6 +179,20 @@ def test_what_nobody_can_read_is_datagrams(encrypted: ResultFolder, tmp_path: Pa
     assert Counter(int(row[2]) for row in rows) == Counter(sizes)
 
 
+def test_an_ack_comes_before_what_it_lets_go_at_once(capture: Path) -> None:
+    content, place = capture.read_bytes(), 0
+    seen: dict[int, list[int]] = {}
+    while place < len(content):
+        kind, length, interface, high, low = struct.unpack_from("<IIIII", content, place)
+        if kind == 6:
+            seen.setdefault(high << 32 | low, []).append(interface)
+        place += length
+    both = [interfaces for interfaces in seen.values() if len(set(interfaces)) == 2]
+    assert len(both) > 100
+    assert all(interfaces == sorted(interfaces, reverse=True) for interfaces in both)
+    assert list(seen) == sorted(seen)
+
+
 @pytest.mark.parametrize(("interface", "ecn"), [(0, 2), (1, 3)])
 def test_a_packet_is_as_it_comes_to_the_hop_or_as_it_left_the_last_one(interface: int, ecn: int) -> None:
     flow = {"direction": "forward", "mss_bytes": 1448}
