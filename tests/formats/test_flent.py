@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -195,3 +196,17 @@ def test_pings_have_their_mean_in_each_step_and_as_a_whole(
     # The run begins 5 s into the file.
     assert {x: mean for x, mean in grid.items() if mean is not None} == pytest.approx({6.1: 32, 6.4: 12})
     assert value["metadata"]["SERIES_META"]["Ping (ms) ICMP"]["MEAN_VALUE"] == pytest.approx(76 / 3)
+    # Each sample is of the time at which it came, and the file goes on for 5 s after the run of 30 s.
+    begun_s = datetime.fromisoformat(value["metadata"]["T0"]).timestamp()
+    arrivals = [sample["t"] - begun_s for sample in value["raw_values"]["Ping (ms) ICMP"]]
+    assert arrivals == pytest.approx([6.03, 6.084, 6.312], abs=1e-5)
+    assert (len(value["x_values"]), value["x_values"][-1]) == (401, 40)
+
+
+def test_an_interval_may_end_after_the_file(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
+    plan = plan_of(("cubic",), 1, flows=1, seconds=4, level="series")
+    plan.runs[0].scenario["record"]["interval_ns"] = 8_000_000_000
+    value = json.loads(gzip.decompress(flent.encode(filled(plan).recordings()[0], "x")))
+    assert value["x_values"] == [0, 8]
+    assert value["results"] == {"TCP upload": [None, None]}
+    assert len(value["raw_values"]["TCP upload"]) == 1
