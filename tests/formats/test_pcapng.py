@@ -15,12 +15,13 @@ import pytest
 from bakeoff.errors import UserError
 from bakeoff.formats import packets, pcapng
 from bakeoff.metrics import summarise
+from bakeoff.recording import ResultFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bakeoff.recording import ResultFolder, RunRecording
+    from bakeoff.recording import RunRecording
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark here: apt install tshark")
@@ -191,6 +192,57 @@ def test_an_ack_comes_before_what_it_lets_go_at_once(capture: Path) -> None:
     assert len(both) > 100
     assert all(interfaces == sorted(interfaces, reverse=True) for interfaces in both)
     assert list(seen) == sorted(seen)
+
+
+def test_what_arrives_at_the_hosts_of_a_side(
+    plan_of: Callable[..., Any], tables_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=3, seconds=3, level="series")
+    run = plan.runs[0]
+    # Two flows with delays of their own, of which one goes the other way, and one without.
+    for flow, direction, delay_ns in zip(
+        run.scenario["flows"], ("forward", "reverse", "forward"), (5, 5, 0), strict=True
+    ):
+        flow |= {"direction": direction, "extra_delay_ns": delay_ns}
+    rows = [
+        # Hop, flow, what it is, when it came and when it left.
+        ("forward.0", 1, "data", 10, 20),
+        ("forward.0", 3, "data", 3 * 10**9, None),
+        ("reverse.0", 1, "acks", 30, 40),
+        ("flow1.ack", 1, "acks", 40, 45),
+        ("reverse.0", 2, "data", 50, 60),
+        ("flow2.ack", 2, "acks", 60, 65),
+        ("reverse.0", 3, "acks", 70, 80),
+    ]
+    passages = pl.DataFrame(
+        [
+            {
+                **dict.fromkeys(pcapng._COLUMNS, 0),
+                "hop": hop,
+                "flow": flow,
+                "direction": direction,
+                "in_ns": came,
+                "out_ns": left,
+                "fate": "inside" if left is None else "passed",
+                "reason": "",
+                "mark": "",
+            }
+            for hop, flow, direction, came, left in rows
+        ]
+    )
+    folder = ResultFolder.create(tmp_path / "results", plan)
+    folder.write_run(run, tables_of(run.scenario, 1) | {"passages": passages})
+    (recording,) = folder.recordings()
+    table = pl.concat(list(pcapng._in_order(recording, "forward.0")))
+    # Those of a flow with a delay of its own are there after that, and the last packet comes as the run ends.
+    expected = [(10, 0, 1), (45, 1, 1), (60, 1, 2), (80, 1, 3), (3 * 10**9, 0, 3)]
+    assert table.select("time", "interface", "flow").rows() == expected
+
+
+def test_a_path_without_a_rate_has_a_capture_of_its_first_hop() -> None:
+    free, limited = ({"link": {"kind": kind}} for kind in ("unlimited", "trace"))
+    assert pcapng._hops({"forward": [free, free], "reverse": [free]}) == ["forward.0"]
+    assert pcapng._hops({"forward": [free, limited], "reverse": [limited]}) == ["forward.1", "reverse.0"]
 
 
 @pytest.mark.parametrize(("interface", "ecn"), [(0, 2), (1, 3)])
