@@ -340,3 +340,18 @@ fn recorded(packet: PacketId, travelling: Travelling, sojourn: Duration) -> Pack
 pub(super) fn request_of(header: &TransportHeader) -> u64 {
     u64::from_be_bytes(std::array::from_fn(|index| header.bytes[4 + index]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_stack_told_counts_from_then_on() {
+        let reading =
+            Reading::Told([(10, 5), (20, 9)].map(|(nanos, bytes)| (Instant::from_nanos(nanos), bytes)).to_vec());
+        assert_eq!(
+            [0, 9, 10, 19, 20, 99].map(|nanos| reading.bytes_at(Instant::from_nanos(nanos))),
+            [0, 0, 5, 5, 9, 9]
+        );
+    }
+}

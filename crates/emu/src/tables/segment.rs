@@ -174,6 +174,43 @@ mod tests {
         assert_eq!(unwrapper.position(u32::MAX - 9), 0);
         assert_eq!(unwrapper.position(5), 15);
         assert_eq!(unwrapper.position(u32::MAX - 9), 0);
+        // Two billion bytes on from the highest, though an old one has just been there.
+        let far = 5_u32.wrapping_add(i32::MAX as u32);
+        assert_eq!(unwrapper.position(far), 15 + i32::MAX as u64);
+    }
+
+    /// A TCP header of 32 bytes with this sequence number, acknowledgement, ninth flag and flags, before 100 bytes of payload.
+    fn tcp(sequence: u32, acknowledged: u32, has_ae: bool, flags: u8) -> TransportHeader {
+        let mut bytes = [0; crate::log::TRANSPORT_BYTES];
+        bytes[..4].copy_from_slice(&sequence.to_be_bytes());
+        bytes[4..8].copy_from_slice(&acknowledged.to_be_bytes());
+        (bytes[8], bytes[9]) = (8 << 4 | u8::from(has_ae), flags);
+        TransportHeader { protocol: Protocol::Tcp, length: 132, source_port: 1, destination_port: 2, bytes }
+    }
+
+    #[test]
+    fn a_tcp_header_tells_payload_and_all_nine_flags() {
+        let mut headers = Headers::default();
+        assert_eq!(headers.data(&tcp(1_000, 0, false, SYN)), Some(Data { start: 0, end: 0 }));
+        assert_eq!(headers.data(&tcp(1_001, 0, false, 16)), Some(Data { start: 0, end: 100 }));
+        assert_eq!(headers.data(&tcp(1_001, 0, false, RST)), None);
+        assert_eq!(headers.acknowledged(&tcp(0, 1_101, false, 16)), 100);
+        let header = headers
+            .header(&tcp(1_101, 7, true, 0xd0), true)
+            .map(|header| (header.flags, header.sequence, header.payload.count(), header.acknowledged));
+        assert_eq!(header, Some((0x1d0, Some(100), 100, Some(0))));
+        let answer =
+            headers.header(&tcp(7, 1_201, false, 0x10), false).map(|header| (header.sequence, header.acknowledged));
+        assert_eq!(answer, Some((Some(0), Some(200))));
+    }
+
+    #[test]
+    fn what_overlaps_counts_once() {
+        let mut stream = InOrder::default();
+        for (start, end) in [(5, 30), (5, 10), (20, 40), (0, 7)] {
+            stream.add(Data { start, end });
+        }
+        assert_eq!(stream.next, 40);
     }
 
     #[test]

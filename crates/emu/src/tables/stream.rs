@@ -151,4 +151,15 @@ mod tests {
         application.arrived(load.unwrap());
         assert_eq!(application.bytes(), 1_000);
     }
+
+    #[test]
+    fn what_brings_data_that_was_sent_before_is_a_retransmission_and_a_bare_ack_is_none() {
+        let mut application = Application::new(false);
+        application.sent(&syn([1, 9], 1_000));
+        let mut is_repeated = |sequence, payload| application.sent(&tcp([1, 9], sequence, payload)).1;
+        assert!(!is_repeated(1_001, 100) && !is_repeated(1_101, 100));
+        assert!(!is_repeated(1_101, 0), "a bare ack");
+        assert!(is_repeated(1_151, 100), "half of it is new");
+        assert!(is_repeated(1_001, 100) && !is_repeated(1_251, 100));
+    }
 }

@@ -165,3 +165,47 @@ fn a_packet_that_has_not_left_its_queue_has_not_waited() {
     assert_eq!(sojourn(at(10), at(30)), Duration::from_nanos(20));
     assert_eq!(sojourn(at(10), Instant::FAR_FUTURE), Duration::ZERO);
 }
+
+#[test]
+fn what_has_not_left_its_queue_at_the_end_is_inside_though_it_gets_lost_later() {
+    let found = journeys(&[(1, [Some(10), Some(1_500_000_000), None])]);
+    assert_eq!(found.passage(HOP, 0, END).2, Passage::Inside);
+}
+
+#[test]
+fn of_two_with_one_identification_the_later_one_is_taken_for_what_comes_out() {
+    let found = journeys(&[
+        (1, [Some(10), None, None]),
+        (1, [Some(20), Some(61), Some(71)]),
+        (2, [Some(30), Some(60), Some(70)]),
+    ]);
+    // The third overtook the second.
+    assert_eq!(
+        (0..3).map(|number| found.passage(HOP, number, END).2).collect::<Vec<_>>(),
+        [Passage::DroppedByQueue, Passage::Out(at(71)), Passage::Out(at(70)),]
+    );
+}
+
+#[test]
+fn what_arrives_at_the_end_has_arrived() {
+    let end = END.as_nanos();
+    let found = journeys(&[(1, [Some(10), Some(20), Some(end)]), (2, [Some(11), Some(21), Some(end + 1)])]);
+    assert_eq!(found.arrivals(END), [(END, 0)]);
+}
+
+#[test]
+fn a_queue_has_marked_what_left_it_with_a_mark_and_came_without_one_until_the_end() {
+    for (entry, link, left, is_marked) in [
+        (2, 3, 20, true),
+        (2, 2, 20, false),
+        (3, 3, 20, false),
+        (2, 3, END.as_nanos(), true),
+        (2, 3, END.as_nanos() + 1, false),
+    ] {
+        let mut found = Journeys::new(&[HOP]);
+        found.add(&record(ENTRY, 10, 1, entry));
+        found.add(&record(LINK, left, 1, link));
+        found.match_up().unwrap();
+        assert_eq!(found.on_marked(HOP, 0, END), is_marked, "{entry} {link} {left}");
+    }
+}
