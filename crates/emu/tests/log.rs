@@ -36,6 +36,7 @@ fn the_fields_of_a_packet_are_those_of_its_headers() {
         transport: std::array::from_fn(|index| index as u8 + 1),
     };
     assert_eq!(record, expected);
+    assert_eq!(record.header().length, 1480, "behind the header of IP");
 }
 
 #[test]

@@ -241,4 +241,38 @@ mod tests {
         assert_eq!(Headers::read(&[0x15; 40]), None);
         assert_eq!(Headers::read(&[0x41; 40]), None);
     }
+
+    #[test]
+    fn ipv6_has_its_hop_limit_addresses_and_length_elsewhere() {
+        let mut packet = [0; 60];
+        (packet[0], packet[6], packet[7], packet[8], packet[52]) = (0x60, TCP, 63, 0xe0, 5 << 4);
+        let headers = Headers::read(&packet).unwrap();
+        assert_eq!((headers.hop_limit, headers.is_multicast), (63, false));
+        packet[24] = 0xff;
+        assert!(Headers::read(&packet).unwrap().is_multicast);
+        headers.write_length(&mut packet, 1_500);
+        assert_eq!(word(&packet, 4), 1_460, "its own header does not count");
+        let mut packet = EXAMPLE;
+        for (byte, is_multicast) in [(223, false), (224, true), (239, true), (240, false)] {
+            packet[16] = byte;
+            assert_eq!(Headers::read(&packet).unwrap().is_multicast, is_multicast, "{byte}");
+        }
+    }
+
+    #[test]
+    fn a_partial_checksum_is_that_of_addresses_protocol_and_length_of_the_segment() {
+        // RFC 9293, section 3.1, and RFC 8200, section 8.1: word by word.
+        let mut packet = [0; 60];
+        (packet[0], packet[6], packet[52]) = (0x60, TCP, 5 << 4);
+        (packet[8..40].iter_mut().zip(1..)).for_each(|(byte, value)| *byte = value);
+        let headers = Headers::read(&packet).unwrap();
+        headers.write_partial_checksum(&mut packet, 1_040);
+        let addresses: u32 = (1..=32).step_by(2).map(|byte| 256 * byte + byte + 1).sum();
+        assert_eq!(word(&packet, 40 + TCP_CHECKSUM), folded(addresses + 6 + 1_000));
+        let mut packet = [0; 40];
+        (packet[0], packet[9], packet[32]) = (0x45, TCP, 5 << 4);
+        packet[12..20].copy_from_slice(&[10, 1, 0, 2, 10, 3, 0, 4]);
+        Headers::read(&packet).unwrap().write_partial_checksum(&mut packet, 1_020);
+        assert_eq!(word(&packet, 20 + TCP_CHECKSUM), 0x0a01 + 2 + 0x0a03 + 4 + 6 + 1_000);
+    }
 }

@@ -50,3 +50,27 @@ impl Lateness {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_counted_by_how_late_they_were() {
+        let mut lateness = Lateness::default();
+        let due = Instant::from_nanos(1_000_000);
+        for (micros, packets) in [(5, 900), (6, 90), (150_000, 1), (3_000, 8)] {
+            (0..packets).for_each(|_| lateness.add(due, due + Duration::from_micros(micros)));
+        }
+        // Ahead of time.
+        lateness.add(due, Instant::ZERO);
+        let report = lateness.report();
+        let packets: Vec<_> = report.packets.iter().filter(|(_, packets)| *packets > 0).copied().collect();
+        assert_eq!(packets, [(Some(5), 901), (Some(10), 90), (Some(5_000), 8), (None, 1)]);
+        assert_eq!(report.max_ns, 150_000_000);
+        let near = |found: u64, micros: u64| found.abs_diff(1_000 * micros) <= micros;
+        assert!(
+            near(report.p50_ns, 5) && near(report.p90_ns, 5) && near(report.p99_ns, 6) && near(report.p999_ns, 3_000)
+        );
+    }
+}

@@ -64,3 +64,50 @@ impl Pairs {
         self.all.iter().map(|pair| pair.program.map(sender)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pairs(flows: &[(&str, &str)], has_probe: bool) -> Pairs {
+        let times = json!({"start_ns": 0, "stop_ns": 1_000_000_000});
+        let with = |mut own: serde_json::Value| {
+            own.as_object_mut().unwrap().extend(times.as_object().unwrap().clone());
+            own
+        };
+        let flow =
+            |(scheme, ecn): &(&str, &str)| with(json!({"scheme": scheme, "ecn": ecn, "traffic": {"kind": "bulk"}}));
+        let probe = with(json!({"interval_ns": 100_000_000, "size_bytes": 84}));
+        let hop = json!({"link": {"kind": "constant", "rate_bps": 1_000_000}, "queue": {"kind": "fifo"}, "delay_ns": 20_000_000});
+        let scenario = json!({
+            "seed": 1, "duration_ns": 1_000_000_000, "record": {"level": "summary", "interval_ns": 100_000_000},
+            "forward": [hop], "reverse": [hop], "flows": flows.iter().map(flow).collect::<Vec<_>>(),
+            "probes": if has_probe { vec![probe] } else { Vec::new() },
+        });
+        Pairs::of(&Scenario::from_json(&scenario.to_string()).unwrap())
+    }
+
+    #[test]
+    fn flows_that_use_ecn_alike_share_hosts_and_programs_share_none() {
+        let flows = [
+            ("kernel:reno", "off"),
+            ("kernel:reno", "classic"),
+            ("kernel:cubic", "off"),
+            ("program:one", "off"),
+            ("program:one", "off"),
+        ];
+        let pairs = pairs(&flows, false);
+        assert_eq!((0..5).map(|flow| pairs.of_flow(flow)).collect::<Vec<_>>(), [0, 1, 0, 2, 3]);
+        assert_eq!((pairs.count(), pairs.ecn(1)), (4, EcnMode::Classic));
+    }
+
+    #[test]
+    fn probes_run_between_hosts_without_ecn() {
+        for (ecn, of_probes, count) in [("off", 0, 1), ("classic", 1, 2)] {
+            let pairs = pairs(&[("kernel:reno", ecn)], true);
+            assert_eq!((pairs.of_probes(), pairs.count()), (of_probes, count), "{ecn}");
+        }
+    }
+}

@@ -128,3 +128,18 @@ fn lowest_rate(link: &LinkConfig) -> Option<u64> {
         LinkConfig::Unlimited | LinkConfig::Trace { .. } => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_rate_is_the_lowest_at_which_anything_passes() {
+        let lowest = |link: serde_json::Value| lowest_rate(&serde_json::from_value(link).unwrap());
+        let step = |at: u64, rate: u64| serde_json::json!({"at_ns": at, "rate_bps": rate});
+        let steps = [step(0, 8), step(1, 0), step(2, 5), step(3, 9)];
+        assert_eq!(lowest(serde_json::json!({"kind": "schedule", "steps": steps})), Some(5));
+        assert_eq!(lowest(serde_json::json!({"kind": "constant", "rate_bps": 7})), Some(7));
+        assert_eq!(lowest(serde_json::json!({"kind": "unlimited"})), None);
+    }
+}

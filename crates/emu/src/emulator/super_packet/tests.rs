@@ -111,3 +111,22 @@ fn what_is_no_packet_is_not_taken() {
     assert!(SuperPacket::read(&[0; VNET_BYTES + 20]).is_none());
     assert!(SuperPacket::read(&[0x45; 5]).is_none());
 }
+
+#[test]
+fn what_goes_out_as_several_segments_says_of_which_kind() {
+    for (is_v6, kind) in [(false, GSO_TCPV4), (true, GSO_TCPV6)] {
+        let whole = SuperPacket::read(&with_vnet(&tcp(is_v6, 2_500, 0), kind)).unwrap();
+        assert_eq!(emitted(&whole, 0..2, Ecn::NotEct)[1], kind);
+        assert_eq!(emitted(&whole, 0..1, Ecn::NotEct)[1], GSO_NONE);
+    }
+}
+
+#[test]
+fn what_is_no_tcp_or_says_no_size_stays_whole() {
+    let mut read = with_vnet(&tcp(false, 2_500, 0), GSO_TCPV4);
+    read[4..6].fill(0);
+    assert_eq!(SuperPacket::read(&read).unwrap().segments(), 1);
+    let mut udp = tcp(false, 2_500, 0);
+    udp[9] = 17;
+    assert_eq!(SuperPacket::read(&with_vnet(&udp, GSO_TCPV4)).unwrap().segments(), 1);
+}

@@ -215,3 +215,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_largest_packet_is_that_of_ip() {
+    let of = |size| Packet { size: Bytes::new(size), ..data(1, 1_448, at(1)) };
+    let mut datagram = Vec::new();
+    assert_eq!((encode(&of(65_535), &mut datagram), datagram.len()), (Ok(()), 65_507));
+    assert_eq!(encode(&of(65_536), &mut datagram), Err(EncodeError::TooLarge { size: 65_536 }));
+}
+
+#[test]
+fn numbers_go_on_from_the_highest_of_all_whatever_was_late() {
+    let mut decoder = Decoder::new(FLOW);
+    let mut number = |number, sequence| {
+        let packet = Packet { number, ..data(sequence, 1_448, at(1)) };
+        let decoded = decode(&mut decoder, &datagram(&packet), at(1)).unwrap();
+        let Segment::Data { sequence, .. } = decoded.payload else { panic!("it was data") };
+        (decoded.number, sequence)
+    };
+    let half = 1 << 31;
+    // Each is less than half the numbers' range from the highest, and more than that from the one before.
+    for next in [half - 1, half - 1 + half - 2, half, half - 1 + half - 2 + half - 2] {
+        assert_eq!(number(next, next), (next, next));
+    }
+}
