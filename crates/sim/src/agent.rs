@@ -198,6 +198,10 @@ impl Scheme for Driven {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_core::random::RandomStream;
+    use bakeoff_core::scheme::{Parameters, RateSample, State};
+    use bakeoff_core::units::Bytes;
+
     use super::*;
 
     #[test]
@@ -236,5 +240,77 @@ mod tests {
         let taken = agent.take(at(7));
         assert_eq!((taken[..5].to_vec(), taken[10]), (vec![3.0, 4.0, 0.0, 0.0, 0.0], 0.0));
         assert!(taken[5].is_nan());
+    }
+
+    fn setup() -> Setup {
+        Setup {
+            mss: Bytes::new(1_000),
+            packet_size: Bytes::new(1_052),
+            is_paced: false,
+            random: RandomStream::new(1, "test"),
+            parameters: Parameters::default(),
+        }
+    }
+
+    fn ack(now: Instant, rtt: Option<Duration>, in_flight: u32) -> Ack<'static> {
+        Ack {
+            now,
+            newly_delivered: 2,
+            newly_delivered_bytes: Bytes::new(1_900),
+            newly_lost: 0,
+            is_advance: true,
+            may_raise_cwnd: true,
+            is_cwnd_limited: true,
+            max_packets_out: 9,
+            prior_in_flight: 9,
+            in_flight,
+            state: State::Open,
+            rtt,
+            srtt: Duration::from_millis(250),
+            min_rtt: Duration::from_millis(90),
+            is_delayed: false,
+            one_way_delay: None,
+            rate: RateSample::default(),
+            delivered: 0,
+            first_unacked: 0,
+            next_sequence: 0,
+            next_departure: now,
+            is_ecn_echo: false,
+            packets: &[],
+        }
+    }
+
+    #[test]
+    fn what_happens_is_counted_from_the_first_packet_on() {
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let agent = Agent::default();
+        let mut scheme = agent.scheme(&setup());
+        let in_flight = |agent: &Agent| agent.state().in_flight;
+        for (millis, packets) in [(2_000, 1), (2_100, 2)] {
+            let size = Bytes::new(950);
+            scheme.on_sent(&Sent { now: at(millis), size, is_retransmission: false, in_flight: packets, delivered: 0 });
+        }
+        assert_eq!((in_flight(&agent), agent.is_connected()), (2, false));
+        scheme.on_ack(&ack(at(2_500), Some(Duration::from_millis(100)), 8));
+        scheme.on_ack(&ack(at(3_000), None, 6));
+        scheme.on_ack(&ack(at(3_500), Some(Duration::from_millis(300)), 7));
+        scheme.on_lost(&Lost { now: at(3_600), size: Bytes::new(950), packet: 0, is_timer: false });
+        let found = agent.take(at(4_000));
+        let expected = [2.0, 2.0, 1_900.0, 5_700.0, 950.0, 0.2, 0.2, 0.09, 0.25, 7_000.0, 0.2];
+        assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+        let (prior_in_flight, next_sequence) = (7, 0);
+        scheme.on_timeout(&Timeout { now: at(5_000), prior_in_flight, in_flight: 1, next_sequence, is_first: true });
+        assert_eq!((in_flight(&agent), agent.is_connected()), (1, true));
+    }
+
+    #[test]
+    fn a_decision_leaves_a_packet_in_flight_and_no_rate_of_nothing() {
+        let agent = Agent::default();
+        let scheme = agent.scheme(&setup());
+        agent.decide(0, Some(Rate::from_bits_per_second(0)));
+        assert_eq!((scheme.cwnd(), scheme.pacing_rate()), (1, None));
+        let rate = Some(Rate::from_bits_per_second(5));
+        agent.decide(7, rate);
+        assert_eq!((scheme.cwnd(), scheme.pacing_rate()), (7, rate));
     }
 }
