@@ -219,6 +219,9 @@ mod tests {
         let mut doubling = hop(&slow, 20);
         doubling["duplicate"] = json!(0.1);
         assert_eq!(sides(&[doubling], &[hop(&free, 30)]).0, [near; 2], "copies are told apart by what happens first");
+        let mut doubling = hop(&free, 30);
+        doubling["duplicate"] = json!(0.1);
+        assert_eq!(sides(&[hop(&slow, 20)], &[doubling]).0, [near; 2], "on the way back, too");
     }
 
     proptest! {
