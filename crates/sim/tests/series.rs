@@ -43,3 +43,13 @@ fn what_is_acknowledged_after_a_flow_has_stopped_completes_nothing() {
         assert_eq!(run.flow(1, "completed_ns") > 0.0, is_complete, "{stop_ms} ms");
     }
 }
+
+#[test]
+fn requests_to_connect_that_are_repeated_are_timeouts_of_the_flow() {
+    let dumbbell = Dumbbell { seconds: 3.5, loss: 1.0, ..Dumbbell::new(&[bulk("reno", 0.0)]) };
+    let mut scenario = dumbbell.json();
+    scenario["start_jitter_ns"] = json!(0);
+    let run = run(&scenario);
+    // The second, third and fourth, a second and a little after the one before.
+    assert_eq!([run.flow(1, "sent_packets"), run.flow(1, "timeouts")].map(|count| count.round() as u64), [4, 3]);
+}
