@@ -245,6 +245,17 @@ def test_a_path_without_a_rate_has_a_capture_of_its_first_hop() -> None:
     assert pcapng._hops({"forward": [free, limited], "reverse": [limited]}) == ["forward.1", "reverse.0"]
 
 
+def test_an_ack_of_a_flow_beyond_the_first_255_has_its_addresses_and_blocks() -> None:
+    flows = [{"direction": "forward", "mss_bytes": 1448}] * 300
+    encoder = pcapng.Encoder(cast("RunRecording", SimpleNamespace(scenario={"flows": flows}, timing=None)), 100)
+    # Bytes 10 to 19 of the stream have come out of order; the first byte has the number 1.
+    sack = [10, 20, None, None, None, None]
+    block = encoder.packet(9, 0, 300, "acks", 0, 64, 7, 16, None, 0, 5, *sack, 0, 0, 0, "passed", "", "")
+    packet = block[28:]
+    assert packet[12:20] == bytes([10, 2, 1, 44, 10, 1, 1, 44])
+    assert packet[52:64] == bytes([1, 1, 5, 10]) + struct.pack("!II", 11, 21)
+
+
 @pytest.mark.parametrize(("interface", "ecn"), [(0, 2), (1, 3)])
 def test_a_packet_is_as_it_comes_to_the_hop_or_as_it_left_the_last_one(interface: int, ecn: int) -> None:
     flow = {"direction": "forward", "mss_bytes": 1448}
