@@ -41,8 +41,8 @@ fn scenario(queue: &str) -> Value {
     })
 }
 
-/// A packet of the transfer: from the sender with its first byte and payload, or from the receiver with the first byte that it waits
-/// for.
+/// A packet of the transfer: from the sender with its first byte and payload, or from the receiver with the first byte
+/// that it waits for.
 #[derive(Clone, Copy)]
 enum Says {
     Syn,
@@ -50,7 +50,8 @@ enum Says {
     Expects(u32),
 }
 
-/// Where a packet was: milliseconds at which it came to its hop, left the queue, and came out; and whether the queue marked it.
+/// Where a packet was: milliseconds at which it came to its hop, left the queue, and came out; and whether the queue
+/// marked it.
 #[derive(Clone, Copy)]
 struct Journey {
     says: Says,
@@ -64,8 +65,8 @@ const fn journey(says: Says, entry: u64, link: u64, exit: u64) -> Journey {
     Journey { says, entry, link: Some(link), exit: Some(exit), is_marked: false }
 }
 
-/// The first of three segments is marked, the second one is dropped, and the third leaves its queue at the end of an interval; what was
-/// dropped arrives at the end of another.
+/// The first of three segments is marked, the second one is dropped, and the third leaves its queue at the end of an
+/// interval; what was dropped arrives at the end of another.
 const JOURNEYS: [Journey; 8] = [
     journey(Says::Syn, 0, 0, 20),
     Journey { is_marked: true, ..journey(Says::Data { start: 0, payload: 1_000 }, 50, 58, 78) },

@@ -140,8 +140,8 @@ pub struct Ack<'a> {
     pub srtt: Duration,
     /// Minimum round-trip time of the connection.
     pub min_rtt: Duration,
-    /// True if the receiver may have held this ack back: that of a runt packet with which nothing else was delivered over its round
-    /// trip (Linux `FLAG_ACK_MAYBE_DELAYED`).
+    /// True if the receiver may have held this ack back: that of a runt packet with which nothing else was delivered
+    /// over its round trip (Linux `FLAG_ACK_MAYBE_DELAYED`).
     pub is_delayed: bool,
     /// One-way delay of the packet that caused this ack, as the receiver saw it. Clocks may differ by a constant.
     pub one_way_delay: Option<Duration>,

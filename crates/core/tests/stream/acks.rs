@@ -152,7 +152,8 @@ fn an_ack_with_sack_blocks_an_ecn_echo_or_another_window_was_not_foreseen() {
     assert_eq!(late.len(), 3 + 15, "every second segment is acknowledged: {late:?}");
 }
 
-/// So many packets at a time, every second one a runt; writes down which acks may have been held back, by what they acknowledge.
+/// So many packets at a time, every second one a runt; writes down which acks may have been held back, by what they
+/// acknowledge.
 struct Runts {
     cwnd: u32,
     next: u64,

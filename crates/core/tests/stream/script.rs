@@ -54,8 +54,8 @@ struct Told {
     silences: Arc<AtomicU32>,
     /// How often a recovery was over.
     recoveries: Arc<AtomicU32>,
-    /// Of every ack, how many packets were lost because of it; whether the window limited the sender, and how many packets
-    /// were outstanding at most.
+    /// Of every ack, how many packets were lost because of it; whether the window limited the sender, and how many
+    /// packets were outstanding at most.
     newly_lost: Arc<Mutex<Vec<u32>>>,
     usage: Arc<Mutex<Vec<(bool, u32)>>>,
 }

@@ -1,5 +1,5 @@
-//! When timers go off, and what a sender makes of timeouts (RFC 8985, section 7; RFC 5682, section 3.1; Linux `tcp_enter_loss`,
-//! `tcp_process_loss`).
+//! When timers go off, and what a sender makes of timeouts (RFC 8985, section 7; RFC 5682, section 3.1; Linux
+//! `tcp_enter_loss`, `tcp_process_loss`).
 
 use bakeoff_core::scheme::{Cause, State};
 use bakeoff_core::transport::stream::StreamConfig;
@@ -18,7 +18,8 @@ fn is_in(script: &Script, state: State) -> bool {
     script.telemetry("state") == Some(f64::from(state as u8))
 }
 
-/// Ten segments that left at 100 ms and of which nothing was heard; the first has left again, at this time, after a timeout.
+/// Ten segments that left at 100 ms and of which nothing was heard; the first has left again, at this time, after a
+/// timeout.
 fn timed_out() -> (Script, u64) {
     let (mut script, _) = Script::with_probe(10);
     let (out, due) = script.wake(1);

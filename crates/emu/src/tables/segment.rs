@@ -179,7 +179,8 @@ mod tests {
         assert_eq!(unwrapper.position(far), 15 + i32::MAX as u64);
     }
 
-    /// A TCP header of 32 bytes with this sequence number, acknowledgement, ninth flag and flags, before 100 bytes of payload.
+    /// A TCP header of 32 bytes with this sequence number, acknowledgement, ninth flag and flags, before 100 bytes of
+    /// payload.
     fn tcp(sequence: u32, acknowledged: u32, has_ae: bool, flags: u8) -> TransportHeader {
         let mut bytes = [0; crate::log::TRANSPORT_BYTES];
         bytes[..4].copy_from_slice(&sequence.to_be_bytes());

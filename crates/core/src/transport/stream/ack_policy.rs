@@ -406,8 +406,8 @@ mod tests {
         assert_eq!(acks(Arrival::Closes, 1, 30), [true; 30]);
     }
 
-    /// How long an ack would wait, in milliseconds, if it has been `delay` and a segment comes so long after the one before; and
-    /// how many are acknowledged one by one from then on.
+    /// How long an ack would wait, in milliseconds, if it has been `delay` and a segment comes so long after the one
+    /// before; and how many are acknowledged one by one from then on.
     fn adapted(delay: u64, spacing: u64, rtt: Option<u64>) -> (u64, u32) {
         let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
         policy.delay = Duration::from_millis(delay);
@@ -418,8 +418,8 @@ mod tests {
 
     #[test]
     fn the_delay_follows_the_spacing_of_segments() {
-        // `tcp_event_data_recv`: half of it and 20 ms while segments are closer than that, half and their spacing while they come
-        // before the ack would leave.
+        // `tcp_event_data_recv`: half of it and 20 ms while segments are closer than that, half and their spacing while
+        // they come before the ack would leave.
         let cases = [
             (80, 1, 60),
             (80, 20, 60),

@@ -142,8 +142,8 @@ impl Sender {
         });
     }
 
-    /// Whether the receiver may have held an ack back that finds nothing selectively acknowledged: a guess on the safe side, that of a
-    /// lone runt, with which nothing else was delivered over its round trip (`FLAG_ACK_MAYBE_DELAYED`).
+    /// Whether the receiver may have held an ack back that finds nothing selectively acknowledged: a guess on the safe
+    /// side, that of a lone runt, with which nothing else was delivered over its round trip (`FLAG_ACK_MAYBE_DELAYED`).
     #[inline]
     fn may_be_delayed(&self, report: &Report) -> bool {
         report.delivered_bytes < self.config.mss

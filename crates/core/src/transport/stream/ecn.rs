@@ -84,7 +84,8 @@ const BYTES_MASK: u32 = (1 << 24) - 1;
 const PENDING_MARKS: u32 = 6;
 /// Above this many packets per ack on average, it is acks that are missing (Linux `ACK_COMP_THRESH`).
 const THINNED_ACKS: u32 = 4;
-/// That average is in 64ths of a packet (Linux `PKTS_ACKED_PREC`), its gain is 1/64 (`PKTS_ACKED_WEIGHT`), and this its limit.
+/// That average is in 64ths of a packet (Linux `PKTS_ACKED_PREC`), its gain is 1/64 (`PKTS_ACKED_WEIGHT`), and this its
+/// limit.
 const AVERAGE_SHIFT: u32 = 6;
 const GAIN_SHIFT: u32 = 6;
 const MOST_AVERAGE: u32 = 0xffff;
@@ -300,8 +301,8 @@ impl Marked {
         }
     }
 
-    /// The average of packets per ack with those of one more. The kernel rounds down with each, so that it grows more slowly than it
-    /// falls.
+    /// The average of packets per ack with those of one more. The kernel rounds down with each, so that it grows more
+    /// slowly than it falls.
     fn average_with(&mut self, packets: u32) -> u32 {
         let new = packets << AVERAGE_SHIFT;
         let average = match self.packets_per_ack {
@@ -443,8 +444,8 @@ mod tests {
         assert_eq!(marked.packets(), 3);
     }
 
-    /// What an ack of so many packets says, after one of two, whose counter has gone on by `least`, and whose option, if it has one,
-    /// tells of so many marked bytes.
+    /// What an ack of so many packets says, after one of two, whose counter has gone on by `least`, and whose option,
+    /// if it has one, tells of so many marked bytes.
     fn marks_of(packets: u32, least: u64, bytes: Option<u32>) -> u32 {
         let mut ack = ack();
         ack.marked_packets = (FIRST_COUNT + least) as u8 & COUNT_MASK as u8;
@@ -460,8 +461,8 @@ mod tests {
 
     #[test]
     fn marks_are_counted_as_the_kernel_counts_them() {
-        // `__tcp_accecn_process`: 8 and more packets may have made the counter wrap, which only more bytes than the packets have
-        // that it shows for sure tell; from 16 on their share of all bytes does.
+        // `__tcp_accecn_process`: 8 and more packets may have made the counter wrap, which only more bytes than the
+        // packets have that it shows for sure tell; from 16 on their share of all bytes does.
         let cases = [
             (7, 3, None, 3),
             (9, 0, None, 8),

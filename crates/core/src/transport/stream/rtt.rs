@@ -94,8 +94,8 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample for the minimum only. That of an ack that may have been held back would in the end be the minimum itself
-    /// (`tcp_update_rtt_min`).
+    /// Takes a sample for the minimum only. That of an ack that may have been held back would in the end be the minimum
+    /// itself (`tcp_update_rtt_min`).
     #[inline(always)]
     pub(super) fn on_min_sample(&mut self, rtt: Duration, is_delayed: bool, now: Instant) {
         let micros = rtt.as_micros().max(1);
@@ -184,8 +184,8 @@ mod tests {
         assert!(rtt.rto() > before + ms(100), "{}", rtt.rto());
     }
 
-    /// Smoothed round trips in microseconds and timeouts in milliseconds after samples in microseconds, each with the first segment
-    /// not acknowledged and the next one to be sent.
+    /// Smoothed round trips in microseconds and timeouts in milliseconds after samples in microseconds, each with the
+    /// first segment not acknowledged and the next one to be sent.
     fn follow(samples: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
         let mut rtt = RttEstimator::new();
         let one = |(micros, first, next): &(u64, u64, u64)| {
