@@ -95,6 +95,13 @@ def test_of_several_settings_the_last_that_touched_a_key_is_named(planned: Calla
         planned(minimal, *changes)
 
 
+@pytest.mark.parametrize("probe", ["1", "*"])
+def test_a_list_that_is_empty_has_nothing_to_change(planned: Callable[..., Plan], minimal: str, probe: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned(minimal, "probe=[]", f"probe.{probe}.size=1kB")
+    assert str(caught.value) == f"--set probe.{probe}.size=1kB: the file has no [[probe]] to set it in"
+
+
 @pytest.mark.parametrize("change", ["pair=zz", "matrix.pair=one,zz", 'pair="zz"'])
 def test_a_value_that_an_axis_of_variants_does_not_have(
     planned: Callable[..., Plan], minimal: str, change: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from bakeoff.errors import UserError
 from bakeoff.worlds import privilege, programs
 from bakeoff.worlds.outcome import RunStopped
 
@@ -88,3 +89,10 @@ def test_programs_run_as_who_called_sudo_or_as_nobody_and_never_as_root(
     for name, value in caller.items():
         monkeypatch.setenv(name, value)
     assert privilege.ordinary() == identity
+
+
+@pytest.mark.parametrize("number", ["root", "-1", "²"])
+def test_a_caller_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch, number: str) -> None:
+    monkeypatch.setenv("SUDO_UID", number)
+    with pytest.raises(UserError, match=f"^the environment's SUDO_UID is '{number}', no number; call bakeoff by sudo"):
+        privilege.ordinary()

@@ -149,6 +149,8 @@ def _base(above: str) -> int:
 
 
 def _indices(items: list[Any], word: str, setting: Setting, name: str) -> list[int]:
+    if not items:
+        raise setting.fail(f"the file has no [[{name}]] to set it in")
     if word == "*":
         return list(range(len(items)))
     first = _base(f"{name}.")

@@ -8,7 +8,7 @@ import platform
 import tempfile
 from pathlib import Path
 
-from bakeoff.errors import RunFailed
+from bakeoff.errors import RunFailed, UserError
 
 TUN = Path("/dev/net/tun")
 _RUN = Path("/run")
@@ -70,9 +70,20 @@ def take_machine() -> None:
 
 
 def ordinary() -> tuple[int, int]:
-    """User and group that programs of others run as: who called sudo, or nobody."""
-    user, group = (int(os.environ.get(name, "0") or 0) for name in ("SUDO_UID", "SUDO_GID"))
+    """User and group that programs of others run as: who called sudo, or nobody.
+
+    Raises:
+        UserError: the variables that sudo sets are no numbers.
+    """
+    user, group = map(_caller, ("SUDO_UID", "SUDO_GID"))
     return user or _NOBODY, group or _NOBODY
+
+
+def _caller(name: str) -> int:
+    number = os.environ.get(name) or "0"
+    if not (number.isascii() and number.isdigit()):
+        raise UserError(f"the environment's {name} is {number!r}, no number; call bakeoff by sudo, or unset it")
+    return int(number)
 
 
 def environment() -> dict[str, str]:
