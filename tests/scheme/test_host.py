@@ -19,7 +19,7 @@ def ack(now_s: float = 1.0, rtt_s: float = 0.1, one_way_s: float = 0.05, rate_bp
     """The message of an acknowledgement; NaN stands for what is not known."""
     times = (rtt_s, 0.11, 0.09, one_way_s, rate_bps)
     flags = (False, True, False)
-    return struct.pack("<BdQQQdddddQQ???B", 1, now_s, 2000, 0, 5000, *times, 9000, 7000, *flags, 1)
+    return struct.pack("<BdQQQdddddQQQQQ???B", 1, now_s, 2000, 0, 5000, *times, 9000, 7000, 4000, 9500, 1000, *flags, 1)
 
 
 def timeout(*, is_first: bool) -> bytes:
@@ -82,6 +82,7 @@ def test_what_is_not_known_is_none() -> None:
     assert (known.srtt_s, known.min_rtt_s) == (0.11, 0.09)
     assert (known.delivered_bytes, known.prior_delivered_bytes) == (9000, 7000)
     assert (known.acked_bytes, known.in_flight_bytes) == (2000, 5000)
+    assert (known.snd_una_bytes, known.snd_nxt_bytes, known.marked_bytes) == (4000, 9500, 1000)
     assert (known.is_cwnd_limited, known.state) == (True, "disorder")
 
 
