@@ -458,6 +458,8 @@ def test_traces_are_relative_to_the_file_and_settings_to_the_shell(
     assert found == [(5,), (7,)]
     monkeypatch.setenv("HOME", str(elsewhere))
     assert planned(text, "path.trace=~/b.trace").runs[0].scenario["forward"] == run.scenario["forward"]
+    at_home = planned(text.replace("a.trace", "~/b.trace")).runs[0]
+    assert at_home.scenario["forward"] == run.scenario["forward"]
 
 
 def test_a_scenario_names_the_variants_of_its_flows(planned: Planned, minimal: str) -> None:

@@ -261,10 +261,11 @@ def _trace(source: TraceSource, key: str, folder: Path) -> mahimahi.Trace:
     if source == "":
         raise KeyProblem(key, "no trace is named; give a mahimahi trace file with --set path.trace=FILE")
     try:
-        trace = _read_trace(folder / source) if isinstance(source, str) else _make_trace(source)
+        if not isinstance(source, str):
+            return _make_trace(source)
+        return _read_trace(folder / os.path.expanduser(source))  # noqa: PTH111 - never raises
     except (mahimahi.TraceError, UserError) as error:
         raise KeyProblem(key, str(error)) from error
-    return trace
 
 
 @functools.lru_cache(maxsize=64)
