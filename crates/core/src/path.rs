@@ -4,7 +4,7 @@ use crate::hop::{Hop, HopConfig, Site};
 use crate::packet::Packet;
 use crate::record::HopAccount;
 use crate::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// A hop with its name in recordings.
 pub struct NamedHop<P> {
@@ -124,7 +124,7 @@ impl<P: Clone + Send + 'static> Path<P> {
     }
 
     fn add_delay(&mut self, config: &FlowConfig, scenario: &Scenario, name: String) -> Result<usize, ScenarioError> {
-        let delay = HopConfig::delay(config.extra_delay_ns);
+        let delay = HopConfig::delay(Duration::from_nanos(config.extra_delay_ns));
         self.add(&delay, scenario, name)
     }
 }

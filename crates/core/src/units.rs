@@ -1,8 +1,12 @@
 //! Time, rate and size as types, so that bits and bytes, or seconds and milliseconds, cannot be mixed up.
+//!
+//! In JSON each is its plain number, and the key names the unit: `delay_ns`, `rate_bps`, `size_bytes`.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+
+use serde::Deserialize;
 
 pub(crate) const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -15,19 +19,23 @@ const fn mul_div(a: u64, b: u64, c: u64) -> u64 {
 }
 
 /// A point in time: nanoseconds since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(transparent)]
 pub struct Instant(u64);
 
 /// A span of time in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(transparent)]
 pub struct Duration(u64);
 
 /// A data rate in bit/s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(transparent)]
 pub struct Rate(u64);
 
 /// An amount of data in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(transparent)]
 pub struct Bytes(u64);
 
 impl Instant {
@@ -253,6 +261,12 @@ impl Mul<u64> for Duration {
     type Output = Self;
     fn mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
+    }
+}
+
+impl Sum for Duration {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
     }
 }
 

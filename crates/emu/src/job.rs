@@ -195,10 +195,10 @@ fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
     match &hop.link {
         LinkConfig::Trace { .. } => Some("the kernel has no link that follows a trace; give a rate or a schedule"),
         LinkConfig::Poisson { .. } => Some("the kernel has no link with random gaps; give a rate or a schedule"),
-        LinkConfig::Schedule { steps, .. } if steps.iter().any(|step| step.rate_bps == 0) => {
+        LinkConfig::Schedule { steps, .. } if steps.iter().any(|step| step.rate.is_zero()) => {
             Some("the kernel's shaper cannot stop altogether; give every step a rate above zero")
         }
-        _ if hop.jitter_ns > 0 => Some("the kernel's jitter reorders packets, ours never does; leave jitter out"),
+        _ if !hop.jitter.is_zero() => Some("the kernel's jitter reorders packets, ours never does; leave jitter out"),
         _ if !hop.mangle.is_empty() => Some("the guest has no rules for the DS field; leave mangle out"),
         _ if hop.policer.is_some() => {
             Some("the kernel's policer counts Ethernet headers too; leave policer out, or give the hop a token bucket")

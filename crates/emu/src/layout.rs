@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use bakeoff_core::hop::{HopConfig, LinkConfig};
 use bakeoff_core::scenario::{Direction, FlowConfig, Scenario};
 use bakeoff_core::transport::stream::EcnMode;
+use bakeoff_core::units::Duration;
 
 use crate::job::host_ecn;
 
@@ -30,7 +31,7 @@ pub enum Duty {
     /// Wire of a hop: serialisation, loss and delay.
     Wire(Direction, usize),
     /// A delay in nanoseconds.
-    Delay(u64),
+    Delay(Duration),
 }
 
 /// One end of a cable.
@@ -172,7 +173,7 @@ pub fn right_address(pair: usize) -> [u8; 4] {
 /// What flows of one host pair have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PairKey {
-    extra_delay_ns: u64,
+    extra_delay: Duration,
     /// The side of the sender, where there is an extra delay.
     is_sender_right: bool,
     ecn: EcnMode,
@@ -180,11 +181,11 @@ struct PairKey {
 
 impl PairKey {
     /// Hosts for probes only.
-    const NEAR: Self = Self { extra_delay_ns: 0, is_sender_right: false, ecn: EcnMode::Off };
+    const NEAR: Self = Self { extra_delay: Duration::ZERO, is_sender_right: false, ecn: EcnMode::Off };
 
     fn of(flow: &FlowConfig) -> Self {
         Self {
-            extra_delay_ns: flow.extra_delay_ns,
+            extra_delay: Duration::from_nanos(flow.extra_delay_ns),
             is_sender_right: flow.extra_delay_ns > 0 && flow.direction == Direction::Reverse,
             ecn: host_ecn(flow),
         }
@@ -209,7 +210,7 @@ impl Layout {
             builder.add_flow(index, flow, pairs[&PairKey::of(flow)]);
         }
         if !scenario.probes.is_empty() {
-            let near = pairs.iter().find(|(key, _)| key.extra_delay_ns == 0).map(|(_, pair)| *pair);
+            let near = pairs.iter().find(|(key, _)| key.extra_delay.is_zero()).map(|(_, pair)| *pair);
             let pair = near.unwrap_or_else(|| {
                 builder.add_pair(pairs.len(), PairKey::NEAR);
                 pairs.len()
@@ -280,7 +281,7 @@ impl<'a> Builder<'a> {
 
     fn wire(&self, direction: Direction, stage: usize) -> Duty {
         match self.hop_at(direction, stage) {
-            Some((index, hop)) if hop.link != LinkConfig::Unlimited || hop.delay_ns > 0 || !hop.loss.is_none() => {
+            Some((index, hop)) if hop.link != LinkConfig::Unlimited || !hop.delay.is_zero() || !hop.loss.is_none() => {
                 Duty::Wire(direction, index)
             }
             _ => Duty::Plain,
@@ -330,7 +331,7 @@ impl<'a> Builder<'a> {
     fn add_pair(&mut self, pair: usize, key: PairKey) {
         let (left_host, right_host) = (self.add_node(), self.add_node());
         let last = self.stages - 1;
-        let own_delay = (key.extra_delay_ns > 0).then_some(Duty::Delay(key.extra_delay_ns));
+        let own_delay = (!key.extra_delay.is_zero()).then_some(Duty::Delay(key.extra_delay));
         let plain = |node| Device { node, duty: Duty::Plain };
 
         let near = Device { node: Self::near(0), duty: self.wire(Direction::Reverse, 0) };

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use bakeoff_core::scenario::{Direction, Scenario};
+use bakeoff_core::units::Duration;
 use bakeoff_emu::layout::{DeviceId, Duty, HopPoints, Layout, Node, Point, left_address, right_address};
 
 const LINK: &str = r#"{"kind": "constant", "rate_bps": 1000000}"#;
@@ -171,11 +172,23 @@ fn a_delay_of_its_own_stands_between_the_sender_and_the_path() {
     let layout = layout(&[hop(LINK, 20)], &[hop(LINK, 20)], &[r#", "extra_delay_ns": 5"#, "", reverse]);
     let path = |direction| vec![Duty::Bottleneck(direction, 0), Duty::Wire(direction, 0)];
     let (first, plain, last) = (ways(&layout, 0), ways(&layout, 1), ways(&layout, 2));
-    assert_eq!(duties(&layout, &first.there), [vec![Duty::Delay(5)], path(Direction::Forward)].concat());
-    assert_eq!(duties(&layout, &first.back), [path(Direction::Reverse), vec![Duty::Delay(5)]].concat());
+    assert_eq!(
+        duties(&layout, &first.there),
+        [vec![Duty::Delay(Duration::from_nanos(5))], path(Direction::Forward)].concat()
+    );
+    assert_eq!(
+        duties(&layout, &first.back),
+        [path(Direction::Reverse), vec![Duty::Delay(Duration::from_nanos(5))]].concat()
+    );
     assert_eq!(duties(&layout, &plain.there), path(Direction::Forward));
-    assert_eq!(duties(&layout, &last.back), [vec![Duty::Delay(7)], path(Direction::Reverse)].concat());
-    assert_eq!(duties(&layout, &last.there), [path(Direction::Forward), vec![Duty::Delay(7)]].concat());
+    assert_eq!(
+        duties(&layout, &last.back),
+        [vec![Duty::Delay(Duration::from_nanos(7))], path(Direction::Reverse)].concat()
+    );
+    assert_eq!(
+        duties(&layout, &last.there),
+        [path(Direction::Forward), vec![Duty::Delay(Duration::from_nanos(7))]].concat()
+    );
     assert_eq!(hop_names(&layout, &layout.flows[0].data), ["flow1.data", "forward.0"]);
     assert_eq!(hop_names(&layout, &layout.flows[0].acks), ["reverse.0", "flow1.ack"]);
     assert_eq!(hop_names(&layout, &layout.flows[2].data), ["flow3.data", "reverse.0"]);

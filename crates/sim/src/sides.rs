@@ -88,9 +88,9 @@ fn longest_delay(hops: &[HopConfig], may_be: impl Fn(&HopConfig) -> bool) -> Opt
     let keeps_order = |hop: &HopConfig| hop.reorder.is_none() && hop.slots.is_none();
     hops.iter()
         .enumerate()
-        .filter(|(_, hop)| hop.delay_ns > 0 && keeps_order(hop) && may_be(hop))
-        .max_by_key(|(_, hop)| hop.delay_ns)
-        .map(|(index, hop)| (index, Duration::from_nanos(hop.delay_ns)))
+        .filter(|(_, hop)| !hop.delay.is_zero() && keeps_order(hop) && may_be(hop))
+        .max_by_key(|(_, hop)| hop.delay)
+        .map(|(index, hop)| (index, hop.delay))
 }
 
 #[cfg(test)]

@@ -18,9 +18,11 @@ const BIT_NANOS_PER_BYTE: u64 = 8 * 1_000_000_000;
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Time since the start of the run, or of the period.
-    pub at_ns: u64,
+    #[serde(rename = "at_ns")]
+    pub at: Duration,
     /// The new rate; zero is an outage.
-    pub rate_bps: u64,
+    #[serde(rename = "rate_bps")]
+    pub rate: Rate,
 }
 
 /// How fast a link is.
@@ -32,36 +34,42 @@ pub enum LinkConfig {
     /// Always the same rate.
     Constant {
         /// The rate.
-        rate_bps: u64,
+        #[serde(rename = "rate_bps")]
+        rate: Rate,
     },
     /// A rate that changes at given times.
     Schedule {
         /// The changes, in order of time, the first at zero.
         steps: Vec<Step>,
         /// After this time the steps begin again.
-        period_ns: Option<u64>,
+        #[serde(rename = "period_ns")]
+        period: Option<Duration>,
     },
     /// Delivery opportunities of one full packet each at the times of a mahimahi trace, repeated for ever.
     Trace {
         /// Times in milliseconds, none smaller than the one before; the last is the period.
         opportunities_ms: Vec<u64>,
         /// The mean rate of a longer trace, of which these are the beginning.
-        #[serde(default)]
-        mean_rate_bps: Option<u64>,
+        #[serde(rename = "mean_rate_bps", default)]
+        mean_rate: Option<Rate>,
     },
     /// Delivery opportunities of one full packet each at exponentially distributed intervals.
     Poisson {
         /// The mean rate.
-        rate_bps: u64,
+        #[serde(rename = "rate_bps")]
+        rate: Rate,
     },
     /// Sends at once what a token bucket has tokens for.
     TokenBucket {
         /// The long-term rate.
-        rate_bps: u64,
+        #[serde(rename = "rate_bps")]
+        rate: Rate,
         /// What may leave at once, after a pause.
-        burst_bytes: u64,
+        #[serde(rename = "burst_bytes")]
+        burst: Bytes,
         /// The rate within a burst; `None`: it takes no time.
-        peak_bps: Option<u64>,
+        #[serde(rename = "peak_bps")]
+        peak: Option<Rate>,
     },
 }
 
@@ -70,27 +78,25 @@ impl LinkConfig {
     pub(super) fn check(&self, largest: Bytes) -> Result<(), Problem> {
         let problem = match self {
             Self::Unlimited => None,
-            Self::Constant { rate_bps } | Self::Poisson { rate_bps } => {
-                (*rate_bps == 0).then_some("rate must be more than zero")
-            }
-            Self::Schedule { steps, period_ns } => {
-                let is_ordered = steps.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns);
-                let starts_at_zero = steps.first().is_some_and(|step| step.at_ns == 0);
-                let fits = period_ns.is_none_or(|period| period > 0 && steps.iter().all(|step| step.at_ns < period));
+            Self::Constant { rate } | Self::Poisson { rate } => rate.is_zero().then_some("rate must be more than zero"),
+            Self::Schedule { steps, period } => {
+                let is_ordered = steps.windows(2).all(|pair| pair[0].at < pair[1].at);
+                let starts_at_zero = steps.first().is_some_and(|step| step.at.is_zero());
+                let fits = period.is_none_or(|period| !period.is_zero() && steps.iter().all(|step| step.at < period));
                 (!(is_ordered && starts_at_zero && fits))
                     .then_some("schedule must begin at 0, go up in time and end before its period")
             }
-            Self::Trace { mean_rate_bps: Some(0), .. } => Some("mean rate of a trace must be more than zero"),
+            Self::Trace { mean_rate: Some(rate), .. } if rate.is_zero() => {
+                Some("mean rate of a trace must be more than zero")
+            }
             Self::Trace { opportunities_ms, .. } => {
                 let is_ordered = opportunities_ms.windows(2).all(|pair| pair[0] <= pair[1]);
                 let ends_late = opportunities_ms.last().is_some_and(|last| *last > 0);
                 (!(is_ordered && ends_late)).then_some("trace must not be empty, never go back in time and end after 0")
             }
-            Self::TokenBucket { rate_bps, burst_bytes, peak_bps } => {
-                check_bucket(*rate_bps, *burst_bytes, largest)
-                    .map_err(|problem| Problem::new(format!("rate.{problem}")))?;
-                peak_bps
-                    .is_some_and(|peak| peak <= *rate_bps)
+            Self::TokenBucket { rate, burst, peak } => {
+                check_bucket(*rate, *burst, largest).map_err(|problem| Problem::new(format!("rate.{problem}")))?;
+                peak.is_some_and(|peak| peak <= *rate)
                     .then_some("rate.peak must be more than the rate; make it faster, or leave it out")
             }
         };
@@ -99,32 +105,33 @@ impl LinkConfig {
 
     /// The long-term mean rate; `None` if unlimited.
     pub fn mean_rate(&self) -> Option<Rate> {
-        let rate = match self {
-            Self::Unlimited => return None,
-            Self::Constant { rate_bps } | Self::Poisson { rate_bps } | Self::TokenBucket { rate_bps, .. } => *rate_bps,
-            Self::Schedule { steps, period_ns } => mean_rate_bps(steps, *period_ns),
-            Self::Trace { opportunities_ms, mean_rate_bps } => {
+        match self {
+            Self::Unlimited => None,
+            Self::Constant { rate } | Self::Poisson { rate } | Self::TokenBucket { rate, .. } => Some(*rate),
+            Self::Schedule { steps, period } => Some(mean_rate(steps, *period)),
+            Self::Trace { opportunities_ms, mean_rate } => {
                 let last = opportunities_ms.last().copied().unwrap_or_default();
                 let of_these = || Rate::of(FULL_PACKET * opportunities_ms.len() as u64, Duration::from_millis(last));
-                mean_rate_bps.unwrap_or_else(|| of_these().unwrap_or_default().as_bits_per_second())
+                Some(mean_rate.or_else(of_these).unwrap_or_default())
             }
-        };
-        Some(Rate::from_bits_per_second(rate))
+        }
     }
 }
 
 /// Over one period; without one that of the last step, which stays, or the highest if that is an outage.
-fn mean_rate_bps(steps: &[Step], period_ns: Option<u64>) -> u64 {
-    let rates = || steps.iter().map(|step| step.rate_bps);
-    let Some(period) = period_ns else {
-        return rates().next_back().filter(|last| *last > 0).or_else(|| rates().max()).unwrap_or(0);
+fn mean_rate(steps: &[Step], period: Option<Duration>) -> Rate {
+    let rates = || steps.iter().map(|step| step.rate);
+    let Some(period) = period else {
+        return rates().next_back().filter(|last| !last.is_zero()).or_else(|| rates().max()).unwrap_or_default();
     };
-    let ends = steps.iter().skip(1).map(|step| step.at_ns).chain([period]);
-    let bit_nanos = steps
-        .iter()
-        .zip(ends)
-        .map(|(step, end)| u128::from(step.rate_bps) * u128::from(end.saturating_sub(step.at_ns)));
-    (bit_nanos.sum::<u128>() / u128::from(period)) as u64
+    let ends = steps.iter().skip(1).map(|step| step.at).chain([period]);
+    let total: u128 = steps.iter().zip(ends).map(|(step, end)| bit_nanos(step.rate, end.saturating_sub(step.at))).sum();
+    Rate::from_bits_per_second((total / u128::from(period.as_nanos())) as u64)
+}
+
+/// What passes at this rate in this time, in billionths of a bit.
+fn bit_nanos(rate: Rate, time: Duration) -> u128 {
+    u128::from(rate.as_bits_per_second()) * u128::from(time.as_nanos())
 }
 
 /// A link at work.
@@ -143,22 +150,18 @@ pub enum Link<P> {
 impl<P> Link<P> {
     /// Builds the link called `name`, which together with `seed` fixes its random numbers, for packets up to this size.
     pub fn new(config: &LinkConfig, largest: Bytes, seed: u64, name: &str) -> Self {
-        let rate = Rate::from_bits_per_second;
         match config {
             LinkConfig::Unlimited => Self::Unlimited,
-            LinkConfig::Constant { rate_bps } => {
-                Self::Fluid(Fluid::new(vec![Step { at_ns: 0, rate_bps: *rate_bps }], None))
+            LinkConfig::Constant { rate } => {
+                Self::Fluid(Fluid::new(vec![Step { at: Duration::ZERO, rate: *rate }], None))
             }
-            LinkConfig::Schedule { steps, period_ns } => Self::Fluid(Fluid::new(steps.clone(), *period_ns)),
+            LinkConfig::Schedule { steps, period } => Self::Fluid(Fluid::new(steps.clone(), *period)),
             LinkConfig::Trace { opportunities_ms, .. } => {
                 Self::Opportunities(Box::new(Opportunities::trace(opportunities_ms.clone())))
             }
-            LinkConfig::Poisson { rate_bps } => {
-                Self::Opportunities(Box::new(Opportunities::poisson(rate(*rate_bps), seed, name)))
-            }
-            LinkConfig::TokenBucket { rate_bps, burst_bytes, peak_bps } => {
-                let burst = Bytes::new(*burst_bytes);
-                Self::TokenBucket(Box::new(TokenBucket::new(rate(*rate_bps), burst, peak_bps.map(rate), largest)))
+            LinkConfig::Poisson { rate } => Self::Opportunities(Box::new(Opportunities::poisson(*rate, seed, name))),
+            LinkConfig::TokenBucket { rate, burst, peak } => {
+                Self::TokenBucket(Box::new(TokenBucket::new(*rate, *burst, *peak, largest)))
             }
         }
     }
@@ -255,8 +258,8 @@ pub struct Fluid {
 }
 
 impl Fluid {
-    fn new(steps: Vec<Step>, period_ns: Option<u64>) -> Self {
-        Self { steps, period: period_ns.map(Duration::from_nanos), free_at: Instant::ZERO, carry: 0 }
+    fn new(steps: Vec<Step>, period: Option<Duration>) -> Self {
+        Self { steps, period, free_at: Instant::ZERO, carry: 0 }
     }
 
     #[inline(always)]
@@ -271,59 +274,53 @@ impl Fluid {
 
     /// When a packet of this size that starts at `start` is out.
     fn finish(&mut self, start: Instant, size: Bytes) -> Instant {
-        let mut bit_nanos = size.count() * BIT_NANOS_PER_BYTE;
+        let mut left = size.count() * BIT_NANOS_PER_BYTE;
         if let [only] = self.steps[..] {
-            return self.finish_at_rate(start, bit_nanos, only.rate_bps);
+            return self.finish_at_rate(start, left, only.rate);
         }
         let mut at = start;
         loop {
-            let (rate_bps, until) = self.step_at(at);
-            let room = u128::from(rate_bps) * u128::from(until.since(at).as_nanos());
-            if u128::from(bit_nanos) <= room {
-                return self.finish_at_rate(at, bit_nanos, rate_bps);
+            let (rate, until) = self.step_at(at);
+            let room = bit_nanos(rate, until.since(at));
+            if u128::from(left) <= room {
+                return self.finish_at_rate(at, left, rate);
             }
             if until == Instant::FAR_FUTURE {
                 return Instant::FAR_FUTURE;
             }
-            bit_nanos -= room as u64;
+            left -= room as u64;
             at = until;
         }
     }
 
-    fn finish_at_rate(&mut self, start: Instant, bit_nanos: u64, rate_bps: u64) -> Instant {
-        if rate_bps == 0 {
+    fn finish_at_rate(&mut self, start: Instant, bit_nanos: u64, rate: Rate) -> Instant {
+        if rate.is_zero() {
             return Instant::FAR_FUTURE;
         }
-        let total = bit_nanos + self.carry.min(rate_bps);
-        self.carry = total % rate_bps;
-        start + Duration::from_nanos(total / rate_bps)
+        let bits_per_second = rate.as_bits_per_second();
+        let total = bit_nanos + self.carry.min(bits_per_second);
+        self.carry = total % bits_per_second;
+        start + Duration::from_nanos(total / bits_per_second)
     }
 
     /// The rate at `now`, and until when it holds.
-    fn step_at(&self, now: Instant) -> (u64, Instant) {
-        let (base, offset) = match self.period {
-            Some(period) => {
-                (now.as_nanos() / period.as_nanos() * period.as_nanos(), now.as_nanos() % period.as_nanos())
-            }
-            None => (0, now.as_nanos()),
-        };
-        let next = self.steps.partition_point(|step| step.at_ns <= offset);
-        let end = self.steps.get(next).map(|step| step.at_ns).or(self.period.map(Duration::as_nanos));
-        (
-            self.steps[next.saturating_sub(1)].rate_bps,
-            end.map_or(Instant::FAR_FUTURE, |end| Instant::from_nanos(base + end)),
-        )
+    fn step_at(&self, now: Instant) -> (Rate, Instant) {
+        let base = self.period.map_or(Instant::ZERO, |period| now.truncated(period));
+        let offset = now.since(base);
+        let next = self.steps.partition_point(|step| step.at <= offset);
+        let end = self.steps.get(next).map(|step| step.at).or(self.period);
+        (self.steps[next.saturating_sub(1)].rate, end.map_or(Instant::FAR_FUTURE, |end| base + end))
     }
 
     fn capacity(&self, from: Instant, to: Instant) -> Bytes {
-        let mut bit_nanos = 0;
+        let mut total = 0;
         let mut at = from;
         while at < to {
-            let (rate_bps, until) = self.step_at(at);
+            let (rate, until) = self.step_at(at);
             let until = until.min(to);
-            bit_nanos += u128::from(rate_bps) * u128::from(until.since(at).as_nanos());
+            total += bit_nanos(rate, until.since(at));
             at = until;
         }
-        Bytes::new((bit_nanos / u128::from(BIT_NANOS_PER_BYTE)) as u64)
+        Bytes::new((total / u128::from(BIT_NANOS_PER_BYTE)) as u64)
     }
 }

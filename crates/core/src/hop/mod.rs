@@ -37,7 +37,7 @@ use self::replay::Replay;
 use crate::packet::Packet;
 use crate::problem::Problem;
 use crate::queue::{Drops, FifoConfig, Place, Queue, QueueConfig, Reason};
-use crate::units::{Bytes, Instant, earlier};
+use crate::units::{Bytes, Duration, Instant, earlier};
 
 /// A hop as an experiment describes it.
 #[derive(Clone, Debug, Deserialize)]
@@ -48,13 +48,14 @@ pub struct HopConfig {
     /// Where packets wait for the link; without effect on an unlimited link.
     pub queue: QueueConfig,
     /// Propagation delay.
-    pub delay_ns: u64,
+    #[serde(rename = "delay_ns")]
+    pub delay: Duration,
     /// How the wire loses packets.
     #[serde(default)]
     pub loss: LossConfig,
     /// Mean of an exponentially distributed extra delay per packet; packets never overtake each other.
-    #[serde(default)]
-    pub jitter_ns: u64,
+    #[serde(rename = "jitter_ns", default)]
+    pub jitter: Duration,
     /// When packets may leave the wire together.
     #[serde(default)]
     pub slots: Option<SlotsConfig>,
@@ -77,13 +78,13 @@ pub struct HopConfig {
 
 impl HopConfig {
     /// A hop that only delays.
-    pub fn delay(delay_ns: u64) -> Self {
+    pub fn delay(delay: Duration) -> Self {
         Self {
             link: LinkConfig::Unlimited,
             queue: QueueConfig::Fifo(FifoConfig::default()),
-            delay_ns,
+            delay,
             loss: LossConfig::default(),
-            jitter_ns: 0,
+            jitter: Duration::ZERO,
             slots: None,
             duplicate: 0.0,
             reorder: None,
@@ -98,9 +99,9 @@ impl HopConfig {
         self.link.check(largest)?;
         self.loss.check()?;
         check_probability("duplicate", self.duplicate)?;
-        self.reorder.map_or(Ok(()), |reorder| reorder.check(self.delay_ns))?;
-        self.slots.map_or(Ok(()), |slots| slots.check(self.delay_ns))?;
-        if self.slots.is_some() && (self.jitter_ns > 0 || self.reorder.is_some()) {
+        self.reorder.map_or(Ok(()), |reorder| reorder.check(self.delay))?;
+        self.slots.map_or(Ok(()), |slots| slots.check(self.delay))?;
+        if self.slots.is_some() && (!self.jitter.is_zero() || self.reorder.is_some()) {
             return Err(Problem::new(
                 "slots keep the order of packets and give them their times; leave jitter and reorder out",
             ));

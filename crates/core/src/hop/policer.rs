@@ -23,29 +23,27 @@ use crate::units::{Bytes, Instant, Rate};
 #[serde(deny_unknown_fields)]
 pub struct PolicerConfig {
     /// The long-term rate.
-    pub rate_bps: u64,
+    #[serde(rename = "rate_bps")]
+    pub rate: Rate,
     /// What may come at once, after a pause.
-    pub burst_bytes: u64,
+    #[serde(rename = "burst_bytes")]
+    pub burst: Bytes,
 }
 
 impl PolicerConfig {
     /// Checks it for packets up to this size.
     pub(super) fn check(&self, largest: Bytes) -> Result<(), Problem> {
-        check_bucket(self.rate_bps, self.burst_bytes, largest)
-            .map_err(|problem| Problem::new(format!("policer.{problem}")))
+        check_bucket(self.rate, self.burst, largest).map_err(|problem| Problem::new(format!("policer.{problem}")))
     }
 }
 
 /// Checks rate and burst of a token bucket for packets up to this size.
-pub(super) fn check_bucket(rate_bps: u64, burst_bytes: u64, largest: Bytes) -> Result<(), Problem> {
-    if rate_bps == 0 {
+pub(super) fn check_bucket(rate: Rate, burst: Bytes, largest: Bytes) -> Result<(), Problem> {
+    if rate.is_zero() {
         return Err(Problem::new("rate 0 lets nothing pass; give a rate above zero"));
     }
-    if burst_bytes < largest.count() {
-        let largest = largest.count();
-        return Err(Problem::new(format!(
-            "burst {burst_bytes}B holds no packet of {largest}B; give at least {largest}B"
-        )));
+    if burst < largest {
+        return Err(Problem::new(format!("burst {burst} holds no packet of {largest}; give at least {largest}")));
     }
     Ok(())
 }
@@ -56,7 +54,7 @@ pub(super) struct Policer(Bucket);
 
 impl Policer {
     pub(super) fn new(config: &PolicerConfig) -> Self {
-        Self(Bucket::new(Rate::from_bits_per_second(config.rate_bps), Bytes::new(config.burst_bytes)))
+        Self(Bucket::new(config.rate, config.burst))
     }
 
     /// Whether a packet of this size may pass at `now`.

@@ -49,30 +49,34 @@ pub enum Change {
     /// It takes longer.
     Late {
         /// By this time.
-        late_ns: u64,
+        #[serde(rename = "late_ns")]
+        late: Duration,
     },
     /// It arrives behind later ones.
     Behind {
         /// Behind so many.
         packets: u64,
         /// After this time at the latest.
-        within_ns: u64,
+        #[serde(rename = "within_ns")]
+        within: Duration,
     },
 }
 
 impl ReorderConfig {
-    pub(super) fn check(&self, delay_ns: u64) -> Result<(), Problem> {
+    pub(super) fn check(&self, delay: Duration) -> Result<(), Problem> {
         check_probability("reorder.probability", self.probability)?;
         match self.change {
             Change::Ahead { gap: 0 } => Err(Problem::new("reorder.gap 0 chooses no packet; give 1 or more")),
-            Change::Ahead { .. } if delay_ns == 0 => Err(Problem::new(
+            Change::Ahead { .. } if delay.is_zero() => Err(Problem::new(
                 "reorder: packets cannot skip a delay of 0; give the hop a delay, or say how late they are",
             )),
-            Change::Late { late_ns: 0 } => Err(Problem::new("reorder.late 0 changes nothing; give a time above zero")),
+            Change::Late { late: Duration::ZERO } => {
+                Err(Problem::new("reorder.late 0 changes nothing; give a time above zero"))
+            }
             Change::Behind { packets, .. } if !(1..=MOST_BEHIND).contains(&packets) => {
                 Err(Problem::new(format!("reorder.behind {packets} is not possible; give 1 to {MOST_BEHIND} packets")))
             }
-            Change::Behind { within_ns: 0, .. } => {
+            Change::Behind { within: Duration::ZERO, .. } => {
                 Err(Problem::new("reorder.within 0 lets nothing overtake; give a time"))
             }
             _ => Ok(()),
@@ -117,8 +121,8 @@ impl Reorder {
         };
         chosen.then_some(match self.change {
             Change::Ahead { .. } => Move::Ahead,
-            Change::Late { late_ns } => Move::Late(Duration::from_nanos(late_ns)),
-            Change::Behind { packets, within_ns } => Move::Behind(packets, Duration::from_nanos(within_ns)),
+            Change::Late { late } => Move::Late(late),
+            Change::Behind { packets, within } => Move::Behind(packets, within),
         })
     }
 }

@@ -25,18 +25,20 @@ use crate::units::{Duration, Instant};
 #[serde(deny_unknown_fields)]
 pub struct SlotsConfig {
     /// The least time from one slot to the next.
-    pub min_ns: u64,
+    #[serde(rename = "min_ns")]
+    pub min: Duration,
     /// The longest.
-    pub max_ns: u64,
+    #[serde(rename = "max_ns")]
+    pub max: Duration,
     /// The most packets that go together.
     pub packets: u32,
 }
 
 impl SlotsConfig {
     /// Checks it for a hop with this delay.
-    pub(super) fn check(&self, delay_ns: u64) -> Result<(), Problem> {
-        let [min, max, delay] = [self.min_ns, self.max_ns, delay_ns].map(Duration::from_nanos);
-        if self.packets == 0 {
+    pub(super) fn check(&self, delay: Duration) -> Result<(), Problem> {
+        let Self { min, max, packets } = *self;
+        if packets == 0 {
             Err(Problem::new("slots.packets 0 lets nothing pass; give 1 or more"))
         } else if max.is_zero() || min > max {
             Err(Problem::new(format!(
@@ -70,8 +72,9 @@ impl Slots {
     }
 
     fn choose(&mut self, now: Instant) {
-        let SlotsConfig { min_ns, max_ns, packets } = self.config;
-        self.next = now + Duration::from_nanos(min_ns + self.random.below(max_ns - min_ns + 1));
+        let SlotsConfig { min, max, packets } = self.config;
+        let spread = max.saturating_sub(min).as_nanos();
+        self.next = now + min + Duration::from_nanos(self.random.below(spread + 1));
         self.packets_left = packets;
     }
 

@@ -71,11 +71,11 @@ pub struct Wire<P> {
 impl<P> Wire<P> {
     /// An empty wire of the hop called `name`.
     pub fn new(config: &HopConfig, seed: u64, name: &str) -> Self {
-        let jitter = Duration::from_nanos(config.jitter_ns);
         Self {
-            delay: Duration::from_nanos(config.delay_ns),
+            delay: config.delay,
             impairments: Impairments::of(config, seed, name),
-            jitter: (!jitter.is_zero()).then(|| (jitter, RandomStream::new(seed, &format!("{name}.jitter")))),
+            jitter: (!config.jitter.is_zero())
+                .then(|| (config.jitter, RandomStream::new(seed, &format!("{name}.jitter")))),
             slots: config.slots.map(|slots| Box::new(Slots::new(slots, seed, name))),
             propagating: VecDeque::new(),
             held: Vec::new(),

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use bakeoff_core::hop::{Change, LinkConfig, LossConfig, wire_seed};
 use bakeoff_core::scenario::Direction;
-use bakeoff_core::units::Instant;
+use bakeoff_core::units::{Instant, Rate};
 
 use crate::error::{Context, RunError};
 use crate::job::Job;
@@ -126,41 +126,42 @@ impl Network {
 }
 
 /// The rate that a link has at first; `None` if it is unlimited.
-fn first_rate(link: &LinkConfig) -> Option<u64> {
+fn first_rate(link: &LinkConfig) -> Option<Rate> {
     match link {
-        LinkConfig::Constant { rate_bps } => Some(*rate_bps),
-        LinkConfig::Schedule { steps, .. } => steps.first().map(|step| step.rate_bps),
+        LinkConfig::Constant { rate } => Some(*rate),
+        LinkConfig::Schedule { steps, .. } => steps.first().map(|step| step.rate),
         _ => None,
     }
 }
 
-fn wire(job: &Job, direction: Direction, index: usize, rate_bps: Option<u64>) -> Wire {
+fn wire(job: &Job, direction: Direction, index: usize, rate: Option<Rate>) -> Wire {
     let hop = &job.scenario.hops(direction)[index];
     let seed = wire_seed(job.scenario.seed, &format!("{}.{index}", direction.name()));
     let reorder = hop.reorder.and_then(|reorder| match reorder.change {
         Change::Ahead { gap } => Some((reorder.probability, gap as u32)),
         Change::Late { .. } | Change::Behind { .. } => None,
     });
-    Wire { rate_bps, delay_ns: hop.delay_ns, loss: hop.loss, reorder, seed }
+    Wire { rate, delay: hop.delay, loss: hop.loss, reorder, seed }
 }
 
 fn discipline(job: &Job, duty: Duty, device: u32) -> Result<Vec<Message>, RunError> {
     Ok(match duty {
         Duty::Plain => Vec::new(),
-        Duty::Delay(delay_ns) => {
+        Duty::Delay(delay) => {
             let loss = LossConfig::default();
-            vec![Wire { rate_bps: None, delay_ns, loss, reorder: None, seed: 1 }.install(device)]
+            vec![Wire { rate: None, delay, loss, reorder: None, seed: 1 }.install(device)]
         }
         Duty::Wire(direction, index) => {
             vec![wire(job, direction, index, first_rate(&job.scenario.hops(direction)[index].link)).install(device)]
         }
         Duty::Bottleneck(direction, index) => {
             let link = &job.scenario.hops(direction)[index].link;
-            let mut messages = if let LinkConfig::TokenBucket { rate_bps, burst_bytes, peak_bps } = *link {
-                let largest_bytes = job.scenario.largest_packet().count();
-                vec![TokenBucket { rate_bps, burst_bytes, peak_bps, largest_bytes }.install(device)]
+            let mut messages = if let LinkConfig::TokenBucket { rate, burst, peak } = *link {
+                let largest = job.scenario.largest_packet();
+                vec![TokenBucket { rate, burst, peak, largest }.install(device)]
             } else {
-                Vec::from(Shaper { rate_bps: first_rate(link).unwrap_or(u64::MAX) }.install(device))
+                let rate = first_rate(link).unwrap_or(Rate::from_bits_per_second(u64::MAX));
+                Vec::from(Shaper { rate }.install(device))
             };
             messages.push(netlink::leaf(device, &job.qdisc(direction, index)?));
             messages
@@ -175,10 +176,10 @@ pub(super) fn rate_changes(job: &Job, layout: &Layout, end: Instant) -> Vec<Rate
         for (device, is_right) in [(cable.left, false), (cable.right, true)] {
             let id = DeviceId { cable: number, is_right };
             let (Duty::Bottleneck(direction, index) | Duty::Wire(direction, index)) = device.duty else { continue };
-            for (time, rate_bps) in steps_before(&job.scenario.hops(direction)[index].link, end) {
+            for (time, rate) in steps_before(&job.scenario.hops(direction)[index].link, end) {
                 let message = match device.duty {
-                    Duty::Bottleneck(..) => Shaper { rate_bps }.change(id.kernel_index()),
-                    _ => wire(job, direction, index, Some(rate_bps)).change(id.kernel_index()),
+                    Duty::Bottleneck(..) => Shaper { rate }.change(id.kernel_index()),
+                    _ => wire(job, direction, index, Some(rate)).change(id.kernel_index()),
                 };
                 changes.push(RateChange { time, device: id, message });
             }
@@ -189,13 +190,12 @@ pub(super) fn rate_changes(job: &Job, layout: &Layout, end: Instant) -> Vec<Rate
 }
 
 /// The steps of a schedule after its first one, period after period.
-fn steps_before(link: &LinkConfig, end: Instant) -> Vec<(Instant, u64)> {
-    let LinkConfig::Schedule { steps, period_ns } = link else { return Vec::new() };
-    let end = end.as_nanos();
-    let periods = period_ns.map_or(1, |period| end.div_ceil(period));
+fn steps_before(link: &LinkConfig, end: Instant) -> Vec<(Instant, Rate)> {
+    let LinkConfig::Schedule { steps, period } = link else { return Vec::new() };
+    let periods = period.map_or(1, |period| end.as_nanos().div_ceil(period.as_nanos()));
     (0..periods)
-        .flat_map(|number| steps.iter().map(move |step| (number * period_ns.unwrap_or(0) + step.at_ns, step.rate_bps)))
-        .filter(|(time, _)| (1..end).contains(time))
-        .map(|(time, rate)| (Instant::from_nanos(time), rate))
+        .map(|number| Instant::ZERO + period.unwrap_or_default() * number)
+        .flat_map(|start| steps.iter().map(move |step| (start + step.at, step.rate)))
+        .filter(|(time, _)| *time > Instant::ZERO && *time < end)
         .collect()
 }

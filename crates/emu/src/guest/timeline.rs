@@ -42,20 +42,20 @@ impl Timeline {
         let mut changes = rate_changes(job, layout, end);
         changes.reverse();
         let interval = Duration::from_nanos(scenario.record.interval_ns);
-        let delay = |hops: &[HopConfig]| hops.iter().map(|hop| hop.delay_ns).sum::<u64>();
+        let delay = |hops: &[HopConfig]| hops.iter().map(|hop| hop.delay).sum::<Duration>();
         let largest = scenario.flows.iter().map(|flow| flow.mss_bytes + flow.header_bytes).max().unwrap_or_default();
         let hops = scenario.forward.iter().chain(&scenario.reverse);
-        let rates =
-            hops.filter_map(|hop| lowest_rate(&hop.link)).filter(|rate| *rate > 0).map(Rate::from_bits_per_second);
+        let rates = hops.filter_map(|hop| lowest_rate(&hop.link)).filter(|rate| !rate.is_zero());
         let sending = rates.fold(Duration::ZERO, |sum, rate| sum + rate.time_for(Bytes::new(largest)));
         let extra = scenario.flows.iter().map(|flow| flow.extra_delay_ns).max().unwrap_or_default();
+        let extra = Duration::from_nanos(extra);
         Self {
             senders,
             news,
             changes,
             sampling: (scenario.record.level >= Level::Series).then_some(interval),
             end,
-            round_trip: Duration::from_nanos(delay(&scenario.forward) + delay(&scenario.reverse) + 2 * extra) + sending,
+            round_trip: delay(&scenario.forward) + delay(&scenario.reverse) + extra * 2 + sending,
         }
     }
 
@@ -119,12 +119,12 @@ impl Timeline {
 }
 
 /// The lowest rate at which a link sends, if it has one.
-fn lowest_rate(link: &LinkConfig) -> Option<u64> {
+fn lowest_rate(link: &LinkConfig) -> Option<Rate> {
     match link {
-        LinkConfig::Constant { rate_bps }
-        | LinkConfig::Poisson { rate_bps }
-        | LinkConfig::TokenBucket { rate_bps, .. } => Some(*rate_bps),
-        LinkConfig::Schedule { steps, .. } => steps.iter().map(|step| step.rate_bps).filter(|rate| *rate > 0).min(),
+        LinkConfig::Constant { rate } | LinkConfig::Poisson { rate } | LinkConfig::TokenBucket { rate, .. } => {
+            Some(*rate)
+        }
+        LinkConfig::Schedule { steps, .. } => steps.iter().map(|step| step.rate).filter(|rate| !rate.is_zero()).min(),
         LinkConfig::Unlimited | LinkConfig::Trace { .. } => None,
     }
 }
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn the_lowest_rate_is_the_lowest_at_which_anything_passes() {
-        let lowest = |link: serde_json::Value| lowest_rate(&serde_json::from_value(link).unwrap());
+        let lowest =
+            |link: serde_json::Value| lowest_rate(&serde_json::from_value(link).unwrap()).map(Rate::as_bits_per_second);
         let step = |at: u64, rate: u64| serde_json::json!({"at_ns": at, "rate_bps": rate});
         let steps = [step(0, 8), step(1, 0), step(2, 5), step(3, 9)];
         assert_eq!(lowest(serde_json::json!({"kind": "schedule", "steps": steps})), Some(5));

@@ -4,6 +4,7 @@
 //! Sizes are those of IP packets: a size table takes the Ethernet header off again, which the kernel counts.
 
 use bakeoff_core::hop::{GilbertElliott, LossConfig, wire_probability};
+use bakeoff_core::units::{Bytes, Duration, Rate};
 
 use super::{CREATE, CREATE_IF_ABSENT, Message, REPLACE};
 use crate::qdisc::Qdisc;
@@ -51,7 +52,7 @@ const NETEM_LIMIT: u32 = 10_000_000;
 const WIRE_SPEED_UP: u64 = 1_000_000;
 /// Twice the granularity of the guest's clock: a packet that an ack has called for arrives when the link has become
 /// free, and not in the same moment.
-const AFTER_SERVICE_NS: u64 = 512;
+const AFTER_SERVICE: Duration = Duration::from_nanos(512);
 
 /// `struct tcmsg`.
 fn header(device: u32, handle: u32, parent: u32) -> Vec<u8> {
@@ -70,7 +71,7 @@ fn ip_sizes(message: Message) -> Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaper {
     /// Its rate.
-    pub rate_bps: u64,
+    pub rate: Rate,
 }
 
 impl Shaper {
@@ -89,7 +90,7 @@ impl Shaper {
     }
 
     fn class(self, device: u32, flags: u16) -> Message {
-        let bytes_per_second = self.rate_bps / 8;
+        let bytes_per_second = bytes_per_second(self.rate);
         let mut parameters = rate_specification(bytes_per_second).repeat(2);
         for word in [BURST_TICKS, BURST_TICKS, 1_514, 0, 0] {
             parameters.extend_from_slice(&word.to_ne_bytes());
@@ -104,6 +105,10 @@ impl Shaper {
     }
 }
 
+fn bytes_per_second(rate: Rate) -> u64 {
+    rate.as_bits_per_second() / 8
+}
+
 /// `struct tc_ratespec`.
 fn rate_specification(bytes_per_second: u64) -> Vec<u8> {
     let mut specification = vec![0, LINKLAYER, 0, 0, 0, 0, 0, 0];
@@ -115,29 +120,30 @@ fn rate_specification(bytes_per_second: u64) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     /// Its rate.
-    pub rate_bps: u64,
+    pub rate: Rate,
     /// What may leave at once.
-    pub burst_bytes: u64,
+    pub burst: Bytes,
     /// The rate within a burst; `None` if it takes no time.
-    pub peak_bps: Option<u64>,
+    pub peak: Option<Rate>,
     /// Size of the largest packet, which is what the bucket of the peak rate holds.
-    pub largest_bytes: u64,
+    pub largest: Bytes,
 }
 
 impl TokenBucket {
     /// Puts it on a device that sends without limit so far; its queue is the class that [`leaf`] goes to.
     pub fn install(self, device: u32) -> Message {
-        let rate = self.rate_bps / 8;
+        let rate = bytes_per_second(self.rate);
         let mut parameters = rate_specification(rate);
-        parameters.extend_from_slice(&rate_specification(self.peak_bps.map_or(0, |peak| peak / 8)));
+        parameters.extend_from_slice(&rate_specification(self.peak.map_or(0, bytes_per_second)));
         // Without a queue of its own: one is put into it.
         parameters.extend_from_slice(&[0; 12]);
         let mut options = Message::attributes()
             .attribute(TCA_TBF_PARMS, &parameters)
             .u64(TCA_TBF_RATE64, rate)
-            .u32(TCA_TBF_BURST, self.burst_bytes as u32);
-        if let Some(peak) = self.peak_bps {
-            options = options.u64(TCA_TBF_PRATE64, peak / 8).u32(TCA_TBF_PBURST, self.largest_bytes as u32);
+            .u32(TCA_TBF_BURST, self.burst.count() as u32);
+        if let Some(peak) = self.peak {
+            options =
+                options.u64(TCA_TBF_PRATE64, bytes_per_second(peak)).u32(TCA_TBF_PBURST, self.largest.count() as u32);
         }
         let root = Message::new(RTM_NEWQDISC, CREATE, &header(device, HTB_HANDLE, TC_H_ROOT)).text(TCA_KIND, "tbf");
         ip_sizes(root).nested(TCA_OPTIONS, &options)
@@ -162,9 +168,9 @@ fn words(words: &[u32]) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
     /// Rate of the link before it; `None` if that is unlimited.
-    pub rate_bps: Option<u64>,
+    pub rate: Option<Rate>,
     /// Propagation delay.
-    pub delay_ns: u64,
+    pub delay: Duration,
     /// How packets are lost.
     pub loss: LossConfig,
     /// The probability that a packet skips the delay, and which one of so many may.
@@ -187,11 +193,12 @@ impl Wire {
     fn message(self, device: u32, flags: u16) -> Message {
         let loss = if let LossConfig::Alone(probability) = self.loss { wire_probability(probability) } else { 0 };
         let gap = self.reorder.map_or(0, |(_, gap)| gap);
+        let latency = self.delay + self.rate.map_or(Duration::ZERO, |_| AFTER_SERVICE);
         let fixed: Vec<u8> =
             [0, NETEM_LIMIT, loss, gap, 0, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
         let mut options = Message::attributes()
             .raw(&fixed)
-            .u64(TCA_NETEM_LATENCY64, self.delay_ns + self.rate_bps.map_or(0, |_| AFTER_SERVICE_NS))
+            .u64(TCA_NETEM_LATENCY64, latency.as_nanos())
             .u64(TCA_NETEM_PRNG_SEED, self.seed);
         if let Some((probability, _)) = self.reorder {
             options = options.attribute(TCA_NETEM_REORDER, &words(&[wire_probability(probability), 0]));
@@ -202,8 +209,8 @@ impl Wire {
             let inner = Message::attributes().attribute(NETEM_LOSS_GE, &words(&model));
             options = options.nested(TCA_NETEM_LOSS, &inner);
         }
-        if let Some(rate_bps) = self.rate_bps {
-            let bytes_per_second = rate_bps / 8 + rate_bps / 8 / WIRE_SPEED_UP;
+        if let Some(rate) = self.rate.map(bytes_per_second) {
+            let bytes_per_second = rate + rate / WIRE_SPEED_UP;
             let mut rate = vec![0; 16];
             rate[..4].copy_from_slice(&u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
             options = options.attribute(TCA_NETEM_RATE, &rate).u64(TCA_NETEM_RATE64, bytes_per_second);
