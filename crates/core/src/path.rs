@@ -4,7 +4,7 @@ use crate::hop::{Hop, HopConfig, Site};
 use crate::packet::Packet;
 use crate::record::HopAccount;
 use crate::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Bytes, Instant};
 
 /// A hop with its name in recordings.
 pub struct NamedHop<P> {
@@ -71,7 +71,7 @@ impl<P: Clone + Send + 'static> Path<P> {
         };
         for (index, config) in scenario.flows.iter().enumerate() {
             let mut routes = routes_of(config.direction, config.dscp);
-            if config.extra_delay_ns > 0 {
+            if !config.extra_delay.is_zero() {
                 // The flow's own delay lies between its sender and the shared path, in both directions.
                 routes.data.insert(0, path.add_delay(config, scenario, format!("flow{}.data", index + 1))?);
                 routes.acks.push(path.add_delay(config, scenario, format!("flow{}.ack", index + 1))?);
@@ -124,7 +124,7 @@ impl<P: Clone + Send + 'static> Path<P> {
     }
 
     fn add_delay(&mut self, config: &FlowConfig, scenario: &Scenario, name: String) -> Result<usize, ScenarioError> {
-        let delay = HopConfig::delay(Duration::from_nanos(config.extra_delay_ns));
+        let delay = HopConfig::delay(config.extra_delay);
         self.add(&delay, scenario, name)
     }
 }

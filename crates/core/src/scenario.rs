@@ -26,7 +26,7 @@ pub const MAX_HOPS: usize = 64;
 /// The largest differentiated services codepoint: six bits.
 const MAX_DSCP: u8 = 63;
 /// The longest run: a day.
-const MAX_DURATION_NS: u64 = 86_400 * 1_000_000_000;
+const MAX_DURATION: Duration = Duration::from_secs(86_400);
 
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -72,7 +72,8 @@ pub struct RecordConfig {
     /// How much.
     pub level: Level,
     /// Interval of the series.
-    pub interval_ns: u64,
+    #[serde(rename = "interval_ns")]
+    pub interval: Duration,
 }
 
 /// One of the two ways over the path, in which the data of a flow goes.
@@ -111,24 +112,26 @@ pub struct FlowConfig {
     /// What the application sends.
     pub traffic: TrafficConfig,
     /// When it connects.
-    pub start_ns: u64,
+    #[serde(rename = "start_ns")]
+    pub start: Instant,
     /// When it falls silent.
-    pub stop_ns: u64,
+    #[serde(rename = "stop_ns")]
+    pub stop: Instant,
     /// Which way the data goes.
     #[serde(default)]
     pub direction: Direction,
     /// Propagation delay of its own, each way.
-    #[serde(default)]
-    pub extra_delay_ns: u64,
+    #[serde(rename = "extra_delay_ns", default)]
+    pub extra_delay: Duration,
     /// Payload of a full packet.
-    #[serde(default = "default_mss")]
-    pub mss_bytes: u64,
+    #[serde(rename = "mss_bytes", default = "default_mss")]
+    pub mss: Bytes,
     /// IP and TCP headers.
-    #[serde(default = "default_header")]
-    pub header_bytes: u64,
+    #[serde(rename = "header_bytes", default = "default_header")]
+    pub header: Bytes,
     /// The most that may be outstanding.
-    #[serde(default)]
-    pub receive_window_bytes: Option<u64>,
+    #[serde(rename = "receive_window_bytes", default)]
+    pub receive_window: Option<Bytes>,
     /// Data waits for an answer of the receiver.
     #[serde(default = "default_handshake")]
     pub handshake: bool,
@@ -136,8 +139,8 @@ pub struct FlowConfig {
     #[serde(default)]
     pub pacing: Pacing,
     /// The most at which its packets are paced.
-    #[serde(default)]
-    pub max_pacing_rate_bps: Option<u64>,
+    #[serde(rename = "max_pacing_rate_bps", default)]
+    pub max_pacing_rate: Option<Rate>,
     /// When the receiver acknowledges.
     #[serde(default)]
     pub acks: AckMode,
@@ -151,19 +154,19 @@ pub struct FlowConfig {
     #[serde(default)]
     pub ect: Option<Ect>,
     /// After a packet the next one waits a random time up to this.
-    #[serde(default)]
-    pub send_jitter_ns: u64,
+    #[serde(rename = "send_jitter_ns", default)]
+    pub send_jitter: Duration,
     /// Differentiated services codepoint of the packets with data; acks have none.
     #[serde(default)]
     pub dscp: u8,
 }
 
-fn default_mss() -> u64 {
-    StreamConfig::DEFAULT.mss.count()
+fn default_mss() -> Bytes {
+    StreamConfig::DEFAULT.mss
 }
 
-fn default_header() -> u64 {
-    StreamConfig::DEFAULT.header.count()
+fn default_header() -> Bytes {
+    StreamConfig::DEFAULT.header
 }
 
 fn default_handshake() -> bool {
@@ -181,12 +184,13 @@ pub struct Scenario {
     /// Fixes every random number.
     pub seed: u64,
     /// Length of the run.
-    pub duration_ns: u64,
+    #[serde(rename = "duration_ns")]
+    pub duration: Duration,
     /// What is recorded.
     pub record: RecordConfig,
     /// Every flow and probe begins later by a random time up to this.
-    #[serde(default)]
-    pub start_jitter_ns: u64,
+    #[serde(rename = "start_jitter_ns", default)]
+    pub start_jitter: Duration,
     /// Hops from the senders to the receivers.
     pub forward: Vec<HopConfig>,
     /// Hops back.
@@ -212,16 +216,27 @@ impl Scenario {
 
     /// The largest IP packet that any flow or probe sends.
     pub fn largest_packet(&self) -> Bytes {
-        let flows = self.flows.iter().map(|flow| flow.mss_bytes + flow.header_bytes);
-        let probes = self.probes.iter().map(|probe| probe.size_bytes);
-        Bytes::new(flows.chain(probes).max().unwrap_or_default())
+        let flows = self.flows.iter().map(FlowConfig::packet_size);
+        let probes = self.probes.iter().map(|probe| probe.size);
+        flows.chain(probes).max().unwrap_or_default()
+    }
+
+    /// When the run ends.
+    pub fn end(&self) -> Instant {
+        Instant::ZERO + self.duration
     }
 
     /// When the flow with this index connects: its start, and a random time up to the start jitter.
     pub fn start_of(&self, flow: usize) -> Instant {
-        let mut random = RandomStream::new(self.seed, &format!("flow{}.start", flow + 1));
-        let jitter = if self.start_jitter_ns == 0 { 0 } else { random.below(self.start_jitter_ns) };
-        Instant::from_nanos(self.flows[flow].start_ns) + Duration::from_nanos(jitter)
+        self.flows[flow].start + self.jitter_of(&format!("flow{}.start", flow + 1))
+    }
+
+    /// How much later than stated what is called `name` begins.
+    fn jitter_of(&self, name: &str) -> Duration {
+        if self.start_jitter.is_zero() {
+            return Duration::ZERO;
+        }
+        Duration::from_nanos(RandomStream::new(self.seed, name).below(self.start_jitter.as_nanos()))
     }
 
     /// The two ends of the flow with this index, whose scheme is the one called `scheme`.
@@ -272,14 +287,14 @@ impl Scenario {
 
     /// When the flow with this index falls silent, at the latest with the run.
     pub fn stop_of(&self, flow: usize) -> Instant {
-        Instant::from_nanos(self.flows[flow].stop_ns.min(self.duration_ns))
+        self.flows[flow].stop.min(self.end())
     }
 
     fn check(&self) -> Result<(), ScenarioError> {
-        if !(1..=MAX_DURATION_NS).contains(&self.duration_ns) {
+        if self.duration.is_zero() || self.duration > MAX_DURATION {
             return Err(invalid("duration", "must be more than zero and at most one day"));
         }
-        if self.record.interval_ns == 0 {
+        if self.record.interval.is_zero() {
             return Err(invalid("record.interval", "must be more than zero"));
         }
         if !(1..=MAX_FLOWS).contains(&self.flows.len()) {
@@ -297,9 +312,9 @@ impl Scenario {
         }
         for (index, flow) in self.flows.iter().enumerate() {
             let place = format!("flow {}", index + 1);
-            check_flow(&place, flow, self.duration_ns)?;
+            check_flow(&place, flow, self.end())?;
             let mut hops = self.hops(flow.direction).iter();
-            if flow.receive_window_bytes.is_none() && hops.all(|hop| hop.link == LinkConfig::Unlimited) {
+            if flow.receive_window.is_none() && hops.all(|hop| hop.link == LinkConfig::Unlimited) {
                 return Err(invalid(
                     place,
                     "has no limit at all: give a hop on its way a rate, or the flow a receive window",
@@ -345,18 +360,18 @@ impl Scenario {
     }
 }
 
-fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), ScenarioError> {
-    let problem = if flow.start_ns >= flow.stop_ns || flow.start_ns >= duration_ns {
+fn check_flow(place: &str, flow: &FlowConfig, end: Instant) -> Result<(), ScenarioError> {
+    let problem = if flow.start >= flow.stop || flow.start >= end {
         "must start before it stops and before the run ends"
-    } else if !(1..=65_000).contains(&flow.mss_bytes) || flow.header_bytes > 500 {
+    } else if !(1..=65_000).contains(&flow.mss.count()) || flow.header.count() > 500 {
         "needs an MSS of 1 to 65000 bytes and headers of at most 500 bytes"
     } else if flow.burst_packets == 0 {
         "needs a burst of at least one packet"
-    } else if flow.max_pacing_rate_bps == Some(0) {
+    } else if flow.max_pacing_rate.is_some_and(Rate::is_zero) {
         "needs a max_pacing_rate above zero"
     } else if flow.dscp > MAX_DSCP {
         "needs a DSCP of 0 to 63"
-    } else if flow.receive_window_bytes.is_some_and(|window| window < flow.mss_bytes) {
+    } else if flow.receive_window.is_some_and(|window| window < flow.mss) {
         "needs a receive window of at least one MSS"
     } else if matches!(flow.traffic, TrafficConfig::Finite { size_bytes: 0 }) {
         "needs a transfer of at least one byte"
@@ -371,6 +386,11 @@ fn check_flow(place: &str, flow: &FlowConfig, duration_ns: u64) -> Result<(), Sc
 }
 
 impl FlowConfig {
+    /// IP size of a full packet.
+    pub fn packet_size(&self) -> Bytes {
+        self.mss + self.header
+    }
+
     /// How it uses ECN if its scheme is the one called `scheme`, or what is wrong with that.
     pub fn ecn_with(&self, scheme: &str) -> Result<(EcnMode, Ect), Problem> {
         let need = scheme::needed_ecn(scheme);
@@ -394,15 +414,15 @@ impl FlowConfig {
     /// What both ends of the stream agree on, but for ECN.
     pub fn stream(&self) -> StreamConfig {
         StreamConfig {
-            mss: Bytes::new(self.mss_bytes),
-            header: Bytes::new(self.header_bytes),
-            receive_window: self.receive_window_bytes.map(Bytes::new),
+            mss: self.mss,
+            header: self.header,
+            receive_window: self.receive_window,
             has_handshake: self.handshake,
             pacing: self.pacing,
-            max_pacing_rate: self.max_pacing_rate_bps.map(Rate::from_bits_per_second),
+            max_pacing_rate: self.max_pacing_rate,
             acks: self.acks,
             burst_packets: self.burst_packets,
-            send_jitter: Duration::from_nanos(self.send_jitter_ns),
+            send_jitter: self.send_jitter,
             ..StreamConfig::DEFAULT
         }
     }

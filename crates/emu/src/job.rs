@@ -220,7 +220,7 @@ fn hop_problem(hop: &HopConfig) -> Option<&'static str> {
 
 /// The key of a flow that the kernel has nothing for, and what would be right.
 fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
-    if flow.send_jitter_ns > 0 {
+    if !flow.send_jitter.is_zero() {
         Some(("send_jitter", "real senders have no such setting; leave it out"))
     } else if !flow.handshake && !uses_our_transport(flow) {
         Some(("handshake", "only a sender of ours can do without; leave it out"))

@@ -185,8 +185,8 @@ impl PairKey {
 
     fn of(flow: &FlowConfig) -> Self {
         Self {
-            extra_delay: Duration::from_nanos(flow.extra_delay_ns),
-            is_sender_right: flow.extra_delay_ns > 0 && flow.direction == Direction::Reverse,
+            extra_delay: flow.extra_delay,
+            is_sender_right: !flow.extra_delay.is_zero() && flow.direction == Direction::Reverse,
             ecn: host_ecn(flow),
         }
     }

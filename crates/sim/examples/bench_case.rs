@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     scenario.record.level = from_value(level.into())?;
     let recording = bakeoff_sim::run(&scenario)?;
     let forwarded = forwarded(&recording).ok_or("the recording lacks the bottleneck's counters")?;
-    let simulated_s = scenario.duration_ns as f64 / 1e9;
+    let simulated_s = scenario.duration.as_secs_f64();
     println!("{}", json!({"bottleneck_packets": forwarded, "simulated_s": simulated_s}));
     Ok(())
 }

@@ -65,7 +65,7 @@ impl Sides {
     pub(crate) fn hops(self, scenario: &Scenario) -> impl Iterator<Item = Side> {
         let far_if = |is_far| if is_far { Side::Far } else { Side::Near };
         let [forward, reverse] = [&scenario.forward, &scenario.reverse].map(|hops| 0..hops.len());
-        let own = scenario.flows.iter().filter(|flow| flow.extra_delay_ns > 0);
+        let own = scenario.flows.iter().filter(|flow| !flow.extra_delay.is_zero());
         forward
             .map(move |hop| far_if(self.0.is_some_and(|crossing| hop >= crossing.forward)))
             .chain(reverse.map(move |hop| far_if(self.0.is_some_and(|crossing| hop < crossing.reverse))))

@@ -95,7 +95,6 @@ impl Topology {
 mod tests {
     use bakeoff_core::agenda::{Agenda, Turn};
     use bakeoff_core::scenario::{MAX_FLOWS, MAX_HOPS, MAX_PROBES};
-    use bakeoff_core::units::Instant;
 
     use super::*;
 
@@ -122,7 +121,7 @@ mod tests {
         let (hops, others) = (topology.path.hops.len(), topology.roster.count(Side::Near));
         assert_eq!((hops, topology.hop_sides.len()), (2 * MAX_HOPS + 2 * MAX_FLOWS, hops));
         let mut agenda = Agenda::new(hops, others);
-        let end = Instant::from_nanos(scenario.duration_ns);
+        let end = scenario.end();
         agenda.others.set(others - 1, Some(end));
         assert_eq!(agenda.next(), Some((end, Turn::Other(others - 1))));
         agenda.hops.set(hops - 1, Some(end));

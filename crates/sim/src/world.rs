@@ -44,7 +44,7 @@ impl World {
         let recorder = Recorder::new(scenario.record, path.hops.len(), flows.len(), probes.len());
         let has_series = scenario.record.level >= Level::Series;
         let next_sample = if has_series { Instant::ZERO + recorder.interval() } else { Instant::FAR_FUTURE };
-        let end = Instant::from_nanos(scenario.duration_ns);
+        let end = scenario.end();
         let network = Network::new(path, hop_sides, agendas, recorder);
         Ok(Self { end, lookahead, next_sample, flows, probes, roster, network })
     }

@@ -94,11 +94,10 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder for this many hops, flows and probes.
     pub fn new(config: RecordConfig, hops: usize, flows: usize, probes: usize) -> Self {
-        let interval = Duration::from_nanos(config.interval_ns);
-        let bins = (config.level >= Level::Series).then_some(interval);
+        let bins = (config.level >= Level::Series).then_some(config.interval);
         Self {
             level: config.level,
-            interval,
+            interval: config.interval,
             flows: (0..flows).map(|_| FlowRecord::new(bins, config.level >= Level::Packets)).collect(),
             hops: vec![HopRecord::default(); hops],
             probes: ProbeRecords::new(flows, probes),
@@ -363,7 +362,7 @@ mod tests {
     }
 
     fn recorder(flows: usize, probes: usize) -> Recorder {
-        Recorder::new(RecordConfig { level: Level::Packets, interval_ns: 100_000_000 }, 1, flows, probes)
+        Recorder::new(RecordConfig { level: Level::Packets, interval: Duration::from_millis(100) }, 1, flows, probes)
     }
 
     fn packet(flow: u32, number: u64, sent_ms: u64) -> Packet<()> {

@@ -4,7 +4,6 @@ use serde::Deserialize;
 
 use super::{Direction, Scenario, ScenarioError, invalid};
 use crate::packet::{Ecn, FlowId};
-use crate::random::RandomStream;
 use crate::transport::probe::{Answerer, Asker, ProbePacket};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -57,16 +56,20 @@ pub struct ProbeConfig {
     #[serde(default)]
     pub kind: ProbeKind,
     /// Time between two requests.
-    pub interval_ns: u64,
+    #[serde(rename = "interval_ns")]
+    pub interval: Duration,
     /// IP size of requests and answers.
-    pub size_bytes: u64,
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
     /// ECN codepoint of both.
     #[serde(default)]
     pub ecn: ProbeEcn,
     /// When the first request is sent.
-    pub start_ns: u64,
+    #[serde(rename = "start_ns")]
+    pub start: Instant,
     /// No request is sent from then on.
-    pub stop_ns: u64,
+    #[serde(rename = "stop_ns")]
+    pub stop: Instant,
     /// Which way the requests go.
     #[serde(default)]
     pub direction: Direction,
@@ -75,30 +78,24 @@ pub struct ProbeConfig {
 impl Scenario {
     /// When the probe with this index sends its first request: its start, and a random time up to the start jitter.
     pub fn probe_start(&self, probe: usize) -> Instant {
-        let mut random = RandomStream::new(self.seed, &format!("probe{}.start", probe + 1));
-        let jitter = if self.start_jitter_ns == 0 { 0 } else { random.below(self.start_jitter_ns) };
-        Instant::from_nanos(self.probes[probe].start_ns) + Duration::from_nanos(jitter)
+        self.probes[probe].start + self.jitter_of(&format!("probe{}.start", probe + 1))
     }
 
     /// When the probe with this index falls silent, at the latest with the run.
     pub fn probe_stop(&self, probe: usize) -> Instant {
-        Instant::from_nanos(self.probes[probe].stop_ns.min(self.duration_ns))
+        self.probes[probe].stop.min(self.end())
     }
 
     /// The packets of the probe with this index, which are numbered behind those of the flows.
     pub fn probe_packet(&self, probe: usize) -> ProbePacket {
         let config = &self.probes[probe];
-        ProbePacket {
-            flow: FlowId((self.flows.len() + probe) as u32),
-            size: Bytes::new(config.size_bytes),
-            ecn: config.ecn.into(),
-        }
+        ProbePacket { flow: FlowId((self.flows.len() + probe) as u32), size: config.size, ecn: config.ecn.into() }
     }
 
     /// The two ends of the probe with this index.
     pub fn probe_ends(&self, probe: usize) -> (Asker, Answerer) {
         let packet = self.probe_packet(probe);
-        let interval = Duration::from_nanos(self.probes[probe].interval_ns);
+        let interval = self.probes[probe].interval;
         (Asker::new(packet, interval, self.probe_start(probe), self.probe_stop(probe)), Answerer::new(packet))
     }
 
@@ -107,11 +104,11 @@ impl Scenario {
             return Err(invalid("probes", format!("{} probes; a run has at most {MAX_PROBES}", self.probes.len())));
         }
         for (number, probe) in (1..).zip(&self.probes) {
-            let problem = if probe.start_ns >= probe.stop_ns || probe.start_ns >= self.duration_ns {
+            let problem = if probe.start >= probe.stop || probe.start >= self.end() {
                 "must start before it stops and before the run ends".to_owned()
-            } else if probe.interval_ns == 0 {
+            } else if probe.interval.is_zero() {
                 "needs an interval of more than zero".to_owned()
-            } else if !(MIN_SIZE..=MAX_SIZE).contains(&probe.size_bytes) {
+            } else if !(MIN_SIZE..=MAX_SIZE).contains(&probe.size.count()) {
                 format!("needs a size of {MIN_SIZE} to {MAX_SIZE} bytes")
             } else {
                 continue;

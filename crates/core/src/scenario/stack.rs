@@ -17,15 +17,14 @@ impl Scenario {
         if let Some(problem) = problem(config) {
             return Err(refused(format!("{name} {problem}")));
         }
-        let packet = Bytes::new(config.mss_bytes + config.header_bytes);
         let setup = StackSetup {
             start: self.start_of(flow),
-            largest_datagram: packet.saturating_sub(IP_UDP_BYTES),
+            largest_datagram: config.packet_size().saturating_sub(IP_UDP_BYTES),
             transfer: match config.traffic {
                 TrafficConfig::Finite { size_bytes } => Some(Bytes::new(size_bytes)),
                 TrafficConfig::Bulk { .. } | TrafficConfig::OnOff { .. } => None,
             },
-            receive_window: config.receive_window_bytes.map(Bytes::new),
+            receive_window: config.receive_window,
             random: RandomStream::new(self.seed, &format!("flow{}.stack", flow + 1)),
         };
         let StackPair { sender, receiver } =
@@ -48,13 +47,13 @@ fn problem(flow: &FlowConfig) -> Option<&'static str> {
         Some("connects as its stack does; leave handshake out")
     } else if flow.pacing != Pacing::Auto {
         Some("paces as its stack does; leave pacing out")
-    } else if flow.max_pacing_rate_bps.is_some() {
+    } else if flow.max_pacing_rate.is_some() {
         Some("paces as its stack does; leave max_pacing_rate out")
     } else if flow.acks != AckMode::Delayed {
         Some("acknowledges as its stack does; leave acks out")
     } else if flow.burst_packets > 1 {
         Some("paces in bursts of its stack's own; leave burst out")
-    } else if flow.send_jitter_ns > 0 {
+    } else if !flow.send_jitter.is_zero() {
         Some("sends when its stack does; leave send_jitter out")
     } else if !matches!(flow.ecn, None | Some(EcnMode::Off | EcnMode::Classic)) {
         Some("echoes marks as its stack does; write ecn = \"classic\" to let them through, or leave ecn out")

@@ -49,7 +49,7 @@ impl Engine {
     pub(super) fn new(scenario: &Scenario, journal: Journal) -> Result<Self, RunError> {
         let path = Path::of(scenario).map_err(JobError::from)?;
         let mut agenda = Agenda::new(path.hops.len(), 1);
-        let interval = Duration::from_nanos(scenario.record.interval_ns);
+        let interval = scenario.record.interval;
         let interval = (scenario.record.level >= Level::Series).then_some(interval);
         agenda.others.set(0, interval.map(|interval| Instant::ZERO + interval));
         Ok(Self {
@@ -59,7 +59,7 @@ impl Engine {
             journal,
             numbers: vec![[0; 2]; scenario.flows.len() + scenario.probes.len()],
             interval,
-            end: Instant::from_nanos(scenario.duration_ns),
+            end: scenario.end(),
         })
     }
 

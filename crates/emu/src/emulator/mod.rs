@@ -79,7 +79,7 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let priority = refusal(sys::run_first(PRIORITY).and_then(|()| sys::wake_up_on_time()));
     let clock = starter.start(lead)?;
     let mut exchange = Exchange::new(clock, &devices, ownership, engine, &job);
-    let end = Instant::from_nanos(job.scenario.duration_ns);
+    let end = job.scenario.end();
     exchange.run(end, &mut || children.iter().try_for_each(|child| has_not_failed(*child).map(|_| ())))?;
     if exchange.engine.has_lost_its_log() {
         return exchange.engine.finish().map(|_| ());

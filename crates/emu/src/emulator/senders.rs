@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::transport::stack::StackEntry;
-use bakeoff_core::units::{Duration, Instant};
+use bakeoff_core::units::Instant;
 
 use super::readiness::Participant;
 use crate::error::{Context, RunError};
@@ -46,8 +46,8 @@ pub(super) fn run(
     let mut write = |samples: Vec<SampleRecord>| {
         samples.iter().try_for_each(|sample| log.write_all(&sample.encode()).context(writing))
     };
-    let end = Instant::from_nanos(scenario.duration_ns);
-    let interval = Duration::from_nanos(scenario.record.interval_ns);
+    let end = scenario.end();
+    let interval = scenario.record.interval;
     let mut next_sample = (scenario.record.level >= Level::Series).then_some(Instant::ZERO + interval);
     loop {
         let now = [senders.next_stop(), next_sample].into_iter().flatten().fold(end, Instant::min);

@@ -3,8 +3,8 @@
 use std::sync::mpsc::Receiver as Channel;
 
 use bakeoff_core::hop::{HopConfig, LinkConfig};
-use bakeoff_core::scenario::Level;
-use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
+use bakeoff_core::scenario::{FlowConfig, Level};
+use bakeoff_core::units::{Duration, Instant, Rate};
 
 use crate::error::RunError;
 use crate::guest::capture::Capture;
@@ -38,17 +38,16 @@ pub(super) struct Timeline {
 impl Timeline {
     pub(super) fn new(job: &Job, layout: &Layout, senders: Watch, news: Channel<News>) -> Self {
         let scenario = &job.scenario;
-        let end = Instant::from_nanos(scenario.duration_ns);
+        let end = scenario.end();
         let mut changes = rate_changes(job, layout, end);
         changes.reverse();
-        let interval = Duration::from_nanos(scenario.record.interval_ns);
+        let interval = scenario.record.interval;
         let delay = |hops: &[HopConfig]| hops.iter().map(|hop| hop.delay).sum::<Duration>();
-        let largest = scenario.flows.iter().map(|flow| flow.mss_bytes + flow.header_bytes).max().unwrap_or_default();
+        let largest = scenario.flows.iter().map(FlowConfig::packet_size).max().unwrap_or_default();
         let hops = scenario.forward.iter().chain(&scenario.reverse);
         let rates = hops.filter_map(|hop| lowest_rate(&hop.link)).filter(|rate| !rate.is_zero());
-        let sending = rates.fold(Duration::ZERO, |sum, rate| sum + rate.time_for(Bytes::new(largest)));
-        let extra = scenario.flows.iter().map(|flow| flow.extra_delay_ns).max().unwrap_or_default();
-        let extra = Duration::from_nanos(extra);
+        let sending = rates.fold(Duration::ZERO, |sum, rate| sum + rate.time_for(largest));
+        let extra = scenario.flows.iter().map(|flow| flow.extra_delay).max().unwrap_or_default();
         Self {
             senders,
             news,

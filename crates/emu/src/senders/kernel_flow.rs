@@ -45,13 +45,13 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
     let flow = plan.flow();
     let opening = || format!("opening the receiver of flow {}", plan.index + 1);
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, plan.receiver.port)).context(opening)?;
-    TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES).set(listener.as_fd()).context(opening)?;
-    let clamp = flow.receive_window_bytes.map(|window| TcpOption::WindowClamp(window.min(MAX_WINDOW) as u32));
+    TcpOption::MaximumSegment(flow.mss.count() as u32 + OPTION_BYTES).set(listener.as_fd()).context(opening)?;
+    let clamp = flow.receive_window.map(|window| TcpOption::WindowClamp(window.count().min(MAX_WINDOW) as u32));
     if let Some(clamp) = clamp {
         clamp.set(listener.as_fd()).context(opening)?;
     }
     TcpOption::Abandoned.set(listener.as_fd()).context(opening)?;
-    let bytes = READ_SEGMENTS * flow.mss_bytes as u32;
+    let bytes = READ_SEGMENTS * flow.mss.count() as u32;
     let low_at = matches!(flow.traffic, TrafficConfig::Bulk { .. }).then_some(TcpOption::ReceiveLowAt(bytes));
     // The first segment is read at once: the kernel forgets its bound whenever it learns how large segments are.
     if let Some(low_at) = low_at.filter(|_| clamp.is_none()) {
@@ -79,14 +79,15 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
         .map_err(|error| plan.scheme_error(format!("this kernel has no controller {controller} ({error})")))?;
     let (backlog, application) = match flow.traffic {
         TrafficConfig::OnOff { .. } => {
-            (ON_OFF_BACKLOG, Application { write: flow.mss_bytes as usize, is_on_off: true })
+            (ON_OFF_BACKLOG, Application { write: flow.mss.count() as usize, is_on_off: true })
         }
         _ => (BULK_BACKLOG, Application { write: WRITE_BYTES, is_on_off: false }),
     };
-    let segment = TcpOption::MaximumSegment(flow.mss_bytes as u32 + OPTION_BYTES);
+    let segment = TcpOption::MaximumSegment(flow.mss.count() as u32 + OPTION_BYTES);
     let mut options = vec![segment, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
     // The kernel counts payload.
-    let most = flow.max_pacing_rate_bps.map(|rate| rate / 8 * flow.mss_bytes / (flow.mss_bytes + flow.header_bytes));
+    let most =
+        flow.max_pacing_rate.map(|rate| rate.as_bits_per_second() / 8 * flow.mss.count() / flow.packet_size().count());
     if flow.pacing == Pacing::Internal || most.is_some() {
         options.push(TcpOption::Paced(most));
     }

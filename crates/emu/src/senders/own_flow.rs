@@ -8,7 +8,7 @@ use bakeoff_core::packet::FlowId;
 use bakeoff_core::scenario::Level;
 use bakeoff_core::scheme::{Scheme, Setup};
 use bakeoff_core::transport::stream::{Receiver, Sender};
-use bakeoff_core::units::{Duration, Instant};
+use bakeoff_core::units::Instant;
 
 use super::flows::Plan;
 use super::{End, News};
@@ -62,7 +62,7 @@ fn run_receiver(
     open: Channel<()>,
 ) {
     let (start, flow) = (plan.stage.start.clone(), plan.index + 1);
-    let end = Instant::from_nanos(plan.stage.scenario.duration_ns);
+    let end = plan.stage.scenario.end();
     let timetable = Timetable { start: Instant::ZERO, end, sampling: None, cancel: None };
     thread::spawn(move || {
         let done = drive(&mut receiver, &mut socket, start.wait(), &timetable, &mut |_, _| {});
@@ -87,7 +87,7 @@ pub(super) fn problem(error: Option<FlowError>, counts: SocketCounts) -> Option<
 #[expect(clippy::disallowed_methods, reason = "each endpoint waits for its own socket and timer")]
 fn run_sender(plan: &Plan<'_>, mut sender: Sender, mut socket: FlowSocket, news: Channel<News>, open: Channel<()>) {
     let (start, index, scenario) = (plan.stage.start.clone(), plan.index, plan.stage.scenario);
-    let interval = Duration::from_nanos(scenario.record.interval_ns);
+    let interval = scenario.record.interval;
     let timetable = Timetable {
         start: scenario.start_of(index),
         end: scenario.stop_of(index),

@@ -32,10 +32,10 @@ pub fn open(stage: Stage<'_>) -> Result<(), RunError> {
             run_start: stage.start.clone(),
             first: stage.scenario.probe_start(index),
             stop: stage.scenario.probe_stop(index),
-            interval: Duration::from_nanos(config.interval_ns),
+            interval: config.interval,
         };
         let packet = packet(config);
-        let payload = packet.len() - (config.size_bytes as usize - IP_UDP_BYTES);
+        let payload = packet.len() - payload_size(config);
         ask(connect(asker, answerer)?, packet, payload, index, times, stage.news.clone());
     }
     Ok(())
@@ -60,9 +60,13 @@ fn connect(kind: ProbeKind, from: End, to: End, tos: u8) -> std::io::Result<UdpS
     Ok(socket)
 }
 
+fn payload_size(config: &ProbeConfig) -> usize {
+    config.size.count() as usize - IP_UDP_BYTES
+}
+
 /// Room for what a socket is given of a packet.
 fn packet(config: &ProbeConfig) -> Vec<u8> {
-    let payload = vec![0; config.size_bytes as usize - IP_UDP_BYTES];
+    let payload = vec![0; payload_size(config)];
     match config.kind {
         ProbeKind::Udp => payload,
         // The header of ICMP is as long as that of UDP; the kernel fills in checksum and identification.

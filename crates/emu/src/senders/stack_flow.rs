@@ -9,7 +9,7 @@ use bakeoff_core::packet::{Envelope, FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::scenario::Level;
 use bakeoff_core::transport::stack::{Datagram, StackEnd, StackEntry};
-use bakeoff_core::units::{Bytes, Duration, Instant};
+use bakeoff_core::units::Instant;
 
 use super::flows::Plan;
 use super::{End, News, own_flow};
@@ -25,7 +25,7 @@ pub(super) fn open(plan: &Plan<'_>, entry: &StackEntry) -> Result<(), RunError> 
     let (index, scenario) = (plan.index, plan.stage.scenario);
     plan.stage.hosts.enter(plan.receiver.host)?;
     let socket = connect(plan, plan.receiver, plan.sender)?;
-    run(plan, receiver, socket, Instant::from_nanos(scenario.duration_ns), move |receiver, tell| {
+    run(plan, receiver, socket, scenario.end(), move |receiver, tell| {
         tell(GOODPUT, receiver.stats().goodput.count() as f64);
     });
     plan.stage.hosts.enter(plan.sender.host)?;
@@ -44,8 +44,7 @@ pub(super) fn open(plan: &Plan<'_>, entry: &StackEntry) -> Result<(), RunError> 
 
 fn connect(plan: &Plan<'_>, from: End, to: End) -> Result<FlowSocket<Datagrams>, RunError> {
     let flow = plan.flow();
-    let largest_packet = Bytes::new(flow.mss_bytes + flow.header_bytes);
-    FlowSocket::of_stack(own_flow::socket(plan, from, to)?, FlowId(plan.index as u32), largest_packet)
+    FlowSocket::of_stack(own_flow::socket(plan, from, to)?, FlowId(plan.index as u32), flow.packet_size())
         .context(|| format!("opening a socket of flow {}", plan.index + 1))
 }
 
@@ -60,7 +59,7 @@ fn run(
 ) {
     let (start, index, scenario) = (plan.stage.start.clone(), plan.index, plan.stage.scenario);
     let (news, open) = (plan.stage.news.clone(), plan.stage.open.clone());
-    let interval = Duration::from_nanos(scenario.record.interval_ns);
+    let interval = scenario.record.interval;
     let sampling = (scenario.record.level >= Level::Series).then_some(interval);
     let timetable = Timetable { start: scenario.start_of(index), end, sampling, cancel: None };
     let mut endpoint = Watched { end: endpoint, stop: scenario.stop_of(index), news: news.clone(), is_lost: false };

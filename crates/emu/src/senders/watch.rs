@@ -24,7 +24,7 @@ impl Watch {
     pub fn new(scenario: &Scenario, flows: Vec<RunningFlow>) -> Self {
         let mut stops: Vec<_> = (0..flows.len()).collect();
         stops.sort_by_key(|flow| std::cmp::Reverse((flows[*flow].stop, *flow)));
-        let sizes = scenario.flows.iter().map(|flow| (flow.mss_bytes as f64, flow.header_bytes as f64));
+        let sizes = scenario.flows.iter().map(|flow| (flow.mss.count() as f64, flow.header.count() as f64));
         Self { flows, stops, packet_per_payload: sizes.map(|(mss, header)| (mss + header) / mss).collect() }
     }
 

@@ -61,7 +61,7 @@ fn read_hops(scenario: &Scenario, folder: &Path) -> Result<Vec<Passed>, LogError
     let text = fs::read_to_string(&path).and_then(|text| Ok(serde_json::from_str::<Report>(&text)?));
     let report = text.map_err(|error| LogError::File { file: path.display().to_string(), error })?;
     let count = |[packets, bytes]: [u64; 2]| Count { packets, bytes };
-    let end = Instant::from_nanos(scenario.duration_ns);
+    let end = scenario.end();
     let configs = scenario.forward.iter().chain(&scenario.reverse).map(Some).chain(std::iter::repeat(None));
     let hops = report.hops.into_iter().zip(configs).map(|(hop, config)| {
         let link = config.filter(|config| config.link != LinkConfig::Unlimited);
@@ -295,7 +295,7 @@ impl<'a> Replay<'a> {
         while self.next_interval < time {
             let now = self.next_interval;
             self.next_interval += self.recorder.interval();
-            if self.scenario.record.level < Level::Series || now.as_nanos() > self.scenario.duration_ns {
+            if self.scenario.record.level < Level::Series || now > self.scenario.end() {
                 continue;
             }
             for (index, flow) in self.flows.iter().enumerate() {
@@ -307,7 +307,7 @@ impl<'a> Replay<'a> {
     }
 
     fn finish(mut self) -> Result<Vec<Table>, LogError> {
-        let end = Instant::from_nanos(self.scenario.duration_ns);
+        let end = self.scenario.end();
         self.end_intervals_before(end + Duration::from_nanos(1));
         tell_telemetry(&mut self.recorder, self.scenario.record.level, self.samples);
         let account = |(index, flow): (usize, &Flow)| FlowAccount {

@@ -152,14 +152,14 @@ impl<'a> Run<'a> {
         let journeys = |placed: &FlowLayout| [Journeys::new(&placed.data), Journeys::new(&placed.acks)];
         let intervals = match scenario.record.level {
             Level::Summary => 0,
-            _ => scenario.duration_ns / scenario.record.interval_ns,
+            _ => scenario.duration.as_nanos() / scenario.record.interval.as_nanos(),
         } as usize;
         let backlog = Backlog { packets: vec![0; intervals], bytes: vec![0; intervals] };
         Self {
             job,
             layout,
-            end: Instant::from_nanos(scenario.duration_ns),
-            interval: Duration::from_nanos(scenario.record.interval_ns),
+            end: scenario.end(),
+            interval: scenario.record.interval,
             flows: layout.flows.iter().map(journeys).collect(),
             probes: layout.probes.iter().map(journeys).collect(),
             recorder: Recorder::new(scenario.record, layout.hops.len(), layout.flows.len(), layout.probes.len()),
