@@ -373,11 +373,11 @@ fn check_flow(place: &str, flow: &FlowConfig, end: Instant) -> Result<(), Scenar
         "needs a DSCP of 0 to 63"
     } else if flow.receive_window.is_some_and(|window| window < flow.mss) {
         "needs a receive window of at least one MSS"
-    } else if matches!(flow.traffic, TrafficConfig::Finite { size_bytes: 0 }) {
+    } else if matches!(flow.traffic, TrafficConfig::Finite { size: Bytes::ZERO }) {
         "needs a transfer of at least one byte"
-    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(0) }) {
+    } else if matches!(flow.traffic, TrafficConfig::Bulk { write: Some(Bytes::ZERO) }) {
         "needs writes of at least one byte"
-    } else if matches!(flow.traffic, TrafficConfig::OnOff { on_ns, off_ns, .. } if on_ns == 0 || off_ns == 0) {
+    } else if matches!(flow.traffic, TrafficConfig::OnOff { on, off, .. } if on.is_zero() || off.is_zero()) {
         "needs on and off periods of more than zero"
     } else {
         return flow.ecn_with(&flow.scheme).map(|_| ()).map_err(|problem| invalid(place, problem));

@@ -228,7 +228,7 @@ fn flow_problem(flow: &FlowConfig) -> Option<(&'static str, &'static str)> {
         Some(("burst", "the kernel paces in bursts of its own; leave it out"))
     } else if flow.acks != AckMode::Delayed && flow.scheme.starts_with(KERNEL_PREFIX) {
         Some(("acks", "the kernel decides when it acknowledges; leave it out"))
-    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(_) }) && !uses_our_transport(flow) {
+    } else if matches!(flow.traffic, TrafficConfig::Bulk { write: Some(_) }) && !uses_our_transport(flow) {
         Some(("traffic.write", "only a sender of ours ends a packet with every write; leave it out"))
     } else if flow.dscp > 0 && flow.scheme.starts_with(PROGRAM_PREFIX) {
         Some(("dscp", "the program gives its packets what it likes; leave it out"))

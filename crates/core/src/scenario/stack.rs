@@ -6,7 +6,6 @@ use crate::random::RandomStream;
 use crate::traffic::TrafficConfig;
 use crate::transport::stack::{IP_UDP_BYTES, StackEnd, StackEntry, StackPair, StackSetup};
 use crate::transport::stream::{AckMode, EcnMode, Pacing};
-use crate::units::Bytes;
 
 impl Scenario {
     /// The two ends of the flow with this index, sender first, whose transport is this stack.
@@ -21,7 +20,7 @@ impl Scenario {
             start: self.start_of(flow),
             largest_datagram: config.packet_size().saturating_sub(IP_UDP_BYTES),
             transfer: match config.traffic {
-                TrafficConfig::Finite { size_bytes } => Some(Bytes::new(size_bytes)),
+                TrafficConfig::Finite { size } => Some(size),
                 TrafficConfig::Bulk { .. } | TrafficConfig::OnOff { .. } => None,
             },
             receive_window: config.receive_window,
@@ -41,7 +40,7 @@ fn problem(flow: &FlowConfig) -> Option<&'static str> {
         Some("takes no parameters; leave them out")
     } else if matches!(flow.traffic, TrafficConfig::OnOff { .. }) {
         Some("transfers bulk or a size; on-off traffic needs a scheme of ours")
-    } else if matches!(flow.traffic, TrafficConfig::Bulk { write_bytes: Some(_) }) {
+    } else if matches!(flow.traffic, TrafficConfig::Bulk { write: Some(_) }) {
         Some("fills its packets as its stack does; leave the size of writes out")
     } else if !flow.handshake {
         Some("connects as its stack does; leave handshake out")

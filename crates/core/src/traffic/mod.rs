@@ -23,20 +23,23 @@ pub enum TrafficConfig {
     /// As much as the transport takes, for ever.
     Bulk {
         /// Bytes that the application writes at once, of which the last packet carries what is left; none: one write.
-        #[serde(default)]
-        write_bytes: Option<u64>,
+        #[serde(rename = "write_bytes", default)]
+        write: Option<Bytes>,
     },
     /// A transfer of this size.
     Finite {
         /// Bytes of payload.
-        size_bytes: u64,
+        #[serde(rename = "size_bytes")]
+        size: Bytes,
     },
     /// Bulk for a while, nothing for a while.
     OnOff {
         /// Mean length of an on period.
-        on_ns: u64,
+        #[serde(rename = "on_ns")]
+        on: Duration,
         /// Mean length of an off period.
-        off_ns: u64,
+        #[serde(rename = "off_ns")]
+        off: Duration,
         /// How the lengths vary.
         #[serde(default)]
         distribution: Distribution,
@@ -75,13 +78,12 @@ impl Source {
     /// An application that begins at `start`; on-off traffic begins with an on period.
     pub fn new(config: &TrafficConfig, start: Instant, random: RandomStream) -> Self {
         match *config {
-            TrafficConfig::Bulk { write_bytes } => {
-                let writes = write_bytes.map(Bytes::new).map(|size| Writes { size, left: size });
+            TrafficConfig::Bulk { write } => {
+                let writes = write.map(|size| Writes { size, left: size });
                 Self { left: UNLIMITED, writes, on_off: None }
             }
-            TrafficConfig::Finite { size_bytes } => Self { left: Bytes::new(size_bytes), writes: None, on_off: None },
-            TrafficConfig::OnOff { on_ns, off_ns, distribution } => {
-                let (on, off) = (Duration::from_nanos(on_ns), Duration::from_nanos(off_ns));
+            TrafficConfig::Finite { size } => Self { left: size, writes: None, on_off: None },
+            TrafficConfig::OnOff { on, off, distribution } => {
                 let mut on_off = OnOff { on, off, distribution, random, is_on: false, until: start };
                 on_off.advance(start);
                 Self { left: UNLIMITED, writes: None, on_off: Some(on_off) }
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_finite_transfer_ends() {
-        let mut source = source(&TrafficConfig::Finite { size_bytes: 2_000 });
+        let mut source = source(&TrafficConfig::Finite { size: Bytes::new(2_000) });
         source.take(Bytes::new(1_448));
         assert_eq!((source.available(at(1)), source.is_finished()), (Bytes::new(552), false));
         source.take(Bytes::new(552));
@@ -161,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_write_ends_a_packet() {
-        let mut source = source(&TrafficConfig::Bulk { write_bytes: Some(3_000) });
+        let mut source = source(&TrafficConfig::Bulk { write: Some(Bytes::new(3_000)) });
         let lengths = [(); 7].map(|()| {
             let length = source.available(at(1)).min(Bytes::new(1_400));
             source.take(length);
@@ -173,8 +175,8 @@ mod tests {
 
     #[test]
     fn constant_on_off_alternates() {
-        let on_off =
-            TrafficConfig::OnOff { on_ns: 2_000_000_000, off_ns: 3_000_000_000, distribution: Distribution::Constant };
+        let (on, off) = (Duration::from_secs(2), Duration::from_secs(3));
+        let on_off = TrafficConfig::OnOff { on, off, distribution: Distribution::Constant };
         let mut source = source(&on_off);
         let is_on: Vec<_> = (0..10).map(|second| source.available(at(second)) > Bytes::ZERO).collect();
         assert_eq!(is_on, [true, true, false, false, false, true, true, false, false, false]);

@@ -66,7 +66,7 @@ pub(super) fn exchange_of(
     mut fate: impl FnMut(&Packet<Segment>) -> Fate,
     acks: u64,
 ) -> (Sender, Receiver, Vec<(u64, f64)>) {
-    let source = Source::new(&TrafficConfig::Bulk { write_bytes: None }, Instant::ZERO, random());
+    let source = Source::new(&TrafficConfig::Bulk { write: None }, Instant::ZERO, random());
     let mut sender = Sender::new(FlowId(0), config, scheme, source, Instant::ZERO, random());
     let mut receiver = Receiver::new(FlowId(0), config);
     let mut pool = PacketPool::default();

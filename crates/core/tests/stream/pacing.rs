@@ -92,7 +92,7 @@ fn a_rate_is_shown_as_one_of_whole_packets_and_paces_what_it_counts() {
     // of that.
     for (uncounted, cycle_us) in [(0, 4_000 + 4_000 * 604 / 1_500), (28, 4_000 + 4_000 * 576 / 1_472)] {
         let config = StreamConfig { has_handshake: false, ..StreamConfig::DEFAULT };
-        let source = Source::new(&TrafficConfig::Bulk { write_bytes: Some(2_000) }, Instant::ZERO, random());
+        let source = Source::new(&TrafficConfig::Bulk { write: Some(Bytes::new(2_000)) }, Instant::ZERO, random());
         let scheme = Box::new(Uncounted(Bytes::new(uncounted)));
         let mut sender = Sender::new(FlowId(0), config, scheme, source, Instant::ZERO, random());
         let (mut pool, mut left) = (PacketPool::<Segment>::default(), Vec::new());

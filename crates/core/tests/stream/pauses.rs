@@ -4,14 +4,14 @@ use bakeoff_core::endpoint::Endpoint;
 use bakeoff_core::scheme::Feedback;
 use bakeoff_core::traffic::{Distribution, TrafficConfig};
 use bakeoff_core::transport::stream::StreamConfig;
-use bakeoff_core::units::Instant;
+use bakeoff_core::units::{Duration, Instant};
 
 use super::script::{Out, Script};
 
 /// Writes for 100 ms, and is then silent for so long.
 fn pausing(off_ms: u64) -> Script {
-    let (on_ns, off_ns) = (100_000_000, off_ms * 1_000_000);
-    let traffic = TrafficConfig::OnOff { on_ns, off_ns, distribution: Distribution::Constant };
+    let (on, off) = (Duration::from_millis(100), Duration::from_millis(off_ms));
+    let traffic = TrafficConfig::OnOff { on, off, distribution: Distribution::Constant };
     Script::with_traffic(StreamConfig::DEFAULT, &traffic)
 }
 
@@ -50,7 +50,7 @@ fn what_is_written_into_a_full_window_is_not_limited() {
 fn that_the_application_is_silent_is_told_when_its_last_data_has_left_and_while_there_is_room() {
     for (feedback, times) in [(Feedback::Numbered, 1), (Feedback::Tcp, 0)] {
         let config = StreamConfig { feedback, ..StreamConfig::DEFAULT };
-        let traffic = TrafficConfig::Finite { size_bytes: 5 * config.mss.count() };
+        let traffic = TrafficConfig::Finite { size: config.mss * 5 };
         let mut script = Script::with_traffic(config, &traffic);
         script.silences();
         assert_eq!((script.send(3, 100).len(), script.silences()), (3, 0), "there is more");

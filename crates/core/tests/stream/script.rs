@@ -123,7 +123,7 @@ pub(super) struct Script {
 
 impl Script {
     pub(super) fn new(config: StreamConfig) -> Self {
-        Self::with_traffic(config, &TrafficConfig::Bulk { write_bytes: None })
+        Self::with_traffic(config, &TrafficConfig::Bulk { write: None })
     }
 
     /// One whose application sends this.

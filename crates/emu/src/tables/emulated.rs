@@ -124,7 +124,7 @@ struct Flow {
     retransmissions: u64,
     completed: Option<Instant>,
     /// Size of a finite transfer whose end the packets tell.
-    transfer: Option<u64>,
+    transfer: Option<Bytes>,
 }
 
 struct Replay<'a> {
@@ -155,7 +155,7 @@ impl<'a> Replay<'a> {
                 retransmissions: told_last(samples, index, RETRANSMISSIONS).unwrap_or_default(),
                 completed: told_last(samples, index, COMPLETED).map(Instant::from_nanos),
                 transfer: match config.traffic {
-                    TrafficConfig::Finite { size_bytes } if !is_stack => Some(size_bytes),
+                    TrafficConfig::Finite { size } if !is_stack => Some(size),
                     _ => None,
                 },
             }
@@ -285,7 +285,7 @@ impl<'a> Replay<'a> {
         if let (Some(load), Reading::OfPackets(application)) = (travelling.load, &mut flow.reading) {
             application.arrived(load);
         }
-        if flow.transfer.is_some_and(|size| travelling.acknowledges >= size) {
+        if flow.transfer.is_some_and(|size| travelling.acknowledges >= size.count()) {
             flow.completed.get_or_insert(time);
         }
     }

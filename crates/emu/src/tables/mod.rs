@@ -314,10 +314,10 @@ impl<'a> Run<'a> {
 
     /// When the ack for the last byte of a finite transfer arrived.
     fn completion(&self, flow: usize, mut headers: Headers, acks: &Journeys) -> Option<Instant> {
-        let TrafficConfig::Finite { size_bytes } = self.job.scenario.flows[flow].traffic else { return None };
+        let TrafficConfig::Finite { size } = self.job.scenario.flows[flow].traffic else { return None };
         let mut arrivals = acks.arrivals(self.end).into_iter();
         arrivals
-            .find(|(_, number)| headers.acknowledged(&acks.sent[*number].header()) >= size_bytes)
+            .find(|(_, number)| headers.acknowledged(&acks.sent[*number].header()) >= size.count())
             .map(|(time, _)| time)
     }
 

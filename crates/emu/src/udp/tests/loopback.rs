@@ -25,7 +25,7 @@ fn sender(config: StreamConfig) -> Sender {
     let (mss, packet_size) = (config.mss, config.packet_size());
     let setup = Setup { mss, packet_size, is_paced: false, random: random(), parameters: Parameters::default() };
     let cubic = scheme::build("cubic", &BTreeMap::new(), setup).unwrap();
-    let source = Source::new(&TrafficConfig::Finite { size_bytes: TRANSFER }, Instant::ZERO, random());
+    let source = Source::new(&TrafficConfig::Finite { size: Bytes::new(TRANSFER) }, Instant::ZERO, random());
     Sender::new(FLOW, config, cubic, source, Instant::ZERO, random())
 }
 
