@@ -69,7 +69,7 @@ impl Capture {
                 let mut received = 0;
                 for captured in tap.receive(&mut self.batch).context(|| "reading packets".to_owned())? {
                     received += 1;
-                    let time = Instant::from_nanos(captured.time_ns.saturating_sub(self.epoch.as_nanos()));
+                    let time = Instant::ZERO + captured.time.saturating_sub(self.epoch);
                     let point = Point { tap: number, is_outgoing: captured.is_outgoing };
                     if let Some(record) = PacketRecord::parse(captured.bytes, time, point) {
                         self.packets.write_all(&record.encode()).context(|| "writing the log".to_owned())?;

@@ -5,6 +5,8 @@ use std::mem;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
+use bakeoff_core::units::Duration;
+
 use super::{checked, set_option, socket};
 
 /// `ETH_P_ALL`.
@@ -22,8 +24,8 @@ const SNAP_BYTES: usize = 64;
 /// One packet as a device saw it.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
-    /// Time of day in nanoseconds.
-    pub time_ns: u64,
+    /// Time of day: since 1970.
+    pub time: Duration,
     /// True if the device sent it; false if it received it.
     pub is_outgoing: bool,
     /// The first bytes of the packet, from its IP header on.
@@ -34,7 +36,7 @@ pub struct Captured<'a> {
 struct Slot {
     bytes: [u8; SNAP_BYTES],
     length: usize,
-    time_ns: u64,
+    time: Duration,
     address: libc::sockaddr_ll,
     control: [u64; CONTROL_BYTES / 8],
 }
@@ -116,10 +118,10 @@ impl PacketSocket {
         for (slot, message) in batch.slots.iter_mut().zip(&messages[..count]) {
             slot.length = message.msg_len as usize;
             // SAFETY: the kernel has filled the control buffer to the length that it states.
-            slot.time_ns = unsafe { time_stamp(&message.msg_hdr) };
+            slot.time = unsafe { time_stamp(&message.msg_hdr) };
         }
         Ok(batch.slots[..count].iter().map(|slot| Captured {
-            time_ns: slot.time_ns,
+            time: slot.time,
             is_outgoing: slot.address.sll_pkttype == OUTGOING,
             bytes: &slot.bytes[..slot.length],
         }))
@@ -135,17 +137,17 @@ impl PacketSocket {
 
 /// The time stamp among the control messages; zero if there is none.
 #[expect(unsafe_code, reason = "cmsg(3)")]
-unsafe fn time_stamp(message: &libc::msghdr) -> u64 {
+unsafe fn time_stamp(message: &libc::msghdr) -> Duration {
     // SAFETY: the caller vouches for the message; the macros stay within its control buffer.
     unsafe {
         let mut header = libc::CMSG_FIRSTHDR(message);
         while !header.is_null() {
             if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_TIMESTAMPNS {
                 let time: libc::timespec = libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned();
-                return time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+                return Duration::from_secs(time.tv_sec as u64) + Duration::from_nanos(time.tv_nsec as u64);
             }
             header = libc::CMSG_NXTHDR(message, header);
         }
     }
-    0
+    Duration::ZERO
 }

@@ -99,7 +99,7 @@ impl Journeys {
             let mut next = 0;
             for sighting in seen {
                 let found = find(&self.sent, &times, next, *sighting);
-                let index = found.ok_or(LogError::Unsent { tap: point.tap, time_ns: sighting.time.as_nanos() })?;
+                let index = found.ok_or(LogError::Unsent { tap: point.tap, time: sighting.time })?;
                 times[index] = sighting.time;
                 self.last_tos[index] = sighting.tos;
                 codepoints[index] = sighting.tos;

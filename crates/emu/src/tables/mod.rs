@@ -50,12 +50,12 @@ pub enum LogError {
         file: String,
     },
     /// A packet came out of nowhere.
-    #[error("a packet passed tap {tap} at {time_ns} ns that nobody had sent")]
+    #[error("a packet passed tap {tap} at {} ns that nobody had sent", time.as_nanos())]
     Unsent {
         /// Where.
         tap: usize,
         /// When.
-        time_ns: u64,
+        time: Instant,
     },
     /// The counts of the run do not agree.
     #[error("packets do not add up: {0}")]

@@ -129,7 +129,7 @@ fn a_packet_that_nobody_sent_is_an_error() {
     let mut found = Journeys::new(&[HOP]);
     found.add(&record(ENTRY, 10, 1, 0));
     found.add(&record(LINK, 20, 2, 0));
-    assert!(matches!(found.match_up(), Err(LogError::Unsent { tap: 1, time_ns: 20 })));
+    assert!(matches!(found.match_up(), Err(LogError::Unsent { tap: 1, time }) if time.as_nanos() == 20));
 }
 
 #[test]
