@@ -21,16 +21,20 @@ struct Episode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decision {
     pub(crate) cwnd: u32,
-    pub(crate) rate_bps: f64,
-    pub(crate) until_s: f64,
+    /// None: without pacing.
+    pub(crate) pacing_rate: Option<Rate>,
+    pub(crate) until: Instant,
 }
 
 /// Runs by number.
 pub(crate) struct Episodes(Mutex<Vec<Option<Episode>>>);
 
-fn instant(seconds: f64) -> Instant {
-    // A number that is not one, and one below zero, become zero.
-    Instant::from_nanos((seconds * 1e9).round() as u64)
+impl Decision {
+    /// Of the numbers of Python: a rate of zero is none, and a time that is not a number, or is below zero, is zero.
+    pub(crate) fn new(cwnd: u32, rate_bps: f64, until_s: f64) -> Self {
+        let pacing_rate = (rate_bps > 0.0).then(|| Rate::from_bits_per_second_f64(rate_bps));
+        Self { cwnd, pacing_rate, until: Instant::from_nanos((until_s * 1e9).round() as u64) }
+    }
 }
 
 impl Episodes {
@@ -70,9 +74,8 @@ impl Episodes {
         let mut episodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let step = |(episode, decision): (&mut Option<Episode>, &Decision)| {
             let Some(Episode { simulation, agent }) = episode else { return [f64::NAN; FIELDS.len()] };
-            let rate = (decision.rate_bps > 0.0).then(|| Rate::from_bits_per_second_f64(decision.rate_bps));
-            agent.decide(decision.cwnd, rate);
-            simulation.run_until(instant(decision.until_s));
+            agent.decide(decision.cwnd, decision.pacing_rate);
+            simulation.run_until(decision.until);
             agent.take(simulation.now())
         };
         episodes.iter_mut().zip(decisions).flat_map(step).collect()

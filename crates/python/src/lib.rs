@@ -110,7 +110,7 @@ mod _core {
                 .iter()
                 .zip(rate_bps)
                 .zip(until_s)
-                .map(|((&cwnd, &rate_bps), &until_s)| Decision { cwnd, rate_bps, until_s })
+                .map(|((&cwnd, &rate_bps), &until_s)| Decision::new(cwnd, rate_bps, until_s))
                 .collect();
             let rows = py.detach(|| self.0.step(&decisions));
             let rows = Array2::from_shape_vec((count, FIELDS.len()), rows);
