@@ -41,11 +41,11 @@ impl Tournament {
     /// Wakes `participant` at `time`; `None` takes it off the agenda.
     pub fn set(&mut self, participant: usize, time: Option<Instant>) {
         let mut winner = entry(time, participant);
-        let mut place = self.matches.len() + participant;
-        while place > 1 {
-            let side = place % 2;
-            place /= 2;
-            let contest = &mut self.matches[place];
+        let mut node = self.matches.len() + participant;
+        while node > 1 {
+            let side = node % 2;
+            node /= 2;
+            let contest = &mut self.matches[node];
             contest[side] = winner;
             winner = winner.min(contest[1 - side]);
         }
@@ -62,8 +62,8 @@ impl Tournament {
 
     /// When `participant` is woken; in the far future if it is not.
     pub fn planned(&self, participant: usize) -> Instant {
-        let place = self.matches.len() + participant;
-        time_of(self.matches[place / 2][place % 2])
+        let node = self.matches.len() + participant;
+        time_of(self.matches[node / 2][node % 2])
     }
 }
 

@@ -93,7 +93,7 @@ pub struct Packet<P> {
     /// Hops of its route that it has passed.
     pub hops_passed: u8,
     /// Where the [`PacketPool`](crate::packet_pool::PacketPool) that boxed it keeps its box; otherwise of no meaning.
-    pub place: u32,
+    pub pool_slot: u32,
     /// What it carries.
     pub payload: P,
 }
@@ -121,7 +121,7 @@ impl<P> Packet<P> {
             queued_for: Duration::ZERO,
             is_copy: false,
             hops_passed: 0,
-            place: 0,
+            pool_slot: 0,
             payload,
         }
     }

@@ -11,16 +11,16 @@ use crate::units::{Bytes, Instant};
 /// it.
 #[derive(Debug)]
 pub struct PacketPool<P> {
-    /// The boxes that are free, each at its place.
-    places: Vec<Option<Box<Packet<P>>>>,
+    /// The boxes that are free, each in its slot.
+    slots: Vec<Option<Box<Packet<P>>>>,
     free: usize,
-    /// The place whose turn it is.
+    /// The slot whose turn it is.
     hand: usize,
 }
 
 impl<P: Default> Default for PacketPool<P> {
     fn default() -> Self {
-        let mut pool = Self { places: Vec::new(), free: 0, hand: 0 };
+        let mut pool = Self { slots: Vec::new(), free: 0, hand: 0 };
         pool.grow();
         pool
     }
@@ -48,7 +48,7 @@ impl<P: Default> PacketPool<P> {
             is_copy: _,
             hops_passed,
             // That of the box.
-            place: _,
+            pool_slot: _,
             payload,
         } = packet;
         let mut free = self.next_free();
@@ -67,8 +67,8 @@ impl<P: Default> PacketPool<P> {
         free.marked = marked;
         free.queued_for = queued_for;
         free.hops_passed = hops_passed;
-        // With so many free, few places are looked at in vain, and never all.
-        if self.free <= self.places.len() / 4 {
+        // With so many free, few slots are looked at in vain, and never all.
+        if self.free <= self.slots.len() / 4 {
             self.grow();
         }
         free
@@ -78,21 +78,21 @@ impl<P: Default> PacketPool<P> {
     #[inline(always)]
     pub fn take_back(&mut self, mut packet: Box<Packet<P>>) {
         packet.payload = P::default();
-        let place = packet.place as usize;
-        // The copy of a packet has the place of the original.
-        let was_taken = self.places[place].replace(packet).is_none();
+        let slot = packet.pool_slot as usize;
+        // The copy of a packet names the slot of the original.
+        let was_taken = self.slots[slot].replace(packet).is_none();
         self.free += usize::from(was_taken);
     }
 
     #[inline]
     fn next_free(&mut self) -> Box<Packet<P>> {
         loop {
-            let Some(place) = self.places.get_mut(self.hand) else {
+            let Some(slot) = self.slots.get_mut(self.hand) else {
                 self.hand = 0;
                 continue;
             };
             self.hand += 1;
-            if let Some(free) = place.take() {
+            if let Some(free) = slot.take() {
                 self.free -= 1;
                 return free;
             }
@@ -101,15 +101,15 @@ impl<P: Default> PacketPool<P> {
 
     #[cold]
     fn grow(&mut self) {
-        let known = self.places.len();
+        let known = self.slots.len();
         let all = known + (known / 2).max(16);
         self.hand = known;
         self.free += all - known;
-        let empty = |place| {
+        let empty = |slot| {
             let packet = Packet::new(FlowId(0), true, 0, Bytes::ZERO, Instant::ZERO, P::default());
-            Some(Box::new(Packet { place: place as u32, ..packet }))
+            Some(Box::new(Packet { pool_slot: slot as u32, ..packet }))
         };
-        self.places.extend((known..all).map(empty));
+        self.slots.extend((known..all).map(empty));
     }
 }
 
@@ -127,14 +127,14 @@ mod tests {
     #[test]
     fn boxes_are_used_in_order_round_and_round() {
         let mut pool = PacketPool::default();
-        let mut places = Vec::new();
+        let mut slots = Vec::new();
         for number in 0..48 {
             let boxed = pool.put(packet(number));
             assert_eq!((boxed.number, boxed.payload, boxed.sent), (number, number, Instant::from_nanos(number)));
-            places.push(boxed.place);
+            slots.push(boxed.pool_slot);
             pool.take_back(boxed);
         }
-        assert_eq!(places, (0..16).cycle().take(48).collect::<Vec<_>>());
+        assert_eq!(slots, (0..16).cycle().take(48).collect::<Vec<_>>());
     }
 
     #[test]
@@ -143,10 +143,10 @@ mod tests {
         let stays = pool.put(packet(0));
         for number in 1..100 {
             let boxed = pool.put(packet(number));
-            assert_ne!(boxed.place, stays.place);
+            assert_ne!(boxed.pool_slot, stays.pool_slot);
             pool.take_back(boxed);
         }
-        assert_eq!((stays.number, pool.places.len()), (0, 16));
+        assert_eq!((stays.number, pool.slots.len()), (0, 16));
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
         let mut under_way: Vec<_> = (0..1_000).map(|number| pool.put(packet(number))).collect();
         assert!(under_way.iter().enumerate().all(|(number, boxed)| boxed.payload == number as u64));
         under_way.drain(..).for_each(|boxed| pool.take_back(boxed));
-        assert_eq!(pool.free, pool.places.len());
+        assert_eq!(pool.free, pool.slots.len());
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         let copy = original.clone();
         pool.take_back(original);
         pool.take_back(copy);
-        assert_eq!(pool.free, pool.places.len());
+        assert_eq!(pool.free, pool.slots.len());
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         for round in 0..2 {
             for _ in 0..16 {
                 let boxed = pool.put(if round == 0 { sent } else { packet(7) });
-                let expected = Packet { place: boxed.place, ..if round == 0 { sent } else { packet(7) } };
+                let expected = Packet { pool_slot: boxed.pool_slot, ..if round == 0 { sent } else { packet(7) } };
                 assert_eq!(format!("{boxed:?}"), format!("{expected:?}"));
                 pool.take_back(boxed);
             }

@@ -1,6 +1,6 @@
 //! The path of a run: its hops, and the ways that packets take over them.
 
-use crate::hop::{Hop, HopConfig, Site};
+use crate::hop::{Hop, HopConfig, HopSetup};
 use crate::packet::Packet;
 use crate::record::HopAccount;
 use crate::scenario::{Direction, FlowConfig, Scenario, ScenarioError};
@@ -16,13 +16,13 @@ pub struct NamedHop<P> {
 
 impl<P: Clone + Send + 'static> NamedHop<P> {
     fn new(config: &HopConfig, scenario: &Scenario, name: String) -> Result<Self, ScenarioError> {
-        let site = Site {
+        let setup = HopSetup {
             largest_packet: scenario.largest_packet(),
             flows: scenario.flows.len(),
             seed: scenario.seed,
             name: &name,
         };
-        match Hop::new(config, &site) {
+        match Hop::new(config, &setup) {
             Ok(hop) => Ok(Self { name, hop }),
             Err(problem) => Err(ScenarioError::Invalid { place: format!("path.{name}"), problem }),
         }

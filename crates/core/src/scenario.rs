@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::hop::{HopConfig, LinkConfig};
 use crate::packet::FlowId;
 use crate::problem::Problem;
-use crate::queue::Place;
+use crate::queue::QueueSetup;
 use crate::random::RandomStream;
 use crate::scheme::{self, ParameterError, Parameters, Scheme, Setup, Value};
 use crate::traffic::{Source, TrafficConfig};
@@ -352,8 +352,9 @@ impl Scenario {
         for direction in Direction::ALL {
             for (index, hop) in self.hops(direction).iter().enumerate() {
                 let (name, mean_rate) = (format!("{}.{index}", direction.name()), hop.link.mean_rate());
-                let place = Place { mean_rate, largest_packet: self.largest_packet(), seed: self.seed, hop: &name };
-                hop.queue.check(&place).map_err(|problem| invalid(format!("path.{name}.queue"), problem))?;
+                let setup =
+                    QueueSetup { mean_rate, largest_packet: self.largest_packet(), seed: self.seed, hop: &name };
+                hop.queue.check(&setup).map_err(|problem| invalid(format!("path.{name}.queue"), problem))?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
-use bakeoff_core::hop::{Hop, HopConfig, Site};
+use bakeoff_core::hop::{Hop, HopConfig, HopSetup};
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::queue::{Drops, Reason};
 use bakeoff_core::units::{Bytes, Duration, Instant};
@@ -40,9 +40,9 @@ impl Bench {
     fn with_seed(parts: &str, seed: u64) -> Self {
         let config = config(parts);
         config.check(LARGEST).expect("a possible hop");
-        let site = Site { largest_packet: LARGEST, flows: 2, seed, name: "forward.0" };
+        let setup = HopSetup { largest_packet: LARGEST, flows: 2, seed, name: "forward.0" };
         Self {
-            hop: Hop::new(&config, &site).expect("a possible queue"),
+            hop: Hop::new(&config, &setup).expect("a possible queue"),
             drops: Drops::default(),
             out: Vec::new(),
             dropped: Vec::new(),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
-use bakeoff_core::hop::{Hop, HopConfig, LinkConfig, Site};
+use bakeoff_core::hop::{Hop, HopConfig, HopSetup, LinkConfig};
 use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::queue::{Drops, Reason};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
@@ -13,7 +13,8 @@ const LARGEST: Bytes = Bytes::new(1_500);
 fn hop(json: &str) -> Hop<()> {
     let config: HopConfig = serde_json::from_str(json).expect("a hop");
     config.check(LARGEST).expect("a possible hop");
-    Hop::new(&config, &Site { largest_packet: LARGEST, flows: 1, seed: 1, name: "forward.0" }).expect("a possible hop")
+    Hop::new(&config, &HopSetup { largest_packet: LARGEST, flows: 1, seed: 1, name: "forward.0" })
+        .expect("a possible hop")
 }
 
 fn packet(number: u64, size: u64, now: Instant) -> Box<Packet<()>> {

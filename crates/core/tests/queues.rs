@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::queue::{Drops, Place, QUEUES, Queue, QueueConfig, Reason};
+use bakeoff_core::queue::{Drops, QUEUES, Queue, QueueConfig, QueueSetup, Reason};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -53,9 +53,9 @@ fn ecn_of(flow: u32) -> Ecn {
 fn build(json: &str, seed: u64) -> Box<dyn Queue<()>> {
     let config: QueueConfig = serde_json::from_str(json).expect("a queue");
     let rate = Rate::from_bits_per_second(8_000_000);
-    let place = Place { mean_rate: Some(rate), largest_packet: Bytes::new(LARGEST), seed, hop: "forward.0" };
-    config.check(&place).expect("a possible queue");
-    config.build(&place).expect("a possible queue")
+    let setup = QueueSetup { mean_rate: Some(rate), largest_packet: Bytes::new(LARGEST), seed, hop: "forward.0" };
+    config.check(&setup).expect("a possible queue");
+    config.build(&setup).expect("a possible queue")
 }
 
 /// Lets a link of 8 Mbit/s serve the queue while packets arrive, and then until it is empty.

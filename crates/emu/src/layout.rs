@@ -130,8 +130,8 @@ pub struct Route {
 pub struct NamedHop {
     /// Its name in recordings.
     pub name: String,
-    /// Its place on the path; `None` for a flow's own delay.
-    pub place: Option<(Direction, usize)>,
+    /// Its position on the path; `None` for a flow's own delay.
+    pub position: Option<(Direction, usize)>,
 }
 
 /// The whole arrangement.
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
         for direction in Direction::ALL {
             let indices = 0..scenario.hops(direction).len();
             let named =
-                |index| NamedHop { name: format!("{}.{index}", direction.name()), place: Some((direction, index)) };
+                |index| NamedHop { name: format!("{}.{index}", direction.name()), position: Some((direction, index)) };
             layout.hops.extend(indices.map(named));
         }
         Self { scenario, stages, layout, pair_taps: Vec::new(), middle_taps: Vec::new(), between_taps: Vec::new() }
@@ -383,7 +383,7 @@ impl<'a> Builder<'a> {
         let (mut data, mut acks) = self.ways(flow.direction, pair);
         if let (_, _, Some(tap)) = self.pair_taps[pair] {
             let own_hop = |layout: &mut Layout, kind: &str| {
-                layout.hops.push(NamedHop { name: format!("flow{}.{kind}", index + 1), place: None });
+                layout.hops.push(NamedHop { name: format!("flow{}.{kind}", index + 1), position: None });
                 layout.hops.len() - 1
             };
             let hop = own_hop(&mut self.layout, "data");

@@ -90,7 +90,7 @@ fn assert_seen(layout: &Layout, devices: &[DeviceId], hops: &[HopPoints]) {
         let tapped = layout.taps[hop.link.tap];
         let sender = DeviceId { is_right: tapped.is_right == hop.link.is_outgoing, ..tapped };
         let duty = layout.device(sender).duty;
-        if let Some((direction, index)) = layout.hops[hop.hop].place {
+        if let Some((direction, index)) = layout.hops[hop.hop].position {
             assert_eq!(duty == Duty::Bottleneck(direction, index), hop.link != hop.entry, "{hop:?}");
         }
     }
@@ -100,7 +100,7 @@ fn assert_all_seen(layout: &Layout) {
     for flow in &layout.flows {
         let ways = ways(layout, flow.pair);
         let is_forward = layout.hops[flow.data[flow.data.len() - 1].hop]
-            .place
+            .position
             .is_some_and(|(direction, _)| direction == Direction::Forward);
         let (data, acks) = if is_forward { (&ways.there, &ways.back) } else { (&ways.back, &ways.there) };
         assert_seen(layout, data, &flow.data);

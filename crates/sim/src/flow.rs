@@ -11,7 +11,7 @@ use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use crate::network::{Network, Why};
 use crate::payload::Payload;
-use crate::topology::Place;
+use crate::topology::TimerId;
 
 /// Makes a scheme, from what our transport tells of the flow.
 pub type MakeScheme<'a> = dyn FnOnce(Setup) -> Result<Box<dyn Scheme>, ScenarioError> + 'a;
@@ -77,8 +77,8 @@ pub(crate) struct Flow {
     ends: Ends,
     pub(crate) start: Instant,
     pub(crate) stop: Instant,
-    pub(crate) sender_place: Place,
-    pub(crate) receiver_place: Place,
+    pub(crate) sender_timer: TimerId,
+    pub(crate) receiver_timer: TimerId,
 }
 
 impl Flow {
@@ -87,8 +87,8 @@ impl Flow {
         scenario: &Scenario,
         index: usize,
         transport: Transport<'_>,
-        sender_place: Place,
-        receiver_place: Place,
+        sender_timer: TimerId,
+        receiver_timer: TimerId,
     ) -> Result<Self, ScenarioError> {
         let ends = match transport {
             Transport::Stream(make) => {
@@ -101,7 +101,7 @@ impl Flow {
             }
         };
         let (start, stop) = (scenario.start_of(index), scenario.stop_of(index));
-        Ok(Self { ends, start, stop, sender_place, receiver_place })
+        Ok(Self { ends, start, stop, sender_timer, receiver_timer })
     }
 
     /// A packet arrives at the end that it goes to.
@@ -124,8 +124,8 @@ impl Flow {
     /// Sends what can be sent now, and plans when there may be more.
     #[inline(always)]
     pub(crate) fn wake_sender(&mut self, why: Why, network: &mut Network) {
-        let place = self.sender_place;
-        let plan = |network: &mut Network, next| network.plan(place, why, next);
+        let timer = self.sender_timer;
+        let plan = |network: &mut Network, next| network.plan(timer, why, next);
         if network.now >= self.stop {
             return plan(network, None);
         }
@@ -138,8 +138,8 @@ impl Flow {
     /// Sends the acks that are due now, and plans when there may be more.
     #[inline(always)]
     pub(crate) fn wake_receiver(&mut self, why: Why, network: &mut Network) {
-        let place = self.receiver_place;
-        let plan = |network: &mut Network, next| network.plan(place, why, next);
+        let timer = self.receiver_timer;
+        let plan = |network: &mut Network, next| network.plan(timer, why, next);
         match &mut self.ends {
             Ends::Stream { receiver, positions, .. } => send_all(receiver, Some(positions), false, plan, network),
             Ends::Stack { receiver, .. } => send_all(receiver, None, false, plan, network),

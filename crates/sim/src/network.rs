@@ -11,7 +11,7 @@ use bakeoff_core::units::{Duration, Instant, earlier};
 
 use crate::payload::Payload;
 use crate::sides::Side;
-use crate::topology::Place;
+use crate::topology::TimerId;
 
 /// The boxes of packets: those of one direction mostly stay in order.
 #[derive(Default)]
@@ -67,12 +67,12 @@ impl Network {
 
     /// Wakes a participant that has nothing more to do now when it may have, and not before.
     #[inline]
-    pub(crate) fn plan(&mut self, place: Place, why: Why, next: Option<Instant>) {
+    pub(crate) fn plan(&mut self, timer: TimerId, why: Why, next: Option<Instant>) {
         let next = self.later(next);
-        let agenda = &mut self.agenda(place.side).others;
+        let agenda = &mut self.agenda(timer.side).others;
         match why {
-            Why::Turn => agenda.set(place.number, next),
-            Why::Arrival => agenda.set_by(place.number, next),
+            Why::Turn => agenda.set(timer.number, next),
+            Why::Arrival => agenda.set_by(timer.number, next),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::sides::{Side, Sides};
 pub(crate) struct Probe {
     pub(crate) asker: Asker,
     pub(crate) answerer: Answerer,
-    pub(crate) asker_place: Place,
+    pub(crate) asker_timer: TimerId,
 }
 
 /// Who can be woken beside hops: sender and receiver of each flow, and the askers of the probes.
@@ -25,9 +25,9 @@ pub(crate) enum Participant {
     Asker(usize),
 }
 
-/// Where somebody is on the agenda: of which side, and under which number.
+/// The timer of a participant: on the agenda of which side, and under which number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TimerId {
     pub(crate) side: Side,
     pub(crate) number: usize,
 }
@@ -37,14 +37,14 @@ pub(crate) struct Place {
 pub(crate) struct Roster([Vec<Participant>; 2]);
 
 impl Roster {
-    fn add(&mut self, side: Side, participant: Participant) -> Place {
+    fn add(&mut self, side: Side, participant: Participant) -> TimerId {
         let listed = &mut self.0[side as usize];
         listed.push(participant);
-        Place { side, number: listed.len() - 1 }
+        TimerId { side, number: listed.len() - 1 }
     }
 
-    /// Who has this place.
-    pub(crate) fn participant(&self, Place { side, number }: Place) -> Participant {
+    /// Whose timer this is.
+    pub(crate) fn participant(&self, TimerId { side, number }: TimerId) -> Participant {
         self.0[side as usize][number]
     }
 
@@ -75,15 +75,15 @@ impl Topology {
     ) -> Result<Self, ScenarioError> {
         let mut roster = Roster::default();
         let flow = |(index, flow): (usize, &FlowConfig)| {
-            let sender_place = roster.add(sides.sender(flow.direction), Participant::Sender(index));
-            let receiver_place = roster.add(sides.receiver(flow.direction), Participant::Receiver(index));
-            Flow::of(scenario, index, choose(index), sender_place, receiver_place)
+            let sender_timer = roster.add(sides.sender(flow.direction), Participant::Sender(index));
+            let receiver_timer = roster.add(sides.receiver(flow.direction), Participant::Receiver(index));
+            Flow::of(scenario, index, choose(index), sender_timer, receiver_timer)
         };
         let flows = scenario.flows.iter().enumerate().map(flow).collect::<Result<_, _>>()?;
         let probe = |index: usize| {
             let (asker, answerer) = scenario.probe_ends(index);
             let side = sides.sender(scenario.probes[index].direction);
-            Probe { asker, answerer, asker_place: roster.add(side, Participant::Asker(index)) }
+            Probe { asker, answerer, asker_timer: roster.add(side, Participant::Asker(index)) }
         };
         let probes = (0..scenario.probes.len()).map(probe).collect();
         let (path, hop_sides) = (Path::of(scenario)?, sides.hops(scenario).collect());

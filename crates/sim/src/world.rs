@@ -12,7 +12,7 @@ use crate::flow::Flow;
 use crate::network::{Network, Why};
 use crate::payload::Payload;
 use crate::sides::{Side, Sides};
-use crate::topology::{Participant, Place, Probe, Roster, Topology};
+use crate::topology::{Participant, Probe, Roster, TimerId, Topology};
 use crate::{Error, Recording, Transport};
 
 /// A run under way.
@@ -36,9 +36,9 @@ impl World {
         let topology = Topology::of(scenario, sides, choose)?;
         let Topology { path, hop_sides, lookahead, flows, probes, roster } = topology;
         let mut agendas = Side::BOTH.map(|side| Agenda::new(path.hops.len(), roster.count(side)));
-        let starts = flows.iter().map(|flow| (flow.sender_place, Some(flow.start)));
-        let first_questions = probes.iter().map(|probe| (probe.asker_place, probe.asker.next_wakeup()));
-        for (Place { side, number }, time) in starts.chain(first_questions) {
+        let starts = flows.iter().map(|flow| (flow.sender_timer, Some(flow.start)));
+        let first_questions = probes.iter().map(|probe| (probe.asker_timer, probe.asker.next_wakeup()));
+        for (TimerId { side, number }, time) in starts.chain(first_questions) {
             agendas[side as usize].others.set(number, time);
         }
         let recorder = Recorder::new(scenario.record, path.hops.len(), flows.len(), probes.len());
@@ -83,7 +83,7 @@ impl World {
             self.network.now = time;
             match turn {
                 Turn::Hop(hop) => self.take_turn_of_hop(side, hop),
-                Turn::Other(number) => self.take_turn_of_other(Place { side, number }),
+                Turn::Other(number) => self.take_turn_of_other(TimerId { side, number }),
             }
         }
     }
@@ -109,12 +109,12 @@ impl World {
     }
 
     #[inline(always)]
-    fn take_turn_of_other(&mut self, place: Place) {
+    fn take_turn_of_other(&mut self, timer: TimerId) {
         let network = &mut self.network;
-        match self.roster.participant(place) {
+        match self.roster.participant(timer) {
             Participant::Sender(flow) => self.flows[flow].wake_sender(Why::Turn, network),
             Participant::Receiver(flow) => self.flows[flow].wake_receiver(Why::Turn, network),
-            Participant::Asker(probe) => self.wake_asker(place, probe),
+            Participant::Asker(probe) => self.wake_asker(timer, probe),
         }
     }
 
@@ -134,12 +134,12 @@ impl World {
         Ok(Recording { tables: self.network.recorder.tables(&hops, &flows) })
     }
 
-    fn wake_asker(&mut self, place: Place, index: usize) {
+    fn wake_asker(&mut self, timer: TimerId, index: usize) {
         let network = &mut self.network;
         while let Some(packet) = self.probes[index].asker.poll(network.now, &mut network.pools.data) {
             network.send_probe(packet);
         }
-        network.plan(place, Why::Turn, self.probes[index].asker.next_wakeup());
+        network.plan(timer, Why::Turn, self.probes[index].asker.next_wakeup());
     }
 
     fn deliver(&mut self, packet: Box<Packet<Payload>>) {
@@ -163,8 +163,8 @@ impl World {
             }
             // What a timer or the pacer had planned for this moment comes before what the ack calls for: a host takes
             // some time over an ack, however little.
-            let place = flow.sender_place;
-            let planned = network.agenda(place.side).others.planned(place.number);
+            let timer = flow.sender_timer;
+            let planned = network.agenda(timer.side).others.planned(timer.number);
             if planned <= now && flow.sender_wakeup().is_some_and(|due| due <= now) {
                 flow.wake_sender(Why::Turn, network);
             }

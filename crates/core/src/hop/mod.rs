@@ -36,7 +36,7 @@ use self::policer::Policer;
 use self::replay::Replay;
 use crate::packet::Packet;
 use crate::problem::Problem;
-use crate::queue::{Drops, FifoConfig, Place, Queue, QueueConfig, Reason};
+use crate::queue::{Drops, FifoConfig, Queue, QueueConfig, QueueSetup, Reason};
 use crate::units::{Bytes, Duration, Instant, earlier};
 
 /// A hop as an experiment describes it.
@@ -114,9 +114,9 @@ impl HopConfig {
     }
 }
 
-/// Where a hop stands.
+/// What a hop is told when a run starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
+pub struct HopSetup<'a> {
     /// The largest IP packet that comes by.
     pub largest_packet: Bytes,
     /// Probes are numbered from here; rules leave them alone.
@@ -182,11 +182,11 @@ pub struct Hop<P> {
 
 impl<P: Clone + Send + 'static> Hop<P> {
     /// Builds a hop, or says what is wrong with its queue.
-    pub fn new(config: &HopConfig, site: &Site<'_>) -> Result<Self, Problem> {
-        let Site { largest_packet, flows, seed, name } = *site;
+    pub fn new(config: &HopConfig, setup: &HopSetup<'_>) -> Result<Self, Problem> {
+        let HopSetup { largest_packet, flows, seed, name } = *setup;
         Ok(Self {
             door: Door::of(config, flows),
-            queue: config.queue.build(&Place {
+            queue: config.queue.build(&QueueSetup {
                 mean_rate: config.link.mean_rate(),
                 largest_packet,
                 seed,

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::Place;
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::Info;
 use crate::packet::Packet;
@@ -64,9 +64,9 @@ pub(super) struct Next<P> {
 }
 
 impl<P> SparseAndBulk<P> {
-    pub(super) fn new(place: &Place<'_>) -> Self {
+    pub(super) fn new(setup: &QueueSetup<'_>) -> Self {
         Self {
-            hash: FlowHash::new(place),
+            hash: FlowHash::new(setup),
             sparse: PacketQueue::default(),
             bulk: VecDeque::new(),
             backlogs: vec![0; FLOWS],
@@ -152,13 +152,13 @@ pub struct Cnq<P> {
 
 impl<P> Cnq<P> {
     /// An empty queue.
-    pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &CobaltConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
-            queues: SparseAndBulk::new(place),
+            queues: SparseAndBulk::new(setup),
             limit: config.limit_packets as usize,
             law: config.law(1),
             control: Control::default(),
-            random: cobalt::random(place),
+            random: cobalt::random(setup),
         }
     }
 }

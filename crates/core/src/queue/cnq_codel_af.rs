@@ -16,7 +16,7 @@
 
 use super::cnq::{FLOWS, Next, SparseAndBulk};
 use super::cobalt::{self, CobaltConfig, Control, Law};
-use super::place::Place;
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::Info;
 use crate::packet::Packet;
@@ -46,14 +46,14 @@ pub struct CnqCodelAf<P> {
 
 impl<P> CnqCodelAf<P> {
     /// An empty queue.
-    pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &CobaltConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
-            queues: SparseAndBulk::new(place),
+            queues: SparseAndBulk::new(setup),
             limit: config.limit_packets as usize,
             law: config.law(1),
             controls: vec![Control::default(); FLOWS],
             decaying: 0,
-            random: cobalt::random(place),
+            random: cobalt::random(setup),
         }
     }
 
@@ -114,7 +114,7 @@ impl<P: Send> Queue<P> for CnqCodelAf<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::tests::{Bench, packet_of, place};
+    use crate::queue::tests::{Bench, packet_of, setup};
 
     /// Two flows that keep 40 packets waiting together, of which the second has `share`; drops of each.
     fn drops_of(share: usize) -> [usize; 2] {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn queue_with(packets: &[(u32, u64)]) -> CnqCodelAf<()> {
-        let (mut queue, mut drops) = (CnqCodelAf::new(&CobaltConfig::default(), &place()), Drops::default());
+        let (mut queue, mut drops) = (CnqCodelAf::new(&CobaltConfig::default(), &setup()), Drops::default());
         for (flow, count) in packets {
             (0..*count).for_each(|number| queue.enqueue(packet_of(*flow, number, 1_000), Instant::ZERO, &mut drops));
         }

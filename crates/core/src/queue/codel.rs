@@ -20,8 +20,9 @@
 
 use serde::Deserialize;
 
+use super::bounds::{limit_within, time_within};
 use super::packet_queue::PacketQueue;
-use super::place::{Place, limit_within, time_within};
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -112,11 +113,11 @@ impl CodelConfig {
         check_times(self.target_ns, self.interval_ns)
     }
 
-    fn law(&self, place: &Place<'_>) -> Law {
+    fn law(&self, setup: &QueueSetup<'_>) -> Law {
         Law {
             target: ticks(self.target_ns),
             interval: ticks(self.interval_ns),
-            least_backlog: place.mtu(),
+            least_backlog: setup.mtu(),
             ecn: self.ecn,
             threshold: self.ce_threshold_ns.map(|nanos| Threshold { ticks: ticks(nanos), selector: 0, mask: 0 }),
         }
@@ -307,11 +308,11 @@ pub struct Codel<P> {
 
 impl<P> Codel<P> {
     /// An empty queue.
-    pub(super) fn new(config: &CodelConfig, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &CodelConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
             queue: PacketQueue::default(),
             limit: config.limit_packets as usize,
-            law: config.law(place),
+            law: config.law(setup),
             control: Control::default(),
         }
     }
@@ -539,7 +540,7 @@ mod tests {
     fn the_threshold_marks_what_waited_longer_and_not_as_long() {
         let mut queue = Codel::<()>::new(
             &serde_json::from_str(r#"{"ce_threshold_ns": 1024000}"#).expect("a queue"),
-            &crate::queue::tests::place(),
+            &crate::queue::tests::setup(),
         );
         for (tick, is_marked) in [(1_000, false), (1_001, true)] {
             let mut drops = Drops::default();

@@ -20,8 +20,9 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::bounds::{limit_within, time_within, whole_percents, within};
 use super::packet_queue::PacketQueue;
-use super::place::{AGE, Place, limit_within, memory_of, time_within, whole_percents, within};
+use super::setup::{AGE, QueueSetup, memory_of};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -276,16 +277,16 @@ pub struct DualPi2<P> {
 
 impl<P> DualPi2<P> {
     /// An empty queue.
-    pub(super) fn new(config: &DualPi2Config, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &DualPi2Config, setup: &QueueSetup<'_>) -> Self {
         let classic_weight = (config.c_protection * WEIGHTS as f64).round() as i64;
-        let first_credit = place.mtu().count() as i64 * (2 * classic_weight - WEIGHTS);
+        let first_credit = setup.mtu().count() as i64 * (2 * classic_weight - WEIGHTS);
         Self {
             classic: PacketQueue::default(),
             low: LowLatency { queue: PacketQueue::default(), has_step: VecDeque::new() },
             limit: config.limit_packets as usize,
             memory_limit: config
                 .memory_limit_bytes
-                .unwrap_or((config.limit_packets * 2 * place.mtu().count()).min(u64::from(u32::MAX))),
+                .unwrap_or((config.limit_packets * 2 * setup.mtu().count()).min(u64::from(u32::MAX))),
             mask: config.ecn_mask as u8,
             controller: Controller::new(config),
             coupling: config.coupling,
@@ -296,11 +297,11 @@ impl<P> DualPi2<P> {
                 (nanos, None) => Step::Nanos(nanos.unwrap_or(1_000_000)),
             },
             least_for_step: config.min_qlen_step_packets as usize,
-            least_backlog: place.mtu() * 2,
+            least_backlog: setup.mtu() * 2,
             credit: first_credit,
             first_credit,
             classic_weight,
-            random: place.random("dualpi2"),
+            random: setup.random("dualpi2"),
         }
     }
 
@@ -431,7 +432,7 @@ impl<P: Send> Queue<P> for DualPi2<P> {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::queue::tests::{Bench, packet_of, problem, setup};
     use crate::units::Duration;
 
     /// A bench with so many packets in each queue, low-latency ones of flow 1.
@@ -526,7 +527,7 @@ mod tests {
     fn classic_packets_suffer_the_square_and_scalable_ones_twice_the_probability() {
         let shares = |probability: f64| {
             let config = DualPi2Config::default();
-            let mut queue = DualPi2::<()>::new(&config, &crate::queue::tests::place());
+            let mut queue = DualPi2::<()>::new(&config, &crate::queue::tests::setup());
             queue.controller.probability = (probability * CERTAIN as f64) as u64;
             let mut drops = Drops::default();
             (0..10).for_each(|n| queue.classic.push(crate::queue::tests::packet_of(0, n, 1_000)));
@@ -557,7 +558,7 @@ mod tests {
     }
 
     fn queue_of(json: &str) -> DualPi2<()> {
-        DualPi2::new(&serde_json::from_str(json).expect("a queue"), &place())
+        DualPi2::new(&serde_json::from_str(json).expect("a queue"), &setup())
     }
 
     /// Packets that arrive at the start of the run.

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::{Drops, Place, Queue, Reason};
+use super::{Drops, Queue, QueueSetup, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -82,9 +82,9 @@ impl FifoConfig {
         [self.limit_bytes, limit_time].into_iter().flatten().min()
     }
 
-    /// Says what is wrong with it in this place, and what would be right.
-    pub(super) fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
-        let (limit, largest) = (self.bytes(place.mean_rate), place.largest_packet.count());
+    /// Says what is wrong with it on this hop, and what would be right.
+    pub(super) fn check(&self, setup: &QueueSetup<'_>) -> Result<(), Problem> {
+        let (limit, largest) = (self.bytes(setup.mean_rate), setup.largest_packet.count());
         if let Some(limit) = limit.filter(|limit| *limit < largest) {
             return Err(Problem::new(format!(
                 "a limit of {limit} bytes holds no packet of {largest} bytes; make it larger"
@@ -238,25 +238,25 @@ mod tests {
 
     #[test]
     fn room_that_means_nothing_is_refused() {
-        let place = place_at(12_000_000);
+        let setup = setup_at(12_000_000);
         let with = |config| FifoConfig { room_bytes: 1_500, ..config };
         let bytes = FifoConfig { limit_bytes: Some(1_500), ..FifoConfig::default() };
-        assert_eq!(with(bytes.clone()).check(&Place { mean_rate: None, ..place }), Ok(()));
+        assert_eq!(with(bytes.clone()).check(&QueueSetup { mean_rate: None, ..setup }), Ok(()));
         let time = FifoConfig { limit_time_ns: Some(1_000_000), ..FifoConfig::default() };
-        assert_eq!(with(time.clone()).check(&place), Ok(()));
+        assert_eq!(with(time.clone()).check(&setup), Ok(()));
         for (config, problem) in [
             (FifoConfig { limit_bytes: Some(1_499), ..bytes.clone() }, "is more than the limit of 1499"),
             (FifoConfig { drop: DropFrom::Head, ..bytes }, "all enter"),
             (FifoConfig { limit_packets: Some(9), ..FifoConfig::default() }, "give a limit in bytes or time"),
             (FifoConfig { limit_time_ns: Some(999_000), ..time }, "is more than the limit of 1498"),
         ] {
-            let found = with(config).check(&place).unwrap_err().to_string();
+            let found = with(config).check(&setup).unwrap_err().to_string();
             assert!(found.contains(problem), "{found}");
         }
     }
 
-    fn place_at(bits_per_second: u64) -> Place<'static> {
-        Place { mean_rate: Some(Rate::from_bits_per_second(bits_per_second)), ..super::super::tests::place() }
+    fn setup_at(bits_per_second: u64) -> QueueSetup<'static> {
+        QueueSetup { mean_rate: Some(Rate::from_bits_per_second(bits_per_second)), ..super::super::tests::setup() }
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
         let bytes = FifoConfig { limit_bytes: Some(999), ..FifoConfig::default() };
         let time = FifoConfig { limit_time_ns: Some(999_000), ..FifoConfig::default() };
         for config in [bytes, time] {
-            let found = config.check(&place_at(8_000_000)).unwrap_err().to_string();
+            let found = config.check(&setup_at(8_000_000)).unwrap_err().to_string();
             assert_eq!(found, "a limit of 999 bytes holds no packet of 1000 bytes; make it larger");
         }
     }

@@ -2,10 +2,11 @@
 //!
 //! **Source.** RFC 8290, section 4; Linux `net/sched/sch_fq_codel.c` and `sch_fq_pie.c`.
 
+use super::bounds::within;
 use super::deficit_round_robin::DeficitRoundRobin;
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, within};
+use super::setup::QueueSetup;
 use crate::info::Parameter;
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -55,12 +56,12 @@ pub(super) struct Flows<P, C> {
 
 impl<P, C: Clone> Flows<P, C> {
     /// Empty queues, each under a copy of `control`; without a quantum, the largest packet is it.
-    pub(super) fn new(flows: u64, quantum_bytes: Option<u64>, control: &C, place: &Place<'_>) -> Self {
+    pub(super) fn new(flows: u64, quantum_bytes: Option<u64>, control: &C, setup: &QueueSetup<'_>) -> Self {
         let flows = flows as usize;
         let empty = || Flow { queue: PacketQueue::default(), control: control.clone() };
-        let quantum = quantum_bytes.unwrap_or_else(|| place.mtu().count().clamp(LEAST_QUANTUM, LARGEST_QUANTUM));
+        let quantum = quantum_bytes.unwrap_or_else(|| setup.mtu().count().clamp(LEAST_QUANTUM, LARGEST_QUANTUM));
         Self {
-            hash: FlowHash::new(place),
+            hash: FlowHash::new(setup),
             all: std::iter::repeat_with(empty).take(flows).collect(),
             round_robin: DeficitRoundRobin::new(flows, Bytes::new(quantum)),
             packets: 0,

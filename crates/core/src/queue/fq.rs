@@ -21,10 +21,11 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::bands::{BANDS, band_of};
+use super::bounds::{limit_within, within};
 use super::flows::{LARGEST_QUANTUM, LEAST_QUANTUM};
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, limit_within, within};
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -143,12 +144,12 @@ pub struct Fq<P> {
 
 impl<P> Fq<P> {
     /// An empty queue.
-    pub(super) fn new(config: &FqConfig, place: &Place<'_>) -> Self {
-        let of_packets = |packets| (place.mtu() * packets).count().min(LARGEST_QUANTUM);
+    pub(super) fn new(config: &FqConfig, setup: &QueueSetup<'_>) -> Self {
+        let of_packets = |packets| (setup.mtu() * packets).count().min(LARGEST_QUANTUM);
         let credit = config.initial_quantum_bytes.unwrap_or_else(|| of_packets(10)) as i64;
         let new_flow = || Flow { queue: PacketQueue::default(), band: 0, credit, is_listed: false, idle_since: None };
         Self {
-            hash: FlowHash::new(place),
+            hash: FlowHash::new(setup),
             flows: std::iter::repeat_with(new_flow).take(FLOWS).collect(),
             bands: Default::default(),
             band: 0,
@@ -273,7 +274,7 @@ impl<P: Send> Queue<P> for Fq<P> {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::queue::tests::{Bench, packet_of, problem, setup};
 
     fn flows(bench: &Bench) -> Vec<u32> {
         bench.sent.iter().map(|sent| sent.0).collect()
@@ -350,7 +351,7 @@ mod tests {
     }
 
     fn fq_of(json: &str) -> Fq<()> {
-        Fq::new(&serde_json::from_str(json).expect("a queue"), &place())
+        Fq::new(&serde_json::from_str(json).expect("a queue"), &setup())
     }
 
     /// The credit of a flow that comes at this time, when it had so much left and was silent since 1 s.

@@ -17,9 +17,10 @@
 
 use serde::Deserialize;
 
+use super::bounds::{limit_within, within};
 use super::codel::{self, Control, Law, Supply, Threshold, ticks};
 use super::flows::{self, Flow, Flows};
-use super::place::{Place, limit_within, memory_of, within};
+use super::setup::{QueueSetup, memory_of};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -114,12 +115,12 @@ impl FqCodelConfig {
         codel::check_times(self.target_ns, self.interval_ns)
     }
 
-    fn law(&self, place: &Place<'_>) -> Law {
+    fn law(&self, setup: &QueueSetup<'_>) -> Law {
         let (selector, mask) = (self.ce_threshold_selector, self.ce_threshold_mask);
         Law {
             target: ticks(self.target_ns),
             interval: ticks(self.interval_ns),
-            least_backlog: place.mtu(),
+            least_backlog: setup.mtu(),
             ecn: self.ecn,
             threshold: self.ce_threshold_ns.map(|nanos| Threshold { ticks: ticks(nanos), selector, mask }),
         }
@@ -138,10 +139,10 @@ pub struct FqCodel<P> {
 
 impl<P> FqCodel<P> {
     /// An empty queue.
-    pub(super) fn new(config: &FqCodelConfig, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &FqCodelConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
-            flows: Flows::new(config.flows, config.quantum_bytes, &Control::default(), place),
-            law: config.law(place),
+            flows: Flows::new(config.flows, config.quantum_bytes, &Control::default(), setup),
+            law: config.law(setup),
             limit: config.limit_packets as usize,
             memory_limit: config.memory_limit_bytes,
             drop_batch: config.drop_batch_packets as usize,
@@ -195,7 +196,7 @@ impl<P: Send> Queue<P> for FqCodel<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::queue::tests::{Bench, packet_of, problem, setup};
 
     #[test]
     fn two_flows_take_turns_and_one_line_does_not() {
@@ -277,7 +278,7 @@ mod tests {
     #[test]
     fn of_equally_long_lines_the_first_loses_packets_and_its_control_becomes_more_severe() {
         let config = serde_json::from_str(r#"{"limit_packets": 20}"#).expect("a queue");
-        let mut queue = FqCodel::<()>::new(&config, &place());
+        let mut queue = FqCodel::<()>::new(&config, &setup());
         let mut drops = Drops::default();
         let index_of = |queue: &FqCodel<()>, flow| queue.flows.index_of(&packet_of(flow, 0, 1_000));
         let (first, other) = if index_of(&queue, 0) < index_of(&queue, 1) { (0, 1) } else { (1, 0) };

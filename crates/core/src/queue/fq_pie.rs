@@ -15,9 +15,10 @@
 
 use serde::Deserialize;
 
+use super::bounds::{limit_within, whole_percents};
 use super::flows::{self, Flow, Flows};
 use super::pie::{self, CERTAIN, Control, Gains, Law};
-use super::place::{Place, limit_within, whole_percents};
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -110,15 +111,15 @@ pub struct FqPie<P> {
 
 impl<P> FqPie<P> {
     /// An empty queue.
-    pub(super) fn new(config: &FqPieConfig, place: &Place<'_>) -> Self {
-        let law = config.gains().law(place);
+    pub(super) fn new(config: &FqPieConfig, setup: &QueueSetup<'_>) -> Self {
+        let law = config.gains().law(setup);
         Self {
-            flows: Flows::new(config.flows, config.quantum_bytes, &Control::new(&law), place),
+            flows: Flows::new(config.flows, config.quantum_bytes, &Control::new(&law), setup),
             law,
             limit: config.limit_packets as usize,
             ecn: config.ecn,
             marked_up_to: CERTAIN / 100 * (config.ecn_prob * 100.0).round() as u64,
-            random: place.random("pie"),
+            random: setup.random("pie"),
         }
     }
 
@@ -170,7 +171,7 @@ impl<P: Send> Queue<P> for FqPie<P> {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::queue::tests::{Bench, packet_of, problem, setup};
     use crate::units::Duration;
 
     #[test]
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn a_drop_at_the_limit_begins_the_sum_of_the_line_anew() {
         let config = serde_json::from_str(r#"{"limit_packets": 100}"#).expect("a queue");
-        let (mut queue, mut drops) = (FqPie::<()>::new(&config, &place()), Drops::default());
+        let (mut queue, mut drops) = (FqPie::<()>::new(&config, &setup()), Drops::default());
         let packet = |now| Box::new(Packet { enqueued: now, ..*packet_of(0, 0, 1_000) });
         let mut now = Instant::ZERO;
         for _ in 0..3_000 {

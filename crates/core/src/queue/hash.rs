@@ -1,6 +1,6 @@
 //! Which queue a flow goes to.
 
-use super::place::Place;
+use super::setup::QueueSetup;
 use crate::packet::Packet;
 
 /// A salted hash of flow and direction, as Linux' of addresses, protocol and ports.
@@ -10,8 +10,8 @@ pub(super) struct FlowHash {
 }
 
 impl FlowHash {
-    pub(super) fn new(place: &Place<'_>) -> Self {
-        Self { salt: place.random("hash").below(u64::MAX) }
+    pub(super) fn new(setup: &QueueSetup<'_>) -> Self {
+        Self { salt: setup.random("hash").below(u64::MAX) }
     }
 
     /// 32 bits that are the same for all packets of a flow in one direction (`fmix64` of `MurmurHash3`).
@@ -33,12 +33,12 @@ impl FlowHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::tests::{packet_of, place};
+    use crate::queue::tests::{packet_of, setup};
 
     #[test]
     fn flows_spread_evenly_and_differently_with_every_seed() {
         let slots_of = |seed| {
-            let hash = FlowHash::new(&Place { seed, ..place() });
+            let hash = FlowHash::new(&QueueSetup { seed, ..setup() });
             (0..10_240).map(|flow| hash.slot(&packet_of(flow, 0, 100), 1_024)).collect::<Vec<_>>()
         };
         let slots = slots_of(1);

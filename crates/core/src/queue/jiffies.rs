@@ -1,6 +1,6 @@
 //! A timer of the kernel that repeats: it runs in ticks of a millisecond on the timer wheel, and fires a little late.
 
-use super::place::AGE;
+use super::setup::AGE;
 use crate::timer_wheel;
 use crate::units::Instant;
 

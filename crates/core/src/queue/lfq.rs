@@ -20,7 +20,7 @@
 use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::Place;
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::Info;
 use crate::packet::Packet;
@@ -73,20 +73,20 @@ pub struct Lfq<P> {
 
 impl<P> Lfq<P> {
     /// An empty queue.
-    pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &CobaltConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
-            hash: FlowHash::new(place),
+            hash: FlowHash::new(setup),
             sparse: PacketQueue::default(),
             passed: PacketQueue::default(),
             ahead: PacketQueue::default(),
             flows: vec![Flow::default(); FLOWS],
             dirty: Vec::new(),
             decaying: 0,
-            quantum: place.mtu().count() as i64,
+            quantum: setup.mtu().count() as i64,
             limit: config.limit_packets as usize,
             law: config.law(1),
             low_latency: CobaltConfig::default().law(LOW_LATENCY_DIVISOR),
-            random: cobalt::random(place),
+            random: cobalt::random(setup),
         }
     }
 
@@ -225,10 +225,10 @@ impl<P: Send> Queue<P> for Lfq<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::tests::{Bench, packet_of, place};
+    use crate::queue::tests::{Bench, packet_of, setup};
 
     fn lfq() -> Lfq<()> {
-        Lfq::new(&CobaltConfig::default(), &place())
+        Lfq::new(&CobaltConfig::default(), &setup())
     }
 
     fn offer(queue: &mut Lfq<()>, flow: u32, numbers: std::ops::Range<u64>) {
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn what_asks_for_low_delay_has_a_fifth_of_the_default_times_whatever_is_stated() {
         let config = serde_json::from_str(r#"{"target_ns": 50000000}"#).expect("a queue");
-        let low_latency = Lfq::<()>::new(&config, &place()).low_latency;
+        let low_latency = Lfq::<()>::new(&config, &setup()).low_latency;
         assert_eq!(format!("{low_latency:?}"), format!("{:?}", CobaltConfig::default().law(5)));
     }
 }

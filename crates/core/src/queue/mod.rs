@@ -1,6 +1,7 @@
 //! Queueing disciplines: one file each, behind one small trait.
 
 mod bands;
+mod bounds;
 mod cake;
 mod cnq;
 mod cnq_codel_af;
@@ -20,8 +21,8 @@ mod lfq;
 mod packet_queue;
 mod pfifo_fast;
 mod pie;
-mod place;
 pub mod red;
+mod setup;
 #[cfg(test)]
 mod tests;
 
@@ -41,8 +42,8 @@ pub use fq_pie::{FqPie, FqPieConfig};
 pub use lfq::Lfq;
 pub use pfifo_fast::{PfifoFast, PfifoFastConfig};
 pub use pie::{Pie, PieConfig};
-pub use place::Place;
 pub use red::{Red, RedConfig};
+pub use setup::QueueSetup;
 
 use crate::info::Info;
 use crate::packet::Packet;
@@ -107,19 +108,19 @@ pub enum QueueConfig {
 
 impl QueueConfig {
     /// Checks that the parameters make sense; else says what is wrong, and what would be right.
-    pub fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
+    pub fn check(&self, setup: &QueueSetup<'_>) -> Result<(), Problem> {
         let (info, checked) = match self {
-            Self::Fifo(config) => (fifo::INFO, config.check(place)),
+            Self::Fifo(config) => (fifo::INFO, config.check(setup)),
             Self::PfifoFast(config) => (pfifo_fast::INFO, config.check()),
             Self::Codel(config) => (codel::INFO, config.check()),
             Self::Fq(config) => (fq::INFO, config.check()),
             Self::FqCodel(config) => (fq_codel::INFO, config.check()),
             Self::Pie(config) => (pie::INFO, config.check()),
             Self::FqPie(config) => (fq_pie::INFO, config.check()),
-            Self::Red(config) => (red::INFO, config.check(place)),
+            Self::Red(config) => (red::INFO, config.check(setup)),
             Self::DualPi2(config) => (dualpi2::INFO, config.check()),
             Self::Cobalt(config) => (cobalt::INFO, config.check()),
-            Self::Cake(config) => (cake::INFO, config.check(place)),
+            Self::Cake(config) => (cake::INFO, config.check(setup)),
             Self::Cnq(config) => (cnq::INFO, config.check()),
             Self::CnqCodelAf(config) => (cnq_codel_af::INFO, config.check()),
             Self::Lfq(config) => (lfq::INFO, config.check()),
@@ -137,25 +138,25 @@ impl QueueConfig {
 
     /// Builds the queue for payloads of type `P`; says what is wrong if it cannot be, which [`QueueConfig::check`]
     /// finds before.
-    pub fn build<P: Send + 'static>(&self, place: &Place<'_>) -> Result<Box<dyn Queue<P>>, Problem> {
+    pub fn build<P: Send + 'static>(&self, setup: &QueueSetup<'_>) -> Result<Box<dyn Queue<P>>, Problem> {
         Ok(match self {
-            Self::Fifo(config) => Box::new(Fifo::new(config, place.mean_rate)),
+            Self::Fifo(config) => Box::new(Fifo::new(config, setup.mean_rate)),
             Self::PfifoFast(config) => Box::new(PfifoFast::new(config)),
-            Self::Codel(config) => Box::new(Codel::new(config, place)),
-            Self::Fq(config) => Box::new(Fq::new(config, place)),
-            Self::FqCodel(config) => Box::new(FqCodel::new(config, place)),
-            Self::Pie(config) => Box::new(Pie::new(config, place)),
-            Self::FqPie(config) => Box::new(FqPie::new(config, place)),
+            Self::Codel(config) => Box::new(Codel::new(config, setup)),
+            Self::Fq(config) => Box::new(Fq::new(config, setup)),
+            Self::FqCodel(config) => Box::new(FqCodel::new(config, setup)),
+            Self::Pie(config) => Box::new(Pie::new(config, setup)),
+            Self::FqPie(config) => Box::new(FqPie::new(config, setup)),
             Self::Red(config) => {
                 let problem = |problem: Problem| problem.of(&format!("queue {}", red::INFO.name));
-                Box::new(Red::new(config, place).map_err(problem)?)
+                Box::new(Red::new(config, setup).map_err(problem)?)
             }
-            Self::DualPi2(config) => Box::new(DualPi2::new(config, place)),
-            Self::Cobalt(config) => Box::new(Cobalt::new(config, place)),
-            Self::Cake(config) => Box::new(Cake::new(config, place)),
-            Self::Cnq(config) => Box::new(Cnq::new(config, place)),
-            Self::CnqCodelAf(config) => Box::new(CnqCodelAf::new(config, place)),
-            Self::Lfq(config) => Box::new(Lfq::new(config, place)),
+            Self::DualPi2(config) => Box::new(DualPi2::new(config, setup)),
+            Self::Cobalt(config) => Box::new(Cobalt::new(config, setup)),
+            Self::Cake(config) => Box::new(Cake::new(config, setup)),
+            Self::Cnq(config) => Box::new(Cnq::new(config, setup)),
+            Self::CnqCodelAf(config) => Box::new(CnqCodelAf::new(config, setup)),
+            Self::Lfq(config) => Box::new(Lfq::new(config, setup)),
         })
     }
 }

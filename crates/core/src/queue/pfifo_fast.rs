@@ -14,8 +14,8 @@
 use serde::Deserialize;
 
 use super::bands::{BANDS, band_of};
+use super::bounds::limit_within;
 use super::packet_queue::PacketQueue;
-use super::place::limit_within;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;

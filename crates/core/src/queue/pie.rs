@@ -18,9 +18,10 @@
 
 use serde::Deserialize;
 
+use super::bounds::{limit_within, time_within, within};
 use super::jiffies::JiffyTimer;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, limit_within, time_within, within};
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -157,7 +158,7 @@ impl Gains {
         within("beta", self.beta_hz, &(0.0..=MAX_GAIN), "")
     }
 
-    pub(super) fn law(&self, place: &Place<'_>) -> Law {
+    pub(super) fn law(&self, setup: &QueueSetup<'_>) -> Law {
         let scaled = |gain: f64| ((CERTAIN / TICKS_PER_SECOND) as f64 * gain) as u64;
         Law {
             target: ticks(self.target_ns),
@@ -166,8 +167,8 @@ impl Gains {
             beta: scaled(self.beta_hz),
             bytemode: self.bytemode,
             measures_rate: self.dq_rate_estimator,
-            mtu: place.mtu(),
-            frame_header: place.mtu() - place.largest_packet,
+            mtu: setup.mtu(),
+            frame_header: setup.mtu() - setup.largest_packet,
         }
     }
 }
@@ -398,15 +399,15 @@ pub struct Pie<P> {
 
 impl<P> Pie<P> {
     /// An empty queue.
-    pub(super) fn new(config: &PieConfig, place: &Place<'_>) -> Self {
-        let law = config.gains().law(place);
+    pub(super) fn new(config: &PieConfig, setup: &QueueSetup<'_>) -> Self {
+        let law = config.gains().law(setup);
         Self {
             queue: PacketQueue::default(),
             limit: config.limit_packets as usize,
             ecn: config.ecn,
             law,
             control: Control::new(&law),
-            random: place.random("pie"),
+            random: setup.random("pie"),
         }
     }
 
@@ -454,7 +455,7 @@ impl<P: Send> Queue<P> for Pie<P> {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::queue::tests::{Bench, packet_of, problem, setup};
     use crate::units::Duration;
 
     const DEFAULT: Gains = Gains {
@@ -468,7 +469,7 @@ mod tests {
 
     /// The probability after updates at these delays in milliseconds, starting from `start`.
     fn after(start: f64, delays_ms: &[u64]) -> f64 {
-        let law = DEFAULT.law(&place());
+        let law = DEFAULT.law(&setup());
         let mut vars = Vars { probability: (start * CERTAIN as f64) as u64, ..Vars::default() };
         vars.old_delay = ticks(delays_ms[0] * 1_000_000);
         for delay in &delays_ms[1..] {
@@ -498,7 +499,7 @@ mod tests {
 
     #[test]
     fn the_probability_decays_when_the_queue_is_empty_and_never_below_zero() {
-        let law = DEFAULT.law(&place());
+        let law = DEFAULT.law(&setup());
         let mut vars = Vars { probability: CERTAIN / 2, ..Vars::default() };
         vars.update(&law, 0);
         let expected = (0.5 - 0.125 * 0.015) * (1.0 - 1.0 / 64.0);
@@ -521,7 +522,7 @@ mod tests {
     #[test]
     fn drops_are_spread_out() {
         // At 5 % the first of 17 packets may go, and one of 170 does.
-        let (law, mut random) = (DEFAULT.law(&place()), place().random("test"));
+        let (law, mut random) = (DEFAULT.law(&setup()), setup().random("test"));
         let mut vars = Vars { probability: CERTAIN / 20, delay: ticks(20_000_000), ..Vars::default() };
         let backlog = Bytes::new(20_000);
         let mut drops = || {
@@ -573,7 +574,7 @@ mod tests {
 
     #[test]
     fn a_short_delay_spares_packets_only_while_the_probability_is_below_a_fifth() {
-        let (law, mut random) = (DEFAULT.law(&place()), place().random("test"));
+        let (law, mut random) = (DEFAULT.law(&setup()), setup().random("test"));
         let mut drops = |probability: f64, delay_ns| {
             let mut vars = Vars { delay: ticks(delay_ns), ..busy((probability * CERTAIN as f64) as u64) };
             (0..1_000).any(|_| vars.drops_early(&law, BACKLOG, FRAME, &mut random))
@@ -583,7 +584,7 @@ mod tests {
 
     #[test]
     fn less_than_two_frames_are_spared() {
-        let (law, mut random) = (DEFAULT.law(&place()), place().random("test"));
+        let (law, mut random) = (DEFAULT.law(&setup()), setup().random("test"));
         for (backlog, drops) in [(2_027, false), (2_028, true)] {
             let found = busy(CERTAIN).drops_early(&law, Bytes::new(backlog), FRAME, &mut random);
             assert_eq!(found, drops, "{backlog}");
@@ -592,8 +593,8 @@ mod tests {
 
     #[test]
     fn with_bytemode_a_packet_counts_by_its_size() {
-        let mut random = place().random("test");
-        let law = Gains { bytemode: true, ..DEFAULT }.law(&place());
+        let mut random = setup().random("test");
+        let law = Gains { bytemode: true, ..DEFAULT }.law(&setup());
         for (size, share) in [(507, 507), (1_014, 1_014)] {
             let mut vars = busy(CERTAIN / 20);
             vars.drops_early(&law, BACKLOG, Bytes::new(size), &mut random);
@@ -603,7 +604,7 @@ mod tests {
 
     #[test]
     fn chance_decides_from_a_sum_of_0_85_on_and_certainty_from_8_5_on() {
-        let (law, mut random) = (DEFAULT.law(&place()), place().random("test"));
+        let (law, mut random) = (DEFAULT.law(&setup()), setup().random("test"));
         let mut share = |probability: u64, accumulated| {
             let mut drops = || Vars { accumulated, ..busy(probability) }.drops_early(&law, BACKLOG, FRAME, &mut random);
             (0..1_000).filter(|_| drops()).count()
@@ -616,12 +617,12 @@ mod tests {
 
     #[test]
     fn the_sum_begins_anew_with_a_drop_by_chance_and_with_one_at_the_limit() {
-        let (law, mut random) = (DEFAULT.law(&place()), place().random("test"));
+        let (law, mut random) = (DEFAULT.law(&setup()), setup().random("test"));
         let mut vars = Vars { accumulated: CERTAIN, ..busy(CERTAIN) };
         assert!(vars.drops_early(&law, BACKLOG, FRAME, &mut random));
         assert_eq!(vars.accumulated, 0);
         let config = serde_json::from_str(r#"{"limit_packets": 1}"#).expect("a queue");
-        let (mut queue, mut drops) = (Pie::<()>::new(&config, &place()), Drops::default());
+        let (mut queue, mut drops) = (Pie::<()>::new(&config, &setup()), Drops::default());
         queue.enqueue(packet_of(0, 0, 1_000), Instant::ZERO, &mut drops);
         queue.control.vars.accumulated = CERTAIN;
         queue.enqueue(packet_of(0, 1, 1_000), Instant::ZERO, &mut drops);
@@ -638,7 +639,7 @@ mod tests {
 
     #[test]
     fn gains_shrink_down_to_a_2048th_below_one_in_a_million() {
-        let law = DEFAULT.law(&place());
+        let law = DEFAULT.law(&setup());
         let change = |one_in: u64| {
             Vars { probability: CERTAIN / one_in, ..Vars::default() }.change(&law, ticks(20_000_000), ticks(18_000_000))
         };
@@ -651,13 +652,13 @@ mod tests {
     #[test]
     fn the_probability_does_not_decay_while_something_waits() {
         let mut vars = Vars { probability: CERTAIN / 2, ..Vars::default() };
-        vars.update(&DEFAULT.law(&place()), 30_000);
+        vars.update(&DEFAULT.law(&setup()), 30_000);
         assert!((vars.probability as f64 / CERTAIN as f64 - (0.5 - 0.125 * 0.015)).abs() < 1e-6);
     }
 
     #[test]
     fn the_burst_allowance_comes_back_after_two_low_delays() {
-        let law = DEFAULT.law(&place());
+        let law = DEFAULT.law(&setup());
         let mut vars = Vars { old_delay: ticks(10_000_000), delay: ticks(5_000_000), ..Vars::default() };
         vars.update(&law, 30_000);
         assert_eq!((vars.probability, vars.burst), (0, 0));
@@ -675,7 +676,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_measured_over_16_kib_of_frames_and_smoothed_by_an_eighth() {
-        let law = Gains { dq_rate_estimator: true, ..DEFAULT }.law(&place());
+        let law = Gains { dq_rate_estimator: true, ..DEFAULT }.law(&setup());
         let mut control = Control::new(&law);
         let leave = |control: &mut Control, backlog, ms| {
             let packet = packet_of(0, 0, 1_000);
@@ -696,9 +697,9 @@ mod tests {
     #[test]
     fn the_last_packet_leaves_no_delay() {
         let mut vars = Vars::default();
-        vars.leave(&DEFAULT.law(&place()), 500, FRAME, 1_000, 10);
+        vars.leave(&DEFAULT.law(&setup()), 500, FRAME, 1_000, 10);
         assert_eq!(vars.delay, 500);
-        vars.leave(&DEFAULT.law(&place()), 500, FRAME, 0, 20);
+        vars.leave(&DEFAULT.law(&setup()), 500, FRAME, 0, 20);
         assert_eq!(vars.delay, 0);
     }
 
@@ -706,7 +707,7 @@ mod tests {
     fn above_ten_percent_what_could_be_marked_is_dropped() {
         let config = serde_json::from_str(r#"{"ecn": true}"#).expect("a queue");
         for (probability, drops_it) in [(MARKED_UP_TO, false), (MARKED_UP_TO + 1, true)] {
-            let (mut queue, mut drops) = (Pie::<()>::new(&config, &place()), Drops::default());
+            let (mut queue, mut drops) = (Pie::<()>::new(&config, &setup()), Drops::default());
             (0..3).for_each(|number| queue.enqueue(packet_of(0, number, 1_000), Instant::ZERO, &mut drops));
             queue.control.vars = Vars { accumulated: CERTAIN / 2 * 17, ..busy(probability) };
             let mut packet = packet_of(0, 3, 1_000);
@@ -718,9 +719,9 @@ mod tests {
 
     #[test]
     fn probabilities_are_computed_every_whole_millisecond_that_is_no_shorter_before_a_packet_comes_or_leaves() {
-        assert_eq!(Gains { tupdate_ns: 15_000_001, ..DEFAULT }.law(&place()).period, 16);
+        assert_eq!(Gains { tupdate_ns: 15_000_001, ..DEFAULT }.law(&setup()).period, 16);
         let config = serde_json::from_str("{}").expect("a queue");
-        let (mut queue, mut drops) = (Pie::<()>::new(&config, &place()), Drops::default());
+        let (mut queue, mut drops) = (Pie::<()>::new(&config, &setup()), Drops::default());
         (0..2).for_each(|number| queue.enqueue(packet_of(0, number, 1_000), Instant::ZERO, &mut drops));
         let now = Instant::ZERO + Duration::from_millis(100);
         assert!(queue.control.timer.clone().fire(now));

@@ -2,15 +2,15 @@
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
-use super::{Drops, Place, Queue, QueueConfig, Reason};
+use super::{Drops, Queue, QueueConfig, QueueSetup, Reason};
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const SIZE: u64 = 1_000;
 
-/// The place of a queue on the bench: at 8 Mbit/s, one packet takes a millisecond.
-pub(super) fn place() -> Place<'static> {
-    Place {
+/// The setup of a queue on the bench: at 8 Mbit/s, one packet takes a millisecond.
+pub(super) fn setup() -> QueueSetup<'static> {
+    QueueSetup {
         mean_rate: Some(Rate::from_bits_per_second(8_000_000)),
         largest_packet: Bytes::new(SIZE),
         seed: 1,
@@ -25,7 +25,7 @@ pub(super) fn packet_of(flow: u32, number: u64, size: u64) -> Box<Packet<()>> {
 /// What is wrong with a queue that cannot be.
 pub(super) fn problem(json: &str) -> String {
     let config: QueueConfig = serde_json::from_str(json).expect("a queue");
-    config.check(&place()).expect_err("it is impossible").to_string()
+    config.check(&setup()).expect_err("it is impossible").to_string()
 }
 
 /// A packet that was dropped.
@@ -60,9 +60,9 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(json: &str) -> Self {
         let config: QueueConfig = serde_json::from_str(json).expect("a queue");
-        config.check(&place()).expect("a possible queue");
+        config.check(&setup()).expect("a possible queue");
         Self {
-            queue: config.build(&place()).expect("a possible queue"),
+            queue: config.build(&setup()).expect("a possible queue"),
             now: Instant::ZERO,
             gap_ms: 1,
             ecn: Ecn::NotEct,

@@ -5,7 +5,7 @@
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::queue::{Drops, Place, Queue, QueueConfig};
+use bakeoff_core::queue::{Drops, Queue, QueueConfig, QueueSetup};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 const RATE: Rate = Rate::from_bits_per_second(2_000_000);
@@ -46,8 +46,8 @@ fn read(text: &str) -> Vec<Recorded> {
 /// rest.
 fn replay(json: &str, recorded: &[Recorded]) -> Vec<Option<(Duration, bool)>> {
     let config: QueueConfig = serde_json::from_str(json).expect("a queue");
-    let place = Place { mean_rate: Some(RATE), largest_packet: Bytes::new(1_500), seed: 1, hop: "forward.0" };
-    let mut queue: Box<dyn Queue<usize>> = config.build(&place).expect("a possible queue");
+    let setup = QueueSetup { mean_rate: Some(RATE), largest_packet: Bytes::new(1_500), seed: 1, hop: "forward.0" };
+    let mut queue: Box<dyn Queue<usize>> = config.build(&setup).expect("a possible queue");
     let (mut fates, mut drops) = (vec![None; recorded.len()], Drops::default());
     let mut free = Instant::ZERO;
     let mut serve = |queue: &mut dyn Queue<usize>, free: &mut Instant, until: Instant| {

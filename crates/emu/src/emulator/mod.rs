@@ -37,7 +37,7 @@ use self::hosts::EmulatedHosts;
 use self::job::EmulatorJob;
 use self::journal::Journal;
 use self::ownership::Ownership;
-use self::programs::Place;
+use self::programs::Environment;
 use self::readiness::Starter;
 use self::report::{CpuTime, HopReport, Report};
 use crate::error::{Context, RunError};
@@ -66,8 +66,8 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let mut children = vec![start(senders)?];
     let mut lead = LEAD;
     if !job.programs.is_empty() {
-        let (place, participant) = (Place::create(folder, identity)?, starter.participant()?);
-        children.push(start(|| programs::run(&job.programs, scenario, &hosts, participant, &place))?);
+        let (environment, participant) = (Environment::create(folder, identity)?, starter.participant()?);
+        children.push(start(|| programs::run(&job.programs, scenario, &hosts, participant, &environment))?);
         lead += programs::HEAD_START;
     }
     // A machine that grants none of these is only late, and the report says how late.

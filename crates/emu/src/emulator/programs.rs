@@ -36,13 +36,13 @@ const LINE_BYTES: u64 = 300;
 
 /// Where and as whom programs run.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Environment {
     /// Their folder, which they may write to.
     pub(super) folder: PathBuf,
     pub(super) identity: Identity,
 }
 
-impl Place {
+impl Environment {
     /// A folder below that of the run, which belongs to them.
     pub(super) fn create(run: &Path, identity: Identity) -> Result<Self, RunError> {
         let folder = run.join("programs");
@@ -71,15 +71,15 @@ pub(super) fn run(
     scenario: &Scenario,
     hosts: &Arc<EmulatedHosts>,
     participant: Participant,
-    place: &Place,
+    environment: &Environment,
 ) -> Result<(), RunError> {
     let clock = participant.wait()?;
     let (tell, ended) = channel();
     for program in programs {
         for side in [Side::Sender, Side::Receiver] {
             let end = End::of(program, side, scenario, hosts, clock);
-            let (hosts, place, tell) = (Arc::clone(hosts), place.clone(), tell.clone());
-            thread::spawn(move || tell.send(end.live(&hosts, &place)));
+            let (hosts, environment, tell) = (Arc::clone(hosts), environment.clone(), tell.clone());
+            thread::spawn(move || tell.send(end.live(&hosts, &environment)));
         }
     }
     drop(tell);
@@ -105,10 +105,10 @@ impl End {
     }
 
     /// Starts the program at its time, and ends it at its time.
-    fn live(&self, hosts: &EmulatedHosts, place: &Place) -> Result<(), RunError> {
+    fn live(&self, hosts: &EmulatedHosts, environment: &Environment) -> Result<(), RunError> {
         sys::sleep_until(self.start);
         hosts.enter(self.host)?;
-        let mut child = self.start(place).map_err(|error| self.error(&starting_problem(&error)))?;
+        let mut child = self.start(environment).map_err(|error| self.error(&starting_problem(&error)))?;
         let last_words = collect(&mut child);
         while sys::monotonic().context(|| "reading the clock".to_owned())? < self.stop {
             if let Some(status) = child.try_wait().context(|| "looking after a program".to_owned())? {
@@ -128,11 +128,11 @@ impl End {
         self.end(&mut child)
     }
 
-    fn start(&self, place: &Place) -> io::Result<Child> {
+    fn start(&self, environment: &Environment) -> io::Result<Child> {
         let Some((name, words)) = self.words.split_first() else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "no program is named"));
         };
-        let (folder, identity) = (&place.folder, place.identity);
+        let (folder, identity) = (&environment.folder, environment.identity);
         let mut command = Command::new(name);
         command.args(words).current_dir(folder).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

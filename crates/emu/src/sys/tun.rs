@@ -102,8 +102,8 @@ impl Poll {
         }
     }
 
-    /// Whether the file at this place could be read when the last wait ended.
-    pub fn can_read(&self, place: usize) -> bool {
-        self.entries[place].revents != 0
+    /// Whether the file with this index could be read when the last wait ended.
+    pub fn can_read(&self, index: usize) -> bool {
+        self.entries[index].revents != 0
     }
 }

@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
 
     /// Why the queue of a hop dropped something: only a fifo has no choice.
     fn reason_of(&self, hop: usize) -> Reason {
-        let is_fifo = self.layout.hops[hop].place.is_none_or(|(direction, index)| {
+        let is_fifo = self.layout.hops[hop].position.is_none_or(|(direction, index)| {
             self.job.queues(direction)[index].get("kind").is_some_and(|kind| kind == "fifo")
         });
         if is_fifo { Reason::Overlimit } else { Reason::Qdisc }
@@ -326,7 +326,7 @@ impl<'a> Run<'a> {
         let scenario = &self.job.scenario;
         let mut links: Vec<_> = (self.layout.hops.iter())
             .map(|hop| {
-                let config = hop.place.map(|(direction, index)| &scenario.hops(direction)[index]);
+                let config = hop.position.map(|(direction, index)| &scenario.hops(direction)[index]);
                 config.map(|config| Link::<()>::new(&config.link, scenario.largest_packet(), scenario.seed, &hop.name))
             })
             .collect();

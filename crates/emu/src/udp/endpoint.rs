@@ -107,17 +107,17 @@ impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
     fn read(&mut self) -> Result<(), FlowError> {
         let received = self.socket.receive()?;
         let mut now = Instant::ZERO;
-        for place in 0..received {
-            if place == 0 || !F::IS_BATCHED {
+        for index in 0..received {
+            if index == 0 || !F::IS_BATCHED {
                 now = self.now()?;
             }
             if now >= self.end {
                 break;
             }
-            if let Some(packet) = self.socket.packet(place, now) {
+            if let Some(packet) = self.socket.packet(index, now) {
                 self.endpoint.accept(&packet.payload, packet.envelope(), now);
             }
-            if place + 1 == received || !F::IS_BATCHED {
+            if index + 1 == received || !F::IS_BATCHED {
                 self.send(now)?;
             }
         }

@@ -132,11 +132,11 @@ impl<F: Form> FlowSocket<F> {
         received.context("receiving packets")
     }
 
-    /// The packet that [`FlowSocket::receive`] put into this place, arriving at `now`; `None` if it is none of ours.
-    pub(super) fn packet(&mut self, place: usize, now: Instant) -> Option<Packet<F::Payload>> {
-        let slot = &self.batch.slots[place];
+    /// The packet that [`FlowSocket::receive`] put into this slot, arriving at `now`; `None` if it is none of ours.
+    pub(super) fn packet(&mut self, index: usize, now: Instant) -> Option<Packet<F::Payload>> {
+        let slot = &self.batch.slots[index];
         self.counts.overflows = slot.overflows.unwrap_or(self.counts.overflows);
-        let datagram = Datagram { bytes: self.batch.kept(place), length: slot.length, ecn: Ecn::from_bits(slot.tos) };
+        let datagram = Datagram { bytes: self.batch.kept(index), length: slot.length, ecn: Ecn::from_bits(slot.tos) };
         let packet = self.form.read(&datagram, now);
         if packet.is_some() {
             self.counts.received += 1;

@@ -58,10 +58,10 @@ impl Batch {
         Self { slots: Box::new([Slot::EMPTY; BATCH]), bytes, kept_bytes }
     }
 
-    /// The first bytes of the datagram in this place.
-    pub(super) fn kept(&self, place: usize) -> &[u8] {
-        let start = place * self.kept_bytes;
-        &self.bytes[start..start + self.slots[place].length.min(self.kept_bytes)]
+    /// The first bytes of the datagram in this slot.
+    pub(super) fn kept(&self, index: usize) -> &[u8] {
+        let start = index * self.kept_bytes;
+        &self.bytes[start..start + self.slots[index].length.min(self.kept_bytes)]
     }
 }
 
@@ -69,8 +69,8 @@ impl Batch {
 /// are none.
 pub(super) fn receive(socket: BorrowedFd<'_>, batch: &mut Batch) -> io::Result<usize> {
     let Batch { slots, bytes, kept_bytes } = batch;
-    let mut vectors: [_; BATCH] = std::array::from_fn(|place| {
-        let room = &mut bytes[place * *kept_bytes..][..*kept_bytes];
+    let mut vectors: [_; BATCH] = std::array::from_fn(|index| {
+        let room = &mut bytes[index * *kept_bytes..][..*kept_bytes];
         libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() }
     });
     // SAFETY: all-zero bytes are valid structures.

@@ -178,7 +178,7 @@ impl Control {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{packet_of, place};
+    use crate::queue::tests::{packet_of, setup};
     use crate::units::Bytes;
     use crate::units::Duration;
 
@@ -190,7 +190,7 @@ mod tests {
 
     /// Judges a packet a millisecond, each of which waited so long; the times at which one is to be dropped.
     fn drops_at(control: &mut Control, waited_ms: u64, from_ms: u64, steps: u64) -> Vec<u64> {
-        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let (mut random, mut drops) = (setup().random("test"), Drops::default());
         (from_ms..from_ms + steps)
             .filter(|ms| {
                 let mut packet = packet_of(0, 0, 1_000);
@@ -219,7 +219,7 @@ mod tests {
     fn a_packet_that_the_link_takes_long_for_is_no_standing_queue() {
         let slow = Law { packet_time: 6_000_000, ..LAW };
         let mut packet = packet_of(0, 0, 1_000);
-        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let (mut random, mut drops) = (setup().random("test"), Drops::default());
         let mut control = Control::default();
         control.judge(&slow, &mut packet, at(24), &mut random, &mut drops);
         assert!(!control.is_dropping);
@@ -239,7 +239,7 @@ mod tests {
         control.on_empty(&LAW, at(23));
         assert_eq!(control.blue, 2 * BLUE_UP - BLUE_DOWN);
         assert!(!control.is_at_rest(at(1_000_000)));
-        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let (mut random, mut drops) = (setup().random("test"), Drops::default());
         let dropped = (0..100_000).filter(|_| {
             let mut packet = packet_of(0, 0, 1_000);
             (packet.ecn, packet.enqueued) = (Ecn::Ect0, at(30));
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn sce_turns_ect0_into_ect1_and_nothing_else() {
         let law = Law { ramp: Some(Ramp::From(1)), ..LAW };
-        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let (mut random, mut drops) = (setup().random("test"), Drops::default());
         for (ecn, expected) in
             [(Ecn::NotEct, Ecn::NotEct), (Ecn::Ect0, Ecn::Ect1), (Ecn::Ect1, Ecn::Ect1), (Ecn::Ce, Ecn::Ce)]
         {
@@ -310,7 +310,7 @@ mod tests {
         let mut packet = packet_of(0, 0, 1_000);
         (packet.ecn, packet.enqueued) = (Ecn::Ect0, at(980));
         control.is_dropping = true;
-        control.judge(&LAW, &mut packet, at(1_100), &mut place().random("test"), &mut Drops::default());
+        control.judge(&LAW, &mut packet, at(1_100), &mut setup().random("test"), &mut Drops::default());
         // Marked at 1100 ms for 990 ms, and the next would have been at 990 + 100 / sqrt(2) ms.
         assert_eq!((packet.ecn, control.count, control.drop_next), (Ecn::Ce, 2, 1_100_000_000));
     }

@@ -26,10 +26,11 @@ use serde::Deserialize;
 
 use self::cobalt::{Control, Law, Ramp};
 use self::lists::{List, Lists};
+use super::bounds::{limit_within, time_within, within};
 use super::codel::check_order;
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, limit_within, memory_of, time_within, within};
+use super::setup::{QueueSetup, memory_of};
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -144,7 +145,7 @@ impl Default for CakeConfig {
 }
 
 impl CakeConfig {
-    pub(super) fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
+    pub(super) fn check(&self, setup: &QueueSetup<'_>) -> Result<(), Problem> {
         time_within("rtt", self.rtt_ns, 1_000)?;
         time_within("target", self.target(), 1)?;
         limit_within("memory_limit", self.memory_limit_bytes.unwrap_or(1))?;
@@ -153,7 +154,7 @@ impl CakeConfig {
         if self.sce_thresh > 1 && self.sce != Sce::Ramp {
             return Err(Problem::new("sce_thresh is for sce = \"ramp\"; set that, or leave it out"));
         }
-        if self.own_shaper && place.mean_rate.is_none() {
+        if self.own_shaper && setup.mean_rate.is_none() {
             return Err(Problem::new("own_shaper needs a link with a rate; give the hop one, or leave it out"));
         }
         Ok(())
@@ -169,14 +170,14 @@ impl CakeConfig {
     }
 
     /// The rate of CAKE's own shaper in bytes per second.
-    fn shaped(&self, place: &Place<'_>) -> Option<u64> {
-        let rate = place.mean_rate.filter(|_| self.own_shaper)?;
+    fn shaped(&self, setup: &QueueSetup<'_>) -> Option<u64> {
+        let rate = setup.mean_rate.filter(|_| self.own_shaper)?;
         Some((rate.as_bits_per_second() / 8).max(1))
     }
 
     /// `cake_set_rate`.
-    fn law(&self, place: &Place<'_>) -> Law {
-        let packet_time = self.shaped(place).map_or(0, |rate| place.mtu().count() * NANOS_PER_SECOND / rate);
+    fn law(&self, setup: &QueueSetup<'_>) -> Law {
+        let packet_time = self.shaped(setup).map_or(0, |rate| setup.mtu().count() * NANOS_PER_SECOND / rate);
         let target = (packet_time * 3 / 2).max(self.target());
         Law {
             target: target as i64,
@@ -191,17 +192,17 @@ impl CakeConfig {
     }
 
     /// `cake_reconfigure`.
-    fn memory(&self, place: &Place<'_>) -> u64 {
-        let most = LIMIT_PACKETS * place.mtu().count();
+    fn memory(&self, setup: &QueueSetup<'_>) -> u64 {
+        let most = LIMIT_PACKETS * setup.mtu().count();
         let of_rate = |rate: u64| {
             let four_intervals = u128::from(rate) * u128::from(self.rtt_ns) * 4 / u128::from(NANOS_PER_SECOND);
             (four_intervals as u64).max(LEAST_MEMORY).min(most)
         };
-        self.memory_limit_bytes.unwrap_or_else(|| self.shaped(place).map_or(most, of_rate))
+        self.memory_limit_bytes.unwrap_or_else(|| self.shaped(setup).map_or(most, of_rate))
     }
 
-    fn quantum(&self, place: &Place<'_>) -> u64 {
-        self.shaped(place).map_or(QUANTUM, |rate| (rate / TURNS_PER_SECOND).clamp(LEAST_QUANTUM, QUANTUM))
+    fn quantum(&self, setup: &QueueSetup<'_>) -> u64 {
+        self.shaped(setup).map_or(QUANTUM, |rate| (rate / TURNS_PER_SECOND).clamp(LEAST_QUANTUM, QUANTUM))
     }
 }
 
@@ -265,7 +266,7 @@ pub struct Cake<P> {
 
 impl<P> Cake<P> {
     /// An empty queue.
-    pub(super) fn new(config: &CakeConfig, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &CakeConfig, setup: &QueueSetup<'_>) -> Self {
         let empty = || Flow {
             queue: PacketQueue::default(),
             control: Control::default(),
@@ -275,17 +276,17 @@ impl<P> Cake<P> {
             tag: 0,
         };
         Self {
-            hash: FlowHash::new(place),
+            hash: FlowHash::new(setup),
             sorting: config.flow_mode.into(),
-            law: config.law(place),
+            law: config.law(setup),
             flows: std::iter::repeat_with(empty).take(FLOWS).collect(),
             lists: Lists::new(FLOWS),
             bulk_flows: 0,
-            quantum: config.quantum(place),
+            quantum: config.quantum(setup),
             packets: 0,
             bytes: Bytes::ZERO,
-            memory_limit: config.memory(place),
-            random: place.random("cake"),
+            memory_limit: config.memory(setup),
+            random: setup.random("cake"),
         }
     }
 
@@ -445,7 +446,7 @@ impl<P: Send> Queue<P> for Cake<P> {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, packet_of, place, problem};
+    use crate::queue::tests::{Bench, packet_of, problem, setup};
 
     #[test]
     fn flows_take_turns_and_the_blind_do_not() {
@@ -478,7 +479,7 @@ mod tests {
 
     #[test]
     fn eight_flows_of_one_set_have_lines_of_their_own_and_the_ninth_shares_one() {
-        let mut cake = Cake::<()>::new(&CakeConfig::default(), &place());
+        let mut cake = Cake::<()>::new(&CakeConfig::default(), &setup());
         let first = cake.classify(&packet_of(0, 0, 100)) / WAYS;
         let of_one_set: Vec<_> = (0..100_000)
             .filter(|flow| cake.hash.of(&packet_of(*flow, 0, 100)) as usize % FLOWS / WAYS == first)
@@ -519,7 +520,7 @@ mod tests {
 
     #[test]
     fn parameters_follow_from_the_rate_of_the_shaper() {
-        let slow = Place { mean_rate: Some(crate::units::Rate::from_bits_per_second(1_000_000)), ..place() };
+        let slow = QueueSetup { mean_rate: Some(crate::units::Rate::from_bits_per_second(1_000_000)), ..setup() };
         let config = CakeConfig { own_shaper: true, ..CakeConfig::default() };
         // 1014 bytes at 1 Mbit/s take 8.112 ms.
         let Law { target, interval, packet_time, .. } = config.law(&slow);
@@ -530,7 +531,7 @@ mod tests {
     }
 
     fn cake_of(json: &str) -> Cake<()> {
-        Cake::new(&serde_json::from_str(json).expect("a queue"), &place())
+        Cake::new(&serde_json::from_str(json).expect("a queue"), &setup())
     }
 
     fn queue_of(cake: &mut Cake<()>, flow: u32) -> usize {
@@ -598,7 +599,7 @@ mod tests {
     #[test]
     fn parameters_of_a_shaper_between_their_bounds_follow_from_its_rate() {
         let config = CakeConfig { own_shaper: true, ..CakeConfig::default() };
-        let at = |bps| Place { mean_rate: Some(crate::units::Rate::from_bits_per_second(bps)), ..place() };
+        let at = |bps| QueueSetup { mean_rate: Some(crate::units::Rate::from_bits_per_second(bps)), ..setup() };
         // 20 Mbit/s in 1/4096 s, four intervals of 100 Mbit/s, and a packet of 81.12 ms of which an interval holds
         // three.
         assert_eq!(config.quantum(&at(20_000_000)), 610);

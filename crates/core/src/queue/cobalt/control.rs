@@ -9,8 +9,9 @@ use serde::Deserialize;
 use super::root::inverse_root;
 use crate::packet::Packet;
 use crate::problem::Problem;
+use crate::queue::bounds::{limit_within, time_within};
 use crate::queue::codel::check_order;
-use crate::queue::place::{Place, limit_within, time_within};
+use crate::queue::setup::QueueSetup;
 use crate::queue::{Drops, Reason};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant};
@@ -253,15 +254,15 @@ impl Control {
 }
 
 /// The random numbers that BLUE draws.
-pub(in crate::queue) fn random(place: &Place<'_>) -> RandomStream {
-    place.random("cobalt")
+pub(in crate::queue) fn random(setup: &QueueSetup<'_>) -> RandomStream {
+    setup.random("cobalt")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{packet_of, place};
+    use crate::queue::tests::{packet_of, setup};
 
     fn law(sce_interval_ns: Option<u64>) -> Law {
         CobaltConfig { sce_interval_ns, ..CobaltConfig::default() }.law(1)
@@ -323,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_control_that_was_due_long_ago_and_begins_anew_signals_at_once() {
-        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let (mut random, mut drops) = (setup().random("test"), Drops::default());
         let mut control = Control::default();
         control.ce = Schedule { count: 1, root: u32::MAX, ..control.ce };
         let mut judge = |control: &mut Control, ms| {
@@ -338,7 +339,7 @@ mod tests {
 
     #[test]
     fn some_congestion_is_counted_only_where_it_could_be_told() {
-        let (mut random, mut drops) = (place().random("test"), Drops::default());
+        let (mut random, mut drops) = (setup().random("test"), Drops::default());
         let mut control = Control::default();
         let mut count_after = |ecn, ms| {
             let mut packet = packet_of(0, 0, 1_000);

@@ -24,7 +24,7 @@ pub(super) use root::inverse_root;
 pub use control::CobaltConfig;
 
 use super::packet_queue::PacketQueue;
-use super::place::Place;
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -65,13 +65,13 @@ pub struct Cobalt<P> {
 
 impl<P> Cobalt<P> {
     /// An empty queue.
-    pub(super) fn new(config: &CobaltConfig, place: &Place<'_>) -> Self {
+    pub(super) fn new(config: &CobaltConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
             queue: PacketQueue::default(),
             limit: config.limit_packets as usize,
             law: config.law(1),
             control: Control::default(),
-            random: random(place),
+            random: random(setup),
         }
     }
 }

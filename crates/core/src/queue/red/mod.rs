@@ -20,9 +20,10 @@ use serde::Deserialize;
 
 pub use thresholds::{Averaging, Misfit, Stated, Thresholds};
 
+use super::bounds::{limit_within, within};
 use super::jiffies::JiffyTimer;
 use super::packet_queue::PacketQueue;
-use super::place::{Place, limit_within, within};
+use super::setup::QueueSetup;
 use super::{Drops, Queue, Reason};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
@@ -100,7 +101,7 @@ fn default_probability() -> f64 {
 }
 
 impl RedConfig {
-    pub(super) fn check(&self, place: &Place<'_>) -> Result<(), Problem> {
+    pub(super) fn check(&self, setup: &QueueSetup<'_>) -> Result<(), Problem> {
         let Some(limit) = self.limit_bytes else {
             return Err(Problem::new("limit is missing; set it to the most bytes that wait"));
         };
@@ -110,11 +111,11 @@ impl RedConfig {
             limit_within(name, value.unwrap_or(1))?;
         }
         within("avpkt", self.avpkt_bytes.unwrap_or(1), &(1..=65_535), "B")?;
-        self.thresholds(place).map(|_| ())
+        self.thresholds(setup).map(|_| ())
     }
 
-    fn thresholds(&self, place: &Place<'_>) -> Result<Thresholds, Problem> {
-        Thresholds::new(&self.stated(), place.largest_packet).map_err(|Misfit { name, value, expected }| {
+    fn thresholds(&self, setup: &QueueSetup<'_>) -> Result<Thresholds, Problem> {
+        Thresholds::new(&self.stated(), setup.largest_packet).map_err(|Misfit { name, value, expected }| {
             Problem::new(format!("{name} {value} is not possible; it takes {expected}"))
         })
     }
@@ -161,7 +162,7 @@ struct Control {
 }
 
 impl Control {
-    fn new(thresholds: &Thresholds, probability: f64, place: &Place<'_>) -> Self {
+    fn new(thresholds: &Thresholds, probability: f64, setup: &QueueSetup<'_>) -> Self {
         let Thresholds { min, max, averaging: Averaging { log }, .. } = *thresholds;
         let (span, probability) = (max - min, (probability * STEPS) as u32);
         let fifth = u64::from(span / 5);
@@ -177,7 +178,7 @@ impl Control {
             average: 0,
             count: None,
             drawn: 0,
-            random: place.random("red"),
+            random: setup.random("red"),
         }
     }
 
@@ -236,15 +237,15 @@ pub struct Red<P> {
 
 impl<P> Red<P> {
     /// An empty queue, if the thresholds fit each other.
-    pub(super) fn new(config: &RedConfig, place: &Place<'_>) -> Result<Self, Problem> {
-        let thresholds = config.thresholds(place)?;
+    pub(super) fn new(config: &RedConfig, setup: &QueueSetup<'_>) -> Result<Self, Problem> {
+        let thresholds = config.thresholds(setup)?;
         Ok(Self {
             queue: PacketQueue::default(),
             limit: Bytes::new(u64::from(thresholds.limit)),
             ecn: config.ecn,
             harddrop: config.harddrop,
             adapt: config.adaptive.then(|| JiffyTimer::new(ADAPT_TICKS, ADAPT_TICKS)),
-            control: Control::new(&thresholds, config.probability, place),
+            control: Control::new(&thresholds, config.probability, setup),
         })
     }
 
@@ -293,7 +294,7 @@ impl<P: Send> Queue<P> for Red<P> {
 mod tests {
     use super::*;
     use crate::packet::Ecn;
-    use crate::queue::tests::{Bench, place, problem};
+    use crate::queue::tests::{Bench, problem, setup};
     use crate::units::Duration;
 
     const RED: &str =
@@ -342,9 +343,9 @@ mod tests {
     fn the_probability_is_steered_to_keep_the_average_midway() {
         let thresholds = Thresholds::new(
             &Stated { limit: 200_000, min: Some(10_000), max: Some(30_000), ..Stated::default() },
-            place().largest_packet,
+            setup().largest_packet,
         );
-        let mut control = Control::new(&thresholds.expect("it fits"), 0.02, &place());
+        let mut control = Control::new(&thresholds.expect("it fits"), 0.02, &setup());
         control.average = 25_000 << control.log;
         control.adapt();
         assert_eq!(control.probability, 85_899_345 + 85_899_345 / 4);
@@ -363,8 +364,8 @@ mod tests {
     /// Thresholds of 10 and 30 kB.
     fn control(probability: f64) -> Control {
         let stated = Stated { limit: 200_000, min: Some(10_000), max: Some(30_000), ..Stated::default() };
-        let thresholds = Thresholds::new(&stated, place().largest_packet).expect("it fits");
-        Control::new(&thresholds, probability, &place())
+        let thresholds = Thresholds::new(&stated, setup().largest_packet).expect("it fits");
+        Control::new(&thresholds, probability, &setup())
     }
 
     #[test]
@@ -406,7 +407,7 @@ mod tests {
     fn the_probability_is_steered_twice_a_second() {
         let mut queue = Red::<()>::new(
             &serde_json::from_str(r#"{"limit_bytes": 200000, "probability": 0.3, "adaptive": true}"#).expect("a queue"),
-            &place(),
+            &setup(),
         )
         .expect("it fits");
         // 504 ms apart, the first half a second after the queue was made, which is a second older than the run.
