@@ -5,7 +5,7 @@
 
 use bakeoff_core::hop::{Hop, HopConfig, HopSetup};
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::queue::{Drops, Reason};
+use bakeoff_core::queue::{Reason, Verdicts};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn problem(parts: &str) -> String {
 /// A hop at work, and what became of the packets so far.
 struct Bench {
     hop: Hop<()>,
-    drops: Drops<()>,
+    verdicts: Verdicts<()>,
     /// Time in µs, number, codepoint and DSCP.
     out: Vec<(u64, u64, Ecn, u8)>,
     dropped: Vec<(u64, Reason)>,
@@ -43,7 +43,7 @@ impl Bench {
         let setup = HopSetup { largest_packet: LARGEST, flows: 2, seed, name: "forward.0" };
         Self {
             hop: Hop::new(&config, &setup).expect("a possible queue"),
-            drops: Drops::default(),
+            verdicts: Verdicts::default(),
             out: Vec::new(),
             dropped: Vec::new(),
             waits_of_dropped: Vec::new(),
@@ -58,16 +58,16 @@ impl Bench {
     }
 
     fn note(&mut self) {
-        self.dropped.extend(self.drops.dropped().iter().map(|(packet, reason)| (packet.number, *reason)));
-        self.waits_of_dropped.extend(self.drops.dropped().iter().map(|(packet, _)| packet.queued_for));
-        self.marked.extend(self.drops.marked().iter().map(|(_, reason)| *reason));
-        self.duplicated += self.drops.duplicated().len();
-        self.drops.clear();
+        self.dropped.extend(self.verdicts.dropped().iter().map(|(packet, reason)| (packet.number, *reason)));
+        self.waits_of_dropped.extend(self.verdicts.dropped().iter().map(|(packet, _)| packet.queued_for));
+        self.marked.extend(self.verdicts.marked().iter().map(|(_, reason)| *reason));
+        self.duplicated += self.verdicts.duplicated().len();
+        self.verdicts.clear();
     }
 
     fn run_until(&mut self, until: Instant) {
         while let Some(now) = self.hop.next_wakeup().filter(|wakeup| *wakeup <= until) {
-            while let Some(packet) = self.hop.poll(now, &mut self.drops) {
+            while let Some(packet) = self.hop.poll(now, &mut self.verdicts) {
                 self.out.push((now.as_micros(), packet.number, packet.ecn, packet.dscp));
             }
             self.note();
@@ -80,7 +80,7 @@ impl Bench {
         let mut packet = Box::new(Packet::new(FlowId(0), true, self.next, Bytes::new(size), now, ()));
         change(&mut packet);
         self.next += 1;
-        self.hop.accept(packet, now, &mut self.drops);
+        self.hop.accept(packet, now, &mut self.verdicts);
         self.note();
     }
 

@@ -4,7 +4,7 @@
 
 use bakeoff_core::hop::{Hop, HopConfig, HopSetup, LinkConfig};
 use bakeoff_core::packet::{FlowId, Packet};
-use bakeoff_core::queue::{Drops, Reason};
+use bakeoff_core::queue::{Reason, Verdicts};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 use proptest::prelude::*;
 
@@ -24,21 +24,21 @@ fn packet(number: u64, size: u64, now: Instant) -> Box<Packet<()>> {
 /// Offers (time in µs, size) to a hop and returns (time in µs, number) of what comes out, and the numbers of what is
 /// dropped.
 fn pass(hop: &mut Hop<()>, offered: &[(u64, u64)]) -> (Vec<(u64, u64)>, Vec<u64>) {
-    let (mut out, mut drops) = (Vec::new(), Drops::default());
-    let mut take = |hop: &mut Hop<()>, until: Instant, drops: &mut Drops<()>| {
+    let (mut out, mut verdicts) = (Vec::new(), Verdicts::default());
+    let mut take = |hop: &mut Hop<()>, until: Instant, verdicts: &mut Verdicts<()>| {
         while let Some(wakeup) = hop.next_wakeup().filter(|wakeup| *wakeup <= until) {
-            while let Some(packet) = hop.poll(wakeup, drops) {
+            while let Some(packet) = hop.poll(wakeup, verdicts) {
                 out.push((wakeup.as_micros(), packet.number));
             }
         }
     };
     for (number, (micros, size)) in (0..).zip(offered) {
         let now = Instant::ZERO + Duration::from_micros(*micros);
-        take(hop, now, &mut drops);
-        hop.accept(packet(number, *size, now), now, &mut drops);
+        take(hop, now, &mut verdicts);
+        hop.accept(packet(number, *size, now), now, &mut verdicts);
     }
-    take(hop, Instant::ZERO + Duration::from_secs(10_000), &mut drops);
-    let dropped = drops.dropped().iter().map(|(packet, _)| packet.number).collect();
+    take(hop, Instant::ZERO + Duration::from_secs(10_000), &mut verdicts);
+    let dropped = verdicts.dropped().iter().map(|(packet, _)| packet.number).collect();
     (out, dropped)
 }
 
@@ -190,13 +190,13 @@ fn a_link_that_was_idle_owes_no_fraction_of_a_nanosecond() {
     // 52 bytes at 7 Mbit/s take 59428.57 ns.
     let mut hop =
         hop(&format!(r#"{{"link": {{"kind": "constant", "rate_bps": 7000000}}, {UNLIMITED_QUEUE}, "delay_ns": 0}}"#));
-    let mut drops = Drops::default();
+    let mut verdicts = Verdicts::default();
     for micros in [0, 1_000] {
         let now = Instant::ZERO + Duration::from_micros(micros);
-        hop.accept(packet(0, 52, now), now, &mut drops);
+        hop.accept(packet(0, 52, now), now, &mut verdicts);
         let out = hop.next_wakeup().expect("it is under way");
         assert_eq!(out.since(now).as_nanos(), 59_428);
-        assert!(hop.poll(out, &mut drops).is_some());
+        assert!(hop.poll(out, &mut verdicts).is_some());
     }
 }
 
@@ -205,13 +205,13 @@ fn a_packet_that_gives_way_to_a_newer_one_has_waited() {
     let mut hop = hop(
         r#"{"link": {"kind": "constant", "rate_bps": 12000}, "queue": {"kind": "fifo", "limit_packets": 1, "drop": "head"}, "delay_ns": 0}"#,
     );
-    let mut drops = Drops::default();
+    let mut verdicts = Verdicts::default();
     for (number, millis) in [(0, 0), (1, 10), (2, 35)] {
         let now = Instant::ZERO + Duration::from_millis(millis);
-        hop.accept(packet(number, 1_500, now), now, &mut drops);
+        hop.accept(packet(number, 1_500, now), now, &mut verdicts);
     }
     let waits: Vec<_> =
-        drops.dropped().iter().map(|(packet, _)| (packet.number, packet.queued_for.as_millis())).collect();
+        verdicts.dropped().iter().map(|(packet, _)| (packet.number, packet.queued_for.as_millis())).collect();
     assert_eq!(waits, [(1, 25)]);
 }
 
@@ -268,9 +268,9 @@ proptest! {
 fn a_copy_is_known_as_one_until_it_enters_the_next_hop() {
     let mut hop =
         hop(&format!(r#"{{"link": {{"kind": "unlimited"}}, {UNLIMITED_QUEUE}, "delay_ns": 0, "duplicate": 1.0}}"#));
-    let mut drops = Drops::default();
-    hop.accept(packet(0, 1_500, Instant::ZERO), Instant::ZERO, &mut drops);
-    let mut out: Vec<_> = std::iter::from_fn(|| hop.poll(Instant::ZERO, &mut drops)).collect();
+    let mut verdicts = Verdicts::default();
+    hop.accept(packet(0, 1_500, Instant::ZERO), Instant::ZERO, &mut verdicts);
+    let mut out: Vec<_> = std::iter::from_fn(|| hop.poll(Instant::ZERO, &mut verdicts)).collect();
     assert_eq!(out.iter().map(|packet| packet.is_copy).collect::<Vec<_>>(), [true, false]);
     out[0].enter_hop(Instant::ZERO);
     assert!(!out[0].is_copy);
@@ -282,13 +282,13 @@ fn what_skips_the_delay_comes_behind_what_arrives_at_that_time() {
         r#"{{"link": {{"kind": "unlimited"}}, {UNLIMITED_QUEUE}, "delay_ns": 1000000,
             "reorder": {{"probability": 1.0, "change": {{"kind": "ahead", "gap": 3}}}}}}"#
     ));
-    let mut drops = Drops::default();
+    let mut verdicts = Verdicts::default();
     for (number, micros) in [(0, 0), (1, 500), (2, 1_000)] {
         let now = Instant::ZERO + Duration::from_micros(micros);
-        hop.accept(packet(number, 1_500, now), now, &mut drops);
+        hop.accept(packet(number, 1_500, now), now, &mut verdicts);
     }
     let end = Instant::ZERO + Duration::from_millis(10);
-    let out: Vec<_> = std::iter::from_fn(|| hop.poll(end, &mut drops)).map(|packet| packet.number).collect();
+    let out: Vec<_> = std::iter::from_fn(|| hop.poll(end, &mut verdicts)).map(|packet| packet.number).collect();
     assert_eq!(out, [0, 2, 1]);
 }
 

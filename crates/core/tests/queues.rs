@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::queue::{Drops, QUEUES, Queue, QueueConfig, QueueSetup, Reason};
+use bakeoff_core::queue::{QUEUES, Queue, QueueConfig, QueueSetup, Reason, Verdicts};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -61,26 +61,26 @@ fn build(json: &str, seed: u64) -> Box<dyn Queue<()>> {
 /// Lets a link of 8 Mbit/s serve the queue while packets arrive, and then until it is empty.
 fn pass(json: &str, seed: u64, offers: &[Offer]) -> Outcome {
     let mut queue = build(json, seed);
-    let (mut sent, mut dropped, mut drops) = (Vec::new(), Vec::new(), Drops::default());
+    let (mut sent, mut dropped, mut verdicts) = (Vec::new(), Vec::new(), Verdicts::default());
     let mut inside = (0, 0);
     let (mut now, mut free) = (Instant::ZERO, Instant::ZERO);
     let end = Offer { gap_us: 100_000_000, flow: 0, size: 0 };
     for (number, offer) in (0..).zip(offers.iter().chain([&end])) {
         now += Duration::from_micros(offer.gap_us);
-        let mut note = |drops: &mut Drops<()>, inside: &mut (usize, u64)| {
-            for (packet, reason) in drops.dropped() {
+        let mut note = |verdicts: &mut Verdicts<()>, inside: &mut (usize, u64)| {
+            for (packet, reason) in verdicts.dropped() {
                 *inside = (inside.0 - 1, inside.1 - packet.size.count());
                 dropped.push((packet.flow.0, packet.number, *reason));
             }
-            drops.clear();
+            verdicts.clear();
         };
         while free <= now && queue.packets() > 0 {
-            if let Some(packet) = queue.dequeue(free, &mut drops) {
+            if let Some(packet) = queue.dequeue(free, &mut verdicts) {
                 inside = (inside.0 - 1, inside.1 - packet.size.count());
                 sent.push((packet.flow.0, packet.number, ecn_of(packet.flow.0), packet.ecn));
                 free += Duration::from_micros(packet.size.count());
             }
-            note(&mut drops, &mut inside);
+            note(&mut verdicts, &mut inside);
             assert_eq!((queue.packets(), queue.bytes().count()), inside, "{json}");
         }
         if queue.packets() == 0 {
@@ -91,8 +91,8 @@ fn pass(json: &str, seed: u64, offers: &[Offer]) -> Outcome {
             (packet.ecn, packet.enqueued) = (ecn_of(offer.flow), now);
             packet.dscp = (2 * offer.flow) as u8;
             inside = (inside.0 + 1, inside.1 + offer.size);
-            queue.enqueue(Box::new(packet), now, &mut drops);
-            note(&mut drops, &mut inside);
+            queue.enqueue(Box::new(packet), now, &mut verdicts);
+            note(&mut verdicts, &mut inside);
             assert_eq!((queue.packets(), queue.bytes().count()), inside, "{json}");
         }
     }

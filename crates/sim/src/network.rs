@@ -4,7 +4,7 @@ use bakeoff_core::agenda::Agenda;
 use bakeoff_core::packet::Packet;
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::path::{NamedHop, Path};
-use bakeoff_core::queue::Drops;
+use bakeoff_core::queue::Verdicts;
 use bakeoff_core::record::{HopAccount, HopSample, Recorder};
 use bakeoff_core::transport::stream::Positions;
 use bakeoff_core::units::{Duration, Instant, earlier};
@@ -44,7 +44,7 @@ pub(crate) struct Network {
     pub(crate) pools: Pools,
     pub(crate) recorder: Recorder,
     path: Path<Payload>,
-    drops: Drops<Payload>,
+    verdicts: Verdicts<Payload>,
 }
 
 impl Network {
@@ -56,7 +56,7 @@ impl Network {
             pools: Pools::default(),
             recorder,
             path,
-            drops: Drops::default(),
+            verdicts: Verdicts::default(),
         }
     }
 
@@ -117,16 +117,16 @@ impl Network {
     fn enter(&mut self, hop: usize, packet: Box<Packet<Payload>>) {
         self.recorder.on_enter_hop(hop, &packet, self.now);
         let entered = &mut self.path.hops[hop].hop;
-        entered.accept(packet, self.now, &mut self.drops);
+        entered.accept(packet, self.now, &mut self.verdicts);
         let next = entered.next_wakeup();
         self.agenda(self.hop_sides[hop]).hops.set_by(hop, next);
-        self.note_drops(hop);
+        self.note_verdicts(hop);
     }
 
     /// A packet that has come out of a hop; call until there is none.
     pub(crate) fn poll(&mut self, hop: usize) -> Option<Box<Packet<Payload>>> {
-        let polled = self.path.hops[hop].hop.poll(self.now, &mut self.drops);
-        self.note_drops(hop);
+        let polled = self.path.hops[hop].hop.poll(self.now, &mut self.verdicts);
+        self.note_verdicts(hop);
         let packet = polled?;
         self.recorder.on_leave_hop(hop, &packet, self.now);
         Some(packet)
@@ -152,32 +152,32 @@ impl Network {
         self.pools.take_back(packet);
     }
 
-    fn note_drops(&mut self, hop: usize) {
-        if !self.drops.is_empty() {
-            self.record_drops(hop);
+    fn note_verdicts(&mut self, hop: usize) {
+        if !self.verdicts.is_empty() {
+            self.record_verdicts(hop);
         }
     }
 
     #[cold]
-    fn record_drops(&mut self, hop: usize) {
-        for (packet, reason) in self.drops.take_dropped() {
+    fn record_verdicts(&mut self, hop: usize) {
+        for (packet, reason) in self.verdicts.take_dropped() {
             self.recorder.on_dropped(hop, &packet, reason);
             self.pools.take_back(packet);
         }
-        for (size, reason) in self.drops.marked() {
+        for (size, reason) in self.verdicts.marked() {
             self.recorder.on_marked(hop, *size, *reason);
         }
-        for copy in self.drops.duplicated() {
+        for copy in self.verdicts.duplicated() {
             self.recorder.on_duplicated(hop, *copy);
         }
-        self.drops.clear();
+        self.verdicts.clear();
     }
 
     /// Samples the queues at the end of an interval.
     pub(crate) fn sample(&mut self) {
         for hop in 0..self.path.hops.len() {
-            let backlog = self.path.hops[hop].hop.backlog(self.now, &mut self.drops);
-            self.note_drops(hop);
+            let backlog = self.path.hops[hop].hop.backlog(self.now, &mut self.verdicts);
+            self.note_verdicts(hop);
             let NamedHop { name, hop } = &mut self.path.hops[hop];
             let capacity = hop.capacity(self.now - self.recorder.interval(), self.now);
             self.recorder.sample_hop(name, HopSample { backlog, capacity }, self.now);
@@ -188,8 +188,8 @@ impl Network {
     pub(crate) fn accounts(&mut self, end: Instant) -> Vec<HopAccount> {
         for hop in 0..self.path.hops.len() {
             // Serves the queue up to the end, so that what is inside is what is inside then.
-            self.path.hops[hop].hop.backlog(end, &mut self.drops);
-            self.note_drops(hop);
+            self.path.hops[hop].hop.backlog(end, &mut self.verdicts);
+            self.note_verdicts(hop);
             for packet in self.path.hops[hop].hop.on_wire() {
                 self.recorder.on_wire(hop, packet);
             }

@@ -8,7 +8,7 @@ use super::policer::check_bucket;
 use super::token_bucket::TokenBucket;
 use crate::packet::Packet;
 use crate::problem::Problem;
-use crate::queue::{Drops, Queue};
+use crate::queue::{Queue, Verdicts};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
 const BIT_NANOS_PER_BYTE: u64 = 8 * 1_000_000_000;
@@ -207,42 +207,48 @@ impl<P> Link<P> {
 impl<P: Clone> Link<P> {
     /// Sends what can be sent by `now`.
     #[inline(always)]
-    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, verdicts: &mut Verdicts<P>) {
         match self {
             Self::Unlimited => {}
-            Self::Fluid(fluid) => fluid.serve(now, queue, wire, drops),
-            Self::Opportunities(opportunities) => opportunities.serve(now, queue, wire, drops),
-            Self::TokenBucket(bucket) => bucket.serve(now, queue, wire, drops),
+            Self::Fluid(fluid) => fluid.serve(now, queue, wire, verdicts),
+            Self::Opportunities(opportunities) => opportunities.serve(now, queue, wire, verdicts),
+            Self::TokenBucket(bucket) => bucket.serve(now, queue, wire, verdicts),
         }
     }
 
     /// Begins to send a packet that has just found the link idle.
     #[inline(always)]
-    pub fn start_if_idle(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+    pub fn start_if_idle(
+        &mut self,
+        now: Instant,
+        queue: &mut dyn Queue<P>,
+        wire: &mut Wire<P>,
+        verdicts: &mut Verdicts<P>,
+    ) {
         match self {
             Self::Fluid(fluid) if fluid.free_at <= now => {
                 fluid.free_at = now;
                 fluid.carry = 0;
-                fluid.serve(now, queue, wire, drops);
+                fluid.serve(now, queue, wire, verdicts);
             }
-            Self::TokenBucket(bucket) => bucket.start_if_idle(now, queue, wire, drops),
+            Self::TokenBucket(bucket) => bucket.start_if_idle(now, queue, wire, verdicts),
             Self::Unlimited | Self::Fluid(_) | Self::Opportunities(_) => {}
         }
     }
 }
 
 /// The packet that leaves a queue at `now` to be sent.
-pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
-    let mut packet = dequeue(queue, now, drops)?;
+pub(super) fn take<P>(queue: &mut dyn Queue<P>, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
+    let mut packet = dequeue(queue, now, verdicts)?;
     packet.leave_queue(now);
     Some(packet)
 }
 
 /// The packet that a queue gives at `now`, whose wait may go on.
-pub(super) fn dequeue<P>(queue: &mut dyn Queue<P>, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
-    let known = drops.len();
-    let taken = queue.dequeue(now, drops);
-    drops.leave_queue(known, now);
+pub(super) fn dequeue<P>(queue: &mut dyn Queue<P>, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
+    let known = verdicts.drops();
+    let taken = queue.dequeue(now, verdicts);
+    verdicts.leave_queue(known, now);
     taken
 }
 
@@ -263,12 +269,18 @@ impl Fluid {
     }
 
     #[inline(always)]
-    fn serve<P: Clone>(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+    fn serve<P: Clone>(
+        &mut self,
+        now: Instant,
+        queue: &mut dyn Queue<P>,
+        wire: &mut Wire<P>,
+        verdicts: &mut Verdicts<P>,
+    ) {
         while self.free_at <= now && queue.packets() > 0 {
             let start = self.free_at;
-            let Some(packet) = take(queue, start, drops) else { break };
+            let Some(packet) = take(queue, start, verdicts) else { break };
             self.free_at = self.finish(start, packet.size);
-            wire.push(packet, self.free_at, drops);
+            wire.push(packet, self.free_at, verdicts);
         }
     }
 

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::packet::{Ecn, Packet};
 use crate::problem::Problem;
-use crate::queue::{Drops, Reason};
+use crate::queue::{Reason, Verdicts};
 
 /// The largest DSCP.
 const MAX_DSCP: u8 = 63;
@@ -88,7 +88,7 @@ impl MangleConfig {
 }
 
 /// Passes a packet through the rules.
-pub(super) fn mangle<P>(rules: &[MangleConfig], packet: &mut Packet<P>, drops: &mut Drops<P>) {
+pub(super) fn mangle<P>(rules: &[MangleConfig], packet: &mut Packet<P>, verdicts: &mut Verdicts<P>) {
     let is_first = packet.is_data_direction && packet.number == 0;
     if is_first {
         return;
@@ -101,6 +101,6 @@ pub(super) fn mangle<P>(rules: &[MangleConfig], packet: &mut Packet<P>, drops: &
         }
     }
     if (packet.ecn, packet.dscp) != before {
-        drops.note_change(packet, Reason::Mangle);
+        verdicts.note_change(packet, Reason::Mangle);
     }
 }

@@ -36,7 +36,7 @@ use self::policer::Policer;
 use self::replay::Replay;
 use crate::packet::Packet;
 use crate::problem::Problem;
-use crate::queue::{Drops, FifoConfig, Queue, QueueConfig, QueueSetup, Reason};
+use crate::queue::{FifoConfig, Queue, QueueConfig, QueueSetup, Reason, Verdicts};
 use crate::units::{Bytes, Duration, Instant, earlier};
 
 /// A hop as an experiment describes it.
@@ -159,9 +159,9 @@ impl Door {
         (!is_open).then(|| Box::new(Self { mangle: config.mangle.clone(), flows, policer }))
     }
 
-    fn admits<P>(&mut self, packet: &mut Packet<P>, now: Instant, drops: &mut Drops<P>) -> bool {
+    fn admits<P>(&mut self, packet: &mut Packet<P>, now: Instant, verdicts: &mut Verdicts<P>) -> bool {
         if (packet.flow.0 as usize) < self.flows {
-            mangle(&self.mangle, packet, drops);
+            mangle(&self.mangle, packet, verdicts);
         }
         self.policer.as_mut().is_none_or(|policer| policer.admits(packet.size, now))
     }
@@ -202,40 +202,40 @@ impl<P: Clone + Send + 'static> Hop<P> {
 
     /// Takes a packet that arrives at `now`.
     #[inline(always)]
-    pub fn accept(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    pub fn accept(&mut self, mut packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         self.accepted.add(packet.size);
         packet.enter_hop(now);
         if let Some(replay) = &mut self.replay {
             replay.enter(&packet);
         }
-        if self.door.as_mut().is_some_and(|door| !door.admits(&mut packet, now, drops)) {
-            return drops.push(packet, Reason::Police);
+        if self.door.as_mut().is_some_and(|door| !door.admits(&mut packet, now, verdicts)) {
+            return verdicts.drop(packet, Reason::Police);
         }
         if matches!(self.link, Link::Unlimited) {
-            self.wire.push(packet, now, drops);
+            self.wire.push(packet, now, verdicts);
             return;
         }
-        self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
-        let known = drops.len();
-        self.queue.enqueue(packet, now, drops);
-        drops.leave_queue(known, now);
-        self.link.start_if_idle(now, &mut *self.queue, &mut self.wire, drops);
+        self.link.serve(now, &mut *self.queue, &mut self.wire, verdicts);
+        let known = verdicts.drops();
+        self.queue.enqueue(packet, now, verdicts);
+        verdicts.leave_queue(known, now);
+        self.link.start_if_idle(now, &mut *self.queue, &mut self.wire, verdicts);
     }
 
     /// A packet that has come out at the far end by `now`; call until there is none.
-    pub fn poll(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    pub fn poll(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         loop {
             match self.wire.next_delivery() {
                 Some(due) if due <= now => {}
                 Some(_) if !self.wire.may_overtake() => return None,
-                _ => self.link.serve(now, &mut *self.queue, &mut self.wire, drops),
+                _ => self.link.serve(now, &mut *self.queue, &mut self.wire, verdicts),
             }
             let packet = self.wire.pop(now)?;
             if self.replay.as_mut().is_none_or(|replay| replay.admits(&packet)) {
                 self.delivered.add(packet.size);
                 return Some(packet);
             }
-            drops.push(packet, Reason::Replay);
+            verdicts.drop(packet, Reason::Replay);
         }
     }
 
@@ -252,8 +252,8 @@ impl<P: Clone + Send + 'static> Hop<P> {
     }
 
     /// Packets and bytes waiting in the queue at `now`.
-    pub fn backlog(&mut self, now: Instant, drops: &mut Drops<P>) -> Count {
-        self.link.serve(now, &mut *self.queue, &mut self.wire, drops);
+    pub fn backlog(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Count {
+        self.link.serve(now, &mut *self.queue, &mut self.wire, verdicts);
         Count { packets: self.queue.packets() as u64, bytes: self.queue.bytes().count() }
     }
 

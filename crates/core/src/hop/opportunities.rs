@@ -8,7 +8,7 @@
 use super::Wire;
 use super::link::take;
 use crate::packet::Packet;
-use crate::queue::{Drops, Queue};
+use crate::queue::{Queue, Verdicts};
 use crate::random::RandomStream;
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -78,22 +78,28 @@ impl<P> Opportunities<P> {
 impl<P: Clone> Opportunities<P> {
     /// Sends what can be sent by `now`.
     #[inline(never)]
-    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+    pub fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, verdicts: &mut Verdicts<P>) {
         while self.times.next() <= now {
             let at = self.times.next();
             self.times.advance();
             if self.in_service.is_none() && queue.packets() == 0 {
                 continue;
             }
-            self.use_opportunity(at, queue, wire, drops);
+            self.use_opportunity(at, queue, wire, verdicts);
         }
     }
 
-    fn use_opportunity(&mut self, at: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+    fn use_opportunity(
+        &mut self,
+        at: Instant,
+        queue: &mut dyn Queue<P>,
+        wire: &mut Wire<P>,
+        verdicts: &mut Verdicts<P>,
+    ) {
         let mut credit = OPPORTUNITY;
         while credit > 0 {
             let Some((packet, needed)) = self.in_service.take().or_else(|| {
-                let packet = (queue.packets() > 0).then(|| take(queue, at, drops)).flatten()?;
+                let packet = (queue.packets() > 0).then(|| take(queue, at, verdicts)).flatten()?;
                 let needed = packet.size.count() + FRAME_HEADER;
                 Some((packet, needed))
             }) else {
@@ -104,7 +110,7 @@ impl<P: Clone> Opportunities<P> {
                 break;
             }
             credit -= needed;
-            wire.push(packet, at, drops);
+            wire.push(packet, at, verdicts);
         }
     }
 }

@@ -23,7 +23,7 @@ use super::Wire;
 use super::bucket::Bucket;
 use super::link::dequeue;
 use crate::packet::Packet;
-use crate::queue::{Drops, Queue};
+use crate::queue::{Queue, Verdicts};
 use crate::units::{Bytes, Instant, Rate};
 
 /// A link with a token bucket.
@@ -49,9 +49,9 @@ impl<P> TokenBucket<P> {
     }
 
     /// Looks at `now` which packet is next.
-    fn look(&mut self, now: Instant, queue: &mut dyn Queue<P>, drops: &mut Drops<P>) {
+    fn look(&mut self, now: Instant, queue: &mut dyn Queue<P>, verdicts: &mut Verdicts<P>) {
         let size = queue.peek().or_else(|| {
-            self.taken = if queue.packets() > 0 { dequeue(queue, now, drops) } else { None };
+            self.taken = if queue.packets() > 0 { dequeue(queue, now, verdicts) } else { None };
             self.taken.as_ref().map(|packet| packet.size)
         });
         self.ready = size.map(|size| {
@@ -75,17 +75,23 @@ impl<P> TokenBucket<P> {
 impl<P: Clone> TokenBucket<P> {
     /// Sends what may go by `now`.
     #[inline(never)]
-    pub(super) fn serve(&mut self, now: Instant, queue: &mut dyn Queue<P>, wire: &mut Wire<P>, drops: &mut Drops<P>) {
+    pub(super) fn serve(
+        &mut self,
+        now: Instant,
+        queue: &mut dyn Queue<P>,
+        wire: &mut Wire<P>,
+        verdicts: &mut Verdicts<P>,
+    ) {
         while let Some(ready) = self.ready.take_if(|ready| *ready <= now) {
-            if let Some(mut packet) = self.taken.take().or_else(|| dequeue(queue, ready, drops)) {
+            if let Some(mut packet) = self.taken.take().or_else(|| dequeue(queue, ready, verdicts)) {
                 self.bucket.take(packet.size, ready);
                 if let Some(peak) = &mut self.peak {
                     peak.take(packet.size, ready);
                 }
                 packet.leave_queue(ready);
-                wire.push(packet, ready, drops);
+                wire.push(packet, ready, verdicts);
             }
-            self.look(ready, queue, drops);
+            self.look(ready, queue, verdicts);
         }
     }
 
@@ -96,11 +102,11 @@ impl<P: Clone> TokenBucket<P> {
         now: Instant,
         queue: &mut dyn Queue<P>,
         wire: &mut Wire<P>,
-        drops: &mut Drops<P>,
+        verdicts: &mut Verdicts<P>,
     ) {
         if self.taken.is_none() {
-            self.look(now, queue, drops);
-            self.serve(now, queue, wire, drops);
+            self.look(now, queue, verdicts);
+            self.serve(now, queue, wire, verdicts);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::reorder::{Move, Reorder};
 use super::slots::Slots;
 use super::{Count, HopConfig};
 use crate::packet::Packet;
-use crate::queue::{Drops, Reason};
+use crate::queue::{Reason, Verdicts};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant};
 
@@ -198,9 +198,9 @@ impl<P> Wire<P> {
 impl<P: Clone> Wire<P> {
     /// Puts a packet whose last bit leaves the link at `sent` on the wire, or loses it.
     #[inline]
-    pub fn push(&mut self, packet: Box<Packet<P>>, sent: Instant, drops: &mut Drops<P>) {
+    pub fn push(&mut self, packet: Box<Packet<P>>, sent: Instant, verdicts: &mut Verdicts<P>) {
         if self.impairments.is_some() {
-            return self.push_impaired(packet, sent, drops);
+            return self.push_impaired(packet, sent, verdicts);
         }
         self.bytes += packet.size.count();
         let due = self.due(sent);
@@ -209,23 +209,23 @@ impl<P: Clone> Wire<P> {
 
     /// The order of decisions is netem's, which puts a copy through all but the duplication, before the original.
     #[inline(never)]
-    fn push_impaired(&mut self, packet: Box<Packet<P>>, sent: Instant, drops: &mut Drops<P>) {
+    fn push_impaired(&mut self, packet: Box<Packet<P>>, sent: Instant, verdicts: &mut Verdicts<P>) {
         let Some(impairments) = &mut self.impairments else { return };
         let is_doubled = impairments.generator.happens(impairments.duplicate);
         let is_lost = impairments.loses();
         if is_doubled {
-            drops.note_duplicate(&packet);
+            verdicts.note_duplicate(&packet);
             let is_copy_lost = is_lost || impairments.loses();
             let mut copy = packet.clone();
             copy.is_copy = true;
             if is_copy_lost {
-                drops.push(copy, Reason::Loss);
+                verdicts.drop(copy, Reason::Loss);
             } else {
                 let change = impairments.moves();
                 self.place(copy, sent, change);
             }
         } else if is_lost {
-            drops.push(packet, Reason::Loss);
+            verdicts.drop(packet, Reason::Loss);
             return;
         }
         let change = self.impairments.as_mut().and_then(|impairments| impairments.moves());

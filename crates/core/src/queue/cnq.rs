@@ -20,7 +20,7 @@ use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::Info;
 use crate::packet::Packet;
 use crate::random::RandomStream;
@@ -164,23 +164,23 @@ impl<P> Cnq<P> {
 }
 
 impl<P: Send> Queue<P> for Cnq<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         if self.queues.packets() >= self.limit {
             self.control.on_overflow(&self.law, now);
-            return drops.push(packet, Reason::Overlimit);
+            return verdicts.drop(packet, Reason::Overlimit);
         }
         self.queues.push(packet);
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         loop {
             let Next { mut packet, is_sparse, .. } = self.queues.pop()?;
             if self.queues.packets() == 0 {
                 self.control.on_empty(&self.law, now);
             } else if !is_sparse
-                && let Some(reason) = self.control.judge(&self.law, &mut packet, now, &mut self.random, drops)
+                && let Some(reason) = self.control.judge(&self.law, &mut packet, now, &mut self.random, verdicts)
             {
-                drops.push(packet, reason);
+                verdicts.drop(packet, reason);
                 continue;
             }
             return Some(packet);

@@ -17,7 +17,7 @@
 use super::cnq::{FLOWS, Next, SparseAndBulk};
 use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::Info;
 use crate::packet::Packet;
 use crate::random::RandomStream;
@@ -74,16 +74,16 @@ impl<P> CnqCodelAf<P> {
 }
 
 impl<P: Send> Queue<P> for CnqCodelAf<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         if self.queues.packets() >= self.limit {
             let flow = self.queues.flow(&packet);
             self.controls[flow].on_overflow(&self.law, now);
-            return drops.push(packet, Reason::Overlimit);
+            return verdicts.drop(packet, Reason::Overlimit);
         }
         self.queues.push(packet);
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         loop {
             let Next { mut packet, flow, is_sparse } = self.queues.pop()?;
             if is_sparse {
@@ -91,9 +91,9 @@ impl<P: Send> Queue<P> for CnqCodelAf<P> {
             } else {
                 let wait = self.weigh(now.since(packet.enqueued), flow);
                 let control = &mut self.controls[flow];
-                let reason = control.judge_as(&self.law, &mut packet, wait, now, &mut self.random, drops);
+                let reason = control.judge_as(&self.law, &mut packet, wait, now, &mut self.random, verdicts);
                 if let Some(reason) = reason.filter(|_| self.queues.backlog(flow) > 0) {
-                    drops.push(packet, reason);
+                    verdicts.drop(packet, reason);
                     continue;
                 }
             }
@@ -163,9 +163,9 @@ mod tests {
     }
 
     fn queue_with(packets: &[(u32, u64)]) -> CnqCodelAf<()> {
-        let (mut queue, mut drops) = (CnqCodelAf::new(&CobaltConfig::default(), &setup()), Drops::default());
+        let (mut queue, mut verdicts) = (CnqCodelAf::new(&CobaltConfig::default(), &setup()), Verdicts::default());
         for (flow, count) in packets {
-            (0..*count).for_each(|number| queue.enqueue(packet_of(*flow, number, 1_000), Instant::ZERO, &mut drops));
+            (0..*count).for_each(|number| queue.enqueue(packet_of(*flow, number, 1_000), Instant::ZERO, &mut verdicts));
         }
         queue
     }
@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn the_last_packet_of_a_flow_is_never_dropped() {
         let mut queue = queue_with(&[(1, 1), (0, 1), (1, 1), (0, 1), (1, 3)]);
-        let (flow, mut drops) = (queue.queues.flow(&packet_of(0, 0, 1_000)), Drops::default());
+        let (flow, mut verdicts) = (queue.queues.flow(&packet_of(0, 0, 1_000)), Verdicts::default());
         let now = Instant::ZERO + Duration::from_secs(10);
-        (0..3).for_each(|_| drop(queue.dequeue(now, &mut drops)));
+        (0..3).for_each(|_| drop(queue.dequeue(now, &mut verdicts)));
         queue.controls[flow].on_overflow(&queue.law, now);
-        let sent = queue.dequeue(now, &mut drops).map(|packet| packet.flow.0);
-        assert_eq!((sent, drops.len()), (Some(0), 0), "a signal was due");
+        let sent = queue.dequeue(now, &mut verdicts).map(|packet| packet.flow.0);
+        assert_eq!((sent, verdicts.drops()), (Some(0), 0), "a signal was due");
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         control.on_overflow(&queue.law, Instant::ZERO);
         (queue.controls[flow], queue.controls[0]) = (control, control);
         control.on_empty(&queue.law, now);
-        queue.dequeue(now, &mut Drops::default());
+        queue.dequeue(now, &mut Verdicts::default());
         for found in [flow, 0] {
             assert_eq!(format!("{:?}", queue.controls[found]), format!("{control:?}"));
         }

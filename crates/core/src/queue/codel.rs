@@ -23,7 +23,7 @@ use serde::Deserialize;
 use super::bounds::{limit_within, time_within};
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -156,7 +156,7 @@ pub(super) struct Supply<'a, P> {
     pub(super) others: Bytes,
     /// In ticks.
     pub(super) now: u64,
-    pub(super) drops: &'a mut Drops<P>,
+    pub(super) verdicts: &'a mut Verdicts<P>,
 }
 
 /// The state of the control (`struct codel_vars`).
@@ -227,10 +227,10 @@ impl Control {
         supply: &mut Supply<'_, P>,
     ) -> (Option<Box<Packet<P>>>, bool) {
         if let Some(mut packet) = packet {
-            if supply.law.ecn && supply.drops.mark(&mut packet, Reason::Congestion) {
+            if supply.law.ecn && supply.verdicts.mark(&mut packet, Reason::Congestion) {
                 return (Some(packet), true);
             }
-            supply.drops.push(packet, Reason::Congestion);
+            supply.verdicts.drop(packet, Reason::Congestion);
         }
         let next = supply.queue.pop();
         let should_drop = self.should_drop(next.as_deref(), supply);
@@ -292,7 +292,7 @@ impl Control {
             && self.delay > threshold.ticks
             && (threshold.mask == 0 || packet.ds_field() & threshold.mask == threshold.selector)
         {
-            supply.drops.mark(packet, Reason::Threshold);
+            supply.verdicts.mark(packet, Reason::Threshold);
         }
     }
 }
@@ -319,17 +319,17 @@ impl<P> Codel<P> {
 }
 
 impl<P: Send> Queue<P> for Codel<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, verdicts: &mut Verdicts<P>) {
         if self.queue.packets() < self.limit {
             self.queue.push(packet);
         } else {
-            drops.push(packet, Reason::Overlimit);
+            verdicts.drop(packet, Reason::Overlimit);
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let now = ticks(now.as_nanos());
-        self.control.dequeue(Supply { law: &self.law, queue: &mut self.queue, others: Bytes::ZERO, now, drops })
+        self.control.dequeue(Supply { law: &self.law, queue: &mut self.queue, others: Bytes::ZERO, now, verdicts })
     }
 
     fn packets(&self) -> usize {
@@ -361,10 +361,10 @@ mod tests {
     /// Whether a packet that arrived at the start should be dropped while so many bytes wait in its queue and in
     /// others.
     fn should_drop(control: &mut Control, now: u64, [own, others]: [u64; 2]) -> bool {
-        let (mut queue, mut drops) = (PacketQueue::default(), Drops::default());
+        let (mut queue, mut verdicts) = (PacketQueue::default(), Verdicts::default());
         queue.push(packet_of(0, 1, own));
         let others = Bytes::new(others);
-        let supply = Supply { law: &LAW, queue: &mut queue, others, now, drops: &mut drops };
+        let supply = Supply { law: &LAW, queue: &mut queue, others, now, verdicts: &mut verdicts };
         control.should_drop(Some(&arrived(0)), &supply)
     }
 
@@ -449,14 +449,14 @@ mod tests {
     fn a_control_soon_after_the_last_goes_on_at_its_rate() {
         let law = Law { target: 100, interval: 1_000, least_backlog: Bytes::ZERO, ecn: false, threshold: None };
         let mut control = Control { count: 20, last_count: 1, drop_next: 5_000, ..Control::default() };
-        let (mut queue, mut drops) = (PacketQueue::<()>::default(), Drops::default());
+        let (mut queue, mut verdicts) = (PacketQueue::<()>::default(), Verdicts::default());
         let mut start = |control: &mut Control, now| {
             control.start_dropping(&Supply {
                 law: &law,
                 queue: &mut queue,
                 others: Bytes::ZERO,
                 now,
-                drops: &mut drops,
+                verdicts: &mut verdicts,
             });
             control.count
         };
@@ -506,8 +506,9 @@ mod tests {
     #[test]
     fn a_line_that_is_found_empty_has_no_delay_above_the_target() {
         let mut control = Control { first_above: Some(50), is_dropping: true, ..Control::default() };
-        let (mut queue, mut drops) = (PacketQueue::<()>::default(), Drops::default());
-        let supply = Supply { law: &LAW, queue: &mut queue, others: Bytes::new(5_000), now: 2_000, drops: &mut drops };
+        let (mut queue, mut verdicts) = (PacketQueue::<()>::default(), Verdicts::default());
+        let supply =
+            Supply { law: &LAW, queue: &mut queue, others: Bytes::new(5_000), now: 2_000, verdicts: &mut verdicts };
         assert!(control.dequeue(supply).is_none());
         assert_eq!((control.first_above, control.is_dropping), (None, false));
     }
@@ -515,11 +516,12 @@ mod tests {
     #[test]
     fn a_control_begins_with_the_first_drop_even_if_that_was_the_last_packet() {
         let mut control = Control { first_above: Some(1_000), ..Control::default() };
-        let (mut queue, mut drops) = (PacketQueue::default(), Drops::default());
+        let (mut queue, mut verdicts) = (PacketQueue::default(), Verdicts::default());
         queue.push(arrived(0));
-        let supply = Supply { law: &LAW, queue: &mut queue, others: Bytes::new(5_000), now: 1_500, drops: &mut drops };
+        let supply =
+            Supply { law: &LAW, queue: &mut queue, others: Bytes::new(5_000), now: 1_500, verdicts: &mut verdicts };
         assert!(control.dequeue(supply).is_none());
-        assert_eq!((drops.len(), control.is_dropping, control.count, control.drop_next), (1, true, 1, 2_499));
+        assert_eq!((verdicts.drops(), control.is_dropping, control.count, control.drop_next), (1, true, 1, 2_499));
     }
 
     #[test]
@@ -527,12 +529,12 @@ mod tests {
         let mut control =
             Control { first_above: Some(1_000), is_dropping: true, rec_inv_sqrt: 60, ..Control::default() };
         control.count = 1_200_000;
-        let (mut queue, mut drops) = (PacketQueue::default(), Drops::default());
+        let (mut queue, mut verdicts) = (PacketQueue::default(), Verdicts::default());
         (0..1_000).for_each(|_| queue.push(arrived(0)));
         let now = 1_000_000;
-        let supply = Supply { law: &LAW, queue: &mut queue, others: Bytes::ZERO, now, drops: &mut drops };
+        let supply = Supply { law: &LAW, queue: &mut queue, others: Bytes::ZERO, now, verdicts: &mut verdicts };
         assert!(control.dequeue(supply).is_some());
-        assert_eq!((drops.len(), queue.packets()), (256, 743));
+        assert_eq!((verdicts.drops(), queue.packets()), (256, 743));
         assert!(control.is_dropping && control.drop_next == control.after(now, &LAW));
     }
 
@@ -543,12 +545,12 @@ mod tests {
             &crate::queue::tests::setup(),
         );
         for (tick, is_marked) in [(1_000, false), (1_001, true)] {
-            let mut drops = Drops::default();
+            let mut verdicts = Verdicts::default();
             let mut packet = arrived(0);
             packet.ecn = Ecn::Ect0;
-            queue.enqueue(packet, Instant::ZERO, &mut drops);
-            queue.dequeue(Instant::from_nanos(tick << TICK_SHIFT), &mut drops);
-            assert_eq!(!drops.marked().is_empty(), is_marked, "{tick}");
+            queue.enqueue(packet, Instant::ZERO, &mut verdicts);
+            queue.dequeue(Instant::from_nanos(tick << TICK_SHIFT), &mut verdicts);
+            assert_eq!(!verdicts.marked().is_empty(), is_marked, "{tick}");
         }
     }
 

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use super::bounds::{limit_within, time_within, whole_percents, within};
 use super::packet_queue::PacketQueue;
 use super::setup::{AGE, QueueSetup, memory_of};
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -335,23 +335,23 @@ impl<P> DualPi2<P> {
     }
 
     /// True if the packet is to be dropped; else it may have been marked (`must_drop`).
-    fn must_drop(&mut self, packet: &mut Packet<P>, is_low: bool, drops: &mut Drops<P>) -> bool {
+    fn must_drop(&mut self, packet: &mut Packet<P>, is_low: bool, verdicts: &mut Verdicts<P>) -> bool {
         if self.backlog() < self.least_backlog {
             return false;
         }
         let coupled = self.controller.probability * self.coupling;
         let is_overloaded = coupled > CERTAIN;
         if !is_low {
-            return self.roll_twice() && (is_overloaded || !drops.mark(packet, Reason::Congestion));
+            return self.roll_twice() && (is_overloaded || !verdicts.mark(packet, Reason::Congestion));
         }
         if is_overloaded {
             if self.drops_on_overload && self.roll_twice() {
                 return true;
             }
-            drops.mark(packet, Reason::Congestion);
+            verdicts.mark(packet, Reason::Congestion);
             return false;
         }
-        self.roll(coupled) && !drops.mark(packet, Reason::Congestion)
+        self.roll(coupled) && !verdicts.mark(packet, Reason::Congestion)
     }
 
     /// Takes the next packet from the queue whose turn it is; says by how much serving it changes the credit.
@@ -370,27 +370,27 @@ impl<P> DualPi2<P> {
     }
 
     /// Marks a low-latency packet that waited too long (`do_step_aqm`).
-    fn mark_above_step(&mut self, packet: &mut Packet<P>, now: Instant, drops: &mut Drops<P>) {
+    fn mark_above_step(&mut self, packet: &mut Packet<P>, now: Instant, verdicts: &mut Verdicts<P>) {
         let is_above = match self.step {
             Step::Nanos(nanos) => now.since(packet.enqueued).as_nanos() > nanos,
             Step::Packets(packets) => self.low.queue.packets() > packets,
         };
         if self.low.has_step.pop_front().unwrap_or(true) && is_above {
-            drops.mark(packet, Reason::Threshold);
+            verdicts.mark(packet, Reason::Threshold);
         }
     }
 }
 
 impl<P: Send> Queue<P> for DualPi2<P> {
-    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         self.catch_up(now);
         let is_low = self.is_low_latency(&packet);
         let packets = self.packets();
         if packets >= self.limit || memory_of(packets + 1, self.backlog() + packet.size) > self.memory_limit {
-            return drops.push(packet, Reason::Overlimit);
+            return verdicts.drop(packet, Reason::Overlimit);
         }
-        if self.drops_early && self.must_drop(&mut packet, is_low, drops) {
-            return drops.push(packet, Reason::Congestion);
+        if self.drops_early && self.must_drop(&mut packet, is_low, verdicts) {
+            return verdicts.drop(packet, Reason::Congestion);
         }
         if is_low {
             self.low.has_step.push_back(self.low.queue.packets() >= self.least_for_step);
@@ -400,18 +400,18 @@ impl<P: Send> Queue<P> for DualPi2<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.catch_up(now);
         while let Some((mut packet, is_low, weight)) = self.take() {
-            if !self.drops_early && self.must_drop(&mut packet, is_low, drops) {
+            if !self.drops_early && self.must_drop(&mut packet, is_low, verdicts) {
                 if is_low {
                     self.low.has_step.pop_front();
                 }
-                drops.push(packet, Reason::Congestion);
+                verdicts.drop(packet, Reason::Congestion);
                 continue;
             }
             if is_low {
-                self.mark_above_step(&mut packet, now, drops);
+                self.mark_above_step(&mut packet, now, verdicts);
             }
             self.credit += weight * packet.size.count() as i64;
             return Some(packet);
@@ -529,13 +529,13 @@ mod tests {
             let config = DualPi2Config::default();
             let mut queue = DualPi2::<()>::new(&config, &crate::queue::tests::setup());
             queue.controller.probability = (probability * CERTAIN as f64) as u64;
-            let mut drops = Drops::default();
+            let mut verdicts = Verdicts::default();
             (0..10).for_each(|n| queue.classic.push(crate::queue::tests::packet_of(0, n, 1_000)));
             let mut share = |is_low: bool| {
                 let hit = (0..20_000).filter(|_| {
                     let mut packet = crate::queue::tests::packet_of(0, 0, 1_000);
                     packet.ecn = if is_low { Ecn::Ect1 } else { Ecn::NotEct };
-                    queue.must_drop(&mut packet, is_low, &mut drops) || packet.ecn == Ecn::Ce
+                    queue.must_drop(&mut packet, is_low, &mut verdicts) || packet.ecn == Ecn::Ce
                 });
                 hit.count() as f64 / 20_000.0
             };
@@ -562,14 +562,14 @@ mod tests {
     }
 
     /// Packets that arrive at the start of the run.
-    fn offer(queue: &mut DualPi2<()>, ecn: Ecn, packets: u64) -> Drops<()> {
-        let mut drops = Drops::default();
+    fn offer(queue: &mut DualPi2<()>, ecn: Ecn, packets: u64) -> Verdicts<()> {
+        let mut verdicts = Verdicts::default();
         for number in 0..packets {
             let mut packet = packet_of(0, number, 1_000);
             packet.ecn = ecn;
-            queue.enqueue(packet, Instant::ZERO, &mut drops);
+            queue.enqueue(packet, Instant::ZERO, &mut verdicts);
         }
-        drops
+        verdicts
     }
 
     #[test]
@@ -588,29 +588,29 @@ mod tests {
             let mut queue = queue_of("{}");
             queue.controller.probability = CERTAIN;
             queue.classic.push(packet_of(0, 0, waiting));
-            let found = queue.must_drop(&mut packet_of(0, 1, 1_000), false, &mut Drops::default());
+            let found = queue.must_drop(&mut packet_of(0, 1, 1_000), false, &mut Verdicts::default());
             assert_eq!(found, drops_it, "{waiting}");
         }
     }
 
     #[test]
     fn the_credit_moves_only_while_both_lines_wait_and_begins_anew_with_an_empty_queue() {
-        let mut drops = Drops::default();
+        let mut verdicts = Verdicts::default();
         for ecn in [Ecn::NotEct, Ecn::Ect1] {
             let mut queue = queue_of("{}");
             offer(&mut queue, ecn, 3);
-            (0..3).for_each(|_| drop(queue.dequeue(Instant::ZERO, &mut drops)));
+            (0..3).for_each(|_| drop(queue.dequeue(Instant::ZERO, &mut verdicts)));
             assert_eq!(queue.credit, queue.first_credit, "{ecn:?}");
         }
         let mut queue = queue_of("{}");
         offer(&mut queue, Ecn::NotEct, 1);
         offer(&mut queue, Ecn::Ect1, 2);
         queue.credit = 0;
-        let sent = queue.dequeue(Instant::ZERO, &mut drops);
+        let sent = queue.dequeue(Instant::ZERO, &mut verdicts);
         assert_eq!((sent.map(|packet| packet.ecn), queue.credit), (Some(Ecn::Ect1), 10_000));
         queue = queue_of("{}");
         queue.credit = 5;
-        assert!(queue.dequeue(Instant::ZERO, &mut drops).is_none());
+        assert!(queue.dequeue(Instant::ZERO, &mut verdicts).is_none());
         assert_eq!(queue.credit, queue.first_credit);
     }
 
@@ -620,16 +620,16 @@ mod tests {
         offer(&mut queue, Ecn::Ect1, 4);
         queue.controller.probability = CERTAIN;
         queue.controller.due = Instant::FAR_FUTURE;
-        let mut drops = Drops::default();
-        let sent = queue.dequeue(Instant::ZERO + Duration::from_millis(5), &mut drops).expect("one is spared");
-        assert_eq!((drops.len(), sent.number, sent.marked), (1, 1, Some(Reason::Threshold)));
+        let mut verdicts = Verdicts::default();
+        let sent = queue.dequeue(Instant::ZERO + Duration::from_millis(5), &mut verdicts).expect("one is spared");
+        assert_eq!((verdicts.drops(), sent.number, sent.marked), (1, 1, Some(Reason::Threshold)));
         assert_eq!(queue.low.has_step.len(), queue.low.queue.packets());
     }
 
     #[test]
     fn the_memory_counts_the_arriving_packet_with_what_linux_adds() {
         let mut queue = queue_of(r#"{"memory_limit_bytes": 19843}"#);
-        assert_eq!(offer(&mut queue, Ecn::NotEct, 12).len(), 2, "eleven take 19844 bytes");
+        assert_eq!(offer(&mut queue, Ecn::NotEct, 12).drops(), 2, "eleven take 19844 bytes");
     }
 
     #[test]
@@ -639,13 +639,13 @@ mod tests {
             queue.controller.due = Instant::FAR_FUTURE;
             offer(&mut queue, Ecn::NotEct, 5);
             queue.controller.probability = CERTAIN;
-            let mut drops = Drops::default();
-            queue.dequeue(Instant::ZERO, &mut drops);
-            assert_eq!(drops.len(), if on_arrival { 0 } else { 2 });
+            let mut verdicts = Verdicts::default();
+            queue.dequeue(Instant::ZERO, &mut verdicts);
+            assert_eq!(verdicts.drops(), if on_arrival { 0 } else { 2 });
             offer(&mut queue, Ecn::Ect1, 2);
-            let drops = offer(&mut queue, Ecn::NotEct, 2);
-            assert_eq!(drops.len(), if on_arrival { 2 } else { 0 });
-            assert!(drops.dropped().iter().all(|(_, reason)| *reason == Reason::Congestion));
+            let verdicts = offer(&mut queue, Ecn::NotEct, 2);
+            assert_eq!(verdicts.drops(), if on_arrival { 2 } else { 0 });
+            assert!(verdicts.dropped().iter().all(|(_, reason)| *reason == Reason::Congestion));
         }
     }
 
@@ -657,7 +657,7 @@ mod tests {
         let mut marked = || {
             let mut packet = packet_of(0, 0, 1_000);
             packet.ecn = Ecn::Ect1;
-            queue.must_drop(&mut packet, true, &mut Drops::default());
+            queue.must_drop(&mut packet, true, &mut Verdicts::default());
             packet.ecn == Ecn::Ce
         };
         let share = (0..10_000).filter(|_| marked()).count();

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
-use super::{Drops, Queue, QueueSetup, Reason};
+use super::{Queue, QueueSetup, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -145,12 +145,12 @@ impl<P> Fifo<P> {
 }
 
 impl<P: Send> Queue<P> for Fifo<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, verdicts: &mut Verdicts<P>) {
         match self.drop {
             DropFrom::Tail => {
                 let needed = packet.size.max(self.room);
                 if self.waiting.len() >= self.limit_packets || self.bytes + needed > self.limit_bytes {
-                    drops.push(packet, Reason::Overlimit);
+                    verdicts.drop(packet, Reason::Overlimit);
                 } else {
                     self.bytes += packet.size;
                     self.waiting.push_back(packet);
@@ -161,7 +161,7 @@ impl<P: Send> Queue<P> for Fifo<P> {
                 self.waiting.push_back(packet);
                 while self.is_over_limit() {
                     match self.pop() {
-                        Some(oldest) => drops.push(oldest, Reason::Overlimit),
+                        Some(oldest) => verdicts.drop(oldest, Reason::Overlimit),
                         None => break,
                     }
                 }
@@ -169,7 +169,7 @@ impl<P: Send> Queue<P> for Fifo<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, _now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.pop()
     }
 
@@ -200,15 +200,15 @@ mod tests {
     /// Numbers that came out and numbers that were dropped, after offering `sizes` to a queue.
     fn offer(config: &FifoConfig, sizes: &[u64]) -> (Vec<u64>, Vec<u64>) {
         let mut queue = Fifo::new(config, Some(Rate::from_bits_per_second(12_000_000)));
-        let mut drops = Drops::default();
+        let mut verdicts = Verdicts::default();
         for (number, &size) in sizes.iter().enumerate() {
-            queue.enqueue(packet(number as u64, size), Instant::ZERO, &mut drops);
+            queue.enqueue(packet(number as u64, size), Instant::ZERO, &mut verdicts);
         }
-        let out = std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut Drops::default()))
+        let out = std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut Verdicts::default()))
             .map(|packet| packet.number)
             .collect();
         assert_eq!((queue.packets(), queue.bytes()), (0, Bytes::ZERO));
-        (out, drops.dropped().iter().map(|(packet, _)| packet.number).collect())
+        (out, verdicts.dropped().iter().map(|(packet, _)| packet.number).collect())
     }
 
     #[test]

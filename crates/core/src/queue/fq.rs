@@ -26,7 +26,7 @@ use super::flows::{LARGEST_QUANTUM, LEAST_QUANTUM};
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -235,28 +235,28 @@ impl<P> Fq<P> {
 }
 
 impl<P: Send> Queue<P> for Fq<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         let size = packet.size;
         if self.bands[band_of(packet.dscp)].packets >= self.limit {
-            return drops.push(packet, Reason::Overlimit);
+            return verdicts.drop(packet, Reason::Overlimit);
         }
         if self.has_fast_path() {
             self.fast.push(packet);
         } else if let Err(packet) = self.admit(packet, now) {
-            return drops.push(packet, Reason::Overlimit);
+            return verdicts.drop(packet, Reason::Overlimit);
         }
         self.packets += 1;
         self.bytes += size;
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let fast = self.fast.pop();
         let is_fast = fast.is_some();
         let mut packet = fast.or_else(|| self.take_turns(now))?;
         self.packets -= 1;
         self.bytes -= packet.size;
         if !is_fast && self.ce_threshold.is_some_and(|threshold| now.since(packet.enqueued) > threshold) {
-            drops.mark(&mut packet, Reason::Threshold);
+            verdicts.mark(&mut packet, Reason::Threshold);
         }
         Some(packet)
     }
@@ -372,12 +372,12 @@ mod tests {
 
     #[test]
     fn the_silence_of_a_flow_begins_when_it_is_found_empty_among_the_old_ones() {
-        let (mut fq, mut drops) = (fq_of("{}"), Drops::default());
+        let (mut fq, mut verdicts) = (fq_of("{}"), Verdicts::default());
         let index = fq.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         fq.admit(packet_of(0, 0, 1_000), at(10)).expect("it has room");
         (fq.packets, fq.bytes) = (1, Bytes::new(1_000));
-        assert!(fq.dequeue(at(20), &mut drops).is_some());
+        assert!(fq.dequeue(at(20), &mut verdicts).is_some());
         assert!(fq.flows[index].is_listed);
         assert!(fq.take_turns(at(30)).is_none());
         assert_eq!((fq.flows[index].is_listed, fq.flows[index].idle_since), (false, Some(31)));

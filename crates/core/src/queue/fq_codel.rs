@@ -21,7 +21,7 @@ use super::bounds::{limit_within, within};
 use super::codel::{self, Control, Law, Supply, Threshold, ticks};
 use super::flows::{self, Flow, Flows};
 use super::setup::{QueueSetup, memory_of};
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -151,7 +151,7 @@ impl<P> FqCodel<P> {
 
     /// Drops up to half of the longest queue, from its head, and makes its CoDel more severe (`fq_codel_drop`). Looks
     /// through all queues, which only happens when a limit is passed.
-    fn drop_from_longest(&mut self, drops: &mut Drops<P>) {
+    fn drop_from_longest(&mut self, verdicts: &mut Verdicts<P>) {
         self.flows.draw_from_longest(|Flow { queue, control }| {
             let half = Bytes::new(queue.bytes().count() / 2);
             let mut dropped = Bytes::ZERO;
@@ -159,7 +159,7 @@ impl<P> FqCodel<P> {
                 let Some(packet) = queue.pop() else { break };
                 dropped += packet.size;
                 control.count = control.count.wrapping_add(1);
-                drops.push(packet, Reason::Overlimit);
+                verdicts.drop(packet, Reason::Overlimit);
                 if dropped >= half {
                     break;
                 }
@@ -169,18 +169,18 @@ impl<P> FqCodel<P> {
 }
 
 impl<P: Send> Queue<P> for FqCodel<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, verdicts: &mut Verdicts<P>) {
         self.flows.push(self.flows.index_of(&packet), packet);
         let (packets, bytes) = (self.packets(), self.bytes());
         if packets > self.limit || memory_of(packets, bytes) > self.memory_limit {
-            self.drop_from_longest(drops);
+            self.drop_from_longest(verdicts);
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let (law, now) = (&self.law, ticks(now.as_nanos()));
         self.flows.take_turns(|Flow { queue, control }, others| {
-            control.dequeue(Supply { law, queue, others, now, drops: &mut *drops })
+            control.dequeue(Supply { law, queue, others, now, verdicts: &mut *verdicts })
         })
     }
 
@@ -279,14 +279,14 @@ mod tests {
     fn of_equally_long_lines_the_first_loses_packets_and_its_control_becomes_more_severe() {
         let config = serde_json::from_str(r#"{"limit_packets": 20}"#).expect("a queue");
         let mut queue = FqCodel::<()>::new(&config, &setup());
-        let mut drops = Drops::default();
+        let mut verdicts = Verdicts::default();
         let index_of = |queue: &FqCodel<()>, flow| queue.flows.index_of(&packet_of(flow, 0, 1_000));
         let (first, other) = if index_of(&queue, 0) < index_of(&queue, 1) { (0, 1) } else { (1, 0) };
         for flow in [other, first] {
-            (0..10).for_each(|number| queue.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut drops));
+            (0..10).for_each(|number| queue.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut verdicts));
         }
-        queue.enqueue(packet_of(2, 0, 1_000), Instant::ZERO, &mut drops);
-        assert!(drops.dropped().iter().all(|(packet, _)| packet.flow.0 == first) && drops.len() == 5);
+        queue.enqueue(packet_of(2, 0, 1_000), Instant::ZERO, &mut verdicts);
+        assert!(verdicts.dropped().iter().all(|(packet, _)| packet.flow.0 == first) && verdicts.drops() == 5);
         let index = index_of(&queue, first);
         assert_eq!(queue.flows.flow(index).control.count, 5);
     }

@@ -19,7 +19,7 @@ use super::bounds::{limit_within, whole_percents};
 use super::flows::{self, Flow, Flows};
 use super::pie::{self, CERTAIN, Control, Gains, Law};
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -124,31 +124,31 @@ impl<P> FqPie<P> {
     }
 
     /// Why the packet is not let into this queue.
-    fn refusal(&mut self, index: usize, packet: &mut Packet<P>, drops: &mut Drops<P>) -> Option<Reason> {
+    fn refusal(&mut self, index: usize, packet: &mut Packet<P>, verdicts: &mut Verdicts<P>) -> Option<Reason> {
         if self.flows.packets() >= self.limit {
             return Some(Reason::Overlimit);
         }
         let Flow { queue, control } = self.flows.flow(index);
         let is_in = !control.drops_early(&self.law, queue.bytes(), packet, &mut self.random)
-            || (self.ecn && control.probability() <= self.marked_up_to && drops.mark(packet, Reason::Congestion));
+            || (self.ecn && control.probability() <= self.marked_up_to && verdicts.mark(packet, Reason::Congestion));
         (!is_in).then_some(Reason::Congestion)
     }
 }
 
 impl<P: Send> Queue<P> for FqPie<P> {
-    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         let index = self.flows.index_of(&packet);
         let Flow { queue, control } = self.flows.flow(index);
         control.catch_up(&self.law, queue.bytes(), now);
-        if let Some(reason) = self.refusal(index, &mut packet, drops) {
+        if let Some(reason) = self.refusal(index, &mut packet, verdicts) {
             self.flows.flow(index).control.on_drop();
-            drops.push(packet, reason);
+            verdicts.drop(packet, reason);
             return;
         }
         self.flows.push(index, packet);
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let law = &self.law;
         self.flows.take_turns(|Flow { queue, control }, _others| {
             control.catch_up(law, queue.bytes(), now);
@@ -225,24 +225,24 @@ mod tests {
     #[test]
     fn a_drop_at_the_limit_begins_the_sum_of_the_line_anew() {
         let config = serde_json::from_str(r#"{"limit_packets": 100}"#).expect("a queue");
-        let (mut queue, mut drops) = (FqPie::<()>::new(&config, &setup()), Drops::default());
+        let (mut queue, mut verdicts) = (FqPie::<()>::new(&config, &setup()), Verdicts::default());
         let packet = |now| Box::new(Packet { enqueued: now, ..*packet_of(0, 0, 1_000) });
         let mut now = Instant::ZERO;
         for _ in 0..3_000 {
-            (queue.packets()..60).for_each(|_| queue.enqueue(packet(now), now, &mut drops));
+            (queue.packets()..60).for_each(|_| queue.enqueue(packet(now), now, &mut verdicts));
             now += Duration::from_millis(1);
-            queue.dequeue(now, &mut drops);
+            queue.dequeue(now, &mut verdicts);
         }
         while queue.packets() < 100 {
-            queue.enqueue(packet(now), now, &mut drops);
+            queue.enqueue(packet(now), now, &mut verdicts);
         }
         let index = queue.flows.index_of(&packet(now));
         let before = queue.flows.flow(index).control;
         let mut told = before;
         told.on_drop();
         assert_ne!(before, told, "there is a sum");
-        queue.enqueue(packet(now), now, &mut drops);
-        assert_eq!(drops.dropped().last().map(|(_, reason)| *reason), Some(Reason::Overlimit));
+        queue.enqueue(packet(now), now, &mut verdicts);
+        assert_eq!(verdicts.dropped().last().map(|(_, reason)| *reason), Some(Reason::Overlimit));
         assert_eq!(queue.flows.flow(index).control, told);
     }
 

@@ -21,7 +21,7 @@ use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::Info;
 use crate::packet::Packet;
 use crate::random::RandomStream;
@@ -98,13 +98,13 @@ impl<P> Lfq<P> {
     }
 
     /// Drops the oldest packet of the bulk queue, else of the sparse one.
-    fn drop_oldest(&mut self, drops: &mut Drops<P>) {
+    fn drop_oldest(&mut self, verdicts: &mut Verdicts<P>) {
         let bulk = self.passed.pop().or_else(|| self.ahead.pop());
         if let Some(packet) = bulk.or_else(|| self.sparse.pop()) {
             let flow = self.hash.slot(&packet, FLOWS);
             self.flows[flow].backlog -= 1;
             self.note(flow);
-            drops.push(packet, Reason::Overlimit);
+            verdicts.drop(packet, Reason::Overlimit);
         }
     }
 
@@ -154,7 +154,7 @@ impl<P> Lfq<P> {
     }
 
     /// The next packet of the bulk queue that its control lets pass.
-    fn draw(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn draw(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         loop {
             let (mut packet, index) = self.scan()?;
             let is_last = self.ahead.is_empty() && self.passed.is_empty();
@@ -164,8 +164,8 @@ impl<P> Lfq<P> {
                 return Some(packet);
             }
             let law = if packet.dscp == LOW_LATENCY { &self.low_latency } else { &self.law };
-            match flow.control.judge(law, &mut packet, now, &mut self.random, drops) {
-                Some(reason) if flow.backlog > 0 => drops.push(packet, reason),
+            match flow.control.judge(law, &mut packet, now, &mut self.random, verdicts) {
+                Some(reason) if flow.backlog > 0 => verdicts.drop(packet, reason),
                 _ => return Some(packet),
             }
         }
@@ -182,9 +182,9 @@ impl<P> Lfq<P> {
 }
 
 impl<P: Send> Queue<P> for Lfq<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, verdicts: &mut Verdicts<P>) {
         if self.packets() >= self.limit {
-            self.drop_oldest(drops);
+            self.drop_oldest(verdicts);
         }
         let index = self.hash.slot(&packet, FLOWS);
         let flow = &mut self.flows[index];
@@ -201,13 +201,13 @@ impl<P: Send> Queue<P> for Lfq<P> {
         self.note(index);
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let packet = match self.sparse.pop() {
             Some(packet) => {
                 self.send(self.hash.slot(&packet, FLOWS), packet.size);
                 packet
             }
-            None => self.draw(now, drops)?,
+            None => self.draw(now, verdicts)?,
         };
         self.decay(now);
         Some(packet)
@@ -232,13 +232,13 @@ mod tests {
     }
 
     fn offer(queue: &mut Lfq<()>, flow: u32, numbers: std::ops::Range<u64>) {
-        let mut drops = Drops::default();
-        numbers.for_each(|number| queue.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut drops));
+        let mut verdicts = Verdicts::default();
+        numbers.for_each(|number| queue.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut verdicts));
     }
 
     fn sent(queue: &mut Lfq<()>, packets: usize) -> Vec<(u32, u64)> {
-        let mut drops = Drops::default();
-        let next = || queue.dequeue(Instant::ZERO, &mut drops).map(|packet| (packet.flow.0, packet.number));
+        let mut verdicts = Verdicts::default();
+        let next = || queue.dequeue(Instant::ZERO, &mut verdicts).map(|packet| (packet.flow.0, packet.number));
         std::iter::from_fn(next).take(packets).collect()
     }
 
@@ -325,16 +325,16 @@ mod tests {
 
     #[test]
     fn the_last_packet_of_a_flow_is_never_dropped() {
-        let (mut queue, mut drops) = (lfq(), Drops::default());
+        let (mut queue, mut verdicts) = (lfq(), Verdicts::default());
         offer(&mut queue, 0, 0..2);
         offer(&mut queue, 1, 0..5);
         let flow = queue.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
         let now = Instant::ZERO + crate::units::Duration::from_secs(10);
         queue.flows[flow].control.on_overflow(&queue.law, now);
-        let next = || queue.dequeue(now, &mut drops).map(|packet| (packet.flow.0, packet.number));
+        let next = || queue.dequeue(now, &mut verdicts).map(|packet| (packet.flow.0, packet.number));
         let sent: Vec<_> = std::iter::from_fn(next).take(3).collect();
         assert_eq!((sent[..2].to_vec(), sent[2]), (vec![(0, 0), (1, 0)], (0, 1)));
-        assert!(drops.dropped().iter().all(|(packet, _)| packet.flow.0 == 1));
+        assert!(verdicts.dropped().iter().all(|(packet, _)| packet.flow.0 == 1));
     }
 
     #[test]
@@ -347,9 +347,9 @@ mod tests {
         (queue.flows[flow].control, queue.flows[0].control) = (control, control);
         offer(&mut queue, 0, 0..2);
         control.on_empty(&queue.law, now);
-        queue.dequeue(now, &mut Drops::default());
+        queue.dequeue(now, &mut Verdicts::default());
         assert_eq!((format!("{:?}", queue.flows[0].control), queue.decaying), (format!("{control:?}"), 1));
-        queue.dequeue(now, &mut Drops::default());
+        queue.dequeue(now, &mut Verdicts::default());
         assert_eq!((format!("{:?}", queue.flows[flow].control), queue.decaying), (format!("{control:?}"), 2));
     }
 

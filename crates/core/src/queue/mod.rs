@@ -8,7 +8,6 @@ mod cnq_codel_af;
 mod cobalt;
 mod codel;
 mod deficit_round_robin;
-mod drops;
 mod dualpi2;
 mod fifo;
 mod flows;
@@ -25,6 +24,7 @@ pub mod red;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 
 use serde::Deserialize;
 
@@ -33,7 +33,6 @@ pub use cnq::Cnq;
 pub use cnq_codel_af::CnqCodelAf;
 pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Codel, CodelConfig};
-pub use drops::{Drops, Duplicate, Reason};
 pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fifo::{DropFrom, Fifo, FifoConfig};
 pub use fq::{Fq, FqConfig};
@@ -44,6 +43,7 @@ pub use pfifo_fast::{PfifoFast, PfifoFastConfig};
 pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};
 pub use setup::QueueSetup;
+pub use verdicts::{Duplicate, Reason, Verdicts};
 
 use crate::info::Info;
 use crate::packet::Packet;
@@ -53,10 +53,10 @@ use crate::units::{Bytes, Instant};
 /// A queueing discipline. The link asks it for a packet whenever it is free to send one, and never while it is empty.
 pub trait Queue<P>: Send {
     /// Takes a packet that arrives at `now`, or drops it or others to make room.
-    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>);
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>);
 
     /// The packet to send next, if there is one; may drop others on the way.
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>>;
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>>;
 
     /// Size of the packet that is next, where that is known before it leaves; `None` if the queue's law first decides
     /// then.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::bands::{BANDS, band_of};
 use super::bounds::limit_within;
 use super::packet_queue::PacketQueue;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -65,16 +65,16 @@ impl<P> PfifoFast<P> {
 }
 
 impl<P: Send> Queue<P> for PfifoFast<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, verdicts: &mut Verdicts<P>) {
         let band = &mut self.bands[band_of(packet.dscp)];
         if band.packets() < self.limit {
             band.push(packet);
         } else {
-            drops.push(packet, Reason::Overlimit);
+            verdicts.drop(packet, Reason::Overlimit);
         }
     }
 
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, _now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.bands.iter_mut().find_map(PacketQueue::pop)
     }
 

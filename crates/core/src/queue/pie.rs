@@ -22,7 +22,7 @@ use super::bounds::{limit_within, time_within, within};
 use super::jiffies::JiffyTimer;
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -412,30 +412,30 @@ impl<P> Pie<P> {
     }
 
     /// Why the packet is not let in.
-    fn refusal(&mut self, packet: &mut Packet<P>, drops: &mut Drops<P>) -> Option<Reason> {
+    fn refusal(&mut self, packet: &mut Packet<P>, verdicts: &mut Verdicts<P>) -> Option<Reason> {
         if self.queue.packets() >= self.limit {
             return Some(Reason::Overlimit);
         }
         let backlog = self.queue.bytes();
         let is_in = !self.control.drops_early(&self.law, backlog, packet, &mut self.random)
-            || (self.ecn && self.control.probability() <= MARKED_UP_TO && drops.mark(packet, Reason::Congestion));
+            || (self.ecn && self.control.probability() <= MARKED_UP_TO && verdicts.mark(packet, Reason::Congestion));
         (!is_in).then_some(Reason::Congestion)
     }
 }
 
 impl<P: Send> Queue<P> for Pie<P> {
-    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         self.control.catch_up(&self.law, self.queue.bytes(), now);
-        match self.refusal(&mut packet, drops) {
+        match self.refusal(&mut packet, verdicts) {
             None => self.queue.push(packet),
             Some(reason) => {
                 self.control.on_drop();
-                drops.push(packet, reason);
+                verdicts.drop(packet, reason);
             }
         }
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.control.catch_up(&self.law, self.queue.bytes(), now);
         let packet = self.queue.pop()?;
         self.control.on_leaving(&self.law, &packet, self.queue.bytes(), now);
@@ -585,9 +585,9 @@ mod tests {
     #[test]
     fn less_than_two_frames_are_spared() {
         let (law, mut random) = (DEFAULT.law(&setup()), setup().random("test"));
-        for (backlog, drops) in [(2_027, false), (2_028, true)] {
+        for (backlog, verdicts) in [(2_027, false), (2_028, true)] {
             let found = busy(CERTAIN).drops_early(&law, Bytes::new(backlog), FRAME, &mut random);
-            assert_eq!(found, drops, "{backlog}");
+            assert_eq!(found, verdicts, "{backlog}");
         }
     }
 
@@ -622,11 +622,11 @@ mod tests {
         assert!(vars.drops_early(&law, BACKLOG, FRAME, &mut random));
         assert_eq!(vars.accumulated, 0);
         let config = serde_json::from_str(r#"{"limit_packets": 1}"#).expect("a queue");
-        let (mut queue, mut drops) = (Pie::<()>::new(&config, &setup()), Drops::default());
-        queue.enqueue(packet_of(0, 0, 1_000), Instant::ZERO, &mut drops);
+        let (mut queue, mut verdicts) = (Pie::<()>::new(&config, &setup()), Verdicts::default());
+        queue.enqueue(packet_of(0, 0, 1_000), Instant::ZERO, &mut verdicts);
         queue.control.vars.accumulated = CERTAIN;
-        queue.enqueue(packet_of(0, 1, 1_000), Instant::ZERO, &mut drops);
-        assert_eq!((drops.len(), queue.control.vars.accumulated), (1, 0));
+        queue.enqueue(packet_of(0, 1, 1_000), Instant::ZERO, &mut verdicts);
+        assert_eq!((verdicts.drops(), queue.control.vars.accumulated), (1, 0));
     }
 
     #[test]
@@ -707,13 +707,13 @@ mod tests {
     fn above_ten_percent_what_could_be_marked_is_dropped() {
         let config = serde_json::from_str(r#"{"ecn": true}"#).expect("a queue");
         for (probability, drops_it) in [(MARKED_UP_TO, false), (MARKED_UP_TO + 1, true)] {
-            let (mut queue, mut drops) = (Pie::<()>::new(&config, &setup()), Drops::default());
-            (0..3).for_each(|number| queue.enqueue(packet_of(0, number, 1_000), Instant::ZERO, &mut drops));
+            let (mut queue, mut verdicts) = (Pie::<()>::new(&config, &setup()), Verdicts::default());
+            (0..3).for_each(|number| queue.enqueue(packet_of(0, number, 1_000), Instant::ZERO, &mut verdicts));
             queue.control.vars = Vars { accumulated: CERTAIN / 2 * 17, ..busy(probability) };
             let mut packet = packet_of(0, 3, 1_000);
             packet.ecn = Ecn::Ect0;
-            queue.enqueue(packet, Instant::ZERO, &mut drops);
-            assert_eq!((drops.len(), drops.marked().len()), (usize::from(drops_it), usize::from(!drops_it)));
+            queue.enqueue(packet, Instant::ZERO, &mut verdicts);
+            assert_eq!((verdicts.drops(), verdicts.marked().len()), (usize::from(drops_it), usize::from(!drops_it)));
         }
     }
 
@@ -721,11 +721,11 @@ mod tests {
     fn probabilities_are_computed_every_whole_millisecond_that_is_no_shorter_before_a_packet_comes_or_leaves() {
         assert_eq!(Gains { tupdate_ns: 15_000_001, ..DEFAULT }.law(&setup()).period, 16);
         let config = serde_json::from_str("{}").expect("a queue");
-        let (mut queue, mut drops) = (Pie::<()>::new(&config, &setup()), Drops::default());
-        (0..2).for_each(|number| queue.enqueue(packet_of(0, number, 1_000), Instant::ZERO, &mut drops));
+        let (mut queue, mut verdicts) = (Pie::<()>::new(&config, &setup()), Verdicts::default());
+        (0..2).for_each(|number| queue.enqueue(packet_of(0, number, 1_000), Instant::ZERO, &mut verdicts));
         let now = Instant::ZERO + Duration::from_millis(100);
         assert!(queue.control.timer.clone().fire(now));
-        queue.dequeue(now, &mut drops);
+        queue.dequeue(now, &mut verdicts);
         assert!(!queue.control.timer.fire(now));
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
-use super::{Drops, Queue, QueueConfig, QueueSetup, Reason};
+use super::{Queue, QueueConfig, QueueSetup, Reason, Verdicts};
 use crate::packet::{Ecn, FlowId, Packet};
 use crate::units::{Bytes, Duration, Instant, Rate};
 
@@ -54,7 +54,7 @@ pub(super) struct Bench {
     /// Flow, number and codepoint.
     pub(super) sent: Vec<(u32, u64, Ecn)>,
     pub(super) next: u64,
-    pub(super) drops: Drops<()>,
+    pub(super) verdicts: Verdicts<()>,
 }
 
 impl Bench {
@@ -72,7 +72,7 @@ impl Bench {
             marked: Vec::new(),
             sent: Vec::new(),
             next: 0,
-            drops: Drops::default(),
+            verdicts: Verdicts::default(),
         }
     }
 
@@ -82,7 +82,7 @@ impl Bench {
             let mut packet = packet_of(self.flow, self.next, SIZE);
             self.next += 1;
             (packet.ecn, packet.dscp, packet.enqueued) = (self.ecn, self.dscp, self.now);
-            self.queue.enqueue(packet, self.now, &mut self.drops);
+            self.queue.enqueue(packet, self.now, &mut self.verdicts);
             self.note();
         }
     }
@@ -91,7 +91,7 @@ impl Bench {
     pub(super) fn send(&mut self) {
         self.now += Duration::from_millis(self.gap_ms);
         if self.queue.packets() > 0
-            && let Some(packet) = self.queue.dequeue(self.now, &mut self.drops)
+            && let Some(packet) = self.queue.dequeue(self.now, &mut self.verdicts)
         {
             self.sent.push((packet.flow.0, packet.number, packet.ecn));
         }
@@ -126,14 +126,14 @@ impl Bench {
 
     fn note(&mut self) {
         let now = self.now;
-        self.dropped.extend(self.drops.dropped().iter().map(|(packet, reason)| Dropped {
+        self.dropped.extend(self.verdicts.dropped().iter().map(|(packet, reason)| Dropped {
             time: now,
             flow: packet.flow.0,
             number: packet.number,
             reason: *reason,
         }));
-        self.marked.extend(self.drops.marked().iter().map(|(_, reason)| (now, *reason)));
-        self.drops.clear();
+        self.marked.extend(self.verdicts.marked().iter().map(|(_, reason)| (now, *reason)));
+        self.verdicts.clear();
     }
 
     /// Overloads the queue, lets one packet at a time wait for two seconds, overloads it again, and tells how long that

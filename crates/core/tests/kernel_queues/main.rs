@@ -5,7 +5,7 @@
 #![allow(clippy::expect_used, reason = "a broken test may panic")]
 
 use bakeoff_core::packet::{Ecn, FlowId, Packet};
-use bakeoff_core::queue::{Drops, Queue, QueueConfig, QueueSetup};
+use bakeoff_core::queue::{Queue, QueueConfig, QueueSetup, Verdicts};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 const RATE: Rate = Rate::from_bits_per_second(2_000_000);
@@ -48,11 +48,11 @@ fn replay(json: &str, recorded: &[Recorded]) -> Vec<Option<(Duration, bool)>> {
     let config: QueueConfig = serde_json::from_str(json).expect("a queue");
     let setup = QueueSetup { mean_rate: Some(RATE), largest_packet: Bytes::new(1_500), seed: 1, hop: "forward.0" };
     let mut queue: Box<dyn Queue<usize>> = config.build(&setup).expect("a possible queue");
-    let (mut fates, mut drops) = (vec![None; recorded.len()], Drops::default());
+    let (mut fates, mut verdicts) = (vec![None; recorded.len()], Verdicts::default());
     let mut free = Instant::ZERO;
     let mut serve = |queue: &mut dyn Queue<usize>, free: &mut Instant, until: Instant| {
         while *free <= until && queue.packets() > 0 {
-            let Some(packet) = queue.dequeue(*free, &mut drops) else { continue };
+            let Some(packet) = queue.dequeue(*free, &mut verdicts) else { continue };
             fates[packet.payload] = Some((free.since(packet.enqueued), packet.ecn == Ecn::Ce));
             *free += RATE.time_for(packet.size);
         }
@@ -65,7 +65,7 @@ fn replay(json: &str, recorded: &[Recorded]) -> Vec<Option<(Duration, bool)>> {
         }
         let mut arriving = Packet::new(FlowId(packet.flow), true, packet.number, packet.size, now, index);
         arriving.ecn = packet.ecn;
-        queue.enqueue(Box::new(arriving), now, &mut Drops::default());
+        queue.enqueue(Box::new(arriving), now, &mut Verdicts::default());
         serve(&mut *queue, &mut free, now);
     }
     serve(&mut *queue, &mut free, Instant::FAR_FUTURE);

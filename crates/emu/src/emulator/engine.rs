@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bakeoff_core::agenda::{Agenda, Turn};
 use bakeoff_core::packet::Packet;
 use bakeoff_core::path::Path;
-use bakeoff_core::queue::Drops;
+use bakeoff_core::queue::Verdicts;
 use bakeoff_core::record::HopAccount;
 use bakeoff_core::scenario::{Level, Scenario};
 use bakeoff_core::units::{Duration, Instant};
@@ -33,7 +33,7 @@ pub(super) struct Engine {
     path: Path<Piece>,
     /// The hops by number, and the sampler.
     agenda: Agenda,
-    drops: Drops<Piece>,
+    verdicts: Verdicts<Piece>,
     journal: Journal,
     /// Packets sent so far, per flow or probe: data and acks.
     numbers: Vec<[u32; 2]>,
@@ -55,7 +55,7 @@ impl Engine {
         Ok(Self {
             path,
             agenda,
-            drops: Drops::default(),
+            verdicts: Verdicts::default(),
             journal,
             numbers: vec![[0; 2]; scenario.flows.len() + scenario.probes.len()],
             interval,
@@ -106,8 +106,8 @@ impl Engine {
 
     fn wake(&mut self, hop: usize, now: Instant, due: &mut Vec<Delivery>) -> Option<Instant> {
         loop {
-            let polled = self.path.hops[hop].hop.poll(now, &mut self.drops);
-            self.note_drops(hop, now);
+            let polled = self.path.hops[hop].hop.poll(now, &mut self.verdicts);
+            self.note_verdicts(hop, now);
             let Some(mut packet) = polled else { break };
             let (packet_id, sojourn, ecn, marked) = (id(&packet), packet.sojourn, packet.ecn, packet.marked);
             let next = self.path.next_hop(&mut packet);
@@ -123,30 +123,30 @@ impl Engine {
     }
 
     fn enter(&mut self, hop: usize, packet: Box<Packet<Piece>>, now: Instant) {
-        self.path.hops[hop].hop.accept(packet, now, &mut self.drops);
-        self.note_drops(hop, now);
+        self.path.hops[hop].hop.accept(packet, now, &mut self.verdicts);
+        self.note_verdicts(hop, now);
         self.agenda.hops.set_by(hop, self.path.hops[hop].hop.next_wakeup());
     }
 
-    fn note_drops(&mut self, hop: usize, now: Instant) {
-        if self.drops.is_empty() {
+    fn note_verdicts(&mut self, hop: usize, now: Instant) {
+        if self.verdicts.is_empty() {
             return;
         }
-        for (packet, reason) in self.drops.dropped() {
+        for (packet, reason) in self.verdicts.dropped() {
             let (packet, sojourn, ecn, marked) = (id(packet), packet.sojourn, packet.ecn, packet.marked);
             self.journal.note(now, &Event::Dropped { packet, hop: hop as u16, reason: *reason, sojourn, ecn, marked });
         }
-        for (size, reason) in self.drops.marked() {
+        for (size, reason) in self.verdicts.marked() {
             self.journal.note(now, &Event::Marked { hop: hop as u16, reason: *reason, size: logged_size(*size) });
         }
-        self.drops.clear();
+        self.verdicts.clear();
     }
 
     /// Notes what waits in the queues at the end of an interval.
     fn sample(&mut self, now: Instant) -> Option<Instant> {
         for hop in 0..self.path.hops.len() {
-            let backlog = self.path.hops[hop].hop.backlog(now, &mut self.drops);
-            self.note_drops(hop, now);
+            let backlog = self.path.hops[hop].hop.backlog(now, &mut self.verdicts);
+            self.note_verdicts(hop, now);
             self.journal.note(now, &Event::Backlog { hop: hop as u16, backlog });
         }
         self.interval.map(|interval| now + interval)
@@ -161,8 +161,8 @@ impl Engine {
     pub(super) fn finish(mut self) -> Result<Vec<HopAccount>, RunError> {
         let end = self.end;
         for hop in 0..self.path.hops.len() {
-            self.path.hops[hop].hop.backlog(end, &mut self.drops);
-            self.note_drops(hop, end);
+            self.path.hops[hop].hop.backlog(end, &mut self.verdicts);
+            self.note_verdicts(hop, end);
             for packet in self.path.hops[hop].hop.on_wire() {
                 let (packet, sojourn, ecn, marked) = (id(packet), packet.sojourn, packet.ecn, packet.marked);
                 self.journal.note(end, &Event::OnWire { packet, hop: hop as u16, sojourn, ecn, marked });

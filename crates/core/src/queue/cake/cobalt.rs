@@ -5,7 +5,7 @@
 
 use crate::packet::Packet;
 use crate::queue::cobalt::{BLUE_DOWN, BLUE_UP, inverse_root};
-use crate::queue::{Drops, Reason};
+use crate::queue::{Reason, Verdicts};
 use crate::random::RandomStream;
 use crate::units::Instant;
 
@@ -117,7 +117,7 @@ impl Control {
         packet: &mut Packet<P>,
         now: Instant,
         random: &mut RandomStream,
-        drops: &mut Drops<P>,
+        verdicts: &mut Verdicts<P>,
     ) -> Option<Reason> {
         let sojourn = now.since(packet.enqueued).as_nanos() as i64;
         let now = now.as_nanos() as i64;
@@ -135,7 +135,7 @@ impl Control {
         }
         let mut reason = None;
         if is_due && self.is_dropping {
-            reason = (!drops.mark(packet, Reason::Congestion)).then_some(Reason::Congestion);
+            reason = (!verdicts.mark(packet, Reason::Congestion)).then_some(Reason::Congestion);
             self.count = self.count.saturating_add(1);
             self.take_root();
             self.drop_next = self.after(self.drop_next, law);
@@ -155,7 +155,7 @@ impl Control {
         if reason.is_none() && law.ramp.is_some() && sojourn > law.target / 2 {
             let chance = law.sce_chance(sojourn, is_over_target);
             if chance > 0.0 && random.chance(chance) {
-                drops.mark_sce(packet);
+                verdicts.mark_sce(packet);
             }
         }
         reason
@@ -190,12 +190,12 @@ mod tests {
 
     /// Judges a packet a millisecond, each of which waited so long; the times at which one is to be dropped.
     fn drops_at(control: &mut Control, waited_ms: u64, from_ms: u64, steps: u64) -> Vec<u64> {
-        let (mut random, mut drops) = (setup().random("test"), Drops::default());
+        let (mut random, mut verdicts) = (setup().random("test"), Verdicts::default());
         (from_ms..from_ms + steps)
             .filter(|ms| {
                 let mut packet = packet_of(0, 0, 1_000);
                 packet.enqueued = at(ms - waited_ms);
-                control.judge(&LAW, &mut packet, at(*ms), &mut random, &mut drops).is_some()
+                control.judge(&LAW, &mut packet, at(*ms), &mut random, &mut verdicts).is_some()
             })
             .collect()
     }
@@ -219,11 +219,11 @@ mod tests {
     fn a_packet_that_the_link_takes_long_for_is_no_standing_queue() {
         let slow = Law { packet_time: 6_000_000, ..LAW };
         let mut packet = packet_of(0, 0, 1_000);
-        let (mut random, mut drops) = (setup().random("test"), Drops::default());
+        let (mut random, mut verdicts) = (setup().random("test"), Verdicts::default());
         let mut control = Control::default();
-        control.judge(&slow, &mut packet, at(24), &mut random, &mut drops);
+        control.judge(&slow, &mut packet, at(24), &mut random, &mut verdicts);
         assert!(!control.is_dropping);
-        control.judge(&slow, &mut packet, at(25), &mut random, &mut drops);
+        control.judge(&slow, &mut packet, at(25), &mut random, &mut verdicts);
         assert!(control.is_dropping);
     }
 
@@ -239,11 +239,11 @@ mod tests {
         control.on_empty(&LAW, at(23));
         assert_eq!(control.blue, 2 * BLUE_UP - BLUE_DOWN);
         assert!(!control.is_at_rest(at(1_000_000)));
-        let (mut random, mut drops) = (setup().random("test"), Drops::default());
+        let (mut random, mut verdicts) = (setup().random("test"), Verdicts::default());
         let dropped = (0..100_000).filter(|_| {
             let mut packet = packet_of(0, 0, 1_000);
             (packet.ecn, packet.enqueued) = (Ecn::Ect0, at(30));
-            control.judge(&LAW, &mut packet, at(30), &mut random, &mut drops) == Some(Reason::Blue)
+            control.judge(&LAW, &mut packet, at(30), &mut random, &mut verdicts) == Some(Reason::Blue)
         });
         let expected = f64::from(2 * BLUE_UP - BLUE_DOWN) / 2_f64.powi(32) * 1e5;
         assert!((dropped.count() as f64 - expected).abs() < 100.0);
@@ -271,16 +271,16 @@ mod tests {
     #[test]
     fn sce_turns_ect0_into_ect1_and_nothing_else() {
         let law = Law { ramp: Some(Ramp::From(1)), ..LAW };
-        let (mut random, mut drops) = (setup().random("test"), Drops::default());
+        let (mut random, mut verdicts) = (setup().random("test"), Verdicts::default());
         for (ecn, expected) in
             [(Ecn::NotEct, Ecn::NotEct), (Ecn::Ect0, Ecn::Ect1), (Ecn::Ect1, Ecn::Ect1), (Ecn::Ce, Ecn::Ce)]
         {
             let mut packet = packet_of(0, 0, 1_000);
             packet.ecn = ecn;
-            Control::default().judge(&law, &mut packet, at(6), &mut random, &mut drops);
+            Control::default().judge(&law, &mut packet, at(6), &mut random, &mut verdicts);
             assert_eq!(packet.ecn, expected);
         }
-        assert_eq!(drops.marked(), [(Bytes::new(1_000), Reason::Sce)]);
+        assert_eq!(verdicts.marked(), [(Bytes::new(1_000), Reason::Sce)]);
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
         let mut packet = packet_of(0, 0, 1_000);
         (packet.ecn, packet.enqueued) = (Ecn::Ect0, at(980));
         control.is_dropping = true;
-        control.judge(&LAW, &mut packet, at(1_100), &mut setup().random("test"), &mut Drops::default());
+        control.judge(&LAW, &mut packet, at(1_100), &mut setup().random("test"), &mut Verdicts::default());
         // Marked at 1100 ms for 990 ms, and the next would have been at 990 + 100 / sqrt(2) ms.
         assert_eq!((packet.ecn, control.count, control.drop_next), (Ecn::Ce, 2, 1_100_000_000));
     }

@@ -31,7 +31,7 @@ use super::codel::check_order;
 use super::hash::FlowHash;
 use super::packet_queue::PacketQueue;
 use super::setup::{QueueSetup, memory_of};
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -344,7 +344,7 @@ impl<P> Cake<P> {
     }
 
     /// Drops the first packet of the longest queue (`cake_drop`). Looked for only when the limit is passed.
-    fn drop_from_longest(&mut self, now: Instant, drops: &mut Drops<P>) {
+    fn drop_from_longest(&mut self, now: Instant, verdicts: &mut Verdicts<P>) {
         let busy = self.lists.flows(List::New).chain(self.lists.flows(List::Old));
         let longest = busy.fold(None, |longest: Option<usize>, flow| match longest {
             Some(other) if self.flows[other].queue.bytes() >= self.flows[flow].queue.bytes() => Some(other),
@@ -355,7 +355,7 @@ impl<P> Cake<P> {
         flow.control.on_overflow(&self.law, now);
         self.packets -= 1;
         self.bytes -= packet.size;
-        drops.push(packet, Reason::Overlimit);
+        verdicts.drop(packet, Reason::Overlimit);
     }
 
     /// The flow to look at next; once per packet a decaying one comes first.
@@ -389,14 +389,14 @@ impl<P> Cake<P> {
     }
 
     /// The next packet of a queue that its control lets pass; the last one may be marked and is never dropped.
-    fn draw(&mut self, index: usize, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn draw(&mut self, index: usize, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let Flow { queue, control, .. } = &mut self.flows[index];
         loop {
             let mut packet = queue.pop()?;
             self.packets -= 1;
             self.bytes -= packet.size;
-            match control.judge(&self.law, &mut packet, now, &mut self.random, drops) {
-                Some(reason) if !queue.is_empty() => drops.push(packet, reason),
+            match control.judge(&self.law, &mut packet, now, &mut self.random, verdicts) {
+                Some(reason) if !queue.is_empty() => verdicts.drop(packet, reason),
                 _ => return Some(packet),
             }
         }
@@ -404,18 +404,18 @@ impl<P> Cake<P> {
 }
 
 impl<P: Send> Queue<P> for Cake<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         let index = self.classify(&packet);
         self.packets += 1;
         self.bytes += packet.size;
         self.flows[index].queue.push(packet);
         self.wake(index);
         while memory_of(self.packets, self.bytes) > self.memory_limit && self.packets > 0 {
-            self.drop_from_longest(now, drops);
+            self.drop_from_longest(now, verdicts);
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let mut is_first = true;
         while self.packets > 0 {
             let index = self.next_flow(is_first)?;
@@ -424,7 +424,7 @@ impl<P: Send> Queue<P> for Cake<P> {
                 self.end_turn(index);
                 continue;
             }
-            if let Some(packet) = self.draw(index, now, drops) {
+            if let Some(packet) = self.draw(index, now, verdicts) {
                 self.flows[index].deficit -= packet.size.count() as i64;
                 return Some(packet);
             }
@@ -485,10 +485,10 @@ mod tests {
             .filter(|flow| cake.hash.of(&packet_of(*flow, 0, 100)) as usize % FLOWS / WAYS == first)
             .take(9)
             .collect();
-        let mut drops = Drops::default();
+        let mut verdicts = Verdicts::default();
         let mut queues = std::collections::BTreeSet::new();
         for flow in &of_one_set[..8] {
-            cake.enqueue(packet_of(*flow, 0, 100), Instant::ZERO, &mut drops);
+            cake.enqueue(packet_of(*flow, 0, 100), Instant::ZERO, &mut verdicts);
             queues.insert(cake.classify(&packet_of(*flow, 0, 100)));
         }
         assert_eq!(queues.len(), 8);
@@ -540,29 +540,30 @@ mod tests {
 
     #[test]
     fn a_flow_that_has_sent_its_quantum_and_nothing_more_counts_as_sparse_until_it_sends_again() {
-        let (mut cake, mut drops) = (cake_of("{}"), Drops::default());
+        let (mut cake, mut verdicts) = (cake_of("{}"), Verdicts::default());
         for (flow, packets) in [(0, 2), (1, 4)] {
-            (0..packets).for_each(|number| cake.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut drops));
+            (0..packets).for_each(|number| cake.enqueue(packet_of(flow, number, 1_000), Instant::ZERO, &mut verdicts));
         }
         let [one, other] = [0, 1].map(|flow| queue_of(&mut cake, flow));
-        let sent: Vec<_> = (0..3).filter_map(|_| cake.dequeue(Instant::ZERO, &mut drops)).map(|p| p.flow.0).collect();
+        let sent: Vec<_> =
+            (0..3).filter_map(|_| cake.dequeue(Instant::ZERO, &mut verdicts)).map(|p| p.flow.0).collect();
         assert_eq!(sent, [0, 0, 1]);
         assert_eq!((cake.flows[one].set, cake.flows[other].set, cake.bulk_flows), (Set::SparseWait, Set::Sparse, 0));
-        cake.enqueue(packet_of(0, 2, 1_000), Instant::ZERO, &mut drops);
+        cake.enqueue(packet_of(0, 2, 1_000), Instant::ZERO, &mut verdicts);
         assert_eq!((cake.flows[one].set, cake.bulk_flows), (Set::Bulk, 1));
     }
 
     #[test]
     fn a_line_that_has_overflowed_decays_until_nothing_is_left_of_it() {
-        let (mut cake, mut drops) = (cake_of(r#"{"memory_limit_bytes": 18040}"#), Drops::default());
+        let (mut cake, mut verdicts) = (cake_of(r#"{"memory_limit_bytes": 18040}"#), Verdicts::default());
         let mut pass = |cake: &mut Cake<()>, flow, millis, packets| {
             let now = Instant::ZERO + crate::units::Duration::from_millis(millis);
             for number in 0..packets {
                 let packet = Packet { enqueued: now, ..*packet_of(flow, number, 1_000) };
-                cake.enqueue(Box::new(packet), now, &mut drops);
+                cake.enqueue(Box::new(packet), now, &mut verdicts);
             }
             while cake.packets > 0 {
-                cake.dequeue(now, &mut drops);
+                cake.dequeue(now, &mut verdicts);
             }
         };
         for ms in [10, 16] {

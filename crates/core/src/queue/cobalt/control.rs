@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::queue::bounds::{limit_within, time_within};
 use crate::queue::codel::check_order;
 use crate::queue::setup::QueueSetup;
-use crate::queue::{Drops, Reason};
+use crate::queue::{Reason, Verdicts};
 use crate::random::RandomStream;
 use crate::units::{Duration, Instant};
 
@@ -202,10 +202,10 @@ impl Control {
         packet: &mut Packet<P>,
         instant: Instant,
         random: &mut RandomStream,
-        drops: &mut Drops<P>,
+        verdicts: &mut Verdicts<P>,
     ) -> Option<Reason> {
         let sojourn = instant.since(packet.enqueued);
-        self.judge_as(law, packet, sojourn, instant, random, drops)
+        self.judge_as(law, packet, sojourn, instant, random, verdicts)
     }
 
     /// As [`Control::judge`], as if the packet had waited so long.
@@ -216,13 +216,13 @@ impl Control {
         sojourn: Duration,
         instant: Instant,
         random: &mut RandomStream,
-        drops: &mut Drops<P>,
+        verdicts: &mut Verdicts<P>,
     ) -> Option<Reason> {
         let sojourn = sojourn.as_nanos() as i64;
         let now = instant.as_nanos() as i64;
         if let Some((target, interval)) = law.sce {
             let (is_due, _) = self.sce.step(now, sojourn > target, interval);
-            if is_due && drops.mark_sce(packet) {
+            if is_due && verdicts.mark_sce(packet) {
                 self.sce.signalled(interval);
             }
             self.refresh_ce();
@@ -230,7 +230,7 @@ impl Control {
         let (is_due, mut late) = self.ce.step(now, sojourn > law.target, law.interval);
         let mut reason = None;
         if is_due {
-            reason = (!drops.mark(packet, Reason::Congestion)).then_some(Reason::Congestion);
+            reason = (!verdicts.mark(packet, Reason::Congestion)).then_some(Reason::Congestion);
             self.ce.signalled(law.interval);
             late = now - self.ce.next;
         }
@@ -324,13 +324,13 @@ mod tests {
 
     #[test]
     fn a_control_that_was_due_long_ago_and_begins_anew_signals_at_once() {
-        let (mut random, mut drops) = (setup().random("test"), Drops::default());
+        let (mut random, mut verdicts) = (setup().random("test"), Verdicts::default());
         let mut control = Control::default();
         control.ce = Schedule { count: 1, root: u32::MAX, ..control.ce };
         let mut judge = |control: &mut Control, ms| {
             let mut packet = packet_of(0, 0, 1_000);
             packet.enqueued = at(ms - 20);
-            control.judge(&law(None), &mut packet, at(ms), &mut random, &mut drops)
+            control.judge(&law(None), &mut packet, at(ms), &mut random, &mut verdicts)
         };
         assert_eq!(judge(&mut control, 1_000), None);
         assert_eq!(control.ce.next, nanos(1_000));
@@ -339,12 +339,12 @@ mod tests {
 
     #[test]
     fn some_congestion_is_counted_only_where_it_could_be_told() {
-        let (mut random, mut drops) = (setup().random("test"), Drops::default());
+        let (mut random, mut verdicts) = (setup().random("test"), Verdicts::default());
         let mut control = Control::default();
         let mut count_after = |ecn, ms| {
             let mut packet = packet_of(0, 0, 1_000);
             (packet.ecn, packet.enqueued) = (ecn, at(ms - 3));
-            control.judge(&law(SCE), &mut packet, at(ms), &mut random, &mut drops);
+            control.judge(&law(SCE), &mut packet, at(ms), &mut random, &mut verdicts);
             control.sce.count
         };
         assert_eq!([10, 60].map(|ms| count_after(Ecn::NotEct, ms)), [1, 1]);

@@ -25,7 +25,7 @@ pub use control::CobaltConfig;
 
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::random::RandomStream;
@@ -77,24 +77,24 @@ impl<P> Cobalt<P> {
 }
 
 impl<P: Send> Queue<P> for Cobalt<P> {
-    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         if self.queue.packets() < self.limit {
             self.queue.push(packet);
         } else {
             self.control.on_overflow(&self.law, now);
-            drops.push(packet, Reason::Overlimit);
+            verdicts.drop(packet, Reason::Overlimit);
         }
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         loop {
             let mut packet = self.queue.pop()?;
             if self.queue.is_empty() {
                 self.control.on_empty(&self.law, now);
                 return Some(packet);
             }
-            match self.control.judge(&self.law, &mut packet, now, &mut self.random, drops) {
-                Some(reason) => drops.push(packet, reason),
+            match self.control.judge(&self.law, &mut packet, now, &mut self.random, verdicts) {
+                Some(reason) => verdicts.drop(packet, reason),
                 None => return Some(packet),
             }
         }

@@ -24,7 +24,7 @@ use super::bounds::{limit_within, within};
 use super::jiffies::JiffyTimer;
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
-use super::{Drops, Queue, Reason};
+use super::{Queue, Reason, Verdicts};
 use crate::info::{Info, Parameter};
 use crate::packet::Packet;
 use crate::problem::Problem;
@@ -257,22 +257,22 @@ impl<P> Red<P> {
 }
 
 impl<P: Send> Queue<P> for Red<P> {
-    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
         self.catch_up(now);
         let (reason, may_mark) = match self.control.arrive(self.queue.bytes()) {
             Action::Pass => (None, false),
             Action::ByChance => (Some(Reason::Congestion), self.ecn),
             Action::Always => (Some(Reason::Threshold), self.ecn && !self.harddrop),
         };
-        let reason = reason.filter(|reason| !(may_mark && drops.mark(&mut packet, *reason)));
+        let reason = reason.filter(|reason| !(may_mark && verdicts.mark(&mut packet, *reason)));
         let is_full = self.queue.bytes() + packet.size > self.limit;
         match reason.or(is_full.then_some(Reason::Overlimit)) {
-            Some(reason) => drops.push(packet, reason),
+            Some(reason) => verdicts.drop(packet, reason),
             None => self.queue.push(packet),
         }
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.catch_up(now);
         self.queue.pop()
     }

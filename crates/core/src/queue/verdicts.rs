@@ -1,4 +1,4 @@
-//! Where queues and wires leave what they drop and mark, each with the reason.
+//! Verdicts of queues and wires on packets: what they drop, mark and duplicate, each with the reason.
 
 use std::hint::cold_path;
 
@@ -79,21 +79,21 @@ pub struct Duplicate {
 
 /// What was dropped, marked and duplicated since it was last cleared.
 #[derive(Debug)]
-pub struct Drops<P> {
+pub struct Verdicts<P> {
     dropped: Vec<(Box<Packet<P>>, Reason)>,
     marked: Vec<(Bytes, Reason)>,
     duplicated: Vec<Duplicate>,
 }
 
-impl<P> Default for Drops<P> {
+impl<P> Default for Verdicts<P> {
     fn default() -> Self {
         Self { dropped: Vec::new(), marked: Vec::new(), duplicated: Vec::new() }
     }
 }
 
-impl<P> Drops<P> {
-    /// Records that `packet` goes no further.
-    pub fn push(&mut self, packet: Box<Packet<P>>, reason: Reason) {
+impl<P> Verdicts<P> {
+    /// Drops `packet`: it goes no further.
+    pub fn drop(&mut self, packet: Box<Packet<P>>, reason: Reason) {
         self.dropped.push((packet, reason));
     }
 
@@ -135,7 +135,7 @@ impl<P> Drops<P> {
     }
 
     /// Packets dropped since it was last cleared.
-    pub fn len(&self) -> usize {
+    pub fn drops(&self) -> usize {
         self.dropped.len()
     }
 
@@ -190,12 +190,12 @@ mod tests {
 
     #[test]
     fn what_is_marked_says_why_and_what_has_a_mark_keeps_it() {
-        let mut drops = Drops::<()>::default();
+        let mut verdicts = Verdicts::<()>::default();
         let mut mark = |ecn, reason| {
             let mut packet = packet_of(0, 0, 1_000);
             packet.ecn = ecn;
             let is_marked =
-                if reason == Reason::Sce { drops.mark_sce(&mut packet) } else { drops.mark(&mut packet, reason) };
+                if reason == Reason::Sce { verdicts.mark_sce(&mut packet) } else { verdicts.mark(&mut packet, reason) };
             (is_marked, packet.ecn, packet.marked)
         };
         assert_eq!(mark(Ecn::NotEct, Reason::Congestion), (false, Ecn::NotEct, None));
