@@ -1,5 +1,7 @@
 //! What travels along a path: a header that hops and queues look at, around a payload that only endpoints understand.
 
+use serde::Deserialize;
+
 use crate::queue::Reason;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -8,7 +10,8 @@ use crate::units::{Bytes, Duration, Instant};
 pub struct FlowId(pub u32);
 
 /// The ECN codepoint of the IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ecn {
     /// Not ECN-capable.
     #[default]

@@ -23,37 +23,12 @@ use crate::queue::{Reason, Verdicts};
 /// The largest DSCP.
 const MAX_DSCP: u8 = 63;
 
-/// A codepoint of experiment files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Codepoint {
-    /// Not ECN-capable.
-    NotEct,
-    /// ECT(0).
-    Ect0,
-    /// ECT(1).
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
-
-impl From<Codepoint> for Ecn {
-    fn from(codepoint: Codepoint) -> Self {
-        match codepoint {
-            Codepoint::NotEct => Self::NotEct,
-            Codepoint::Ect0 => Self::Ect0,
-            Codepoint::Ect1 => Self::Ect1,
-            Codepoint::Ce => Self::Ce,
-        }
-    }
-}
-
 /// A part of the DS field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
     /// ECN codepoint.
-    pub ecn: Option<Codepoint>,
+    pub ecn: Option<Ecn>,
     /// Differentiated services codepoint.
     pub dscp: Option<u8>,
 }
@@ -82,7 +57,7 @@ impl MangleConfig {
     }
 
     fn applies<P>(self, packet: &Packet<P>) -> bool {
-        self.matching.ecn.is_none_or(|ecn| packet.ecn == ecn.into())
+        self.matching.ecn.is_none_or(|ecn| packet.ecn == ecn)
             && self.matching.dscp.is_none_or(|dscp| packet.dscp == dscp)
     }
 }
@@ -96,7 +71,7 @@ pub(super) fn mangle<P>(rules: &[MangleConfig], packet: &mut Packet<P>, verdicts
     let before = (packet.ecn, packet.dscp);
     for rule in rules {
         if rule.applies(packet) {
-            packet.ecn = rule.set.ecn.map_or(packet.ecn, Ecn::from);
+            packet.ecn = rule.set.ecn.unwrap_or(packet.ecn);
             packet.dscp = rule.set.dscp.unwrap_or(packet.dscp);
         }
     }

@@ -24,7 +24,7 @@ use serde::Deserialize;
 pub use generator::{wire_probability, wire_seed};
 pub use link::{Link, LinkConfig, Step};
 pub use loss::{GilbertElliott, LossConfig};
-pub use mangle::{Codepoint, Field, MangleConfig};
+pub use mangle::{Field, MangleConfig};
 pub use policer::PolicerConfig;
 pub use reorder::{Change, ReorderConfig};
 pub use slots::SlotsConfig;

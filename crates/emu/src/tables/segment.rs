@@ -116,7 +116,7 @@ impl Headers {
 
     fn own_header(&self, prefix: Prefix) -> Header {
         let position = self.segments.at(prefix.sequence.into());
-        let echoes = echo_flags(prefix.is_ecn_echo, prefix.is_sce_echo, prefix.marked_packets);
+        let echoes = echo_flags(prefix.is_ecn_echo, prefix.is_sce_echo, prefix.ace);
         let ecn = ecn_mode(prefix.detail).unwrap_or_default();
         let ack = Header { flags: Header::ACK, sequence: Some(0), acknowledged: Some(0), ..Header::default() };
         match prefix.kind {

@@ -7,12 +7,12 @@ use bakeoff_core::packet::{Ecn, FlowId, Packet};
 use bakeoff_core::transport::stream::{AckSegment, EcnMode, Range, Segment};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
-use super::prefix::{DecodeError, Kind, MARKED_BYTES_WIDTH, MAX_DETAIL, PREFIX_BYTES, Prefix, TIME_BITS};
+use super::prefix::{DecodeError, ECEB_BYTES, Kind, MAX_DETAIL, PREFIX_BYTES, Prefix, TIME_BITS};
 
 /// IPv4 without options, and UDP.
 const IP_AND_UDP_BYTES: usize = 20 + 8;
 /// The longest header: an ack with marked bytes, a duplicate and three SACK blocks.
-pub const MAX_HEADER_BYTES: usize = PREFIX_BYTES + MARKED_BYTES_WIDTH + 4 * 8;
+pub const MAX_HEADER_BYTES: usize = PREFIX_BYTES + ECEB_BYTES + 4 * 8;
 /// IP size below which no packet can be encoded.
 pub const SMALLEST_PACKET: Bytes = Bytes::new((IP_AND_UDP_BYTES + PREFIX_BYTES) as u64);
 /// What the length of an IPv4 packet can say.
@@ -70,8 +70,8 @@ pub fn encode(packet: &Packet<Segment>, datagram: &mut Vec<u8>) -> Result<(), En
     datagram.clear();
     datagram.extend_from_slice(&prefix.write());
     if let Segment::Ack(ack) = &packet.payload {
-        if prefix.has_marked_bytes {
-            datagram.extend_from_slice(&ack.marked_bytes.to_be_bytes());
+        if prefix.has_eceb {
+            datagram.extend_from_slice(&ack.eceb.to_be_bytes());
         }
         for block in ack.duplicate().into_iter().chain(ack.blocks()) {
             datagram.extend_from_slice(&(block.start as u32).to_be_bytes());
@@ -91,9 +91,9 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
         is_pushed: false,
         is_ecn_echo: false,
         is_sce_echo: false,
-        marked_packets: 0,
+        ace: 0,
         window: 0,
-        has_marked_bytes: false,
+        has_eceb: false,
         has_duplicate: false,
         blocks: 0,
         flow,
@@ -120,9 +120,9 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             kind: Kind::Ack,
             is_ecn_echo: ack.is_ecn_echo,
             is_sce_echo: ack.is_sce_echo,
-            marked_packets: ack.marked_packets,
+            ace: ack.ace,
             window: ack.window,
-            has_marked_bytes: ack.marked_bytes > 0 && ack.has_room_for_counts(),
+            has_eceb: ack.eceb > 0 && ack.has_room_for_accecn(),
             has_duplicate: ack.duplicate().is_some(),
             blocks: ack.blocks().len() as u8,
             sequence: ack.cumulative as u32,
@@ -210,9 +210,9 @@ fn read_ack(
     let mut ack = AckSegment::new(cumulative, timestamp_echo, Duration::from_nanos(prefix.detail));
     ack.is_ecn_echo = prefix.is_ecn_echo;
     ack.is_sce_echo = prefix.is_sce_echo;
-    ack.marked_packets = prefix.marked_packets;
+    ack.ace = prefix.ace;
     ack.window = prefix.window;
-    ack.marked_bytes = counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count));
+    ack.eceb = counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count));
     let (duplicate, sacked) = blocks.split_at(usize::from(prefix.has_duplicate));
     if let Some(block) = duplicate.first() {
         ack.set_duplicate(read_block(*block, cumulative)?);

@@ -32,15 +32,15 @@ const RETRANSMISSION: u8 = 1;
 const WINDOW_REDUCED: u8 = 1 << 1;
 const ECN_ECHO: u8 = 1 << 2;
 const DUPLICATE: u8 = 1 << 3;
-const MARKED_BYTES: u8 = 1 << 6;
+const ECEB: u8 = 1 << 6;
 const PUSHED: u8 = 1 << 7;
 const BLOCKS_SHIFT: u32 = 4;
 const BLOCKS_MASK: u8 = 3;
-const MARKED_PACKETS: u8 = 7;
+const ACE: u8 = 7;
 const SCE_ECHO: u8 = 1 << 3;
 const WINDOW_SHIFT: u32 = 4;
-/// Bytes of the count of marked bytes.
-pub(super) const MARKED_BYTES_WIDTH: usize = 4;
+/// Bytes of the count of bytes that arrived with CE (ECEB).
+pub(super) const ECEB_BYTES: usize = 4;
 
 /// Why bytes are not a packet of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,12 +119,12 @@ pub struct Prefix {
     pub is_ecn_echo: bool,
     /// True if an ack echoes that some congestion was experienced.
     pub is_sce_echo: bool,
-    /// Packets that arrived marked, the low three bits.
-    pub marked_packets: u8,
+    /// Packets that arrived with CE, the low three bits (ACE).
+    pub ace: u8,
     /// The receive window as a TCP header would have it, the low four bits.
     pub window: u8,
-    /// True if the number of bytes that arrived marked follows.
-    pub has_marked_bytes: bool,
+    /// True if the number of bytes that arrived with CE follows (ECEB).
+    pub has_eceb: bool,
     /// True if the first block behind the prefix is a segment that arrived twice.
     pub has_duplicate: bool,
     /// SACK blocks behind the prefix and the duplicate, 0 to 3.
@@ -154,9 +154,9 @@ impl Prefix {
             is_pushed: flags & PUSHED != 0,
             is_ecn_echo: flags & ECN_ECHO != 0,
             is_sce_echo: bytes[23] & SCE_ECHO != 0,
-            marked_packets: bytes[23] & MARKED_PACKETS,
+            ace: bytes[23] & ACE,
             window: bytes[23] >> WINDOW_SHIFT,
-            has_marked_bytes: flags & MARKED_BYTES != 0,
+            has_eceb: flags & ECEB != 0,
             has_duplicate: flags & DUPLICATE != 0,
             blocks: flags >> BLOCKS_SHIFT & BLOCKS_MASK,
             flow: number(&bytes[2..4]) as u16,
@@ -177,15 +177,14 @@ impl Prefix {
             | flag(self.is_pushed, PUSHED)
             | flag(self.is_ecn_echo, ECN_ECHO)
             | flag(self.has_duplicate, DUPLICATE)
-            | flag(self.has_marked_bytes, MARKED_BYTES)
+            | flag(self.has_eceb, ECEB)
             | (self.blocks & BLOCKS_MASK) << BLOCKS_SHIFT;
         put(&mut bytes[2..4], u64::from(self.flow));
         put(&mut bytes[4..8], u64::from(self.number));
         put(&mut bytes[8..12], u64::from(self.sequence));
         put(&mut bytes[12..18], self.time);
         put(&mut bytes[18..23], self.detail);
-        bytes[23] =
-            self.marked_packets & MARKED_PACKETS | flag(self.is_sce_echo, SCE_ECHO) | self.window << WINDOW_SHIFT;
+        bytes[23] = self.ace & ACE | flag(self.is_sce_echo, SCE_ECHO) | self.window << WINDOW_SHIFT;
         bytes
     }
 
@@ -199,7 +198,7 @@ impl Prefix {
 
     /// Where the blocks of an ack begin.
     pub(super) fn blocks_begin(&self) -> usize {
-        if self.has_marked_bytes { PREFIX_BYTES + MARKED_BYTES_WIDTH } else { PREFIX_BYTES }
+        if self.has_eceb { PREFIX_BYTES + ECEB_BYTES } else { PREFIX_BYTES }
     }
 }
 

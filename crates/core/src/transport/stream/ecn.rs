@@ -60,7 +60,7 @@ pub enum Ect {
     /// ECT(0).
     #[default]
     Ect0,
-    /// ECT(1): the sender answers to marks in proportion (RFC 9331).
+    /// ECT(1), the L4S identifier: the congestion control is scalable (RFC 9331).
     Ect1,
 }
 
@@ -74,14 +74,14 @@ impl From<Ect> for Ecn {
 }
 
 /// The counter of packets begins with this, so that zeroed bits are found out (RFC 9768, section 3.2.1).
-const FIRST_COUNT: u64 = 5;
+const INITIAL_CEP: u64 = 5;
 /// Three bits of the header count packets.
-const COUNT_MASK: u32 = 7;
+const ACE_MASK: u32 = 7;
 /// Three bytes of the option count bytes.
-const BYTES_MASK: u32 = (1 << 24) - 1;
+const ECEB_MASK: u32 = (1 << 24) - 1;
 /// As many new CE marks as force an ack out: at most 6, or the counter might wrap (RFC 9768, section 3.2.2.5.1; Linux
 /// `TCP_ACCECN_ACE_MAX_DELTA`).
-const PENDING_MARKS: u32 = 6;
+const ACE_MAX_DELTA: u32 = 6;
 /// Above this many packets per ack on average, it is acks that are missing (Linux `ACK_COMP_THRESH`).
 const THINNED_ACKS: u32 = 4;
 /// That average is in 64ths of a packet (Linux `PKTS_ACKED_PREC`), its gain is 1/64 (`PKTS_ACKED_WEIGHT`), and this its
@@ -114,8 +114,8 @@ pub(super) struct Echo {
     /// Codepoint of the last segment (`prev_ecnfield`).
     last: Ecn,
     /// Packets and payload that arrived with CE (r.cep and r.ceb of RFC 9768), and packets since the last ack.
-    packets: u64,
-    bytes: u64,
+    cep: u64,
+    ceb: u64,
     pending: u32,
 }
 
@@ -127,8 +127,8 @@ impl Echo {
             has_seen_ect: false,
             is_sce: false,
             last: Ecn::NotEct,
-            packets: 0,
-            bytes: 0,
+            cep: 0,
+            ceb: 0,
             pending: 0,
         }
     }
@@ -183,12 +183,12 @@ impl Echo {
     /// Counts marks; a change of the codepoint is news, and so are many marks (`tcp_ecn_received_counters`).
     fn count(&mut self, ecn: Ecn, payload: Bytes) -> News {
         if ecn == Ecn::Ce {
-            self.packets += 1;
-            self.bytes += payload.count();
+            self.cep += 1;
+            self.ceb += payload.count();
             self.pending += 1;
         }
         let is_edge = std::mem::replace(&mut self.last, ecn) != ecn;
-        if is_edge || self.pending >= PENDING_MARKS { News::Now } else { News::None }
+        if is_edge || self.pending >= ACE_MAX_DELTA { News::Now } else { News::None }
     }
 
     /// The sender has reduced its window (`tcp_ecn_accept_cwr`).
@@ -210,8 +210,8 @@ impl Echo {
             EcnMode::Classic => ack.is_ecn_echo = self.is_echoing,
             EcnMode::Sce => (ack.is_ecn_echo, ack.is_sce_echo) = (self.is_echoing, self.is_sce),
             EcnMode::Accurate => {
-                ack.marked_packets = (self.packets + FIRST_COUNT) as u8 & COUNT_MASK as u8;
-                ack.marked_bytes = self.bytes as u32 & BYTES_MASK;
+                ack.ace = (self.cep + INITIAL_CEP) as u8 & ACE_MASK as u8;
+                ack.eceb = self.ceb as u32 & ECEB_MASK;
             }
         }
     }
@@ -241,8 +241,8 @@ pub(super) struct Marks {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marked {
     /// Packets and payload reported with CE (s.cep and s.ceb of RFC 9768).
-    packets: u64,
-    bytes: u32,
+    cep: u64,
+    ceb: u32,
     /// Packets per ack, in 64ths; zero before the first (`pkts_acked_ewma`).
     packets_per_ack: u32,
 }
@@ -250,7 +250,7 @@ pub(super) struct Marked {
 impl Marked {
     /// Packets reported with CE so far.
     pub(super) fn packets(&self) -> u64 {
-        self.packets
+        self.cep
     }
 
     /// Reads an ack that delivers something, or nothing.
@@ -264,7 +264,7 @@ impl Marked {
             EcnMode::Accurate if delivered.packets == 0 => 0,
             EcnMode::Accurate => self.new_marks(ack, delivered, mss),
         };
-        self.packets += u64::from(packets);
+        self.cep += u64::from(packets);
         let is_echo = if mode == EcnMode::Accurate { packets > 0 } else { ack.is_ecn_echo };
         Marks { is_echo, packets }
     }
@@ -273,28 +273,28 @@ impl Marked {
     /// (`__tcp_accecn_process`; RFC 9768, section 3.2.2.5.2 and appendix A.2).
     fn new_marks(&mut self, ack: &AckSegment, delivered: Delivered, mss: Bytes) -> u32 {
         let Delivered { packets, bytes } = delivered;
-        let marked_bytes = ack.has_room_for_counts().then(|| {
-            let new = ack.marked_bytes.wrapping_sub(self.bytes) & BYTES_MASK;
-            self.bytes = ack.marked_bytes;
+        let marked_bytes = ack.has_room_for_accecn().then(|| {
+            let new = ack.eceb.wrapping_sub(self.ceb) & ECEB_MASK;
+            self.ceb = ack.eceb;
             u64::from(new)
         });
         let average = self.average_with(packets);
-        let known = (self.packets + FIRST_COUNT) as u32;
-        let least = u32::from(ack.marked_packets).wrapping_sub(known) & COUNT_MASK;
-        if packets <= COUNT_MASK {
+        let known = (self.cep + INITIAL_CEP) as u32;
+        let least = u32::from(ack.ace).wrapping_sub(known) & ACE_MASK;
+        if packets <= ACE_MASK {
             return least;
         }
-        let most = packets - ((packets - least) & COUNT_MASK);
+        let most = packets - ((packets - least) & ACE_MASK);
         match marked_bytes {
             None if average > THINNED_ACKS << AVERAGE_SHIFT => least,
             None => most,
             Some(0) => least,
-            Some(marked) if packets > 2 * COUNT_MASK + 1 => {
+            Some(marked) if packets > 2 * ACE_MASK + 1 => {
                 if bytes.count() <= marked {
                     return most;
                 }
                 let share = (marked * u64::from(packets)).div_ceil(bytes.count()) as u32;
-                most.min(least + (share & !COUNT_MASK))
+                most.min(least + (share & !ACE_MASK))
             }
             Some(marked) if marked > mss.count() * u64::from(least) => most,
             Some(_) => least,
@@ -362,7 +362,7 @@ mod tests {
                 let mut ack = ack();
                 echo.write(&mut ack);
                 echo.read(Ecn::Ce, MSS, false);
-                ack.marked_packets
+                ack.ace
             })
             .collect();
         assert_eq!(counts, [5, 6, 7, 0, 1, 2, 3, 4, 5, 6]);
@@ -373,7 +373,7 @@ mod tests {
         for has_option in [false, true] {
             let mut pair = Pair::new(has_option);
             let total: u32 = (0..1_000).map(|n| pair.exchange(1 + n % 7, n % (2 + n % 7))).sum();
-            assert_eq!(u64::from(total), pair.echo.packets, "option: {has_option}");
+            assert_eq!(u64::from(total), pair.echo.cep, "option: {has_option}");
         }
     }
 
@@ -401,7 +401,7 @@ mod tests {
     fn bytes_wrap_too() {
         let mut pair = Pair::new(true);
         (0..3_000).for_each(|_| assert_eq!(pair.exchange(20, 11), 11));
-        assert!(pair.echo.bytes > u64::from(BYTES_MASK));
+        assert!(pair.echo.ceb > u64::from(ECEB_MASK));
     }
 
     #[test]
@@ -448,9 +448,9 @@ mod tests {
     /// if it has one, tells of so many marked bytes.
     fn marks_of(packets: u32, least: u64, bytes: Option<u32>) -> u32 {
         let mut ack = ack();
-        ack.marked_packets = (FIRST_COUNT + least) as u8 & COUNT_MASK as u8;
+        ack.ace = (INITIAL_CEP + least) as u8 & ACE_MASK as u8;
         match bytes {
-            Some(bytes) => ack.marked_bytes = bytes,
+            Some(bytes) => ack.eceb = bytes,
             None => ack.set_blocks((1..4).map(|block| Range { start: 100 * block, end: 100 * block + 1 })),
         }
         let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };

@@ -115,7 +115,7 @@ impl StreamConfig {
 
     /// With this mode of ECN; the counters of accurate ECN take room that payload had.
     pub fn with_ecn(self, ecn: EcnMode, ect: Ect) -> Self {
-        let counts = if ecn == EcnMode::Accurate { segment::COUNTS_OPTION } else { Bytes::ZERO };
+        let counts = if ecn == EcnMode::Accurate { segment::ACCECN_OPTION } else { Bytes::ZERO };
         Self { ecn, ect, mss: self.mss.saturating_sub(counts).max(Bytes::new(1)), header: self.header + counts, ..self }
     }
 

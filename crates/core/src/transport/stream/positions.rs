@@ -24,8 +24,8 @@ pub const fn answer_flags(ecn: EcnMode) -> u16 {
 }
 
 /// What an ack echoes: marks, some congestion, and with accurate ECN the count of marks (ACE).
-pub const fn echo_flags(is_ecn_echo: bool, is_sce_echo: bool, marked_packets: u8) -> u16 {
-    let count = (marked_packets as u16) << Header::ECE.trailing_zeros();
+pub const fn echo_flags(is_ecn_echo: bool, is_sce_echo: bool, ace: u8) -> u16 {
+    let count = (ace as u16) << Header::ECE.trailing_zeros();
     count | if is_ecn_echo { Header::ECE } else { 0 } | if is_sce_echo { Header::ESCE } else { 0 }
 }
 
@@ -88,7 +88,7 @@ impl Positions {
     }
 
     fn of_ack(&self, ack: &AckSegment) -> Header {
-        let echo = echo_flags(ack.is_ecn_echo, ack.is_sce_echo, ack.marked_packets);
+        let echo = echo_flags(ack.is_ecn_echo, ack.is_sce_echo, ack.ace);
         let mut sack = [None; Header::SACK_BLOCKS];
         let told = ack.duplicate().into_iter().chain(ack.blocks());
         for (block, Range { start, end }) in sack.iter_mut().zip(told) {
@@ -121,9 +121,9 @@ mod tests {
         assert_eq!([syn(EcnMode::Off), syn(EcnMode::Sce), syn(EcnMode::Accurate)], [0x002, 0x0c2, 0x1c2]);
         assert_eq!(flags(Segment::SynAck { ecn: EcnMode::Classic, timestamp_echo: Instant::ZERO }), 0x052);
         let mut ack = AckSegment::new(1, Instant::ZERO, Duration::ZERO);
-        ack.marked_packets = 0b101;
+        ack.ace = 0b101;
         assert_eq!(flags(Segment::Ack(ack.clone())), 0x150, "five marks, as every connection begins, are AE and ECE");
-        (ack.marked_packets, ack.is_sce_echo) = (0, true);
+        (ack.ace, ack.is_sce_echo) = (0, true);
         assert_eq!(flags(Segment::Ack(ack.clone())), 0x110);
     }
 

@@ -12,10 +12,10 @@ const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
 /// What is left for options beside the time stamp, and beside the counters of marks too.
 const OPTION_SPACE: u64 = 28;
-const OPTION_SPACE_WITH_COUNTS: u64 = OPTION_SPACE - COUNTS_OPTION.count();
+const OPTION_SPACE_WITH_ACCECN: u64 = OPTION_SPACE - ACCECN_OPTION.count();
 /// Kind, length, three counters of bytes and padding: every packet of a stream with accurate ECN has them (RFC 9768,
 /// section 3.2.3; Linux `tcp_ecn_option` = 2).
-pub(super) const COUNTS_OPTION: Bytes = Bytes::new(12);
+pub(super) const ACCECN_OPTION: Bytes = Bytes::new(12);
 
 /// A time stamp may be older by so many ticks than one that arrived before it (Linux `TCP_PAWS_WINDOW`).
 const PAWS_WINDOW: u64 = 1;
@@ -131,9 +131,10 @@ pub struct AckSegment {
     /// The receive window as the header has it, scaled; the low eight bits, which tell whether it is another one.
     pub window: u8,
     /// Packets that arrived with CE, the low three bits (the field ACE of RFC 9768).
-    pub marked_packets: u8,
-    /// Payload that arrived with CE, the low 24 bits; means nothing where there is no room for it.
-    pub marked_bytes: u32,
+    pub ace: u8,
+    /// Payload that arrived with CE, the low 24 bits (the field ECEB of RFC 9768); means nothing where there is no room
+    /// for it.
+    pub eceb: u32,
 }
 
 impl AckSegment {
@@ -148,8 +149,8 @@ impl AckSegment {
             is_ecn_echo: false,
             is_sce_echo: false,
             window: 0,
-            marked_packets: 0,
-            marked_bytes: 0,
+            ace: 0,
+            eceb: 0,
         }
     }
 
@@ -195,14 +196,14 @@ impl AckSegment {
         self.block_count() + usize::from(self.duplicate.length > 0)
     }
 
-    /// True if the options have room for [`AckSegment::marked_bytes`].
-    pub fn has_room_for_counts(&self) -> bool {
+    /// True if the options have room for [`AckSegment::eceb`].
+    pub fn has_room_for_accecn(&self) -> bool {
         self.option_blocks() < MAX_SACK_BLOCKS
     }
 
     /// IP size with `header` bytes of IP and TCP header, in which there are counters of marks or not.
-    pub fn size(&self, header: Bytes, has_counts: bool) -> Bytes {
-        let space = if has_counts { OPTION_SPACE_WITH_COUNTS } else { OPTION_SPACE };
+    pub fn size(&self, header: Bytes, has_accecn: bool) -> Bytes {
+        let space = if has_accecn { OPTION_SPACE_WITH_ACCECN } else { OPTION_SPACE };
         match self.option_blocks() as u64 {
             0 => header,
             blocks => header + Bytes::new((SACK_OPTION + SACK_BLOCK * blocks).min(space)),
@@ -219,8 +220,8 @@ mod tests {
         let (header, mut ack) = (Bytes::new(52), AckSegment::new(0, Instant::ZERO, Duration::ZERO));
         let mut sizes = Vec::new();
         for count in 1..=4 {
-            let with_counts = ack.size(header + COUNTS_OPTION, true);
-            sizes.push((ack.size(header, false).count(), with_counts.count(), ack.has_room_for_counts()));
+            let with_accecn = ack.size(header + ACCECN_OPTION, true);
+            sizes.push((ack.size(header, false).count(), with_accecn.count(), ack.has_room_for_accecn()));
             ack.set_blocks((1..=count).map(|start| Range { start: 10 * start, end: 10 * start + 1 }));
         }
         assert_eq!(sizes, [(52, 64, true), (64, 76, true), (72, 80, true), (80, 80, false)]);

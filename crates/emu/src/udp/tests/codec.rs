@@ -60,13 +60,13 @@ fn examples() -> Vec<Packet<Segment>> {
 
 /// Acks of accurate ECN and of SCE, with every number of blocks.
 fn examples_with_marks() -> Vec<Packet<Segment>> {
-    let with_marks = |blocks, marked_bytes, is_sce_echo| {
+    let with_marks = |blocks, eceb, is_sce_echo| {
         let packet = ack(100, blocks, false);
         let Segment::Ack(plain) = packet.payload else { panic!("{packet:?}") };
-        let marked_packets = blocks as u8 + 4;
-        let marked_bytes = if plain.has_room_for_counts() { marked_bytes } else { 0 };
+        let ace = blocks as u8 + 4;
+        let eceb = if plain.has_room_for_accecn() { eceb } else { 0 };
         let mut ack = plain;
-        (ack.marked_packets, ack.marked_bytes, ack.is_sce_echo) = (marked_packets, marked_bytes, is_sce_echo);
+        (ack.ace, ack.eceb, ack.is_sce_echo) = (ace, eceb, is_sce_echo);
         Packet { size: ack.size(HEADER + Bytes::new(12), true), payload: Segment::Ack(ack), ..packet }
     };
     (0..=3).flat_map(|blocks| [with_marks(blocks, 0xfe_dcba, false), with_marks(blocks, 0, true)]).collect()
