@@ -7,6 +7,7 @@
 //! packet.
 
 mod bucket;
+mod fluid;
 mod generator;
 mod link;
 mod loss;
@@ -15,14 +16,16 @@ mod opportunities;
 mod policer;
 mod reorder;
 mod replay;
+mod service;
 mod slots;
 mod token_bucket;
 mod wire;
 
 use serde::Deserialize;
 
+pub use fluid::Step;
 pub use generator::{wire_probability, wire_seed};
-pub use link::{Link, LinkConfig, Step};
+pub use link::{Link, LinkConfig};
 pub use loss::{GilbertElliott, LossConfig};
 pub use mangle::{Field, MangleConfig};
 pub use policer::PolicerConfig;

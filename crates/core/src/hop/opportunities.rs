@@ -5,8 +5,8 @@
 //! mahimahi sees it with the header of its TUN device; a full packet therefore fits one opportunity exactly (mahimahi
 //! `src/frontend/link_queue.cc`).
 
-use super::Wire;
-use super::link::take;
+use super::service::take;
+use super::wire::Wire;
 use crate::packet::Packet;
 use crate::queue::{Queue, Verdicts};
 use crate::random::RandomStream;

@@ -19,9 +19,9 @@
 //! **How it is validated.** `tests/elements.rs`: the long-term rate and the burst are exact; next to the kernel's `tbf`
 //! in `tests/worlds/test_elements_against_kernel.py`.
 
-use super::Wire;
 use super::bucket::Bucket;
-use super::link::dequeue;
+use super::service::dequeue;
+use super::wire::Wire;
 use crate::packet::Packet;
 use crate::queue::{Queue, Verdicts};
 use crate::units::{Bytes, Instant, Rate};
