@@ -5,6 +5,7 @@ mod flow_record;
 mod header;
 mod histogram;
 mod imbalance;
+mod passage;
 mod passage_table;
 mod passages;
 mod probe_record;

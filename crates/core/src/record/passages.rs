@@ -3,44 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::header::Header;
-use super::passage_table::{self, Passage, SackBlocks, Told};
+use super::passage::{Origin, Passage, Row, SackBlocks, Told};
+use super::passage_table;
 use super::{HopAccount, Names, PassageTable};
-use crate::packet::{Ecn, FlowId, Packet};
+use crate::packet::{FlowId, Packet};
 use crate::queue::Reason;
 use crate::units::{Duration, Instant};
-
-/// A packet as its endpoint sent it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Origin {
-    pub(super) flow: FlowId,
-    pub(super) is_data_direction: bool,
-    pub(super) is_retransmission: bool,
-    pub(super) size: u32,
-    pub(super) number: u64,
-    pub(super) sent: Instant,
-    pub(super) told: Told,
-    /// Where its latest row is.
-    hop: usize,
-    row: usize,
-}
-
-/// A packet at a hop.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
-    origin: usize,
-    pub(super) entered: Instant,
-    pub(super) left: Option<Instant>,
-    pub(super) sojourn: Duration,
-    pub(super) drop: Option<Reason>,
-    pub(super) mark: Option<Reason>,
-    pub(super) ecn: [Ecn; 2],
-}
-
-impl Row {
-    fn is_open(&self) -> bool {
-        self.left.is_none() && self.drop.is_none()
-    }
-}
 
 /// All packets at all hops.
 #[derive(Clone, Debug, Default)]
@@ -193,6 +161,7 @@ impl Passages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
     use crate::units::Bytes;
 
     fn packet(number: u64) -> Packet<()> {
