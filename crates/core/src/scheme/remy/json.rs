@@ -2,12 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tree::{Action, DEEPEST, Domain, Node, Tree, TreeError};
-
-/// Why text is not a tree.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct JsonError(String);
+use super::error::{JsonError, TreeError};
+use super::tree::{Action, DEEPEST, Domain, Node, Tree};
 
 /// A file: a tree, and what it is. Whatever else is said of it is for people.
 #[derive(Serialize, Deserialize)]

@@ -53,14 +53,16 @@
 //! published tree does. It has seen one round trip only, 150 ms, no losses and no link whose rate changes. Do not take
 //! its results for those of TaoVA-100x.
 
+mod dna;
+mod error;
 mod json;
 mod tree;
 mod wire;
 
 use std::sync::{Arc, LazyLock};
 
-pub use self::json::JsonError;
-pub use self::tree::{AXES, Action, Domain, Memory, Tree, TreeError};
+pub use self::error::{JsonError, TreeError};
+pub use self::tree::{AXES, Action, Domain, Memory, Tree};
 pub use self::wire::WireError;
 use super::{Ack, Congestion, Feedback, Restart, Scheme, Sent, Setup, Timeout};
 use crate::info::{self, Info, Kind, Parameter, Quantity};
@@ -115,6 +117,12 @@ pub(super) const TAOVA: Info = Info {
 const OWN: &[u8] = include_bytes!("own-100x.json");
 
 impl Tree {
+    /// Reads a file, be it JSON or Remy's.
+    pub fn read(bytes: &[u8]) -> Result<Self, TreeError> {
+        // No message of Remy's begins with a brace: that would be a field 15.
+        if bytes.trim_ascii_start().first() == Some(&b'{') { Self::from_json(bytes) } else { Self::from_dna(bytes) }
+    }
+
     /// The shipped tree, `own-100x`.
     pub fn own() -> &'static Arc<Self> {
         static OWN_TREE: LazyLock<Arc<Tree>> = LazyLock::new(|| Arc::new(read_or_untrained(OWN)));
