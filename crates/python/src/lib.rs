@@ -192,7 +192,7 @@ mod _core {
     /// How queues map to the queueing disciplines of Linux, as a JSON array.
     #[pyfunction]
     fn qdiscs() -> PyResult<String> {
-        to_json(qdisc::mappings())
+        to_json(&qdisc::mappings().collect::<Vec<_>>())
     }
 
     /// The tables of a recording, as a JSON array.

@@ -104,11 +104,11 @@ pub(super) const MAPPING: Mapping = Mapping {
         Gap { what: "nat", why: "it needs connection tracking, without which the kernel refuses the attribute" },
         Gap { what: "fwmark", why: "nothing marks packets" },
     ],
-    build: Some(build),
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "other queues refuse here what does not fit together")]
-fn build(settings: &Settings, _link: &Link) -> Result<Qdisc, Unmappable> {
+/// Makes the qdisc out of settings that were checked one by one.
+pub(super) fn build(settings: &Settings, _link: &Link) -> Result<Qdisc, Unmappable> {
     let mut attributes = settings.attributes();
     if let (Some(rtt_ns), None) = (settings.get("rtt_ns"), settings.get("target_ns")) {
         let target_us = (rtt_ns / 1e3).round() / TARGETS_PER_RTT;

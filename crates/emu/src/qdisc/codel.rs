@@ -56,7 +56,6 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
     ],
     gaps: &[],
-    build: None,
 };
 
 #[cfg(test)]

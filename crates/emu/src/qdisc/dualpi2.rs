@@ -141,10 +141,10 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
     ],
     gaps: &[],
-    build: Some(build),
 };
 
-fn build(settings: &Settings, _link: &Link) -> Result<Qdisc, Unmappable> {
+/// Makes the qdisc out of settings that were checked one by one.
+pub(super) fn build(settings: &Settings, _link: &Link) -> Result<Qdisc, Unmappable> {
     if settings.get("step_thresh_ns").is_some() && settings.get("step_thresh_packets").is_some() {
         return Err(Unmappable::Together {
             queue: "dualpi2",

@@ -63,10 +63,10 @@ pub(super) const MAPPING: Mapping = Mapping {
             why: "`pfifo_head_drop` counts packets, and `bfifo` has no form that drops the oldest",
         },
     ],
-    build: Some(build),
 };
 
-fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappable> {
+/// Makes the qdisc out of settings that were checked one by one.
+pub(super) fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappable> {
     let packets = settings.get("limit_packets").map(|limit| limit as u32);
     let bytes = limit_bytes(settings, link)?;
     let is_head = settings.get("drop").is_some_and(|drop| drop as u32 == HEAD);

@@ -63,7 +63,6 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
     ],
     gaps: &[Gap { what: "maxrate, low_rate_threshold, horizon", why: "senders pace by themselves" }],
-    build: None,
 };
 
 #[cfg(test)]

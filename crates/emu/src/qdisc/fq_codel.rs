@@ -105,7 +105,6 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
     ],
     gaps: &[],
-    build: None,
 };
 
 #[cfg(test)]

@@ -112,7 +112,6 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
     ],
     gaps: &[Gap { what: "the burst allowance of RFC 8033", why: "it is 150 ms in the kernel" }],
-    build: None,
 };
 
 #[cfg(test)]

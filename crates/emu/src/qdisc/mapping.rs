@@ -2,16 +2,10 @@
 
 use serde::Serialize;
 
-use super::settings::Settings;
-use super::{Link, Qdisc, Unmappable};
-
 /// The longest time that all qdiscs can count; PIE's arithmetic overflows a little above it.
 const LONGEST_NS: f64 = 60e9;
 /// The largest number that an attribute of four bytes holds.
 pub(super) const LARGEST: f64 = u32::MAX as f64;
-
-/// Makes a qdisc out of settings that were checked one by one.
-pub(super) type Build = fn(&Settings, &Link) -> Result<Qdisc, Unmappable>;
 
 /// How one queue maps to Linux.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -28,9 +22,6 @@ pub struct Mapping {
     pub parameters: &'static [Parameter],
     /// What cannot be mapped.
     pub gaps: &'static [Gap],
-    /// How the qdisc is made, if not by an attribute for each parameter.
-    #[serde(skip)]
-    pub(super) build: Option<Build>,
 }
 
 /// How one parameter maps to Linux.

@@ -70,11 +70,11 @@ impl Qdisc {
         let Some(kind) = queue.get("kind").and_then(Value::as_str) else {
             return Err(Unmappable::NoKind { known: kinds() });
         };
-        let Some(mapping) = MAPPINGS.iter().find(|mapping| mapping.queue == kind) else {
+        let Some((mapping, build)) = MAPPINGS.iter().find(|(mapping, _)| mapping.queue == kind) else {
             return Err(Unmappable::UnknownKind { kind: kind.to_owned(), known: kinds() });
         };
         let settings = Settings::check(mapping, queue)?;
-        mapping.build.map_or_else(|| Ok(settings.qdisc()), |build| build(&settings, link))
+        build.map_or_else(|| Ok(settings.qdisc()), |build| build(&settings, link))
     }
 
     /// Adds `TCA_KIND` and `TCA_OPTIONS` to a message that makes a qdisc.
@@ -90,24 +90,28 @@ impl Qdisc {
 }
 
 /// Every mapping there is, for documentation.
-pub fn mappings() -> &'static [&'static Mapping] {
-    MAPPINGS
+pub fn mappings() -> impl Iterator<Item = &'static Mapping> {
+    MAPPINGS.iter().map(|(mapping, _)| *mapping)
 }
 
-const MAPPINGS: &[&Mapping] = &[
-    &fifo::MAPPING,
-    &pfifo_fast::MAPPING,
-    &fq::MAPPING,
-    &codel::MAPPING,
-    &fq_codel::MAPPING,
-    &pie::MAPPING,
-    &fq_pie::MAPPING,
-    &cake::MAPPING,
-    &red::MAPPING,
-    &dualpi2::MAPPING,
+/// Makes a qdisc out of settings that were checked one by one.
+type Build = fn(&Settings, &Link) -> Result<Qdisc, Unmappable>;
+
+/// Every mapping, and how its qdisc is made, if not by an attribute for each parameter.
+const MAPPINGS: &[(&Mapping, Option<Build>)] = &[
+    (&fifo::MAPPING, Some(fifo::build)),
+    (&pfifo_fast::MAPPING, None),
+    (&fq::MAPPING, None),
+    (&codel::MAPPING, None),
+    (&fq_codel::MAPPING, None),
+    (&pie::MAPPING, None),
+    (&fq_pie::MAPPING, None),
+    (&cake::MAPPING, Some(cake::build)),
+    (&red::MAPPING, Some(red::build)),
+    (&dualpi2::MAPPING, Some(dualpi2::build)),
 ];
 
 fn kinds() -> String {
-    let kinds: Vec<_> = MAPPINGS.iter().map(|mapping| mapping.queue).collect();
+    let kinds: Vec<_> = mappings().map(|mapping| mapping.queue).collect();
     kinds.join(", ")
 }

@@ -22,7 +22,6 @@ pub(super) const MAPPING: Mapping = Mapping {
         doc: "the most packets that wait in each band",
     }],
     gaps: &[],
-    build: None,
 };
 
 #[cfg(test)]

@@ -86,7 +86,6 @@ pub(super) const MAPPING: Mapping = Mapping {
             why: "it is 10 % in the kernel; `fq_pie` can set it",
         },
     ],
-    build: None,
 };
 
 #[cfg(test)]

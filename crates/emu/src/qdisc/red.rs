@@ -112,10 +112,10 @@ pub(super) const MAPPING: Mapping = Mapping {
         },
     ],
     gaps: &[],
-    build: Some(build),
 };
 
-fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappable> {
+/// Makes the qdisc out of settings that were checked one by one.
+pub(super) fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappable> {
     let stated = |name| settings.get(name).map(|value| value as u32);
     let Some(limit) = stated("limit_bytes") else {
         let expected = "the most bytes that wait";

@@ -149,7 +149,7 @@ proptest! {
         rate in proptest::option::of(1_000_u64..400_000_000_000),
         size in 64_u64..9_000,
     ) {
-        let mapping = MAPPINGS[index];
+        let (mapping, _) = MAPPINGS[index];
         let mut queue = Map::from_iter([("kind".to_owned(), json!(mapping.queue))]);
         for (parameter, draw) in mapping.parameters.iter().zip(draws) {
             queue.insert(parameter.name.to_owned(), value(parameter, draw));
