@@ -77,7 +77,7 @@ impl HyStart {
         if window.cwnd < LOW_WINDOW {
             return;
         }
-        if self.is_long_train(window, acked, now, min_rtt) || self.has_risen(rtt, min_rtt) {
+        if self.find_ack_train(window, acked, now, min_rtt) || self.find_delay_increase(rtt, min_rtt) {
             self.has_found = true;
             window.ssthresh = window.cwnd;
         }
@@ -91,7 +91,8 @@ impl HyStart {
         self.samples = 0;
     }
 
-    fn is_long_train(&mut self, window: &Window, acked: &Acked, now: Instant, min_rtt: Duration) -> bool {
+    /// Whether acks that come close to each other span too long a time (`HYSTART_ACK_TRAIN`).
+    fn find_ack_train(&mut self, window: &Window, acked: &Acked, now: Instant, min_rtt: Duration) -> bool {
         if now.since(self.last_ack) > ACK_SPACING {
             return false;
         }
@@ -103,7 +104,8 @@ impl HyStart {
         now.since(self.round_start) > threshold
     }
 
-    fn has_risen(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
+    /// Whether the round trip has risen (`HYSTART_DELAY`).
+    fn find_delay_increase(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
         self.round_rtt = self.round_rtt.min(rtt);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;

@@ -29,7 +29,7 @@ impl Bbr3 {
         }
     }
 
-    /// `IsTimeToGoDown`.
+    /// `IsTimeToGoDown`, which here as there also notes what it finds.
     fn is_time_to_go_down(&mut self, sample: &Sample) -> bool {
         // What the ack leaves in flight is always less than the window.
         if self.prev_probe_too_high && sample.prior_in_flight >= self.inflight_longterm.floor() {

@@ -239,7 +239,7 @@ impl Vivace {
 
     /// True if more than half was lost: again only in the interval that was under way when that was found, one a
     /// hundred before it, or after a good one.
-    fn is_emergency(&mut self, outcome: &Outcome, number: u64, next: u64) -> bool {
+    fn detect_emergency(&mut self, outcome: &Outcome, number: u64, next: u64) -> bool {
         if outcome.loss() <= EMERGENCY_LOSS {
             self.emergency = None;
             return false;
@@ -371,7 +371,7 @@ impl Controller for Vivace {
         }
         let (number, outcome) = (interval.number, self.outcome(interval));
         self.utility = outcome.utility;
-        if self.is_emergency(&outcome, number, next) {
+        if self.detect_emergency(&outcome, number, next) {
             return self.change_rate((self.rate / 2.0).max(MIN_RATE) - self.rate, next);
         }
         match &mut self.mode {

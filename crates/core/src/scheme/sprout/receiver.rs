@@ -135,7 +135,7 @@ impl Receiver {
         self.last_packet = now;
         self.silence_counts_from = self.silence_counts_from.max(tick + packet.pause);
         self.awake.get_or_insert(SelectLoop::new(now, REPORT_INTERVAL));
-        self.is_due(now).then(|| self.report())
+        self.wake(now).then(|| self.report())
     }
 
     /// When it wakes if no packet comes; `None` before the first, and when all of a silence has been reported.
@@ -147,13 +147,13 @@ impl Receiver {
     pub(super) fn wake_until(&mut self, now: Instant) -> Option<Report> {
         let mut has_reported = false;
         while let Some(at) = self.next_waking().filter(|at| *at <= now) {
-            has_reported |= self.is_due(at);
+            has_reported |= self.wake(at);
         }
         has_reported.then(|| self.report())
     }
 
     /// Wakes; whether a report leaves.
-    fn is_due(&mut self, now: Instant) -> bool {
+    fn wake(&mut self, now: Instant) -> bool {
         let Some(awake) = &mut self.awake else { return false };
         let is_due = awake.wake(now);
         if is_due {

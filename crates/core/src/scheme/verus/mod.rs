@@ -342,9 +342,9 @@ impl Verus {
         self.last_ack = now;
     }
 
-    /// Whether a packet that comes counts: one that is the newest or missing, which it is no longer, not one that is
-    /// lost or forgotten. The last of those forgotten counts.
-    fn is_awaited(&mut self, number: u64, now: Instant) -> bool {
+    /// Takes a packet that comes; whether it counts: one that is the newest or missing, which it is no longer, not one
+    /// that is lost or forgotten. The last of those forgotten counts.
+    fn take_awaited(&mut self, number: u64, now: Instant) -> bool {
         if number > self.newest {
             self.overtake(number, now);
             return true;
@@ -370,7 +370,7 @@ impl Verus {
         if self.is_loss_phase && f64::from(tag.window) <= self.window {
             (self.is_loss_phase, self.has_just_started, self.epoch_longest) = (false, false, None);
         }
-        if self.is_awaited(tag.number, now) {
+        if self.take_awaited(tag.number, now) {
             self.take_delay(delay, tag.window);
         }
         if self.is_slow_start {
