@@ -11,8 +11,8 @@
 //! at f7ca42f, 80b516c and d0153f8; `facebook/mvfst`, `quic/congestion_control/Copa.cpp`, at 979f26a.
 //!
 //! **Parameters.** `profile` names one of five programs, and `delta` replaces its own δ:
-//! - "paper" (default): δ = 0.5, both modes, to the letter, with which one flow leaves two thirds of some links unused
-//!   (below): ask "mvfst" what runs on the Internet;
+//! - "paper" (default): δ = 0.5, both modes, to the letter, with which one flow leaves two thirds of some links unused:
+//!   ask "mvfst" what runs on the Internet;
 //! - "pantheon-2017-08": genericCC at f7ca42f, the last that Pantheon named which understands the option that it was
 //!   given then: δ = 0.5 and both modes; round trips and pace as in the next, one window out, and a velocity of up to a
 //!   window;
@@ -40,27 +40,9 @@
 //! - After two seconds without an ack genericCC begins again (f7ca42f after one); here with the first retransmission
 //!   timeout after that. f7ca42f sends nothing in its first two seconds; here it begins at once.
 //! - In "paper" a round ends with an ack in order, so that it is longer where something is missing. With rounds of a
-//!   round trip, as the paper says, the velocity overshoots there: with 5 % of random loss 76 to 95 % of a link of 12
-//!   Mbit/s and 50 ms instead of 94.
-//! - "paper" may swing for good, which is the paper's own rule: a velocity that has doubled round by
-//!   round is taken back at the end of the round in which the direction turns, and until then the window falls, or
-//!   grows, as fast as it had grown. One flow at 20 Mbit/s behind two BDP has 99, 98, 83, 72 and 74 % of the link at
-//!   40, 80, 120, 160 and 240 ms (a minute, ten seeds); without its second mode 99, 97, 94, 97 and 75; mvfst, which
-//!   takes the velocity back at once, 96 to 100; "pantheon" 89 to 98. Below 100 ms it is the second mode, begun by the
-//!   overshoot of slow start, that leaves such a velocity behind: 31 % of 50 and of 100 Mbit/s at 40 ms, 60 % of 50
-//!   Mbit/s at 80 ms, 44 % of 12 Mbit/s at 50 ms behind one BDP; without it 100.
-//! - Alone "paper" may take itself for one among others: a swing takes the five round trips for which it waits for a
-//!   nearly empty queue, and a tenth of it is less than a packet. At 10 and 12 Mbit/s and 40 ms, behind two BDP, 6 and
-//!   16 packets wait; without its second mode 3 and 2. That Copa fails to empty the queue as often as it means to was
-//!   found by others, too (doi 10.1109/TNET.2023.3278677).
-//! - Several flows of "paper" do the more so: one miss begins the second mode, in which they fill the queue for each
-//!   other. Three at 20 Mbit/s and 20 ms behind a queue without limit keep 940 to 1370 packets in it (a minute, three
-//!   seeds); without their second mode 6.3.
-//! - "mvfst" never answers a loss. A queue shorter than the 20 packets at which it aims, or hardly longer, is always
-//!   full, after ten seconds that is the shortest round trip it knows, and its window grows to the limit: behind 10 and
-//!   20 packets it loses 79 to 97 % at 10 and 50 Mbit/s and 40 ms, behind 50 packets 87 % at 10 Mbit/s, behind 200
-//!   nothing; "pantheon", which aims at 10 and answers heavy loss, 4 to 68 % behind 10 and 20. With `delta` = 0.5 mvfst
-//!   loses less than 1 %. That is why it is not the default.
+//!   round trip, as the paper says, the velocity overshoots there.
+//! - What follows from a source's own laws stays: "paper" may swing for good on long paths, and takes itself for one
+//!   among others; "mvfst" never answers a loss, which is why it is not the default (`docs/copa.md`).
 //! - The paper names neither the steps of 1/δ nor what a timeout does: in "paper" it grows by one per round trip
 //!   without loss and is halved once in one with losses (genericCC halves it with every ack that shows a loss, and
 //!   grows it in rounds with losses too), and after a timeout the window is two packets, as after mvfst's persistent
