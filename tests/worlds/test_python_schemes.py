@@ -385,6 +385,10 @@ def test_what_is_no_class_is_refused_with_the_key(
         ),
         (f"while True: pass\n{GOOD}X = Good", r"own\.py:1: Overdue: it takes longer than 0\.5 s"),
         (
+            f"import itertools\nall(itertools.repeat(1))\n{GOOD}X = Good",
+            r"own\.py:2: loading it did not go on and was ended \(an endless loop, or a wait\?\)$",
+        ),
+        (
             f"{GOOD}class X(Good):\n    def __init__(self, a, b): pass",
             r"own\.py: X\(a, b\) cannot be made; write __init__",
         ),
@@ -451,6 +455,18 @@ def broken(callback: str, body: str) -> str:
             broken("on_ack", "import time; time.sleep(30)"),
             r"own\.py:3: .* than 0\.5 s \(an endless loop, or a wait\?\)$",
         ),
+        # What no exception ends: an alarm that is ignored, one that is swallowed, and C code that never returns.
+        (
+            broken("on_ack", "import signal; signal.signal(signal.SIGALRM, signal.SIG_IGN); signal.pause()"),
+            r"own\.py:3: its process did not go on and was ended \(an endless loop, or a wait\?\)$",
+        ),
+        (
+            broken(
+                "on_ack", "for turn in iter(int, 1):\n            try: signal.pause()\n            except: pass"
+            ).replace("class", "import signal\nclass", 1),
+            r"own\.py:5: its process did not go on and was ended",
+        ),
+        (broken("on_ack", "import itertools; all(itertools.repeat(1))"), r"own\.py:3: its process did not go on"),
         (
             f"class Mute(Exception):\n    def __str__(self): return self.no_such\n{broken('on_ack', 'raise Mute')}",
             r"own\.py:5: X\.on_ack: Mute$",

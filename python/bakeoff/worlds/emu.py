@@ -165,7 +165,7 @@ def _problem(watched: processes.Watched, scenario: Mapping[str, Any]) -> str:
     if own and (ended := _SCHEME_ENDED.fullmatch(own[0])):
         place = python_schemes.places(scenario)[int(ended["flow"]) - 1]
         said = [line for line in watched.console if not line.startswith(_OWN_WORDS)]
-        how = python_schemes.ending(-int(ended["signal"]) if ended["signal"] else int(ended["status"]))
+        how = python_schemes.ending(-int(ended["signal"]) if ended["signal"] else int(ended["status"]), said)
         return f"flow {ended['flow']}: {python_schemes.end([place], 'its process', how, said)}"
     if own:
         return own[0]

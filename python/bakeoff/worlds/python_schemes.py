@@ -35,13 +35,15 @@ _PROBLEM = "problem.json"
 _MARK = "bakeoff-scheme: "
 # As Python tells where it was when a signal ended it, the innermost frame first.
 _FRAME = re.compile(r'\s*File "(?P<file>.+)", line (?P<line>\d+)')
+# As it tells that of a process which it has ended itself; of an exception there is a comma before `in`.
+_OVERDUE = re.compile(r'\s*File ".+", line \d+ in ')
 # Measured: Python's start with what reads tables; a callback that does little, and one to three of them a packet.
 _CPU_S_PER_RUN = 0.5
 _CPU_S_PER_PACKET = 5e-6
 _RESIDENT_BYTES = 80_000_000
 # Loading a file that does nothing takes a tenth of a second.
 _CHECK_S = 60.0
-# A callback without an end ends by itself; a run may take as long as it takes.
+# A callback without an end is ended in its process; a run may take as long as it takes.
 _FOREVER_S = 1e7
 
 
@@ -126,7 +128,8 @@ def _problem(job: str) -> str | None:
     if told:
         return told[-1]
     if done.returncode:
-        return end([asked], "loading it", ending(done.returncode), (done.stdout + done.stderr).splitlines())
+        console = (done.stdout + done.stderr).splitlines()
+        return end([asked], "loading it", ending(done.returncode, console), console)
     return None
 
 
@@ -148,8 +151,15 @@ def end(places: Sequence[Mapping[str, Any]], what: str, how: str, console: Seque
     return f"{' and '.join(shown.values())}: {what} {how}{'; its last lines: ' if last else ''}{last}"
 
 
-def ending(status: int) -> str:
-    """In what way a process ended: its status, or less than zero the signal that ended it."""
+def ending(status: int, console: Sequence[str]) -> str:
+    """In what way a process ended.
+
+    Args:
+        status: its status, or less than zero the signal that ended it.
+        console: the last lines that it printed.
+    """
+    if status == 1 and any(map(_OVERDUE.match, console)):
+        return "did not go on and was ended (an endless loop, or a wait?)"
     if status >= 0:
         return f"ended early with status {status}"
     # Most real-time signals have no name.
@@ -194,6 +204,7 @@ def execute(scenario: Mapping[str, Any], for_core: Mapping[str, Any]) -> Outcome
         # A class may end its process with any status, 0 too.
         if watched.status != 0 or not tables:
             called = "its process" if len(job["schemes"]) == 1 else "the process of its schemes in Python"
-            sentence = end(list(job["schemes"].values()), called, ending(watched.status), watched.console)
+            how = ending(watched.status, watched.console)
+            sentence = end(list(job["schemes"].values()), called, how, watched.console)
             raise RunStopped(sentence, outcome)
     return Outcome(tables, cpu_s=watched.cpu_s)
