@@ -28,6 +28,8 @@ def test_numbers_are_those_of_the_table() -> None:
     assert row is not None
     assert [row.flows[flow].throughput_mbps for flow in (1, 2)] == [1.56, 45.46]
     assert row.total.throughput_mbps is None
+    assert str(row.steady) == "the 60 s that end 2 s before the end"
     row = published("l4s-tests/s6").scheme("", {"queue": "pie", "pair": "prague, reno-ecn"})
     assert row is not None
     assert row.flows[2].throughput_mbps == 0.78
+    assert str(row.steady) == "the 40 s that end 2 s before the end"

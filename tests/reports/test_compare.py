@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
-from tests.conftest import fill
+from tests.conftest import SECOND, fill
 
 from bakeoff.errors import UserError
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
@@ -92,6 +92,24 @@ def test_a_loss_that_is_not_published_goes_by_its_name(
     assert total is not None
     lines = [line for line in compare.compare(str(folder.path), "l4s-tests/s6").lines if line.metric.endswith("loss")]
     assert [(line.metric, line.left) for line in lines if line.flow is None] == [("loss", total.loss)]
+
+
+def test_a_rate_of_a_part_of_a_run_is_compared_with_that_of_the_same_part(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, level="series", flows=2, seconds=60)
+    plan.runs[0].scenario["flows"][1]["scheme"] = "reno"
+    cell = {"queue": "pie", "pair": "prague, reno-ecn"}
+    folder = filled(replace(plan, runs=tuple(replace(run, cell=cell) for run in plan.runs)))
+    series = model.load(folder).runs[0].recording.table("series")
+    # The 40 s from 18 s on, of payload.
+    within = series.filter(series["t_ns"].is_between(18 * SECOND, 58 * SECOND, closed="left") & (series["flow"] == 1))
+    found = compare.compare(str(folder.path), "l4s-tests/s6")
+    rates = {line.flow: line for line in found.lines if line.metric.endswith("put_mbps")}
+    assert [rates[flow].metric for flow in (None, 1)] == ["pantheon.throughput_mbps", "goodput_mbps"]
+    assert rates[1].left == pytest.approx(8 * int(within["goodput_bytes"].sum()) / 40e6)
+    remark = "The goodput_mbps of a flow is that over the 40 s that end 2 s before the end, as published."
+    assert remark in shown(found)
 
 
 def test_the_kernels_scheme_is_compared_with_the_published_one(

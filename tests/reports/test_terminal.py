@@ -207,6 +207,41 @@ def test_a_published_table_without_losses_leaves_ours_as_it_is(
     assert [group.loss for group in report.groups] == [expected]
 
 
+def test_a_rate_stands_beside_a_published_one_of_the_same_time(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    def report_of(seconds: int, level: str) -> model.Report:
+        plan = plan_of(("cubic",), 1, level=level, flows=2, seconds=seconds, reference="l4s-tests/s6")
+        plan.runs[0].scenario["flows"][1]["scheme"] = "reno"
+        cell = {"queue": "pie", "pair": "prague, reno-ecn"}
+        runs = tuple(replace(run, id=f"{level}{seconds}", cell=cell) for run in plan.runs)
+        return model.load(filled(replace(plan, runs=runs)))
+
+    report = report_of(60, "series")
+    series = report.runs[0].recording.table("series")
+    within = series.filter(series["t_ns"].is_between(18 * SECOND, 58 * SECOND, closed="left"))
+    rates = [8 * int(within.filter(within["flow"] == flow)["goodput_bytes"].sum()) / 40e6 for flow in (1, 2)]
+    (group,) = report.groups
+    assert [group.pantheon(flow).throughput_mbps for flow in (1, 2)] == pytest.approx(rates)
+    text = " ".join(printed(report, 200).split())
+    assert f"{rates[0]:.2f}" in text
+    assert "of payload, over the 40 s that end 2 s before the end." in text
+    total = report.runs[0].summary.total
+    assert total is not None
+    assert total.pantheon is not None
+    assert group.pantheon(None).throughput_mbps == pytest.approx(total.pantheon.throughput_mbps, abs=0.005)
+
+
+@pytest.mark.parametrize(("seconds", "level"), [(41, "series"), (60, "summary")])
+def test_a_run_without_the_time_of_a_published_rate_has_none_beside_it(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], seconds: int, level: str
+) -> None:
+    plan = plan_of(("cubic",), 1, level=level, flows=2, seconds=seconds, reference="l4s-tests/s6")
+    (group,) = model.load(filled(plan)).groups
+    assert group.pantheon(1).throughput_mbps is None
+    assert group.pantheon(1).owd_p95_ms is not None
+
+
 def test_a_number_that_a_published_row_lacks_is_not_shown_beside_ours() -> None:
     def shown(*numbers: float | None) -> list[bool]:
         return [terminal.has_published(metric, Published(*numbers)) for metric in terminal.METRICS]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from bakeoff.references.model import Published, PublishedScheme, Reference, rows
+from bakeoff.references.model import Published, PublishedScheme, Reference, Steady, rows
 
 _TITLE = "L4S Tests (Heist and Morton), steady state"
+# By steady_state.go, means of the `delivery_rate` of the sender's tcp_info, which is of payload.
+_FAIRNESS, _COMPETITION = Steady(length_s=60, rest_s=2), Steady(length_s=40, rest_s=2)
 TITLES = {"l4s-tests/s1-50mbit": _TITLE, "l4s-tests/s1-10mbit": _TITLE, "l4s-tests/s6": _TITLE}
 
 
@@ -26,13 +28,14 @@ def _fairness(row: dict[str, str]) -> PublishedScheme:
     queue = row["qdisc"].partition("(")[0]
     rtts = f"{row['rtt1_ms']}/{row['rtt2_ms']}ms"
     cell = {"queue": queue, "rtts": rtts, "pair": f"{first}, {second}"}
-    return _pair(row, first if first == second else "", cell)
+    return _pair(row, first if first == second else "", cell, _FAIRNESS)
 
 
 def _competition(row: dict[str, str]) -> PublishedScheme:
-    return _pair(row, "", {"queue": row["qdisc"], "pair": f"prague, {row['scheme2']}"})
+    return _pair(row, "", {"queue": row["qdisc"], "pair": f"prague, {row['scheme2']}"}, _COMPETITION)
 
 
-def _pair(row: dict[str, str], key: str, cell: dict[str, str]) -> PublishedScheme:
+def _pair(row: dict[str, str], key: str, cell: dict[str, str], steady: Steady) -> PublishedScheme:
     flows = {number: Published(float(row[f"rate{number}_mbps"]), None, None) for number in (1, 2)}
-    return PublishedScheme(", ".join(cell.values()), key, run_count=1, flows=flows, runs=(), cell=cell)
+    name = ", ".join(cell.values())
+    return PublishedScheme(name, key, run_count=1, flows=flows, runs=(), cell=cell, steady=steady)

@@ -43,6 +43,23 @@ class PublishedRun:
 
 
 @dataclass(frozen=True)
+class Steady:
+    """The time over which published throughputs are, which are of payload then.
+
+    Attributes:
+        length_s: how long it is.
+        rest_s: how long before the end of a run it ends.
+    """
+
+    length_s: int
+    rest_s: int
+
+    def __str__(self) -> str:
+        """For a sentence: "the 40 s that end 2 s before the end"."""
+        return f"the {self.length_s} s that end {self.rest_s} s before the end"
+
+
+@dataclass(frozen=True)
 class PublishedScheme:
     """One row of a published summary table.
 
@@ -55,6 +72,7 @@ class PublishedScheme:
         cell: the cells of the matrix that it is about, one value for some axes; none where the scheme says enough.
         counts_packets: its loss is a share of packets, without those in flight at the end; else Pantheon's, of bytes
             and with them.
+        steady: when its throughputs were measured; None for from the first arrival to the last, as Pantheon does.
     """
 
     name: str
@@ -64,6 +82,7 @@ class PublishedScheme:
     runs: tuple[PublishedRun, ...]
     cell: Mapping[str, str] = field(default_factory=dict)
     counts_packets: bool = False
+    steady: Steady | None = None
 
     @property
     def has_loss(self) -> bool:
@@ -105,6 +124,11 @@ class Reference:
     def counts_packets(self) -> bool:
         """Whether rows of it count loss in packets, so that all that stands beside them has to."""
         return any(row.counts_packets for row in self.schemes)
+
+    @property
+    def steady(self) -> Steady | None:
+        """When the throughputs of its rows were measured, so that all that stands beside them has to be of then."""
+        return next((row.steady for row in self.schemes if row.steady), None)
 
     def scheme(self, key: str, cell: Mapping[str, str] | None = None) -> PublishedScheme | None:
         """The row of a scheme, by our key, and of a cell of the matrix where rows are about cells."""

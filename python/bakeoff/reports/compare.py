@@ -46,8 +46,9 @@ _TOTALS: dict[str, Callable[[TotalSummary], float | None]] = {
 # Longer lists of rows and longer names of folders are in the way of the rest.
 _MOST_NAMED = 3
 _LONGEST = 24
+_THROUGHPUT, _GOODPUT = "pantheon.throughput_mbps", "goodput_mbps"
 _PUBLISHED: dict[str, Callable[[Published], float | None]] = {
-    "pantheon.throughput_mbps": lambda numbers: numbers.throughput_mbps,
+    _THROUGHPUT: lambda numbers: numbers.throughput_mbps,
     "pantheon.owd_p95_ms": lambda numbers: numbers.owd_p95_ms,
     "pantheon.loss": lambda numbers: numbers.loss,
 }
@@ -230,14 +231,17 @@ def _published(left: str, ours: Report, reference: Reference) -> Comparison:
 
 
 def _published_lines(group: Group, row: PublishedScheme) -> Iterator[Line]:
+    names = {name: name for name in _PUBLISHED} | {"pantheon.loss": _LOSS[model.loss_beside(row)]}
     for flow in (None, *sorted(row.flows)):
+        if flow is not None and row.steady:
+            names[_THROUGHPUT] = _GOODPUT
         ours, theirs = group.pantheon(flow, row), row.total if flow is None else row.flows[flow]
         for metric, value in _PUBLISHED.items():
             left, right = value(ours), value(theirs)
             yield Line(
                 row=group.label,
                 flow=flow,
-                metric=_LOSS[model.loss_beside(row)] if metric == "pantheon.loss" else metric,
+                metric=names[metric],
                 left=left,
                 right=right,
                 ratio=_ratio(left, right),
@@ -322,6 +326,8 @@ def _remarks(comparison: Comparison) -> list[str]:
     """What the words of the last column mean, and why there are intervals missing."""
     lines = [line for line in comparison.lines if line.left is not None and line.right is not None]
     found = []
+    if comparison.right in references.names() and (steady := references.load(comparison.right).steady):
+        found.append(f"The {_GOODPUT} of a flow is that over {steady}, as published.")
     if any(line.verdict and line.is_paired for line in lines):
         found.append("Intervals are over pairs of runs with equal seeds.")
     means = dict.fromkeys(line.row for line in lines if line.verdict and not line.is_paired)

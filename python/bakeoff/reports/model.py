@@ -13,6 +13,9 @@ from bakeoff.claims import ClaimResult, Telemetry, evaluate
 from bakeoff.experiment import keys, overrides
 from bakeoff.experiment.published_row import SCHEME_AXIS, published_row, scheme_of
 from bakeoff.metrics import RunSummary, summarise, to_json
+from bakeoff.metrics.corrected import Interval
+from bakeoff.metrics.dynamics import goodputs_mbps
+from bakeoff.metrics.quantities import NS_PER_S
 from bakeoff.metrics.statistics import Estimate, estimate
 from bakeoff.references import Published, PublishedScheme, Reference, find
 from bakeoff.reports import cell_looks, looks, words
@@ -20,8 +23,11 @@ from bakeoff.reports import cell_looks, looks, words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import polars as pl
+
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.recording import ResultFolder, RunRecording
+    from bakeoff.references.model import Steady
     from bakeoff.reports.cell_looks import CellLooks
 
 PUBLISHED_BAND = 0.25
@@ -43,6 +49,20 @@ class Run:
     recording: RunRecording
     summary: RunSummary
 
+    @functools.cached_property
+    def _goodput(self) -> pl.DataFrame | None:
+        has_series = self.recording.has("series")
+        return self.recording.table("series", ("flow", "t_ns", "goodput_bytes")) if has_series else None
+
+    def steady_mbps(self, flow: int, steady: Steady) -> float | None:
+        """Mean goodput of a flow over the time of published ones; None in a run that is shorter, or without series."""
+        record, end_ns = self.recording.scenario["record"], self.recording.scenario["duration_ns"]
+        stop_ns = end_ns - steady.rest_s * NS_PER_S
+        stretch = Interval(stop_ns - steady.length_s * NS_PER_S, stop_ns)
+        if self._goodput is None or stretch.start_ns < 0:
+            return None
+        return goodputs_mbps(self._goodput, [flow], stretch, int(record["interval_ns"]))[flow]
+
 
 @dataclass(frozen=True)
 class Group:
@@ -56,6 +76,7 @@ class Group:
         runs: its runs, in order; failed ones too.
         published: the published row of the same scheme, if there is one.
         loss: what counts as lost.
+        steady: when the throughputs of flows are measured; None for Pantheon's time.
     """
 
     label: str
@@ -65,6 +86,7 @@ class Group:
     runs: tuple[Run, ...]
     published: PublishedScheme | None
     loss: Loss
+    steady: Steady | None
 
     @property
     def summaries(self) -> list[RunSummary]:
@@ -87,15 +109,18 @@ class Group:
         Args:
             flow: its number; None for all flows together.
             beside: a published row that they are to be compared with. If it does not count packets in flight at the
-                end as lost, neither do these; without one they count as the whole report does.
+                end as lost, neither do these, and if its throughputs of flows are of a part of the run, so are these;
+                without one they count as the whole report does.
         """
-        counted = loss_beside(beside) if beside else self.loss
+        counted, steady = (loss_beside(beside), beside.steady) if beside else (self.loss, self.steady)
         found = []
-        for summary in self.valid:
+        for run in self.runs:
+            summary = run.summary
             if (exact := _pantheon_of(summary, flow)) is not None:
                 printed = float(f"{100 * exact.loss:.2f}") / 100
                 loss = printed if counted is Loss.PANTHEON else _loss_of(summary, flow, counted)
-                throughput, delay = float(f"{exact.throughput_mbps:.2f}"), float(f"{exact.owd_p95_ms:.3f}")
+                whole, delay = float(f"{exact.throughput_mbps:.2f}"), float(f"{exact.owd_p95_ms:.3f}")
+                throughput = run.steady_mbps(flow, steady) if steady and flow is not None else whole
                 found.append(Published(throughput, delay, loss))
         return found
 
@@ -182,6 +207,12 @@ class Report:
     def loss(self) -> Loss:
         """What the loss of the summary counts, the same in all rows."""
         return loss_beside(self.reference)
+
+    def definitions(self, *, of_flows: bool) -> str:
+        """Whose the numbers of single flows are, or those of all flows together, as a clause."""
+        text = f"by Pantheon's definitions, {self.loss.value}"
+        steady = self.reference.steady if self.reference and of_flows else None
+        return f"{text}; throughput as published: of payload, over {steady}" if steady else text
 
     @property
     def varies(self) -> list[str]:
@@ -382,6 +413,7 @@ class _Table:
             runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
             published=published_row(self.reference, key, first.summary.cell),
             loss=loss_beside(self.reference),
+            steady=self.reference.steady if self.reference else None,
         )
 
 

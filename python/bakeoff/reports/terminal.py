@@ -195,7 +195,8 @@ def _lines(report: Report, console: Console) -> None:
 
 def _definitions(report: Report, console: Console) -> None:
     """Whose numbers these are."""
-    console.print(Text(f"By Pantheon's definitions, {report.loss.value}.", style="dim"))
+    clause = report.definitions(of_flows=columns(report)[0][1] is not None)
+    console.print(Text(words.sentence(clause), style="dim"))
     console.print(Text("`bakeoff list metrics` has these and others.", style="dim"))
 
 
