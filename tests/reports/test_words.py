@@ -79,6 +79,27 @@ def test_rounding_moves_no_number_across_a_bound(expect: str, value: float, meas
 
 
 @pytest.mark.parametrize(
+    ("is_count", "values", "unit", "measured", "interval"),
+    [
+        (True, (1.0, 1.0, 1.0), "", "1", "1 to 1"),
+        (True, (50.0, 42.25, 57.75), "packets", "50 packets", "42.2 to 57.8"),
+        (True, (1234567.0, None, None), "", "1234567", ""),
+        (True, (1 / 3, 0.0, 1.0), "", "0.333", "0 to 1"),
+        (False, (1.0, 1.0, 1.0), "ms", "1.00 ms", "1.00 to 1.00"),
+    ],
+)
+def test_what_is_counted_has_no_decimals(
+    *, is_count: bool, values: tuple[float, float | None, float | None], unit: str, measured: str, interval: str
+) -> None:
+    mean, low, high = values
+    claim = ClaimResult(
+        id="a", says="b", source=None, measure="flow1.ce_marks", expect=">= 0", verdict="holds", mean=mean, low=low,
+        high=high, runs=3, reason=None, unit=unit, is_count=is_count,
+    )  # fmt: skip
+    assert (words.measured(claim), words.interval(claim)) == (measured, interval)
+
+
+@pytest.mark.parametrize(
     ("absent", "runs", "unit", "measured", "interval"),
     [
         (5, 5, "s", "never in 5 runs", ""),

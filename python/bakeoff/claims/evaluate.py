@@ -20,7 +20,7 @@ from bakeoff.claims.bounds import bounds_of
 from bakeoff.claims.expect import Expectation, parse_expectation
 from bakeoff.claims.measure import parse_measure
 from bakeoff.claims.tokens import ClaimSyntaxError
-from bakeoff.claims.unit import unit_of
+from bakeoff.claims.unit import is_count, unit_of
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class ClaimResult:
         reason: why it is undecided; None otherwise.
         note: what a reader of the verdict should know; None if there is nothing.
         unit: of what was measured; "" for a ratio or a count.
+        is_count: whether what was measured is a whole number in each run.
     """
 
     id: str
@@ -75,6 +76,7 @@ class ClaimResult:
     reason: str | None
     note: str | None = None
     unit: str = ""
+    is_count: bool = False
     absent: int = 0
 
 
@@ -176,6 +178,7 @@ def _evaluate(
         reason=reason,
         note=claim.get("note"),
         unit="" if against else unit_of(measure),
+        is_count=not against and is_count(measure),
         absent=absent,
     )
 

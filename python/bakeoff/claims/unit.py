@@ -1,4 +1,4 @@
-"""The unit of a measure, as far as it follows from the quantities in it."""
+"""The unit of a measure, and whether it is a count, as far as they follow from the quantities in it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,36 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import telemetry
-from bakeoff.claims.tree import Binary, Call, Lookup
+from bakeoff.claims.tree import COUNTERS, Binary, Call, Lookup, Number
 
 if TYPE_CHECKING:
     from bakeoff.claims.tree import Measure
 
+_COUNTS = ("ce_marks", "retransmits", "timeouts")
 _SUFFIXES = {"_mbps": "Mbit/s", "_ms": "ms", "_s": "s", "_packets": "packets", "_bytes": "bytes"}
 
 
 def unit_of(measure: Measure) -> str:
     """The unit, or "" for a pure number, a count, and whatever no single unit is known for."""
     return "" if measure.beside is not None else _unit(measure.root)
+
+
+def is_count(measure: Measure) -> bool:
+    """Whether it is a whole number in every run, of packets, marks, bytes, or times that something happened."""
+    return measure.beside is None and _is_count(measure.root)
+
+
+def _is_count(node: Any) -> bool:
+    if isinstance(node, Number):
+        return float(node.value).is_integer()
+    if isinstance(node, Lookup):
+        name = node.steps[-1]
+        return name in _COUNTS or name.endswith(("_packets", "_bytes")) or node.steps[-2] in COUNTERS
+    if isinstance(node, Binary):
+        return node.operator != "/" and _is_count(node.left) and _is_count(node.right)
+    if isinstance(node, Call):
+        return all(_is_count(argument) for argument in node.arguments)
+    return isinstance(node, telemetry.Spells) and node.kind == "spells"
 
 
 def _unit(node: Any) -> str:

@@ -105,9 +105,14 @@ def interval(claim: ClaimResult) -> str:
 
 
 def _beside_the_bounds(value: float | None, claim: ClaimResult) -> str:
-    """A number with three digits, or as many more as leave it where it is: within what is expected, or outside."""
+    """A number with three digits, or as many more as leave it where it is: within what is expected, or outside.
+
+    A whole one of what is counted has no more than its own.
+    """
     if value is None or not math.isfinite(value):
         return MISSING
+    if claim.is_count and value.is_integer() and not _is_in_percent(claim):
+        return f"{value:.0f}"
     scale = 100 if _is_in_percent(claim) else 1
     expected = parse_expectation(claim.expect)
     texts = [significant(scale * value, digits) for digits in range(3, _MOST_DIGITS + 1)]
