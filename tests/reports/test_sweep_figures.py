@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import SECOND
 
 from bakeoff.references import Published
-from bakeoff.reports import html, looks, model, ticks
+from bakeoff.reports import html, looks, model, shares, ticks
 from bakeoff.reports.html import sweep_figures
 
 if TYPE_CHECKING:
@@ -123,10 +124,12 @@ def test_a_sweep_alone_is_one_line(report: Callable[..., Report]) -> None:
 
 
 def test_schemes_that_meet_have_a_line_each(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
-    plan = plan_of(("cubic",), 1, level="summary", seconds=3, flows=3, reference=None)
+    plan = plan_of(("cubic",), 1, level="summary", seconds=6, flows=3, reference=None)
+    # What two flows of BBR have of the link is over all 6 s, though the second of them has only half of that.
+    kinds = (("cubic", 0), ("bbr", 0), ("bbr", 3))
     flows = [
-        flow | {"scheme": scheme, "start_ns": 0}
-        for flow, scheme in zip(plan.runs[0].scenario["flows"], ("cubic", "bbr", "bbr"), strict=True)
+        flow | {"scheme": scheme, "start_ns": start * SECOND}
+        for flow, (scheme, start) in zip(plan.runs[0].scenario["flows"], kinds, strict=True)
     ]
     scenario = plan.runs[0].scenario | {"flows": flows}
     runs = [replace(plan.runs[0], id=rtt, cell={"rtt": rtt}, scenario=scenario) for rtt in RTTS]
@@ -136,13 +139,13 @@ def test_schemes_that_meet_have_a_line_each(filled: Callable[..., ResultFolder],
     assert [name for name, _ in found.series] == ["TCP Cubic", "TCP BBR"]
     ((_, (throughput, delay)),) = found.rows
     assert [panel.title for panel in (throughput, delay)] == ["throughput (Mbit/s)", "95th-%ile delay (ms)"]
-    first, second, third = (report.groups[0].pantheon(flow) for flow in (1, 2, 3))
+    first, second, third = report.groups[0].valid[0].flows
     (_, cubic), (_, bbr) = throughput.lines
     (zero, least), (end, label) = throughput.ticks[0], throughput.ticks[-1]
     assert least == "0"
     read = [(dot.y - zero) / (end - zero) * float(label) for dot in (cubic[0], bbr[0])]
-    together = (second.throughput_mbps or 0.0) + (third.throughput_mbps or 0.0)
-    assert read == pytest.approx([first.throughput_mbps, together])
+    sizes = (first.delivered_bytes, second.delivered_bytes + third.delivered_bytes)
+    assert read == pytest.approx([8 * size / 6e6 for size in sizes])
     assert "TCP BBR: " in bbr[0].name
     worst = max(second.owd_p95_ms or 0.0, third.owd_p95_ms or 0.0)
     assert f"TCP BBR: {ticks.label(worst)}, 95th" in delay.lines[1][1][0].name
@@ -160,8 +163,8 @@ def test_what_schemes_have_of_a_link_is_read_off_a_linear_axis(
     scenario = plan.runs[0].scenario | {"flows": flows}
     runs = [replace(plan.runs[0], id=rtt, cell={"rtt": rtt}, scenario=scenario) for rtt in RTTS]
     report = model.load(filled(replace(plan, runs=tuple(runs))))
-    # Two flows of which one has a hundredth of the other, in throughput and in delay.
-    monkeypatch.setattr(model.Group, "numbers", lambda _, flow: [Published(0.01 * 100 ** (flow or 0), 5.0, 0.0)])
+    # Two flows of which one has a hundredth of the other.
+    monkeypatch.setattr(shares, "throughput_mbps", lambda _, key: {"cubic": 1.0, "bbr": 100.0}[key])
     found = sweep_figures.figure(report)
     assert found is not None
     assert found.is_by_scheme

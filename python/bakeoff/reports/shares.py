@@ -115,14 +115,14 @@ def _parts(runs: Sequence[_Flows], part: Callable[[FlowSummary], float], known: 
                 name=looks.title(key) if count == 1 else f"{count} {looks.title(key)}",
                 look=known[key],
                 percent=100 * parts[key] / whole if whole else 0.0,
-                throughput=words.plus_minus(estimate([_throughput(flows, key) for flows in runs]), words.number),
+                throughput=words.plus_minus(estimate([throughput_mbps(flows, key) for flows in runs]), words.number),
                 delay=words.plus_minus(estimate(delays), lambda value: words.number(value, 1)),
             )
         )
     return found
 
 
-def _throughput(flows: _Flows, key: str) -> float:
+def throughput_mbps(flows: _Flows, key: str) -> float:
     """What the flows of a scheme receive over the time in which any of them sends, Mbit/s.
 
     The rates of flows that come one after the other add up to nothing that a link carries.

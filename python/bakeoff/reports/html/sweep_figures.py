@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bakeoff.experiment import units
 from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import cell_looks, model, terminal, ticks
+from bakeoff.reports import cell_looks, model, shares, terminal, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,11 +32,7 @@ _DECADES_APART = 8.0
 _ROOM = 1.07
 # Pixels between the labels of the horizontal axis.
 _LABEL = 34.0
-# How numbers of the flows of a scheme become one; their shares of lost packets do not.
-_TOGETHER: dict[terminal.Metric, Callable[[Iterable[float]], float]] = {
-    terminal.METRICS[0]: sum,
-    terminal.METRICS[1]: max,
-}
+_THROUGHPUT, _DELAY, _ = terminal.METRICS
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([^\s0-9][^\s]*)")
 _PARSERS: tuple[Callable[[object], float], ...] = (units.parse_time, units.parse_rate, units.parse_size)
 
@@ -217,7 +213,7 @@ class _Drawing:
         if not here:
             return None
         # What schemes have of one link are parts of a whole.
-        is_linear = self.is_by_scheme and metric is terminal.METRICS[0]
+        is_linear = self.is_by_scheme and metric is _THROUGHPUT
         axis = _Axis.of((number.estimate.mean for number in numbers), is_vertical=True, is_linear=is_linear)
         dots = {
             value: sorted(
@@ -270,12 +266,17 @@ def _of_all(group: Group, metric: terminal.Metric) -> list[float]:
 
 
 def _of_scheme(group: Group, metric: terminal.Metric, key: str) -> list[float]:
-    """A number a run: what the flows of a scheme get together, or the delay of the worst of them."""
-    if metric not in _TOGETHER or not group.valid:
-        return []
-    flows = [flow.flow for flow in group.valid[0].flows if flow.name == key]
-    runs = zip(*(group.numbers(flow) for flow in flows), strict=True)
-    return [_TOGETHER[metric](metric.value(numbers) or 0.0 for numbers in run) for run in runs]
+    """A number a run: what the flows of a scheme get while any of them sends, or the delay of the worst of them.
+
+    Their shares of lost packets become no number.
+    """
+    flows = [flow.flow for flow in group.valid[0].flows if flow.name == key] if group.valid else []
+    if metric is _THROUGHPUT:
+        return [shares.throughput_mbps(run.flows, key) for run in group.valid if flows]
+    if metric is _DELAY:
+        runs = zip(*(group.numbers(flow) for flow in flows), strict=True)
+        return [max(metric.value(numbers) or 0.0 for numbers in run) for run in runs]
+    return []
 
 
 def path(dots: Sequence[Dot]) -> str:
