@@ -227,8 +227,9 @@ def test_dots_of_delay_stand_over_the_time_from_the_first_packet(report: model.R
 
 def test_lines_of_delay_are_called_what_they_are(report: model.Report) -> None:
     flows = run_figures._Flows(report.runs[0].summary, [looks.NEUTRAL] * 2)
-    rows = [(1, 0, 30_000_000, 50_000_000), (1, 500_000_000, 40_000_000, 60_000_000)]
-    table = pl.DataFrame(rows, schema=["flow", "t_ns", "owd_mean_ns", "owd_max_ns"], orient="row")
+    rows = [(1, 0, 30_000_000, 50_000_000, 1), (1, 500_000_000, 40_000_000, 60_000_000, 1)]
+    schema = ["flow", "t_ns", "owd_mean_ns", "owd_max_ns", "received_packets"]
+    table = pl.DataFrame(rows, schema=schema, orient="row")
     figure = run_figures._delay_lines(table, flows, pack := encode.Pack())
     assert figure is not None
     assert _curves(figure, pack) == {"x": [0, 0.5], "mean": [30, 40], "largest": [50, 60]}

@@ -13,6 +13,7 @@ import numpy as np
 
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S, mbps
 from bakeoff.reports import looks, words
+from bakeoff.reports.html import spans
 from bakeoff.scenario import base_rtt_ns
 
 if TYPE_CHECKING:
@@ -51,14 +52,19 @@ def figure(
     if not known:
         return None
     base = base_rtt_ns(recording.scenario) / NS_PER_MS
-    x = pack.add(times / NS_PER_S)
     rates = _rates(run, times, interval_ns, flow_looks)
-    lines: list[dict[str, Any]] = [{**entry, "y": pack.add(curve)} for entry, curve in rates]
-    lines += [{**entry, "y": pack.add(curve), "right": True, **colours} for entry, curve, colours in round_trips]
+    taken = spans.of_samples(times / NS_PER_S - interval_ns / NS_PER_S, spans.MOST_INTERVALS)
+    lines: list[dict[str, Any]] = []
+    for entry, curve in rates:
+        lines += taken.lines(entry, curve, "mean", pack) if taken else [{**entry, "y": pack.add(curve)}]
+    for entry, curve, colours in round_trips:
+        full = {**entry, "right": True, **colours}
+        lines += taken.lines(full, curve, "median", pack) if taken else [{**full, "y": pack.add(curve)}]
     mean = run.summary.total.capacity_mbps if run.summary.total else None
     # A link whose rate changes may be far above its mean; so may goodput in the bin in which a gap is filled.
     drawn = [curve for _, curve in rates] + ([] if capacity is None else [capacity])
     rate_top = max(1.2 * mean, *(float(np.nanmax(curve, initial=0.0)) for curve in drawn)) if mean else None
+    x = pack.add(taken.centres() if taken else times / NS_PER_S)
     choices = [
         {
             "unit": name,
@@ -70,7 +76,8 @@ def figure(
         }
         for name, top in _scales(base, max(known))
     ]
-    return {"kind": "choice", "label": "Scale of round trips:", "choices": choices}
+    note = f"Goodput is the mean, a round trip the median of {taken.name}; areas are the range in it." if taken else ""
+    return {"kind": "choice", "label": "Scale of round trips:", "note": note, "choices": choices}
 
 
 def _scales(base_ms: float, largest_ms: float) -> list[tuple[str, float]]:

@@ -11,7 +11,7 @@ import polars as pl
 from bakeoff.metrics import bins
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S
 from bakeoff.reports import looks, words
-from bakeoff.reports.html import responsiveness
+from bakeoff.reports.html import responsiveness, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
 MAX_FLOWS = 12
 MAX_TELEMETRY_POINTS = 1500
+# Ten minutes.
+_MOST_BINS = 1200
+
+
+_DELAYS: tuple[tuple[str, str, spans.Middle], ...] = (
+    ("owd_mean_ns", "solid", "mean"),
+    ("owd_max_ns", "dashed", "largest"),
+)
 
 
 @dataclass(frozen=True)
@@ -118,9 +126,14 @@ def _throughput(
     run: Run, flows: _Flows, rates: Rates, capacity: NDArray[np.float64] | None, pack: Pack
 ) -> dict[str, Any]:
     shown: list[dict[str, Any]] = []
+    taken = spans.of_samples(rates.t_s[:-1], _MOST_BINS)
+
+    def mean_of(curve: NDArray[np.float64]) -> NDArray[np.float64]:
+        return spans.until_the_end(taken.line(curve[:-1], "mean")) if taken else curve
+
     if capacity is not None and run.summary.total is not None:
         label = f"Capacity (mean {words.number(run.summary.total.capacity_mbps)} Mbit/s, shaded)"
-        shown.append({"label": label, "style": "area", "y": pack.add(capacity)})
+        shown.append({"label": label, "style": "area", "y": pack.add(mean_of(capacity))})
     for flow in _shown(list(rates.received_mbps)):
         colours = flows.colours(flow)
         judged = run.summary.flows[flow - 1].pantheon
@@ -130,9 +143,19 @@ def _throughput(
             ("e", "solid", rates.received_mbps, received),
         ):
             label = f"{flows.name(flow)} {word}gress (mean {words.number(mean)} Mbit/s)"
-            y = pack.add(over_bins(curves[flow], at_right=word == "e"))
-            shown.append({"label": label, "style": style, "is_stepped": True, "y": y, **colours})
-    return {"kind": "time", "unit": "Throughput (Mbit/s)", "x": pack.add(rates.t_s), "series": shown}
+            entry = {"label": label, "style": style, "is_stepped": True, **colours}
+            curve = over_bins(curves[flow], at_right=word == "e")
+            if taken and word == "e":
+                shown += taken.lines(entry, curve[:-1], "mean", pack, is_stepped=True)
+            else:
+                shown.append({**entry, "y": pack.add(mean_of(curve))})
+    return {
+        "kind": "time",
+        "unit": "Throughput (Mbit/s)",
+        "x": pack.add(taken.edges() if taken else rates.t_s),
+        "note": f"Lines are means over {taken.name}, areas the range of the bins in them." if taken else "",
+        "series": sorted(shown, key=lambda entry: entry["style"] not in ("area", "range")),
+    }
 
 
 def over_bins(curve: NDArray[np.float64], *, at_right: bool) -> NDArray[np.float64]:
@@ -210,17 +233,22 @@ def _delay_lines(series: pl.DataFrame, flows: _Flows, pack: Pack) -> dict[str, A
     if rows.is_empty():
         return None
     times = np.unique(rows["t_ns"].to_numpy())
+    taken = spans.of_samples(times / NS_PER_S, spans.MOST_INTERVALS)
     shown = []
     for flow in _shown(rows["flow"].unique().to_list()):
         own = rows.filter(rows["flow"] == flow)
         where = np.searchsorted(times, own["t_ns"].to_numpy())
-        for column, style, word in (("owd_mean_ns", "solid", "mean"), ("owd_max_ns", "dashed", "largest")):
+        arrived = np.zeros(times.size)
+        arrived[where] = own["received_packets"].to_numpy()
+        for column, style, word in _DELAYS:
             curve = np.full(times.size, np.nan)
             curve[where] = own[column].cast(pl.Float64).fill_null(np.nan).to_numpy() / NS_PER_MS
+            curve = taken.line(curve, word, arrived) if taken else curve
             label = f"{flows.delay_label(flow)}, {word}"
             shown.append({"label": label, "style": style, "y": pack.add(curve), **flows.colours(flow)})
-    x = pack.add(times / NS_PER_S)
-    return {"kind": "time", "unit": "One-way delay (ms)", "x": x, "series": shown}
+    x = pack.add(taken.centres() if taken else times / NS_PER_S)
+    note = f"Bins are of {taken.name}." if taken else ""
+    return {"kind": "time", "unit": "One-way delay (ms)", "x": x, "note": note, "series": shown}
 
 
 def _probes(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
@@ -250,31 +278,31 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
     if table.is_empty():
         return None
     choices = []
+    note = ""
     # Once for all: there are dozens of names, and comparing text takes time.
     by_name = {str(name): part for (name,), part in table.partition_by("name", as_dict=True).items()}
     for name, unit, numbers in _quantities(by_name, flows.summary):
         rows = by_name[name].filter(pl.col("flow").is_in(numbers))
         times = np.unique(rows["t_ns"].to_numpy())
-        stride = -(-times.size // MAX_TELEMETRY_POINTS)
-        times = times[::stride]
-        curves = [
-            {
-                "label": f"Flow {flow}, {looks.title(flows.summary.flows[flow - 1].name)}",
-                "style": "solid",
-                "y": pack.add(_held(rows.filter(rows["flow"] == flow), times)),
-                **flows.colours(flow),
-            }
-            for flow in _shown(numbers)
-        ]
+        times_s = (times - origin_ns) / NS_PER_S
+        taken = spans.of_samples(times_s, MAX_TELEMETRY_POINTS)
+        curves: list[dict[str, Any]] = []
+        for flow in _shown(numbers):
+            name_of_flow = looks.title(flows.summary.flows[flow - 1].name)
+            entry = {"label": f"Flow {flow}, {name_of_flow}", "style": "solid", **flows.colours(flow)}
+            curve = _held(rows.filter(rows["flow"] == flow), times)
+            curves += taken.lines(entry, curve, "median", pack) if taken else [{**entry, "y": pack.add(curve)}]
+        if taken:
+            note = f"Lines are medians over {taken.name}, areas the range of the samples in them."
         choices.append(
             {
                 "name": name,
                 "unit": f"{name} ({unit})" if unit else name,
-                "x": pack.add((times - origin_ns) / NS_PER_S),
+                "x": pack.add(taken.centres() if taken else times_s),
                 "series": curves,
             }
         )
-    return {"kind": "choice", "choices": choices}
+    return {"kind": "choice", "note": note, "choices": choices}
 
 
 def _quantities(by_name: Mapping[str, pl.DataFrame], summary: RunSummary) -> Iterator[tuple[str, str, list[int]]]:

@@ -38,7 +38,10 @@ function loadRun(id) {
       for (const figure of Object.values(figures)) {
         for (const part of figure.choices ?? [figure]) {
           part.x = column(floats, part.x);
-          for (const series of part.series) series.y = column(floats, series.y);
+          for (const series of part.series) {
+            series.y = column(floats, series.y);
+            if (series.low) series.low = column(floats, series.low);
+          }
         }
       }
       return figures;

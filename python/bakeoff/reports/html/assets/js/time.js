@@ -25,6 +25,35 @@ function dots(u, index, from, to) {
   return null;
 }
 
+/** Fills what lies between the lower ends of an entry and its values: over the way to the next, or between them. */
+function ranges(entry) {
+  return (u, index, from, to) => {
+    const { ctx } = u;
+    const { left, top, width, height } = u.bbox;
+    const [xs, highs] = [u.data[0], u.data[index]];
+    const x = (i) => u.valToPos(xs[i], "x", true);
+    const y = (value) => u.valToPos(value, u.series[index].scale, true);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    ctx.globalAlpha = 0.22;
+    ctx.fillStyle = u.series[index].stroke(u, index);
+    ctx.beginPath();
+    for (let i = from; i < to; i++) {
+      const next = entry.is_stepped ? i : i + 1;
+      if (highs[i] == null || highs[next] == null) continue;
+      ctx.moveTo(x(i), y(entry.low[i]));
+      ctx.lineTo(x(i), y(highs[i]));
+      ctx.lineTo(x(i + 1), y(highs[next]));
+      ctx.lineTo(x(i + 1), y(entry.low[next]));
+    }
+    ctx.fill();
+    ctx.restore();
+    return null;
+  };
+}
+
 /** Rates of bins: each is that of the time up to the next. */
 const steps = uPlot.paths.stepped({ align: 1 });
 
@@ -37,6 +66,7 @@ function timeSeries(entry) {
   }
   const stroke = colourOf(entry);
   if (entry.style === "dots") return { ...common, stroke, paths: dots };
+  if (entry.style === "range") return { ...common, stroke, paths: ranges(entry) };
   const dash = { dashed: [5, 4], dotted: [1.5, 3] }[entry.style];
   const paths = entry.is_stepped ? steps : undefined;
   return { ...common, stroke, width: dash ? 1.2 : 1.8, dash, paths, spanGaps: entry.style === "dotted" };
