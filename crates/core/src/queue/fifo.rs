@@ -169,7 +169,7 @@ impl<P: Send> Queue<P> for Fifo<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, _now: Instant, _verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.pop()
     }
 

@@ -148,7 +148,7 @@ impl<P: Send> Queue<P> for FqPie<P> {
         self.flows.push(index, packet);
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, _verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let law = &self.law;
         self.flows.take_turns(|Flow { queue, control }, _others| {
             control.catch_up(law, queue.bytes(), now);

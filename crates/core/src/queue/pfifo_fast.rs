@@ -74,7 +74,7 @@ impl<P: Send> Queue<P> for PfifoFast<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, _now: Instant, _verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.bands.iter_mut().find_map(PacketQueue::pop)
     }
 

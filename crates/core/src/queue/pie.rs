@@ -435,7 +435,7 @@ impl<P: Send> Queue<P> for Pie<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, _verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.control.catch_up(&self.law, self.queue.bytes(), now);
         let packet = self.queue.pop()?;
         self.control.on_leaving(&self.law, &packet, self.queue.bytes(), now);
@@ -585,9 +585,9 @@ mod tests {
     #[test]
     fn less_than_two_frames_are_spared() {
         let (law, mut random) = (DEFAULT.law(&setup()), setup().random("test"));
-        for (backlog, verdicts) in [(2_027, false), (2_028, true)] {
+        for (backlog, drops) in [(2_027, false), (2_028, true)] {
             let found = busy(CERTAIN).drops_early(&law, Bytes::new(backlog), FRAME, &mut random);
-            assert_eq!(found, verdicts, "{backlog}");
+            assert_eq!(found, drops, "{backlog}");
         }
     }
 

@@ -272,7 +272,7 @@ impl<P: Send> Queue<P> for Red<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Instant, _drops: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
+    fn dequeue(&mut self, now: Instant, _verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         self.catch_up(now);
         self.queue.pop()
     }
