@@ -57,7 +57,7 @@ def all_changes(changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int
     """The options of `change_options` as changes of the file.
 
     Raises:
-        UserError: the name of a scheme is empty.
+        UserError: the name of a scheme is empty, or names are not separated by commas.
     """
     from bakeoff.errors import UserError  # noqa: PLC0415 - not for help
     from bakeoff.experiment.overrides import Shorthand  # noqa: PLC0415
@@ -67,6 +67,10 @@ def all_changes(changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int
     for option in schemes:
         if not all(name.strip() for name in option.split(",")):
             raise UserError(f"--scheme {shown(option)}: a name is missing; write them as in --scheme cubic,bbr")
+        # Paths may have spaces.
+        if " " in option.strip() and not any(sign in option for sign in ",:/"):
+            right = ",".join(option.split())
+            raise UserError(f"--scheme {shown(option)}: separate names by commas, as in --scheme {right}")
     if schemes:
         names = ",".join(schemes)
         settings.append(Shorthand(f"matrix.scheme={names}", f"--scheme {names}"))

@@ -105,7 +105,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.ClickException):
         # Click lists choices one a line.
         message = " ".join(error.format_message().split()).rstrip(".")
-        message = message[:1].lower() + message[1:]
+        message = (message[:1].lower() + message[1:]).replace("a valid integer range", "a whole number")
+        message += _instead_of_more(error)
         context = error.ctx if isinstance(error, click.UsageError) else None
         return 2, f"{message}; see {context.command_path} --help" if context else message
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
@@ -117,6 +118,18 @@ def _explain(error: BaseException) -> tuple[int, str]:
         return 1, f"{f'{where}: ' if where else ''}{reason(error)}"
     text = " ".join(str(error).split())
     return 1, f"internal error, a fault of bakeoff: {type(error).__name__} {_place(error.__traceback__)}: {text}"
+
+
+def _instead_of_more(error: click.ClickException) -> str:
+    """What to add about words that are too many, because an option takes one and somebody gave it several."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    words = context.obj if context and "unexpected extra" in error.message else []
+    for option, value, extra in zip(words, words[1:], words[2:], strict=False):
+        if option in {"--scheme", "--worlds"} and not Path(extra).is_file():
+            return f"; separate names by commas and without spaces, as in {option} {value.rstrip(',')},{extra}"
+        if option == "--set" and "=" in extra:
+            return f"; repeat the option, as in --set {value} --set {extra}"
+    return ""
 
 
 def _key_instead_of(error: click.NoSuchOption) -> str | None:
