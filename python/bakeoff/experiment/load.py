@@ -393,11 +393,10 @@ def _only_published(scheme: str, found: Source) -> str | None:
 
 
 def _labels(axes: Sequence[Axis]) -> dict[str, list[str]]:
-    labels: dict[str, list[str]] = {}
+    labels: dict[str, dict[str, None]] = {}
     for axis in axes:
-        known = labels.setdefault(axis.name, [])
-        known += [choice.label for choice in axis.choices if choice.label not in known]
-    return labels
+        labels.setdefault(axis.name, {}).update(dict.fromkeys(choice.label for choice in axis.choices))
+    return {name: list(known) for name, known in labels.items()}
 
 
 def _check_claims(model: ExperimentFile, known: dict[str, list[str]], name: str) -> None:
