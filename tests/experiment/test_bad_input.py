@@ -62,6 +62,7 @@ def test_one_sentence(planned: Callable[..., Plan], text: str, sentence: str) ->
         ("matrix.loss=", "write KEY=VALUE"),
         ("rtt=3ns", '--set rtt=3ns: "3ns": half of it goes each way, so it must be an even number of ns'),
         ("durration=1s", '--set durration=1s: durration: unknown key; did you mean "duration"?'),
+        ("ratee=2Mbit/s", '--set ratee=2Mbit/s: ratee: unknown key; did you mean "rate"?'),
         ("name.x=1", "--set name.x=1: name: must be a text, not a table"),
         ("flow=3", "--set flow=3: flow is a list of tables, as in flow=[{}] or flow.1={}"),
         ("flow.1=3", "--set flow.1=3: flow is a list of tables, as in flow=[{}] or flow.1={}"),

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from bakeoff.errors import UserError
+from bakeoff.experiment.base import nearest
 from bakeoff.experiment.units import UnitError, format_time, is_queue_kind, parse_time, shown
 
 SHORT_WORDS = ("scheme", "rtt", "rate", "queue", "loss", "trace")
@@ -87,8 +88,7 @@ def apply(raw: dict[str, Any], setting: Setting) -> list[str]:
     parts = setting.key.split(".")
     if not all(parts):
         raise setting.fail('not a key; write for example "path.forward.0.rate"')
-    if (whole := meant(setting.key)) is not None:
-        raise setting.fail(f'{setting.key}: unknown key; write "{whole}"')
+    _check_known(setting)
     touched = _put(raw, parts, setting, "")
     if parts[0] in {"flow", "probe"} and not _is_list_of_tables(raw[parts[0]]):
         raise setting.fail(f"{parts[0]} is a list of tables, as in {parts[0]}=[{{}}] or {parts[0]}.1={{}}")
@@ -107,6 +107,17 @@ def meant(key: str) -> str | None:
     if head in Hop.model_fields:
         return f"path.forward.0.{of_path}"
     return f"flow.*.{key}" if head in Flow.model_fields and of_path == key else None
+
+
+def _check_known(setting: Setting) -> None:
+    """Refuses a first word that is none; what lies deeper is told when the file is checked."""
+    from bakeoff.experiment.schema import ExperimentFile  # noqa: PLC0415 - only where something is set
+
+    key, of_file = setting.key, ExperimentFile.model_fields
+    if (whole := meant(key)) is not None:
+        raise setting.fail(f'{key}: unknown key; write "{whole}"')
+    if "." not in key and key not in of_file:
+        raise setting.fail(f"{key}: unknown key; {nearest(key, (*SHORT_WORDS, *of_file))}")
 
 
 def _is_list_of_tables(value: Any) -> TypeGuard[list[dict[str, Any]]]:
