@@ -52,6 +52,9 @@ def test_absent_rows_say_why(india: model.Report) -> None:
     file = io.StringIO()
     terminal.show(india, Console(file=file, width=220))
     assert f"Indigo-1-32 needs a weights file: {remedy}" in file.getvalue()
+    name, below = file.getvalue().partition("\nIndigo-1-32 ")[2].splitlines()[:2]
+    assert name.split() == [], "published numbers stand below ours, also where there are none"
+    assert below.split()[:5] == ["needs", "a", "weights", "file", "0.68"]
 
 
 def test_claims_see_the_published_row(india: model.Report) -> None:

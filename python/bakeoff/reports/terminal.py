@@ -171,7 +171,8 @@ def _cell(metric: Metric, row: Group | Absent, flow: int | None) -> Text:
         ours = metric.value(row.pantheon(flow))
         text.append(metric.text(ours))
     if has_published(metric, theirs):
-        text.append("\n" if isinstance(row, Group) else "")
+        # Also where there is none of ours above it.
+        text.append("\n")
         text.append(metric.text(expected), style="dim")
         if isinstance(row, Group) and expected is not None:
             text.append(f" {words.ratio(ours, expected)}", style="cyan")
