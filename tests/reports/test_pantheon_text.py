@@ -16,7 +16,8 @@ TIMING = Timing(started="2026-03-04T04:00:00.250+00:00", wall_s=2.5, cpu_s=1.0)
 
 def flow(number: int, throughput: float, delay: float, loss: float) -> FlowSummary:
     return FlowSummary(
-        flow=number, scheme="bbr", name="bbr", direction="forward", start_s=0, stop_s=30, sent_packets=1,
+        flow=number, scheme="bbr", name="bbr", direction="forward", start_s=0, stop_s=30,
+        completion_s=None, sent_packets=1,
         delivered_packets=1, delivered_bytes=1, throughput_mbps=1, goodput_mbps=1, owd_p50_ms=1, owd_p95_ms=1,
         owd_p99_ms=1, queue_p50_ms=1, queue_p95_ms=1, loss=0, ce_marks=0, packet_loss=0, together_mbps=1, late_mbps=1,
         srtt_p50_ms=1, srtt_p95_ms=1, retransmits=0, timeouts=0,

@@ -48,6 +48,13 @@ DEFINITIONS = (
         "Payload handed to the application, in order and once, over the same time as throughput_mbps.",
     ),
     Definition(
+        "completion_s",
+        ("flow",),
+        "s",
+        "Flow completion time: from the start of a finite transfer, its handshake included, to the acknowledgement of "
+        "its last byte. It does not exist for what has no size, nor if the flow or the run ended before.",
+    ),
+    Definition(
         "owd_p50_ms, owd_p95_ms, owd_p99_ms",
         _BOTH,
         "ms",

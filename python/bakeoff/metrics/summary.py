@@ -43,6 +43,8 @@ class FlowSummary:
         direction: `forward` or `reverse`, the way of its data.
         start_s: when it was meant to start.
         stop_s: when it was meant to stop, or had delivered everything.
+        completion_s: from its start to the acknowledgement of its last byte; None for what has no size, and if the run
+            or the flow ended before.
         sent_packets: packets sent, retransmissions included.
         delivered_packets: packets that arrived.
         delivered_bytes: their bytes, IP headers included.
@@ -72,6 +74,7 @@ class FlowSummary:
     direction: str
     start_s: float
     stop_s: float
+    completion_s: float | None
     sent_packets: int
     delivered_packets: int
     delivered_bytes: int
@@ -297,6 +300,7 @@ def _flow(
         direction=asked["direction"],
         start_s=interval.start_ns / 1e9,
         stop_s=interval.stop_ns / 1e9,
+        completion_s=None if row["completed_ns"] is None else (row["completed_ns"] - row["start_ns"]) / 1e9,
         sent_packets=row["sent_packets"],
         delivered_packets=row["received_packets"],
         delivered_bytes=row["received_bytes"],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from bakeoff.reports import looks, model, shares, starts, words
+from bakeoff.reports import completions, looks, model, shares, starts, words
 from bakeoff.reports.console import fits, print_table
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bakeoff.claims import ClaimResult
     from bakeoff.references import Published
+    from bakeoff.reports.completions import Transfers
     from bakeoff.reports.shares import Shares
 
 MAX_FLOW_COLUMNS = 4
@@ -108,6 +109,7 @@ def show(report: Report, console: Console) -> None:
     _definitions(report, console)
     _starts(report, console)
     _shares(shares.of(report), report.noun, console)
+    _completions(completions.of(report), report.noun, console)
     _corrected(report, console)
     _remedies(report, console)
     _probes(report, console)
@@ -234,6 +236,22 @@ def _shares(found: Shares, noun: str, console: Console) -> None:
     console.print(
         Text(f"Share: of what all receive {found.span}; throughput: while any of its flows sends.", style="dim")
     )
+
+
+def _completions(found: Sequence[Transfers], noun: str, console: Console) -> None:
+    """How long transfers took, a row for each size and scheme in a cell."""
+    if not found:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(noun)
+    table.add_column("transfers of")
+    for heading in ("completed", *completions.HEADINGS):
+        table.add_column(heading, justify="right")
+    for row in found:
+        table.add_row(Text(row.label), Text(row.name), f"{row.completed} of {row.count}", *row.times)
+    console.print()
+    console.print(Text("Completion times", style="bold"))
+    print_table(table, console)
 
 
 def _corrected(report: Report, console: Console) -> None:

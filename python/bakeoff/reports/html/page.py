@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
-from bakeoff.reports import looks, losses, model, pantheon_text, path, shares, starts, terminal, words
+from bakeoff.reports import completions, looks, losses, model, pantheon_text, path, shares, starts, terminal, words
 from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, sweep_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
 from bakeoff.scenario import FILES
@@ -106,6 +106,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "totals": tables.totals(report),
         "published_band": 100 * model.PUBLISHED_BAND,
         "shares": shares.of(report),
+        "transfers": completions.of(report),
+        "completion_headings": completions.HEADINGS,
         "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),
         "corrected": tables.corrected(report),
