@@ -196,14 +196,15 @@ def test_a_dry_run_as_json_has_every_scenario(bakeoff: Command) -> None:
     assert found["runs"][0]["scenario"]["flows"][2]["start_ns"] == 20 * 10**9
     assert found["experiment"]["name"] == "india-ppp0"
     assert found["cpu_s"] > 0
+    assert found["report_cpu_s"] > found["cpu_s"]
 
 
 def test_a_dry_run_in_real_time_says_how_long_it_takes(bakeoff: Command) -> None:
     words = ("run", "dumbbell/one-cubic", "--dry-run", "--repeats", "2")
-    assert " 2 runs, about 500,000 packets, 0.3 s of CPU and " in bakeoff(*words).err
+    assert " 2 runs, about 500,000 packets, 0.3 s of CPU, 1.3 s for the report, and " in bakeoff(*words).err
     shown = bakeoff(*words, "--world", "emu")
     assert shown.out.splitlines()[0].split() == ["run", "repeat", "packets", "time", "disk"]
-    assert " of time and " in shown.err
+    assert " of time, 1.3 s for the report, and " in shown.err
 
 
 @pytest.fixture

@@ -87,6 +87,16 @@ def test_what_is_recorded_costs_disk_and_memory(scenario: Scenario, minimal: str
     assert summary.cpu_s == series.cpu_s == packets.cpu_s > 0
 
 
+def test_a_report_costs_what_has_to_be_drawn(scenario: Scenario, minimal: str) -> None:
+    summary, series = (scenario(minimal, f"record.level={level}") for level in ("summary", "series"))
+    nothing, one, ten = (estimate.report_cpu_s([series] * count) for count in (0, 1, 10))
+    assert ten - nothing == pytest.approx(10 * (one - nothing))
+    assert 0 < estimate.report_cpu_s([summary] * 10) - nothing < (ten - nothing) / 5
+    # Each flow has its curves.
+    two = {**series, "flows": series["flows"] * 2}
+    assert estimate.report_cpu_s([two]) > one > nothing > 0
+
+
 def test_a_total_adds_up_all_but_memory(scenario: Scenario, minimal: str) -> None:
     one = estimate.cost(scenario(minimal))
     single, double = estimate.total([one]), estimate.total([one, one])

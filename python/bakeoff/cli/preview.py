@@ -47,7 +47,12 @@ def _as_json(plan: Plan) -> dict[str, Any]:
         }
         for run, cost in costs
     ]
-    total = {"cpu_s": round(whole.cpu_s, 3), "disk_bytes": whole.disk_bytes}
+    report_cpu_s = estimate.report_cpu_s(run.scenario for run in plan.runs)
+    total = {
+        "cpu_s": round(whole.cpu_s, 3),
+        "report_cpu_s": round(report_cpu_s, 3),
+        "disk_bytes": whole.disk_bytes,
+    }
     return {"experiment": plan.to_json(), **total, "runs": runs}
 
 
@@ -66,9 +71,11 @@ def _table(plan: Plan) -> None:
     print_table(["run", *axes, *numbers], rows, right=numbers)
     for unmet in plan.unmet:
         say(f"{', '.join(unmet.labels.values())} {unmet.reason}: {unmet.remedy}")
+    report = amount_of_time(estimate.report_cpu_s(run.scenario for run in plan.runs))
     say(
         f"{amount(len(plan.runs), 'run')}, about {_rounded(whole.packets)} packets, "
-        f"{amount_of_time(whole.cpu_s)} of {spends} and {amount_of_bytes(whole.disk_bytes)}; nothing was run"
+        f"{amount_of_time(whole.cpu_s)} of {spends}, {report} for the report, and {amount_of_bytes(whole.disk_bytes)}; "
+        "nothing was run"
     )
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _PACKETS_PER_CPU_SECOND = 2.0e6
 _STACK_PACKETS_PER_CPU_SECOND = 2.0e5
 _CPU_SECONDS_PER_RUN = 0.03
+# Of the report, whatever world the runs were in.
+_REPORT_CPU_SECONDS = 1.2
+_REPORT_CPU_SECONDS_PER_RUN = 0.004
+_REPORT_CPU_SECONDS_PER_FLOW = 0.03
 _DISK_BYTES_PER_RUN = 20_000
 _DISK_BYTES_PER_PACKET = 45
 _DISK_BYTES_PER_REQUEST = 8
@@ -93,6 +97,16 @@ def total(costs: Iterable[Cost]) -> Cost:
     for each in costs:
         whole += each
     return whole
+
+
+def report_cpu_s(scenarios: Iterable[Mapping[str, Any]]) -> float:
+    """Seconds of one core to write the report of these runs: most of it for the figures of what is recorded over time.
+
+    Good to a factor of two.
+    """
+    drawn = (0 if one["record"]["level"] == "summary" else len(one["flows"]) for one in scenarios)
+    per_run = (_REPORT_CPU_SECONDS_PER_RUN + flows * _REPORT_CPU_SECONDS_PER_FLOW for flows in drawn)
+    return _REPORT_CPU_SECONDS + sum(per_run)
 
 
 def check(scenario: Mapping[str, Any], where: str) -> None:
