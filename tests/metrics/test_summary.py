@@ -197,6 +197,7 @@ def test_the_contract(india: ResultFolder) -> None:
         "probes",
         "queueing",
         "idle",
+        "stalled",
     }
     assert run["probes"] == []
     assert set(run["flows"][0]) >= {
@@ -258,6 +259,7 @@ def test_every_number_is_defined() -> None:
         "probes",
         "queueing",
         "idle",
+        "stalled",
     }
     for kind in (FlowSummary, TotalSummary, HopSummary, ProbeSummary, RunSummary):
         for entry in fields(kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.metrics import corrected, dynamics, idle, pantheon, probes, queueing, utilisation
+from bakeoff.metrics import corrected, dynamics, idle, pantheon, probes, queueing, stalls, utilisation
 from bakeoff.metrics.fairness import jain
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
@@ -189,6 +189,7 @@ class RunSummary:
         probes: by number.
         queueing: where queues built up, by direction that carries data.
         idle: sentences on what hops were to do and found no packet for.
+        stalled: sentences on flows that have much less goodput than throughput.
     """
 
     id: str
@@ -205,6 +206,7 @@ class RunSummary:
     probes: tuple[ProbeSummary, ...] = ()
     queueing: tuple[Queueing, ...] = ()
     idle: tuple[str, ...] = ()
+    stalled: tuple[str, ...] = ()
 
     @property
     def goes_both_ways(self) -> bool:
@@ -269,6 +271,7 @@ def summarise(recording: RunRecording) -> RunSummary:
         probes=probes.summarise(recording.table("probes"), len(scenario["probes"])) if recording.has("probes") else (),
         queueing=queueing.check(hops, scenario),
         idle=idle.check(counted, scenario),
+        stalled=stalls.check(rows, scenario),
     )
 
 

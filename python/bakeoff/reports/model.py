@@ -236,8 +236,8 @@ def queues(report: Report) -> dict[str, int]:
 
 
 def warnings(summary: RunSummary) -> list[str]:
-    """What is not as the experiment meant it: queues elsewhere, and hops that found nothing to act on."""
-    return [found.warning for found in summary.queueing if found.warning] + list(summary.idle)
+    """What is not as the experiment meant it: queues elsewhere, hops that found nothing to act on, stalled flows."""
+    return [*(found.warning for found in summary.queueing if found.warning), *summary.idle, *summary.stalled]
 
 
 def discarded(report: Report) -> list[str]:
