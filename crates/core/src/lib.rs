@@ -18,6 +18,7 @@ pub mod path;
 pub mod problem;
 pub mod queue;
 pub mod random;
+mod reason;
 pub mod record;
 pub mod scenario;
 pub mod scheme;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::queue::Reason;
+use crate::reason::Reason;
 use crate::units::{Bytes, Duration, Instant};
 
 /// The number of a flow, counted from zero; probes are numbered behind the flows.

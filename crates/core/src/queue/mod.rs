@@ -43,7 +43,9 @@ pub use pfifo_fast::{PfifoFast, PfifoFastConfig};
 pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};
 pub use setup::QueueSetup;
-pub use verdicts::{Duplicate, Reason, Verdicts};
+pub use verdicts::{Duplicate, Verdicts};
+
+pub use crate::reason::Reason;
 
 use crate::info::Info;
 use crate::packet::Packet;
