@@ -11,7 +11,7 @@ use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use crate::network::{Network, Why};
 use crate::payload::Payload;
-use crate::topology::TimerId;
+use crate::roster::TimerId;
 
 /// Makes a scheme, from what our transport tells of the flow.
 pub type MakeScheme<'a> = dyn FnOnce(Setup) -> Result<Box<dyn Scheme>, ScenarioError> + 'a;

@@ -21,6 +21,7 @@ pub mod agent;
 mod flow;
 mod network;
 mod payload;
+mod roster;
 mod sides;
 mod topology;
 mod world;

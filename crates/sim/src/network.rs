@@ -10,8 +10,8 @@ use bakeoff_core::transport::stream::Positions;
 use bakeoff_core::units::{Duration, Instant, earlier};
 
 use crate::payload::Payload;
+use crate::roster::TimerId;
 use crate::sides::Side;
-use crate::topology::TimerId;
 
 /// The boxes of packets: those of one direction mostly stay in order.
 #[derive(Default)]

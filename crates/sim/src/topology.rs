@@ -8,6 +8,7 @@ use bakeoff_core::units::Duration;
 use crate::Transport;
 use crate::flow::Flow;
 use crate::payload::Payload;
+use crate::roster::{Participant, Roster, TimerId};
 use crate::sides::{Side, Sides};
 
 /// The two ends of a probe.
@@ -15,43 +16,6 @@ pub(crate) struct Probe {
     pub(crate) asker: Asker,
     pub(crate) answerer: Answerer,
     pub(crate) asker_timer: TimerId,
-}
-
-/// Who can be woken beside hops: sender and receiver of each flow, and the askers of the probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Participant {
-    Sender(usize),
-    Receiver(usize),
-    Asker(usize),
-}
-
-/// The timer of a participant: on the agenda of which side, and under which number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimerId {
-    pub(crate) side: Side,
-    pub(crate) number: usize,
-}
-
-/// Who is on each side, by their numbers on its agenda.
-#[derive(Debug, Default)]
-pub(crate) struct Roster([Vec<Participant>; 2]);
-
-impl Roster {
-    fn add(&mut self, side: Side, participant: Participant) -> TimerId {
-        let listed = &mut self.0[side as usize];
-        listed.push(participant);
-        TimerId { side, number: listed.len() - 1 }
-    }
-
-    /// Whose timer this is.
-    pub(crate) fn participant(&self, TimerId { side, number }: TimerId) -> Participant {
-        self.0[side as usize][number]
-    }
-
-    /// How many are on a side.
-    pub(crate) fn count(&self, side: Side) -> usize {
-        self.0[side as usize].len()
-    }
 }
 
 /// Who takes part.

@@ -11,8 +11,9 @@ use bakeoff_core::units::{Duration, Instant};
 use crate::flow::Flow;
 use crate::network::{Network, Why};
 use crate::payload::Payload;
+use crate::roster::{Participant, Roster, TimerId};
 use crate::sides::{Side, Sides};
-use crate::topology::{Participant, Probe, Roster, TimerId, Topology};
+use crate::topology::{Probe, Topology};
 use crate::{Error, Recording, Transport};
 
 /// A run under way.
