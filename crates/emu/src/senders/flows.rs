@@ -3,13 +3,12 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use bakeoff_core::scenario::FlowConfig;
 use bakeoff_core::units::Instant;
 
-use super::{End, Stage, ends, kernel_flow, outside, own_flow, stack_flow};
+use super::plan::Plan;
+use super::{Stage, kernel_flow, outside, own_flow, stack_flow};
 use crate::error::{Context, RunError};
 use crate::job::{KERNEL_PREFIX, OWN_PREFIX, PROGRAM_PREFIX, STACK_PREFIX, find_stack};
-use crate::log::{RECEIVER_PORT, SENDER_PORT};
 use crate::sys::{TcpOption, TcpSocket};
 
 /// A flow under way.
@@ -29,31 +28,6 @@ impl RunningFlow {
     pub fn fall_silent(&self) -> Result<(), RunError> {
         let Some(socket) = &self.kernel else { return Ok(()) };
         TcpOption::TimeToLive(1).set(socket.as_fd()).context(|| "stopping a flow".to_owned())
-    }
-}
-
-/// What the ends of a flow need to know.
-pub(super) struct Plan<'a> {
-    pub(super) stage: Stage<'a>,
-    pub(super) index: usize,
-    pub(super) sender: End,
-    pub(super) receiver: End,
-}
-
-impl<'a> Plan<'a> {
-    fn of(stage: Stage<'a>, index: usize) -> Self {
-        let ports = [SENDER_PORT, RECEIVER_PORT].map(|port| port + index as u16);
-        let direction = stage.scenario.flows[index].direction;
-        let [sender, receiver] = ends(stage.hosts.pair_of_flow(index), direction, ports);
-        Self { stage, index, sender, receiver }
-    }
-
-    pub(super) fn flow(&self) -> &'a FlowConfig {
-        &self.stage.scenario.flows[self.index]
-    }
-
-    pub(super) fn scheme_error(&self, problem: String) -> RunError {
-        RunError::Scheme { flow: self.index + 1, problem }
     }
 }
 

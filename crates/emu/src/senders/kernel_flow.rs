@@ -10,7 +10,7 @@ use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::Pacing;
 use bakeoff_core::units::Bytes;
 
-use super::flows::Plan;
+use super::plan::Plan;
 use crate::error::{Context, RunError};
 use crate::sys::{self, TcpOption, TcpSocket};
 use crate::udp::Clock;

@@ -7,6 +7,7 @@ mod flows;
 mod kernel_flow;
 mod outside;
 mod own_flow;
+mod plan;
 mod probes;
 pub mod settings;
 mod stack_flow;

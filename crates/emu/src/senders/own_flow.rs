@@ -10,7 +10,7 @@ use bakeoff_core::scheme::{Scheme, Setup};
 use bakeoff_core::transport::stream::{Receiver, Sender};
 use bakeoff_core::units::Instant;
 
-use super::flows::Plan;
+use super::plan::Plan;
 use super::{End, News};
 use crate::error::{Context, RunError};
 use crate::log::{SampleRecord, TIMEOUTS};

@@ -11,7 +11,7 @@ use bakeoff_core::scenario::Level;
 use bakeoff_core::transport::stack::{Datagram, StackEnd, StackEntry};
 use bakeoff_core::units::Instant;
 
-use super::flows::Plan;
+use super::plan::Plan;
 use super::{End, News, own_flow};
 use crate::error::{Context, RunError};
 use crate::job::JobError;
