@@ -49,6 +49,15 @@ def test_the_last_line_may_lack_its_end() -> None:
         (b"1\n5\n3\n", "line 3: 3 comes after 5; times must not decrease"),
         (b"0\n0\n", "line 2: the last time is 0; it is the period and must be above zero"),
         (b"1\r\n2\r\n", "line 1: it ends with a carriage return; save the file with Unix line ends"),
+        (b"\xef\xbb\xbf1\n", "line 1: it begins with a byte order mark; save the file as plain ASCII text"),
+        ("1\n".encode("utf-16"), "line 1: it begins with a byte order mark; save the file as plain ASCII text"),
+        (
+            b"time,rate\n0,5\n",
+            (
+                'line 1: "time,rate" is not a whole number of milliseconds; rates over time are a schedule: '
+                '{ schedule = [{ at = "0s", rate = "5Mbit/s" }] }'
+            ),
+        ),
         (b"1\n-2\n", 'line 2: "-2" is not a whole number of milliseconds'),
         (b"1.5\n", 'line 1: "1.5" is not a whole number of milliseconds'),
         (b" 1\n", 'line 1: " 1" is not a whole number of milliseconds'),

@@ -11,6 +11,7 @@ Deviations: a carriage return, a sign or a blank is refused, where mahimahi may 
 from __future__ import annotations
 
 import bisect
+import codecs
 import itertools
 import math
 import random
@@ -113,9 +114,13 @@ def _problem(line: bytes) -> str:
         return "it is empty; every line is a time in milliseconds"
     if line.endswith(b"\r"):
         return "it ends with a carriage return; save the file with Unix line ends"
+    if line.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it begins with a byte order mark; save the file as plain ASCII text"
     text = line[:24].decode("ascii", "replace")
     text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-    return f'"{text}" is not a whole number of milliseconds'
+    # A table of somebody's measurements, which is no trace.
+    table = '; rates over time are a schedule: { schedule = [{ at = "0s", rate = "5Mbit/s" }] }' if b"," in line else ""
+    return f'"{text}" is not a whole number of milliseconds{table}'
 
 
 def read(path: Path) -> Trace:
