@@ -328,7 +328,8 @@ tables! {
         sent_bytes: Vec<u64>,
         /// IP bytes received.
         received_bytes: Vec<u64>,
-        /// Payload handed to the application, in order and without repetition.
+        /// Payload handed to the application, in order and without repetition: what is at the very end of the
+        /// interval counts in it, while packets received then count in the next.
         goodput_bytes: Vec<u64>,
         /// Packets received.
         received_packets: Vec<u64>,
