@@ -40,15 +40,18 @@ def test_a_hop_is_its_link_its_queue_and_what_happens_on_the_way() -> None:
         duplicate=0.002,
         mangle=[{"match": {}, "set": {"dscp": 46}}],
     )
-    assert everything[2:] == (
+    # In the order in which a packet meets them.
+    assert everything == (
+        "1 rule for the DS field",
+        "policer of 2 Mbit/s, burst 15 kB",
+        "3 Mbit/s",
+        "fifo queue, no limit",
         "delay 100 ms",
         "jitter 2 ms",
         "slots of 3 packets every 1 ms to 4 ms",
         "loss 1 %",
-        "policer of 2 Mbit/s, burst 15 kB",
         "0.2 % of packets twice",
         "replay window 64 packets",
-        "1 rule for the DS field",
     )
 
 

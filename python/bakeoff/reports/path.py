@@ -63,7 +63,7 @@ def _hop(name: str, hop: Mapping[str, Any], scenario: Mapping[str, Any]) -> HopW
 
 
 def _facts(of_link: str, hop: Mapping[str, Any]) -> tuple[str, ...]:
-    facts = [of_link]
+    facts = [*_before_the_queue(hop), of_link]
     if hop["link"]["kind"] != "unlimited":
         facts.append(_queue(hop["queue"]))
     if hop["delay_ns"]:
@@ -72,7 +72,7 @@ def _facts(of_link: str, hop: Mapping[str, Any]) -> tuple[str, ...]:
         facts.append(f"jitter {words.time(hop['jitter_ns'])}")
     if slots := hop.get("slots"):
         facts.append(f"slots of {words.count(slots['packets'], 'packet')} every {_span(slots)}")
-    return (*facts, *mishaps(hop))
+    return (*facts, *_on_the_wire(hop))
 
 
 def _span(slots: Mapping[str, Any]) -> str:
@@ -106,19 +106,28 @@ def _trace(found: Mapping[str, Any], file: str, duration_ns: int) -> str:
 
 def mishaps(hop: Mapping[str, Any]) -> list[str]:
     """What befalls packets at a hop besides waiting and travelling, a short phrase each."""
+    return [*_before_the_queue(hop), *_on_the_wire(hop)]
+
+
+def _before_the_queue(hop: Mapping[str, Any]) -> list[str]:
+    found = []
+    if rules := hop.get("mangle"):
+        found.append(f"{words.count(len(rules), 'rule')} for the DS field")
+    if policer := hop.get("policer"):
+        found.append(f"policer of {words.rate(policer['rate_bps'])}, burst {words.size(policer['burst_bytes'])}")
+    return found
+
+
+def _on_the_wire(hop: Mapping[str, Any]) -> list[str]:
     found = []
     if loss := hop["loss"]:
         found.append(f"loss {_bursts(loss) if isinstance(loss, dict) else _percent(loss)}")
-    if policer := hop.get("policer"):
-        found.append(f"policer of {words.rate(policer['rate_bps'])}, burst {words.size(policer['burst_bytes'])}")
     if duplicate := hop.get("duplicate"):
         found.append(f"{_percent(duplicate)} of packets twice")
     if reorder := hop.get("reorder"):
         found.append(f"{_percent(reorder['probability'])} of packets {_moved(reorder['change'])}")
     if window := hop.get("replay_window"):
         found.append(f"replay window {words.count(window, 'packet')}")
-    if rules := hop.get("mangle"):
-        found.append(f"{words.count(len(rules), 'rule')} for the DS field")
     return found
 
 
