@@ -3,7 +3,8 @@
 //! A tree begins as one rule. The rule that is used most is improved until nothing near it is better, then the next
 //! one; when all have had their turn and that gains no more, the one that is used most is split at the medians of the
 //! memories for which it was used. What is better is found in a simulator of its own, `network`, which costs a few tens
-//! of nanoseconds a packet: one bottleneck with a queue without end, and senders that are on and off.
+//! of nanoseconds a packet: one bottleneck with a queue without end, and senders that are on and off. Times are
+//! fractions of milliseconds, as in Remy and in the rules: whole nanoseconds would make other trees.
 //!
 //! **Source.** Winstein and Balakrishnan, "TCP ex Machina", SIGCOMM 2013; `tcpexmachina/remy` (`ratbreeder.cc`,
 //! `breeder.cc`, `evaluator.cc`, `network.cc`, `rat.cc`, `utility.hh`).
