@@ -91,6 +91,14 @@ def test_a_list_is_whole_in_a_terminal_of_any_width(bakeoff: Command, kind: str,
         assert [line.split()[0] for line in by_name] == [next(iter(row.values())) for row in rows]
 
 
+@pytest.mark.parametrize("name", ["copa", "fq_codel", "jain"])
+def test_what_is_shown_breaks_between_words_in_a_terminal(bakeoff: Command, name: str) -> None:
+    shown = in_terminal(60, "show", name)
+    assert all(cell_len(line) <= 60 for line in shown.splitlines())
+    prose = bakeoff("show", name).out.partition("\n\nparameter ")[0]
+    assert " ".join(prose.split()) in " ".join(shown.split())
+
+
 def test_in_a_pipe_a_list_is_one_table(bakeoff: Command) -> None:
     rows = json.loads(bakeoff("list", "schemes", "--json").out)
     head, *lines = bakeoff("list", "schemes").out.splitlines()

@@ -33,6 +33,18 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def print_paragraphs(text: str) -> None:
+    """Text on stdout, a paragraph a line; in a terminal lines end between words, those of "- " below its text."""
+    import textwrap  # noqa: PLC0415 - loaded when something is printed
+
+    from bakeoff.reports.console import make_console  # noqa: PLC0415
+
+    width = make_console().width
+    for line in text.splitlines():
+        indent = "  " if line.startswith("- ") else ""
+        click.echo(textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+
+
 def print_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = (), details: int = 0
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bakeoff.cli.output import print_json, print_table
+from bakeoff.cli.output import print_json, print_paragraphs, print_table
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def command(name: str) -> None:
             raise UserError(f'"{name}" is no suite, path, scheme, queue or metric; {hint}')
         for entry in found:
             click.echo(f"{entry.name}, of {', '.join(entry.scope)}{f', in {entry.unit}' if entry.unit else ''}")
-            click.echo(f"{entry.meaning}{f' Source: {entry.source}.' if entry.source else ''}")
+            print_paragraphs(f"{entry.meaning}{f' Source: {entry.source}.' if entry.source else ''}")
 
 
 def _show_suite(name: str) -> None:
@@ -82,13 +82,13 @@ def _show_suite(name: str) -> None:
 
 def _show_entry(entry: Entry) -> None:
     click.echo(f"{entry.name}: {entry.title}")
-    click.echo(f"Source: {entry.source}")
+    print_paragraphs(f"Source: {entry.source}")
     if entry.validation:
-        click.echo(f"Held against: {entry.validation}")
+        print_paragraphs(f"Held against: {entry.validation}")
         click.echo(f"Worlds: {', '.join(entry.worlds)}")
     if entry.deviations:
         several = "\n" in entry.deviations
-        click.echo(f"\nDeviations:\n{entry.deviations}" if several else f"Deviations: {entry.deviations}")
+        print_paragraphs(f"\nDeviations:\n{entry.deviations}" if several else f"Deviations: {entry.deviations}")
     if entry.parameters:
         click.echo()
         print_table(
