@@ -489,6 +489,7 @@ def test_runs_that_pantheon_would_not_count_have_other_numbers(bakeoff: Command,
     number = ended.out.splitlines()[ended.out.splitlines().index(line) + 1].split()
     assert "Throughput (Mbit/s)" in line
     assert 1.5 < float(number[2]) < 2.4, "all runs"
+    assert re.search(r"^TCP Cubic +0 of 3 ", ended.out, re.MULTILINE)
     (told,) = (line for line in ended.out.splitlines() if "not counted" in line)
     assert re.match(r"run1 and 2 runs more: not counted, as Pantheon would: arrivals span", told)
 

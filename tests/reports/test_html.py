@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import itertools
 import json
 import re
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 from tests.conftest import SECOND, fill, simulate
 
 from bakeoff import suites
@@ -306,8 +308,12 @@ def test_a_row_says_how_many_of_its_runs_count(text: str, india: ResultFolder) -
     (first, *_) = report.groups
     starved = replace(first.runs[0].summary, total=None)
     runs = (replace(first.runs[0], summary=starved), *first.runs[1:])
-    (row,) = tables.summary(replace(report, rows=(replace(first, runs=runs),)))
+    partly = replace(report, rows=(replace(first, runs=runs),))
+    (row,) = tables.summary(partly)
     assert row.runs == "2 of 3"
+    file = io.StringIO()
+    terminal.show(partly, Console(file=file, width=40))
+    assert "(2 of 3 runs)" in file.getvalue()
     assert "2 of 3" not in section(text, "summary")
 
 

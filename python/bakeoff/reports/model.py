@@ -98,6 +98,12 @@ class Group:
         """The complete runs that Pantheon would count."""
         return [summary for summary in self.summaries if summary.total and summary.total.pantheon]
 
+    @property
+    def counted(self) -> str:
+        """Over how many runs Pantheon's numbers are: "3", or "2 of 3" where some are not valid."""
+        valid, whole = len(self.valid), len(self.runs)
+        return str(whole) if valid == whole else f"{valid} of {whole}"
+
     def over_runs(self, value: Callable[[RunSummary], float | None]) -> Estimate | None:
         """Mean and interval of a number over the complete runs that have it."""
         values = [value(summary) for summary in self.summaries]

@@ -158,7 +158,7 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
     for row in _rows(report):
         cells = [_cell(metric, row, flow) for metric in metrics for _, flow in columns(report)]
         if isinstance(row, Group):
-            table.add_row(Text(row.label), str(len(row.valid)), *cells)
+            table.add_row(Text(row.label), row.counted, *cells)
         else:
             table.add_row(Text(f"{row.name}\n  {row.reason}"), "", *cells, style="dim")
     return table
@@ -187,7 +187,7 @@ def _lines(report: Report, console: Console) -> None:
         if isinstance(row, Absent):
             console.print(Text(f"{row.name}: {row.reason}", style="dim"))
             continue
-        console.print(Text(f"{row.label} ({words.count(len(row.valid), 'run')})", style="bold"))
+        console.print(Text(f"{row.label} ({row.counted} {'run' if len(row.runs) == 1 else 'runs'})", style="bold"))
         for metric in METRICS:
             console.print(f"  {metric.title}")
             for heading, flow in columns(report):

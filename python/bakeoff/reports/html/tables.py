@@ -54,18 +54,13 @@ def summary(report: Report) -> list[SummaryRow]:
         SummaryRow(
             name=row.label if isinstance(row, Group) else row.name,
             look=row.look,
-            runs=_runs(row) if isinstance(row, Group) else "",
+            runs=row.counted if isinstance(row, Group) else "",
             note="" if isinstance(row, Group) else row.reason,
             remedy="" if isinstance(row, Group) else row.remedy,
             cells=[[_cell(metric, row, flow) for _, flow in terminal.columns(report)] for metric in terminal.METRICS],
         )
         for row in report.rows
     ]
-
-
-def _runs(group: Group) -> str:
-    valid, whole = len(group.valid), len(group.runs)
-    return str(whole) if valid == whole else f"{valid} of {whole}"
 
 
 def _cell(metric: terminal.Metric, row: Group | Absent, flow: int | None) -> Cell:
