@@ -116,6 +116,12 @@ def test_nothing_is_drawn_before_a_flow_starts(tmp_path: Path) -> None:
     assert not np.isnan(first[2:]).any()
 
 
+def test_nothing_is_drawn_after_a_flow_has_stopped(tmp_path: Path) -> None:
+    _, (curve, *_) = _responsiveness(tmp_path, FILE + 'stop = "1500ms"\n' + PROBES)
+    assert not np.isnan(curve[2:15]).any()
+    assert np.isnan(curve[20:]).all()
+
+
 def test_labels_say_what_sends(tmp_path: Path) -> None:
     figure, _ = _responsiveness(tmp_path, BESIDE + '[[probe]]\necn = "ect1"\n')
     names = [entry["label"].partition(" (")[0] for entry in figure["choices"][0]["series"][2:]]

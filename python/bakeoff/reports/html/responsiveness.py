@@ -107,8 +107,9 @@ def _rates(
         where = rows["t_ns"].to_numpy().astype(np.int64) // interval_ns
         inside = where < times.size
         curve[where[inside]] = rows["goodput_bytes"].to_numpy()[inside] * mbps(1, interval_ns)
-        # The recording has bins of nothing from the beginning of the run on.
+        # The recording has bins of nothing from the beginning of the run on, and to its end.
         curve[times <= flow.start_s * NS_PER_S] = np.nan
+        curve[(times - interval_ns >= flow.stop_s * NS_PER_S) & (curve == 0)] = np.nan
         label = f"Flow {flow.flow}, {looks.title(flow.name)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
         lines.append(({"label": label, "style": "solid", **_colours(look)}, curve))
     return lines
