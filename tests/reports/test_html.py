@@ -518,6 +518,16 @@ def test_worlds_are_beside_each_other_cell_by_cell(tmp_path: Path, plan_of: Call
     assert all(MISSING not in cell for row in rows.rows for cell in row.cells)
 
 
+def test_totals_of_flows_that_go_both_ways_are_said_to_be(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], text: str
+) -> None:
+    plan = plan_of(("cubic",), 1, flows=2, seconds=4, level="summary")
+    plan.runs[0].scenario["flows"][1]["direction"] = "reverse"
+    said = section(html.render(model.load(filled(plan)), GENERATED), "corrected")
+    assert "rates are those of both directions together, and utilisation is that of forward.0." in said
+    assert "both directions" not in section(text, "corrected")
+
+
 @pytest.mark.parametrize("level", ["series", "summary"])
 def test_shares_are_of_what_all_receive_while_all_send(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], level: str

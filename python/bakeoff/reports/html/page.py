@@ -111,6 +111,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "waiting": [row for row in tables.summary(report) if row.remedy],
         "worlds": worlds.table(report, beside),
         "corrected": tables.corrected(report),
+        "both_ways": tables.both_ways(report),
         "differences": tables.differences(report),
         "doc": doc.render(experiment["doc"]),
         "definitions": DEFINITIONS,

@@ -210,6 +210,16 @@ def _difference(
     return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
 
 
+def both_ways(report: Report) -> str:
+    """What the totals of runs are whose flows go both ways, or nothing."""
+    runs = [run for run in report.complete if run.goes_both_ways]
+    if not runs:
+        return ""
+    used = sorted({run.total.bottleneck for run in runs if run.total and run.total.bottleneck})
+    of = f", and utilisation is that of {' or '.join(used)}" if used else ""
+    return f"Where flows go both ways, rates are those of both directions together{of}."
+
+
 def corrected(report: Report) -> Corrected:
     """Means over runs with 95 % intervals."""
     columns = existing(CORRECTED, report.groups)
