@@ -71,6 +71,18 @@ def test_every_figure_is_drawn(
     assert "plot waiting" not in dom
 
 
+def test_figures_of_a_long_run_are_drawn(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    page = written(filled(plan_of(("vegas",), 1, level="series", flows=1, seconds=700, reference=None)))
+    drawn = dom_of(page, tmp_path / "browser", "--window-size=1000,30000")
+    dom = re.sub(r"<script.*?</script>", "", drawn, flags=re.DOTALL)
+    assert "could not be drawn" not in dom
+    assert dom.count('class="u-over"') == 3
+    # The range of the throughput, and that of the window.
+    assert len(re.findall(r'class="u-series range"', dom)) == 2
+
+
 def test_figures_are_ready_for_print_where_no_idle_moment_comes(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -66,7 +66,10 @@ function timeSeries(entry) {
   }
   const stroke = colourOf(entry);
   if (entry.style === "dots") return { ...common, stroke, paths: dots };
-  if (entry.style === "range") return { ...common, stroke, paths: ranges(entry) };
+  if (entry.style === "range") {
+    const value = (_, high, __, index) => (high == null ? shown(high) : `${shown(entry.low[index])} to ${shown(high)}`);
+    return { ...common, stroke, paths: ranges(entry), value };
+  }
   const dash = { dashed: [5, 4], dotted: [1.5, 3] }[entry.style];
   const paths = entry.is_stepped ? steps : undefined;
   return { ...common, stroke, width: dash ? 1.2 : 1.8, dash, paths, spanGaps: entry.style === "dotted" };
