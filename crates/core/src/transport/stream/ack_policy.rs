@@ -37,9 +37,6 @@ pub(super) enum Arrival {
     Closes,
     /// A later one than expected.
     OutOfOrder,
-    /// The same, behind so many holes that an ack that is held back should leave before it tells of this one too
-    /// (`tcp_sack_new_ofo_skb`).
-    Scattered,
     /// One that had arrived before, and waits for others still missing.
     Repeated,
     /// One that had arrived before, as all before it.
@@ -134,7 +131,7 @@ impl AckPolicy {
                 self.duplicates = 0;
                 self.compress(now);
             }
-            Arrival::OutOfOrder | Arrival::Scattered | Arrival::Repeated => self.compress(now),
+            Arrival::OutOfOrder | Arrival::Repeated => self.compress(now),
             Arrival::Duplicate => {
                 self.quick = self.quick.max(self.most_quick);
                 self.delay = DELAY_MIN;

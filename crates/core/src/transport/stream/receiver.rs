@@ -132,14 +132,12 @@ impl Receiver {
             self.timestamp_echo = sent;
         }
         let waiting = self.waiting;
-        // What follows the latest block is no block of its own.
-        let may_be_scattered = sequence > self.next && self.recent.latest().is_none_or(|latest| latest.end != sequence);
-        let held_back = (may_be_scattered && self.policy.holds_back()).then(|| self.ack());
+        let held_back = (self.policy.holds_back() && self.is_scattered(sequence)).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
         let news = self.echo.read(ecn, length, arrival == Arrival::Duplicate);
         let quick = if let News::Quick(count) = news { count } else { 0 };
         let is_wider = self.take_room(&mut arrival, waiting);
-        match held_back.filter(|_| arrival == Arrival::Scattered) {
+        match held_back {
             // The ack that leaves for it is the last one for now: the kernel thinks that this segment is reported.
             Some(ack) => {
                 self.early = Some(ack);
@@ -158,7 +156,7 @@ impl Receiver {
         let Some(window) = &mut self.window else { return false };
         match arrival {
             Arrival::Duplicate | Arrival::Repeated => false,
-            Arrival::OutOfOrder | Arrival::Scattered => window.on_later(waiting),
+            Arrival::OutOfOrder => window.on_later(waiting),
             Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
                 let is_wider = window.on_next(waiting);
                 let is_released = window.on_released(waiting - self.waiting, self.waiting);
@@ -247,7 +245,7 @@ impl Receiver {
         let mut is_new = false;
         let segment = Range { start: sequence, end: sequence + 1 };
         self.out_of_order.insert(segment, |_| is_new = true);
-        let before = self.recent.add(segment);
+        self.recent.add(segment);
         if !is_new {
             self.note_duplicate(sequence);
             return Arrival::Repeated;
@@ -257,7 +255,15 @@ impl Receiver {
             cold_path();
             self.short.push((sequence, self.config.mss - length));
         }
-        if before >= EXPECTED_BLOCKS { Arrival::Scattered } else { Arrival::OutOfOrder }
+        Arrival::OutOfOrder
+    }
+
+    /// True for a segment behind so many holes that an ack that is held back should leave before it tells of this one
+    /// too (`tcp_sack_new_ofo_skb`).
+    fn is_scattered(&self, sequence: u64) -> bool {
+        sequence > self.next
+            && self.recent.before(Range { start: sequence, end: sequence + 1 }) >= EXPECTED_BLOCKS
+            && self.out_of_order.find(sequence).is_none()
     }
 
     /// Hands over what has waited for the segment that has just arrived.
@@ -402,6 +408,15 @@ mod tests {
     }
 
     #[test]
+    fn what_arrived_twice_is_reported_whatever_arrives_before_the_ack_leaves() {
+        let mut receiver = receiver();
+        (46..49).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
+        // A second block is one too few for an ack to leave before it (`tcp_sack_new_ofo_skb`).
+        assert_eq!([49, 47, 51].map(|sequence| arrive(&mut receiver, sequence, 0).len()), [0; 3]);
+        assert_eq!(receiver.ack().duplicate(), Some(Range { start: 47, end: 48 }));
+    }
+
+    #[test]
     fn a_segment_before_a_hole_counts_as_a_duplicate_ack_unless_it_releases_others() {
         for (early, uncompressed) in [(46, 2), (45, 3)] {
             let mut receiver = receiver();
@@ -416,21 +431,19 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_transfer_lets_no_ack_go_while_something_is_missing() {
-        let mut receiver = receiver();
-        (46..49).for_each(|sequence| assert_eq!(arrive(&mut receiver, sequence, 0).len(), 1));
-        let end = Segment::Data {
-            sequence: 49,
-            length: StreamConfig::DEFAULT.mss,
-            is_window_reduced: false,
-            is_pushed: true,
+    fn the_end_of_a_transfer_lets_the_ack_go_unless_something_is_missing() {
+        let acks_of_end = |receiver: &mut Receiver, sequence| {
+            let length = StreamConfig::DEFAULT.mss;
+            let end = Segment::Data { sequence, length, is_window_reduced: false, is_pushed: true };
+            receiver.accept(&end, Envelope { number: sequence, ecn: Ecn::NotEct, sent: Instant::ZERO }, Instant::ZERO);
+            receiver.poll(Instant::ZERO, &mut PacketPool::<Segment>::default()).is_some()
         };
-        let envelope = Envelope { number: 49, ecn: Ecn::NotEct, sent: Instant::ZERO };
-        receiver.accept(&end, envelope, Instant::ZERO);
-        assert!(
-            receiver.poll(Instant::ZERO, &mut PacketPool::<Segment>::default()).is_none(),
-            "the fourth is held back"
-        );
+        let mut receiver = receiver();
+        let next = (44..).find(|next| arrive(&mut receiver, *next, 0).len() == 1).unwrap_or_default() + 1;
+        assert_eq!([0, 1].map(|more| arrive(&mut receiver, next + more, 0).len()), [0, 1], "every second segment");
+        assert!(acks_of_end(&mut receiver, next + 2));
+        (4..7).for_each(|more| assert_eq!(arrive(&mut receiver, next + more, 0).len(), 1));
+        assert!(!acks_of_end(&mut receiver, next + 7), "the fourth is held back");
     }
 
     #[test]
@@ -477,8 +490,7 @@ mod tests {
         assert_eq!([Feedback::Tcp, Feedback::EveryPacket].map(told), [true, false]);
     }
 
-    /// Full segments in order, a millisecond apart, that an endless flow has sent: the echo of each ack that they cause
-    /// at once.
+    /// Full segments in order, a millisecond apart, that an endless flow has sent, and the acks that they cause at once.
     struct Arrivals {
         receiver: Receiver,
         next: u64,
@@ -486,12 +498,8 @@ mod tests {
 
     impl Arrivals {
         /// After the quick acks with which a flow begins.
-        fn new() -> Self {
-            let config = StreamConfig {
-                ecn: EcnMode::Classic,
-                receive_window: Some(StreamConfig::DEFAULT.mss),
-                ..StreamConfig::DEFAULT
-            };
+        fn new(ecn: EcnMode) -> Self {
+            let config = StreamConfig { ecn, receive_window: Some(StreamConfig::DEFAULT.mss), ..StreamConfig::DEFAULT };
             let mut arrivals = Self { receiver: Receiver::new(FlowId(0), config), next: 0 };
             while arrivals.next < 41 {
                 arrivals.arrive(Ecn::Ect0, false);
@@ -499,22 +507,26 @@ mod tests {
             arrivals
         }
 
+        /// The echo of the ack that a segment causes.
         fn arrive(&mut self, ecn: Ecn, is_window_reduced: bool) -> Option<bool> {
+            self.acks(ecn, is_window_reduced).first().map(|ack| ack.is_ecn_echo)
+        }
+
+        fn acks(&mut self, ecn: Ecn, is_window_reduced: bool) -> Vec<AckSegment> {
             let now = Instant::ZERO + Duration::from_millis(self.next);
             let (sequence, length) = (self.next, StreamConfig::DEFAULT.mss);
             let data = Segment::Data { sequence, length, is_window_reduced, is_pushed: false };
             self.receiver.accept(&data, Envelope { number: self.next, ecn, sent: now }, now);
             self.next += 1;
-            self.receiver.poll(now, &mut PacketPool::default()).map(|ack| match ack.payload {
-                Segment::Ack(ack) => ack.is_ecn_echo,
-                _ => panic!("it answers with acks"),
-            })
+            let mut pool = PacketPool::default();
+            let polled = std::iter::from_fn(|| self.receiver.poll(now, &mut pool));
+            polled.filter_map(|ack| if let Segment::Ack(ack) = ack.payload { Some(ack) } else { None }).collect()
         }
     }
 
     #[test]
     fn a_mark_is_echoed_at_once_and_until_the_window_is_reduced() {
-        let mut arrivals = Arrivals::new();
+        let mut arrivals = Arrivals::new(EcnMode::Classic);
         assert_eq!([(); 2].map(|()| arrivals.arrive(Ecn::Ect0, false)), [None, Some(false)]);
         assert_eq!(arrivals.arrive(Ecn::Ce, false), Some(true), "two quick acks");
         assert_eq!(arrivals.arrive(Ecn::Ect0, false), Some(true));
@@ -524,8 +536,26 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_that_waits_leaves_before_what_changes_the_word_of_some_congestion() {
+        let mut arrivals = Arrivals::new(EcnMode::Sce);
+        let mut told =
+            |ecn| arrivals.acks(ecn, false).iter().map(|ack| (ack.cumulative, ack.is_sce_echo)).collect::<Vec<_>>();
+        assert_eq!([Ecn::Ect0, Ecn::Ect1].map(&mut told), [vec![], vec![(42, false), (43, true)]]);
+        assert_eq!([Ecn::Ect1, Ecn::Ect0].map(&mut told), [vec![], vec![(44, true), (45, false)]]);
+    }
+
+    #[test]
+    fn with_accurate_ecn_the_first_mark_is_told_at_once_and_the_second_with_the_next_ack() {
+        let mut arrivals = Arrivals::new(EcnMode::Accurate);
+        let mut told =
+            |ecn| arrivals.acks(ecn, false).iter().map(|ack| (ack.cumulative, ack.marked_packets)).collect::<Vec<_>>();
+        // The counter begins with 5, and only a change of the codepoint is news (RFC 9768, section 3.2.2.5.1).
+        assert_eq!([Ecn::Ce, Ecn::Ce, Ecn::Ect0].map(&mut told), [vec![(42, 6)], vec![], vec![(44, 7)]]);
+    }
+
+    #[test]
     fn what_is_not_capable_among_capable_packets_is_acknowledged_quickly() {
-        let mut arrivals = Arrivals::new();
+        let mut arrivals = Arrivals::new(EcnMode::Classic);
         assert_eq!(arrivals.arrive(Ecn::NotEct, false), Some(false));
         assert_eq!(arrivals.arrive(Ecn::Ect0, false), Some(false));
         assert_eq!([(); 2].map(|()| arrivals.arrive(Ecn::Ect0, false)), [None, Some(false)]);

@@ -17,30 +17,30 @@ pub(super) struct RecentBlocks {
 }
 
 impl RecentBlocks {
-    /// The latest block.
-    pub(super) fn latest(&self) -> Option<Range> {
-        self.iter().next()
-    }
-
     /// All of them, the latest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = Range> + '_ {
         self.blocks[..self.count].iter().copied()
     }
 
-    /// A segment arrives, and the block that it joins comes first; returns how many were before that.
-    pub(super) fn add(&mut self, segment: Range) -> usize {
+    /// How many of them come before the one that a segment joins.
+    pub(super) fn before(&self, segment: Range) -> usize {
+        self.iter().position(|block| block.touches(segment)).unwrap_or(self.count)
+    }
+
+    /// A segment arrives, and the block that it joins comes first.
+    pub(super) fn add(&mut self, segment: Range) {
         let [latest, others @ ..] = &mut self.blocks;
         if self.count > 0 && latest.end == segment.start && others.iter().all(|other| other.start != segment.end) {
             // Most follow the one before.
             latest.end = segment.end;
-            return 0;
+        } else {
+            self.join(segment);
         }
-        self.join(segment)
     }
 
     #[inline(never)]
-    fn join(&mut self, segment: Range) -> usize {
-        let before = self.iter().position(|block| block.touches(segment)).unwrap_or(self.count);
+    fn join(&mut self, segment: Range) {
+        let before = self.before(segment);
         let is_known = before < self.count;
         let place = before.min(BLOCKS - 1);
         let mut latest = if is_known { self.blocks[place].union(segment) } else { segment };
@@ -60,7 +60,6 @@ impl RecentBlocks {
         }
         self.blocks[0] = latest;
         self.count = kept;
-        before
     }
 
     /// The segments below `next` wait no more.
@@ -83,7 +82,13 @@ mod tests {
     /// Blocks after these segments, and how many stood before the one that each joined.
     fn after(segments: &[u64]) -> (RecentBlocks, Vec<usize>) {
         let mut recent = RecentBlocks::default();
-        let before = segments.iter().map(|start| recent.add(Range { start: *start, end: start + 1 })).collect();
+        let mut add = |start: &u64| {
+            let segment = Range { start: *start, end: start + 1 };
+            let before = recent.before(segment);
+            recent.add(segment);
+            before
+        };
+        let before = segments.iter().map(&mut add).collect();
         (recent, before)
     }
 
@@ -125,6 +130,6 @@ mod tests {
     fn what_waits_no_more_goes() {
         let (mut recent, _) = after(&[2, 4, 6]);
         recent.remove_below(5);
-        assert_eq!((blocks(&recent), recent.latest()), (vec![(6, 7)], Some(Range { start: 6, end: 7 })));
+        assert_eq!(blocks(&recent), [(6, 7)]);
     }
 }
