@@ -40,6 +40,12 @@ fn of_one_that_is_a_tick_older_the_blocks_are_read_and_no_scheme_grows_by_it() {
 }
 
 #[test]
+fn one_that_acknowledges_less_is_old_whenever_it_left() {
+    // Over sockets of UDP it left when it arrives.
+    assert_eq!(script(Feedback::Tcp).late(3, &[(6, 12)], 121, 121), [Event::Congestion(Cause::Loss)]);
+}
+
+#[test]
 fn a_duplicate_is_read_unless_it_widens_the_window_or_is_older_than_any_retransmission() {
     let sacked = [Event::Ack { delivered: 1, may_raise_cwnd: false }];
     assert_eq!(script(Feedback::Tcp).late(4, &[(5, 6)], 104, 121), sacked);
@@ -60,6 +66,11 @@ fn a_narrower_window_of_an_older_one_is_not_taken() {
     let mut script = script(Feedback::Tcp);
     assert_eq!(script.late_with_window(4, 254, 104, 121).len(), 1);
     assert_eq!(script.late_with_window(4, 255, 104, 121).len(), 1, "no wider than that of the newest");
+    // Nor is it where nothing is outstanding.
+    script.late(20, &[], 121, 122);
+    script.late_with_window(20, 254, 122, 123);
+    assert_eq!(script.send(5, 130).len(), 5);
+    assert_eq!(script.late_with_window(20, 255, 104, 131).len(), 1);
 }
 
 #[test]

@@ -207,7 +207,9 @@ impl Sender {
         if report.has_duplicate {
             self.on_dubious_ack(&mut report, now);
         }
-        self.window = Some(ack.window);
+        if self.widens_window(ack) {
+            self.window = Some(ack.window);
+        }
         self.on_ack_of_probe(&report, now);
     }
 
