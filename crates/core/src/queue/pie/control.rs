@@ -121,16 +121,13 @@ impl Vars {
             (self.delay, self.old_delay)
         };
         // A delay of zero with something in the queue means that the queue is very small.
-        let mut may_decay = delay != 0 || backlog == 0;
+        let may_decay = delay != 0 || backlog == 0;
         let before = self.probability;
         let change = self.change(law, delay, old_delay);
         self.probability = before.wrapping_add_signed(change);
-        if change > 0 {
-            if self.probability < before {
-                self.probability = CERTAIN;
-                may_decay = false;
-            }
-        } else if self.probability > before {
+        if change > 0 && self.probability < before {
+            self.probability = CERTAIN;
+        } else if change <= 0 && self.probability > before {
             self.probability = 0;
         }
         if delay == 0 && old_delay == 0 && may_decay {

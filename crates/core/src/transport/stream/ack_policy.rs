@@ -120,7 +120,6 @@ impl AckPolicy {
         match arrival {
             Arrival::InOrder => {
                 self.unacked += 1;
-                self.duplicates = 0;
                 if self.unacked > 1 || self.quick > 0 { self.is_due = true } else { self.hold_back(now) }
             }
             Arrival::Closes => {
@@ -177,8 +176,7 @@ impl AckPolicy {
 
     /// `tcp_send_delayed_ack`.
     fn hold_back(&mut self, now: Instant) {
-        let longest = self.rtt.map_or(DELAY_MAX, |rtt| rtt.max(DELAY_MIN).min(DELAY_MAX));
-        let wait = if self.delay > DELAY_MIN { self.delay.min(longest) } else { self.delay };
+        let wait = self.rtt.map_or(self.delay, |rtt| self.delay.min(rtt.max(DELAY_MIN)));
         self.delay_timer = Some(wheel::expiry(now, wait));
         self.is_delaying = true;
     }

@@ -33,7 +33,6 @@ impl Sender {
             self.answer(now);
             return false;
         }
-        self.newest_ack = self.newest_ack.max(sent);
         if ack.cumulative < self.scoreboard.first() {
             self.take_old(ack, now);
             return false;

@@ -171,7 +171,7 @@ impl Receiver {
 
     /// The application takes the last of a transfer at once, which lets the ack go (`tcp_cleanup_rbuf`).
     fn on_pushed(&mut self, sequence: u64) {
-        let is_all = self.next == sequence + 1 && self.out_of_order.is_empty();
+        let is_all = self.next == sequence + 1;
         if is_all && self.config.feedback == Feedback::Tcp {
             self.policy.acknowledge_now();
         }

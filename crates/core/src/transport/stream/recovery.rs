@@ -211,7 +211,6 @@ impl Sender {
                     self.recovery.is_frto = false;
                 }
             } else if report.is_advance && !is_recovered {
-                self.recovery.high = self.scoreboard.next();
                 self.retransmit_with_this_ack(Retransmit::Last, now);
                 self.recovery.is_frto = self.recovery.retransmit == Retransmit::Last;
                 return;

@@ -42,6 +42,9 @@ fn the_probability_moves_by_distance_and_change() {
 fn the_probability_grows_by_two_percent_at_most_and_faster_above_a_quarter_second() {
     assert!((after(0.2, &[0, 100]) - 0.22).abs() < 1e-6);
     assert!((after(0.2, &[0, 300]) - 0.24).abs() < 1e-6);
+    // What is certain goes on growing, until it overflows.
+    assert!((after(1.0, &[0, 300]) - 1.04).abs() < 1e-6);
+    assert!((after(255.99, &[0, 300]) - 1.0).abs() < 1e-6);
 }
 
 #[test]
