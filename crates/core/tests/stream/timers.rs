@@ -2,6 +2,7 @@
 //! `tcp_enter_loss`, `tcp_process_loss`).
 
 use bakeoff_core::scheme::{Cause, State};
+use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stream::StreamConfig;
 
 use super::script::{Event, Out, Script, with_ecn};
@@ -34,6 +35,11 @@ fn a_probe_waits_for_two_round_trips_and_that_of_a_lone_segment_for_a_timeout() 
     // It would be two round trips and the 200 ms for which the ack may be held back.
     let (_, probed) = Script::with_probe(1);
     assert!(is_due(probed, 100 + TIMEOUT_MS), "{probed}");
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(3, 100).len(), 3);
+    script.ack(1, &[], 100, 120);
+    let (_, probed) = script.wake(2);
+    assert!((162..=164).contains(&probed), "{probed}: an ack begins the wait anew");
 }
 
 #[test]
@@ -60,6 +66,12 @@ fn a_hole_is_taken_for_lost_two_ticks_after_the_patience_for_reordering() {
     script.ack(1, &[(2, 3)], 100, 120);
     assert_eq!(script.wake(5), (vec![Out::Again(1), Out::New(5), Out::New(6)], 120 + 5 + 2 + 1));
     assert!(script.events().contains(&Event::Congestion(Cause::Loss)));
+    // An ack that delivers nothing says nothing either (`rack.advanced`).
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(5, 100).len(), 5);
+    script.ack(1, &[(2, 3)], 100, 120);
+    script.ack(1, &[(2, 3)], 100, 126);
+    assert!(script.losses().is_empty());
     // Where there is no room for it, the timeout counts from when the first segment left.
     let mut script = Script::new(StreamConfig::DEFAULT);
     assert_eq!(script.send(5, 100).len(), 5);
@@ -108,6 +120,47 @@ fn new_data_after_a_timeout_that_is_answered_by_no_more_than_duplicates_ends_the
     script.ack(1, &[], due, due + 20);
     assert_eq!(script.send(1, due + 20), [Out::New(10)]);
     assert!(script.ack(3, &[], due + 20, due + 40).contains(&Event::Undo));
+    assert_eq!(script.send(20, due + 40), [11, 12].map(Out::New), "nothing is lost");
+}
+
+#[test]
+fn a_timeout_is_not_tested_before_the_first_retransmission_is_acknowledged() {
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    assert_eq!(script.send(10, 100).len(), 10);
+    assert_eq!(script.wake(1).0, [Out::New(10)], "a probe");
+    let (out, due) = script.wake(1);
+    assert_eq!(out, [Out::Again(0)]);
+    script.ack(0, &[], due, due + 10);
+    assert_eq!(script.send(2, due + 10), [Out::Again(1)]);
+}
+
+#[test]
+fn a_timeout_in_a_reduction_is_a_first_one_if_all_that_left_before_it_has_arrived() {
+    for (acked, is_first) in [(9, false), (10, true)] {
+        let mut script = Script::new(with_ecn());
+        assert_eq!(script.send(10, 100).len(), 10);
+        script.echo(1, &[], 100, 120);
+        script.ack(acked, &[], 100, 121);
+        assert!(is_in(&script, State::Cwr));
+        script.send(3, 121);
+        script.wake(0);
+        script.wake(0);
+        assert_eq!(script.events(), [Event::Timeout { is_first }], "{acked}");
+    }
+}
+
+#[test]
+fn a_timeout_is_not_tested_where_there_is_no_new_data() {
+    let traffic = TrafficConfig::Finite { size_bytes: 5 * StreamConfig::DEFAULT.mss.count() };
+    let mut script = Script::with_traffic(StreamConfig::DEFAULT, &traffic);
+    assert_eq!(script.send(5, 100).len(), 5);
+    assert_eq!(script.wake(1).0, [Out::Again(4)], "a probe");
+    let (out, due) = script.wake(1);
+    assert_eq!(out, [Out::Again(0)]);
+    // Step 2b, which falls back to the conventional recovery; step 3b, which follows from none.
+    script.ack(1, &[], due, due + 20);
+    assert_eq!(script.send(1, due + 20), [Out::Again(1)]);
+    assert!(!script.ack(1, &[(2, 3)], due, due + 21).contains(&Event::Undo));
 }
 
 #[test]

@@ -92,6 +92,15 @@ fn what_is_undone_is_not_announced() {
 }
 
 #[test]
+fn a_recovery_that_ends_with_originals_is_undone() {
+    for (echo, is_undone) in [(100, true), (121, false)] {
+        let told = with_three_sent_again(StreamConfig::DEFAULT).ack(10, &[], echo, 141);
+        assert_eq!(told.contains(&Event::Undo), is_undone, "{echo}");
+        assert!(told.contains(&Event::Reduced), "and over in any case");
+    }
+}
+
+#[test]
 fn a_late_original_undoes_nothing_while_retransmissions_are_in_flight_but_none_leaves_any_more() {
     let mut script = with_three_lost(StreamConfig::DEFAULT);
     assert_eq!(script.send(5, 121), [0, 1].map(Out::Again));

@@ -246,6 +246,21 @@ mod tests {
     }
 
     #[test]
+    fn of_several_packets_the_one_that_left_last_is_the_sample() {
+        for order in [[5, 1], [1, 5]] {
+            let mut sampler = RateSampler::new();
+            let early = send(&mut sampler, &[(0, true), (0, false)]);
+            acked(&mut sampler, 0, 0, early[0], 9);
+            let again = send(&mut sampler, &[(10, false)])[0];
+            for sequence in order {
+                let (sent, snapshot) = if sequence == 1 { (10, again) } else { (0, early[1]) };
+                sampler.on_delivered(sequence, at(sent), Some(snapshot), sequence == 1);
+            }
+            assert_eq!(sampler.prior_delivered(), Some(1), "{order:?}");
+        }
+    }
+
+    #[test]
     fn a_sample_as_long_as_the_least_round_trip_is_valid() {
         let mut sampler = RateSampler::new();
         let snapshot = sampler.on_sent(at(0), true);
