@@ -276,5 +276,13 @@ mod tests {
         scheme.on_congestion(&congestion(Cause::Loss));
         scheme.on_ack(&at(State::Recovery));
         assert_eq!(scheme.ssthresh(), Some(25), "and not again for a recovery that begins with a fall");
+        scheme.on_reduced(Instant::ZERO);
+        scheme.on_recovered(Instant::ZERO);
+        scheme.on_ack(&at(State::Open));
+        scheme.on_congestion(&congestion(Cause::Ecn));
+        scheme.on_ack(&Ack { in_flight: 24, ..at(State::Cwr) });
+        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (25, Some(24)));
+        scheme.on_ack(&at(State::Recovery));
+        assert_eq!(scheme.ssthresh(), Some(12), "but for every loss that comes while it falls for a mark");
     }
 }

@@ -138,7 +138,7 @@ mod tests {
         let (mut hystart, mut window) = (HyStart::new(is_paced), window_of(cwnd, INFINITE_SSTHRESH));
         for micros in (0..last_us).step_by(1_000).chain([last_us]) {
             let now = Instant::ZERO + Duration::from_micros(micros);
-            let ack = Ack { now, srtt: rtt, first_unacked: 1, next_sequence: 1_000_000, ..ack(1) };
+            let ack = Ack { now, srtt: rtt, first_unacked: 1, next_sequence: 1_000_000, ..ack(2) };
             hystart.on_acked(&mut window, &acked(&ack), rtt, rtt);
         }
         hystart.has_found()

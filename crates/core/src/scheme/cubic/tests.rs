@@ -157,6 +157,7 @@ fn fast_convergence_gives_up_an_eighth_more() {
     without.reduce(1_000, 0.7);
     without.reduce(800, 0.7);
     assert!((without.curve().0 - 800.0).abs() < 1e-9);
+    assert_eq!([4, 3, 2, 1].map(|cwnd| without.reduce(cwnd, 0.7)), [2; 4], "at least two packets are left");
     for (has_fast_convergence, w_max) in [(true, 680.0), (false, 800.0)] {
         let mut law = Rfc9438::new(has_fast_convergence, true);
         law.reduce(1_000, 0.7);
