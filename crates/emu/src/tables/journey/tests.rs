@@ -194,6 +194,36 @@ fn what_arrives_at_the_end_has_arrived() {
 }
 
 #[test]
+fn what_happens_at_the_end_has_happened() {
+    let end = END.as_nanos();
+    let found = journeys(&[
+        (1, [Some(10), Some(20), Some(end)]),
+        (2, [Some(11), Some(end), None]),
+        (3, [Some(end), Some(end + 1), Some(end + 2)]),
+    ]);
+    assert_eq!(
+        (0..3).map(|number| found.passage(HOP, number, END).2).collect::<Vec<_>>(),
+        [Passage::Out(END), Passage::LostOnWire, Passage::Inside]
+    );
+}
+
+#[test]
+fn each_of_two_hops_has_its_own_times_and_marks() {
+    let point = |tap| Point { tap, is_outgoing: true };
+    let next = HopPoints { hop: 1, entry: EXIT, link: point(3), exit: point(4) };
+    let mut found = Journeys::new(&[HOP, next]);
+    for (point, nanos, tos) in [(ENTRY, 10, 2), (LINK, 20, 2), (EXIT, 30, 2), (next.link, 40, 3), (next.exit, 50, 3)] {
+        found.add(&record(point, nanos, 1, tos));
+    }
+    found.match_up().unwrap();
+    assert_eq!(found.passage(HOP, 0, END), (at(10), at(20), Passage::Out(at(30))));
+    assert_eq!(found.passage(next, 0, END), (at(30), at(40), Passage::Out(at(50))));
+    assert_eq!([HOP, next].map(|hop| found.on_marked(hop, 0, END)), [false, true]);
+    assert_eq!([EXIT, next.exit].map(|point| found.ecn_at(point, 0)), [Some(Ecn::Ect0), Some(Ecn::Ce)]);
+    assert_eq!((found.packet(FlowId(0), true, 0).ecn, found.arrivals(END)), (Ecn::Ce, vec![(at(50), 0)]));
+}
+
+#[test]
 fn a_queue_has_marked_what_left_it_with_a_mark_and_came_without_one_until_the_end() {
     for (entry, link, left, is_marked) in [
         (2, 3, 20, true),
