@@ -32,8 +32,8 @@ def written(folder: ResultFolder) -> Path:
 
 
 def dom_of(page: Path, profile: Path, *options: str) -> str:
-    """What the browser has made of a page."""
-    return subprocess.run(
+    """What the browser has made of a page, without an error on the way."""
+    made = subprocess.run(
         [
             str(BROWSER),
             "--headless",
@@ -43,6 +43,7 @@ def dom_of(page: Path, profile: Path, *options: str) -> str:
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
+            "--enable-logging=stderr",
             f"--user-data-dir={profile}",
             *options,
             "--virtual-time-budget=10000",
@@ -53,7 +54,10 @@ def dom_of(page: Path, profile: Path, *options: str) -> str:
         text=True,
         timeout=120,
         check=True,
-    ).stdout
+    )
+    # What goes wrong while uPlot draws is caught by nobody.
+    assert "Uncaught" not in made.stderr, made.stderr
+    return made.stdout
 
 
 @pytest.mark.parametrize("paper", ["0", "1"], ids=["dark", "light"])
