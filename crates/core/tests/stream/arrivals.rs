@@ -67,3 +67,14 @@ fn what_waits_already_is_reported_with_the_acks_that_are_held_back() {
     assert_eq!(arrive(&mut receiver, 43, 71, 84), [(44, Some(43), 71)]);
     assert_eq!(arrive(&mut receiver, 50, 72, 85), [(44, None, 71)]);
 }
+
+#[test]
+fn many_segments_at_once_are_acknowledged_beside_the_three_acks_that_are_not_held_back() {
+    let mut receiver = receiver();
+    for sequence in (45..57).chain(58..60) {
+        arrive(&mut receiver, sequence, sequence, 60);
+    }
+    // What it releases takes no room of a window that is far smaller than the buffer.
+    assert_eq!(arrive(&mut receiver, 44, 61, 61), [(57, None, 61)]);
+    assert_eq!([60, 61, 62, 63].map(|sequence| arrive(&mut receiver, sequence, 62, 62).len()), [1, 1, 1, 0]);
+}

@@ -129,6 +129,11 @@ impl StreamConfig {
         self.receive_window.map_or(u64::MAX, |window| (window.count() / self.mss.count()).max(1))
     }
 
+    /// Payload of a full segment without the counters of accurate ECN (`advmss`).
+    fn advertised_mss(&self) -> Bytes {
+        if self.ecn == EcnMode::Accurate { self.mss + segment::COUNTS_OPTION } else { self.mss }
+    }
+
     /// IP size of a full segment.
     pub fn packet_size(&self) -> Bytes {
         self.mss + self.header

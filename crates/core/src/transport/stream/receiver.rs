@@ -68,7 +68,7 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for a connection.
     pub fn new(flow: FlowId, config: StreamConfig) -> Self {
-        let window = ReceiveWindow::new(config.receive_window, config.mss);
+        let window = ReceiveWindow::new(config.receive_window, config.mss, config.advertised_mss());
         let is_program = config.feedback == Feedback::EveryPacket;
         let mode = if is_program { AckMode::Each } else { config.acks };
         Self {
@@ -159,8 +159,9 @@ impl Receiver {
             Arrival::OutOfOrder => window.on_later(waiting),
             Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
                 let is_wider = window.on_next(waiting);
-                let is_released = window.on_released(waiting - self.waiting, self.waiting);
-                if *arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_released {
+                let is_read = window.on_released(waiting - self.waiting, self.waiting);
+                let is_left_to_reader = is_read && window.is_narrower();
+                if *arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_left_to_reader {
                     // More than a segment at once is acknowledged as if nothing were missing.
                     *arrival = Arrival::Closes;
                 }
