@@ -10,8 +10,10 @@ use crate::units::{Duration, Instant, earlier};
 
 /// Linux `TCP_ATO_MIN` and `TCP_DELACK_MIN`.
 const DELAY_MIN: Duration = Duration::from_millis(40);
-/// The longest that an ack waits (`TCP_DELACK_MAX`).
+/// The longest that an ack would wait (`TCP_DELACK_MAX`), and the longest that one does: less than the shortest timeout
+/// (`tcp_delack_max`).
 const DELAY_MAX: Duration = Duration::from_millis(200);
+const WAIT_MAX: Duration = Duration::from_millis(199);
 /// Segments acknowledged one by one at the start and after a duplicate are half of those that the window holds, no more
 /// than this (`TCP_MAX_QUICKACKS`), and so many if half of it holds none (`tcp_incr_quickack`).
 const MOST_QUICK_ACKS: u64 = 16;
@@ -41,6 +43,11 @@ pub(super) enum Arrival {
     Repeated,
     /// One that had arrived before, as all before it.
     Duplicate,
+}
+
+/// Rounded up to ticks (`usecs_to_jiffies`).
+fn in_ticks(time: Duration) -> Duration {
+    Duration::from_millis(time.as_micros().div_ceil(1_000))
 }
 
 /// Decides when an ack leaves.
@@ -167,7 +174,7 @@ impl AckPolicy {
                 self.delay = half + DELAY_MIN.scale(1, 2);
             } else if spacing < self.delay {
                 self.delay = (half + spacing).min(DELAY_MAX);
-            } else if self.rtt.is_some_and(|rtt| spacing > rtt + (rtt * 2).max(RTO_MIN)) {
+            } else if self.rtt.is_some_and(|rtt| spacing > in_ticks(rtt + (rtt * 2).max(RTO_MIN))) {
                 self.quick = self.quick.max(self.most_quick);
             }
         }
@@ -177,7 +184,7 @@ impl AckPolicy {
     /// `tcp_send_delayed_ack`.
     fn hold_back(&mut self, now: Instant) {
         let wait = self.rtt.map_or(self.delay, |rtt| self.delay.min(rtt.max(DELAY_MIN)));
-        self.delay_timer = Some(wheel::expiry(now, wait));
+        self.delay_timer = Some(wheel::expiry(now, wait.min(WAIT_MAX)));
         self.is_delaying = true;
     }
 
@@ -438,6 +445,13 @@ mod tests {
             assert_eq!(adapted(40, timeout + 1, Some(rtt)), (40, 16), "{rtt} ms");
         }
         assert_eq!(adapted(40, 10_000, None), (40, 0), "none is known");
+        let gap = |spacing| {
+            let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+            (policy.delay, policy.rtt) = (DELAY_MIN, Some(Duration::from_micros(50_001)));
+            policy.adapt_delay(at(spacing));
+            policy.quick
+        };
+        assert_eq!([gap(251), gap(252)], [0, 16], "a timeout of 250.001 ms is one of 251 ticks");
     }
 
     #[test]
@@ -454,7 +468,9 @@ mod tests {
         {
             assert_eq!(waits(delay, rtt), expected(wait), "{delay} ms, round trip of {rtt:?}");
         }
-        assert_eq!(waits(200, Some(600)), expected(200));
+        assert_eq!(waits(160, Some(600)), expected(160));
+        assert_eq!(waits(200, Some(600)), expected(199));
+        assert_eq!(waits(200, None), expected(199));
     }
 
     #[test]
