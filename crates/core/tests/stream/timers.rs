@@ -59,6 +59,21 @@ fn after_a_probe_the_timeout_counts_from_then_on() {
 }
 
 #[test]
+fn a_timeout_that_is_set_by_another_is_exact_to_eight_ticks_up_to_504() {
+    // Round trips of 52 ms make timeouts of 252 ms, and then of 504.
+    let mut script = Script::new(StreamConfig::DEFAULT);
+    for number in 0..60 {
+        let sent = 100 * (number + 1);
+        script.send(1, sent);
+        script.ack(number + 1, &[], sent, sent + 52);
+    }
+    script.send(1, 6_100);
+    let [_, first, second] = [(); 3].map(|()| script.wake(1).1);
+    assert_eq!(script.sender.stats.timeouts, 2);
+    assert!((504..=512).contains(&(second - first)), "{}", second - first);
+}
+
+#[test]
 fn a_hole_is_taken_for_lost_two_ticks_after_the_patience_for_reordering() {
     let mut script = Script::new(StreamConfig::DEFAULT);
     assert_eq!(script.send(5, 100).len(), 5);

@@ -120,6 +120,11 @@ impl RttEstimator {
         Duration::from_micros((self.srtt_us8 >> 3) as u64)
     }
 
+    /// Twice the smoothed round-trip time, which the kernel shifts from the same number.
+    pub(super) fn twice_srtt(&self) -> Duration {
+        Duration::from_micros((self.srtt_us8 >> 2) as u64)
+    }
+
     /// The smallest round-trip time of the last five minutes; zero before the first sample.
     pub(super) fn min_rtt(&self) -> Duration {
         Duration::from_micros(self.min_rtt.get().unwrap_or(0))
@@ -154,6 +159,15 @@ mod tests {
             rtt.on_sample(ms(100), round * 10 + 1, (round + 1) * 10);
         }
         assert_eq!((rtt.srtt(), rtt.rto()), (ms(100), ms(300)));
+    }
+
+    #[test]
+    fn two_round_trips_may_be_a_microsecond_more_than_twice_one() {
+        let mut rtt = RttEstimator::new();
+        rtt.on_sample(ms(100), 0, 10);
+        assert_eq!((rtt.srtt(), rtt.twice_srtt()), (ms(100), ms(200)));
+        rtt.on_sample(Duration::from_micros(100_004), 1, 10);
+        assert_eq!((rtt.srtt(), rtt.twice_srtt().as_micros()), (ms(100), 200_001));
     }
 
     #[test]

@@ -122,6 +122,8 @@ pub struct Sender {
     pub(super) recovery: Recovery,
     /// None while nothing is outstanding.
     pub(super) timer: Option<Timer>,
+    /// When it last went off.
+    pub(super) timer_ran: Option<Instant>,
     pub(super) forced: Option<Forced>,
     /// The next new segment tells the receiver that the window was reduced.
     pub(super) must_announce_reduction: bool,
@@ -176,6 +178,7 @@ impl Sender {
             sampler: RateSampler::new(),
             recovery: Recovery::default(),
             timer: None,
+            timer_ran: None,
             forced: None,
             must_announce_reduction: false,
             marked: Marked::default(),

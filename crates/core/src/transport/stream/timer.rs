@@ -26,6 +26,8 @@ pub(super) struct Timer {
     pub(super) purpose: Purpose,
     set: Instant,
     wait: Duration,
+    /// Set by another that went off.
+    is_next: bool,
 }
 
 impl Timer {
@@ -42,13 +44,13 @@ impl Timer {
 
     #[inline(never)]
     fn due(self) -> Instant {
-        wheel::expiry(self.set, self.wait)
+        if self.is_next { wheel::expiry_of_next(self.set, self.wait) } else { wheel::expiry(self.set, self.wait) }
     }
 }
 
 impl Sender {
     fn set_timer(&mut self, purpose: Purpose, set: Instant, wait: Duration) {
-        self.timer = Some(Timer { purpose, set, wait });
+        self.timer = Some(Timer { purpose, set, wait, is_next: self.timer_ran == Some(set) });
     }
 
     /// Sets a timer that does not run while the pacer holds the next packet back (`tcp_pacing_delay`: whole ticks).
@@ -94,7 +96,7 @@ impl Sender {
             return false;
         }
         let wait = if self.rtt.has_sample() {
-            self.rtt.srtt() * 2 + if outstanding == 1 { RTO_MIN } else { TIMEOUT_MIN }
+            self.rtt.twice_srtt() + if outstanding == 1 { RTO_MIN } else { TIMEOUT_MIN }
         } else {
             RTO_INITIAL
         };
@@ -126,6 +128,7 @@ impl Sender {
     #[inline(never)]
     fn run_timer_if_due(&mut self, now: Instant) {
         let Some(timer) = self.timer.filter(|timer| timer.due() <= now) else { return };
+        self.timer_ran = Some(now);
         match timer.purpose {
             Purpose::Retransmission => self.on_retransmission_timeout(now),
             Purpose::LossProbe => self.on_loss_probe_timeout(now),
