@@ -5,10 +5,11 @@ use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::{AckMode, Segment, Sender, StreamConfig};
+use bakeoff_core::transport::stream::{AckMode, Pacing, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 use super::exchange::{Fate, exchange_of, random, sequence};
+use super::script::Script;
 
 /// Sends a packet every so often, with one window but from a timeout to the next ack, and tells whether that limited
 /// it. It has a timer, for nothing.
@@ -112,6 +113,18 @@ fn a_rate_is_shown_as_one_of_whole_packets_and_paces_what_it_counts() {
         sender.telemetry(&mut |name, value| shown = if name == "pacing_rate" { Some(value) } else { shown });
         assert_eq!(shown, Some(3e6), "{uncounted} bytes");
     }
+}
+
+#[test]
+fn the_rate_of_a_window_is_that_of_the_last_ack_and_of_what_was_outstanding_then() {
+    let mut script = Script::new(StreamConfig { pacing: Pacing::Internal, ..StreamConfig::DEFAULT });
+    assert_eq!(script.send(10, 100).len(), 10);
+    script.ack(1, &[], 100, 120);
+    assert_eq!(script.telemetry("pacing_rate"), Some(12e6), "twice ten packets in 20 ms");
+    assert_eq!(script.send(14, 120).len(), 1);
+    assert_eq!(script.telemetry("pacing_rate"), Some(12e6), "before anything left for the ack");
+    script.ack(2, &[], 100, 120);
+    assert_eq!(script.telemetry("pacing_rate"), Some(16.8e6));
 }
 
 #[test]

@@ -140,6 +140,7 @@ impl Sender {
             is_ecn_echo: report.is_ecn_echo,
             packets: &self.newly_delivered,
         });
+        self.update_internal_rate();
     }
 
     /// Whether the receiver may have held an ack back that finds nothing selectively acknowledged: a guess on the safe

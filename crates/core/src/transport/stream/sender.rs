@@ -96,8 +96,9 @@ pub struct Sender {
     scheme_has_timer: bool,
     /// Says itself how large its next packet is.
     scheme_sizes: bool,
-    /// Pacing of a scheme that has no rate of its own.
+    /// Pacing of a scheme that has no rate of its own, and the rate since the last ack (`sk_pacing_rate`).
     ratios: Option<PacingRatios>,
+    internal_rate: Option<Rate>,
     next_packet: u64,
     last_sent: Instant,
     pub(super) usage: Usage,
@@ -161,6 +162,7 @@ impl Sender {
             scheme_has_timer: scheme.has_timer(),
             scheme_sizes: scheme.next_size().is_some(),
             ratios: scheme.pacing_ratios().or(internal),
+            internal_rate: None,
             next_packet: 0,
             last_sent: start,
             usage: Usage::default(),
@@ -211,15 +213,19 @@ impl Sender {
     /// The rate of what the scheme counts of every packet; what a flow may have at most is one of whole packets.
     #[inline(always)]
     fn pacing_rate(&self) -> Option<Rate> {
-        let internal = |ratios| {
-            let outstanding = self.scoreboard.outstanding();
-            let packet = self.config.packet_size();
-            internal_rate(ratios, self.scheme.cwnd(), outstanding, self.scheme.ssthresh(), self.rtt.srtt(), packet)
-        };
-        let rate = self.scheme.pacing_rate().or_else(|| self.ratios.and_then(internal));
+        let rate = self.scheme.pacing_rate().or(self.internal_rate);
         let most =
             self.config.max_pacing_rate.map(|most| most.scale(self.counted(), self.config.packet_size().count()));
         rate.map(|rate| most.map_or(rate, |most| rate.min(most)))
+    }
+
+    /// Works out the rate of a scheme that has none of its own: after each ack, from what is outstanding before any
+    /// packet leaves for it (`tcp_update_pacing_rate` in `tcp_cong_control`).
+    pub(super) fn update_internal_rate(&mut self) {
+        let Some(ratios) = self.ratios else { return };
+        let (cwnd, ssthresh, packet) = (self.scheme.cwnd(), self.scheme.ssthresh(), self.config.packet_size());
+        let outstanding = self.scoreboard.outstanding();
+        self.internal_rate = internal_rate(ratios, cwnd, outstanding, ssthresh, self.rtt.srtt(), packet);
     }
 
     /// Bytes of a full packet that the scheme's rate counts.
@@ -292,6 +298,7 @@ impl Sender {
         let is_path_lossy = sent > SYNS_OF_FULL_WINDOW && timestamp_echo != first_syn;
         let initial_window = if is_path_lossy { 1 } else { INITIAL_WINDOW };
         self.scheme.on_connected(&Connected { initial_window, srtt: Some(self.rtt.srtt()) });
+        self.update_internal_rate();
     }
 
     /// A bare ack is to leave at once.
