@@ -197,8 +197,9 @@ fn the_ack_of_a_lone_runt_may_have_been_held_back() {
     exchange_of(scheme, config, 4_000, fate, 1);
     let acks = acks.lock().unwrap_or_else(PoisonError::into_inner);
     let held_back: Vec<_> = acks.iter().filter(|(_, is_delayed)| *is_delayed).map(|(last, _)| *last).collect();
-    // 10 was sent twice; from 20 to the next one that says CWR the acks echo its mark.
-    assert_eq!(held_back[..12], [0, 2, 4, 6, 8, 12, 14, 16, 18, 22, 24, 26]);
+    // 10 was sent twice. That the acks from 20 on echo its mark makes no difference: `tcp_clean_rtx_queue` looks for it
+    // among flags of its own, which have none.
+    assert_eq!(held_back[..12], [0, 2, 4, 6, 8, 12, 14, 16, 18, 20, 22, 24]);
 }
 
 #[test]

@@ -150,8 +150,6 @@ impl Sender {
         report.delivered_bytes < self.config.mss
             && report.is_advance
             && !report.is_retransmission_acked
-            && !report.is_ecn_echo
-            && !report.has_duplicate
             && self.sampler.prior_delivered().is_some_and(|prior| prior + 1 == self.sampler.delivered())
     }
 
