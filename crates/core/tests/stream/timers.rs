@@ -166,7 +166,7 @@ fn a_timeout_in_a_reduction_is_a_first_one_if_all_that_left_before_it_has_arrive
 
 #[test]
 fn a_timeout_is_not_tested_where_there_is_no_new_data() {
-    let traffic = TrafficConfig::Finite { size_bytes: 5 * StreamConfig::DEFAULT.mss.count() };
+    let traffic = TrafficConfig::Finite { size: StreamConfig::DEFAULT.mss * 5 };
     let mut script = Script::with_traffic(StreamConfig::DEFAULT, &traffic);
     assert_eq!(script.send(5, 100).len(), 5);
     assert_eq!(script.wake(1).0, [Out::Again(4)], "a probe");

@@ -131,7 +131,7 @@ impl StreamConfig {
 
     /// Payload of a full segment without the counters of accurate ECN (`advmss`).
     fn advertised_mss(&self) -> Bytes {
-        if self.ecn == EcnMode::Accurate { self.mss + segment::COUNTS_OPTION } else { self.mss }
+        if self.ecn == EcnMode::Accurate { self.mss + segment::ACCECN_OPTION } else { self.mss }
     }
 
     /// IP size of a full segment.

@@ -548,8 +548,7 @@ mod tests {
     #[test]
     fn with_accurate_ecn_the_first_mark_is_told_at_once_and_the_second_with_the_next_ack() {
         let mut arrivals = Arrivals::new(EcnMode::Accurate);
-        let mut told =
-            |ecn| arrivals.acks(ecn, false).iter().map(|ack| (ack.cumulative, ack.marked_packets)).collect::<Vec<_>>();
+        let mut told = |ecn| arrivals.acks(ecn, false).iter().map(|ack| (ack.cumulative, ack.ace)).collect::<Vec<_>>();
         // The counter begins with 5, and only a change of the codepoint is news (RFC 9768, section 3.2.2.5.1).
         assert_eq!([Ecn::Ce, Ecn::Ce, Ecn::Ect0].map(&mut told), [vec![(42, 6)], vec![], vec![(44, 7)]]);
     }
