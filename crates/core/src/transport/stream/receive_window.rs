@@ -208,7 +208,8 @@ mod tests {
         assert_eq!((1..=12).map(|next| arrive(next, 0)).collect::<Vec<_>>(), WINDOWS);
         (13..=1_700).for_each(|next| assert!((2_049..=2_592).contains(&arrive(next, 0))));
         assert_eq!([arrive(1_731, 30), arrive(1_732, 0), arrive(1_734, 1)], [2_587, 2_592, 2_592]);
-        (window.on_next(30), window.on_released(30, 0));
+        window.on_next(30);
+        window.on_released(30, 0);
         assert!(window.is_narrower());
     }
 
@@ -234,7 +235,8 @@ mod tests {
             let mut window = ReceiveWindow::new(Some(Bytes::new(limit)), MSS, MSS);
             assert_eq!(widening(window, 100), [1], "while the bound is forgotten");
             let mut filled = window;
-            (filled.on_next(0), filled.on_released(20, 20));
+            filled.on_next(0);
+            filled.on_released(20, 20);
             assert!(!filled.is_narrower(), "what waits takes no room of it");
             let granted = |window: &mut ReceiveWindow| (window.advertise(1_000) << window.scale).abs_diff(limit);
             assert!(granted(&mut window) < 1 << window.scale);
