@@ -171,7 +171,7 @@ def test_any_text_is_understood_or_refused_with_a_sentence(text: str) -> None:
 
 
 def test_reasons_are_those_of_the_core() -> None:
-    source = Path(__file__).parents[2] / "crates" / "core" / "src" / "queue" / "drops.rs"
+    source = Path(__file__).parents[2] / "crates" / "core" / "src" / "reason.rs"
     assert re.findall(r'Self::\w+ => "(\w+)"', source.read_text(encoding="utf-8")) == list(REASONS)
 
 
