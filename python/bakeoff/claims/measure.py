@@ -251,9 +251,10 @@ def _hint(word: str, known: Sequence[str]) -> str:
 def _metrics() -> dict[str, tuple[str, ...]]:
     """The metrics of each kind of object: its numeric fields."""
     # Imported late: it brings numpy, which `bakeoff --help` must not wait for.
+    from bakeoff.metrics.hops import HopSummary  # noqa: PLC0415
     from bakeoff.metrics.pantheon import PantheonMetrics  # noqa: PLC0415
     from bakeoff.metrics.probes import ProbeSummary  # noqa: PLC0415
-    from bakeoff.metrics.summary import FlowSummary, HopSummary, TotalSummary  # noqa: PLC0415
+    from bakeoff.metrics.summary import FlowSummary, TotalSummary  # noqa: PLC0415
     from bakeoff.references import Published  # noqa: PLC0415
 
     texts = {"scheme", "hop", "bottleneck", "pantheon_discarded", "flow", "probe"}

@@ -6,8 +6,9 @@ Read first: `summarise` (one run in numbers), `pantheon` and `corrected` (the de
 
 from bakeoff.metrics.contract import run_to_json, to_json
 from bakeoff.metrics.definitions import DEFINITIONS, Definition
+from bakeoff.metrics.hops import HopSummary
 from bakeoff.metrics.probes import ProbeSummary
-from bakeoff.metrics.summary import FlowSummary, HopSummary, RunSummary, TotalSummary, summarise
+from bakeoff.metrics.summary import FlowSummary, RunSummary, TotalSummary, summarise
 
 __all__ = [
     "DEFINITIONS",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bakeoff.metrics.summary import HopSummary
+    from bakeoff.metrics.hops import HopSummary
 
 # Why a queue drops what it would have marked; one that is full drops in any case.
 _LAWS = ("congestion", "threshold")

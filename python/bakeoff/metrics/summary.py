@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import corrected, dynamics, idle, pantheon, probes, queueing, stalls, utilisation
 from bakeoff.metrics.fairness import jain
+from bakeoff.metrics.hops import summarise_hops
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
 from bakeoff.metrics.quantities import ms
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from bakeoff.metrics.corrected import Interval
     from bakeoff.metrics.dynamics import FlowDynamics
+    from bakeoff.metrics.hops import HopSummary
     from bakeoff.metrics.probes import ProbeSummary
     from bakeoff.metrics.queueing import Queueing
     from bakeoff.metrics.utilisation import Bottleneck
@@ -144,33 +146,6 @@ class TotalSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HopSummary:
-    """One hop of one run.
-
-    Attributes:
-        hop: name, such as `forward.0`.
-        in_packets: packets that entered.
-        out_packets: packets that left.
-        dropped: packets dropped, by reason.
-        marked: packets marked, by reason.
-        duplicated: second copies that the wire made, by reason.
-        inside_packets: packets inside at the end.
-        queue_p50_ms: median time in its queue.
-        queue_p95_ms: 95th percentile of it.
-    """
-
-    hop: str
-    in_packets: int
-    out_packets: int
-    dropped: dict[str, int]
-    marked: dict[str, int]
-    duplicated: dict[str, int]
-    inside_packets: int
-    queue_p50_ms: float | None
-    queue_p95_ms: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """One run. A run that failed has no numbers.
 
@@ -262,7 +237,7 @@ def summarise(recording: RunRecording) -> RunSummary:
         "spike_s": moved.spike_s,
     }
     verdicts = recording.table("verdicts")
-    counted = _hops(hops, verdicts)
+    counted = summarise_hops(hops, verdicts)
     return RunSummary(
         **identity,
         flows=tuple(_flow(rows[n], scenario, intervals[n], moved.flows[n], judged) for n in sorted(intervals)),
@@ -381,23 +356,3 @@ def _within(stretch: Interval, series: pl.DataFrame, flow: int, scheduled: Inter
     inside = ends.clip(max=stretch.stop_ns) - begins.clip(min=stretch.start_ns)
     shares = inside.clip(min=0) / (ends - begins).clip(min=1)
     return float(rows["received_bytes"].to_numpy() @ shares)
-
-
-def _hops(hops: pl.DataFrame, verdicts: pl.DataFrame) -> tuple[HopSummary, ...]:
-    reasons: dict[tuple[str, str], dict[str, int]] = {}
-    for row in verdicts.iter_rows(named=True):
-        reasons.setdefault((row["hop"], row["verdict"]), {})[row["reason"]] = row["packets"]
-    return tuple(
-        HopSummary(
-            hop=row["hop"],
-            in_packets=row["in_packets"],
-            out_packets=row["out_packets"],
-            dropped=reasons.get((row["hop"], "drop"), {}),
-            marked=reasons.get((row["hop"], "mark"), {}),
-            duplicated=reasons.get((row["hop"], "duplicate"), {}),
-            inside_packets=row["inside_packets"],
-            queue_p50_ms=ms(row["queue_p50_ns"]),
-            queue_p95_ms=ms(row["queue_p95_ns"]),
-        )
-        for row in hops.iter_rows(named=True)
-    )
