@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913 - one argument per option
     measured, and the verdict. Exits with 1 if one fails.
     """
     from bakeoff.experiment import expand, load  # noqa: PLC0415 - loaded when the command runs
-    from bakeoff.experiment.base import nearest  # noqa: PLC0415
+    from bakeoff.experiment.likely import nearest  # noqa: PLC0415
     from bakeoff.recording import ResultFolder  # noqa: PLC0415
     from bakeoff.reports import conformance, model  # noqa: PLC0415
     from bakeoff.reports.console import make_console  # noqa: PLC0415

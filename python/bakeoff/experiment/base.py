@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,13 +19,13 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from bakeoff.experiment import units
+from bakeoff.experiment.likely import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from bakeoff.experiment.catalogue import Catalogue
 
-_MOST_NAMES = 24
 UNKNOWN_KEY = "unknown_key"
 SENTENCE = "sentence"
 
@@ -39,18 +38,6 @@ def problem(sentence: str, *key: str | int) -> PydanticCustomError:
         key: where, below the model or field being validated.
     """
     return PydanticCustomError(SENTENCE, "{sentence}", {"sentence": sentence, "key": list(key)})
-
-
-def nearest(word: object, known: Iterable[str]) -> str:
-    """What to say about a word that is none of those known: the nearest one, or all of them, or the first of many."""
-    names = list(known)
-    lower = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(word.lower(), lower, 1, 0.6) if isinstance(word, str) else []
-    if near:
-        return f'did you mean "{lower[near[0]]}"?'
-    if len(names) > _MOST_NAMES:
-        return f"known are {', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
-    return f"known are {', '.join(names)}" if names else "none is known"
 
 
 def default(value: Any, text: str, description: str) -> Any:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError, reason
-from bakeoff.experiment.base import nearest
-from bakeoff.experiment.likely import likely
+from bakeoff.experiment.likely import likely, nearest
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference
 

@@ -9,7 +9,7 @@ from bakeoff.claims.measure import parse_measure
 from bakeoff.claims.subjects import subjects
 from bakeoff.claims.tree import NUMBERED
 from bakeoff.errors import UserError
-from bakeoff.experiment.base import nearest
+from bakeoff.experiment.likely import nearest
 from bakeoff.experiment.published_row import published_row, scheme_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from bakeoff.errors import UserError
-from bakeoff.experiment.base import nearest
+from bakeoff.experiment.likely import nearest
 from bakeoff.experiment.units import UnitError, format_time, is_queue_kind, parse_time, shown
 
 SHORT_WORDS = ("scheme", "rtt", "rate", "queue", "loss", "trace")

@@ -4,18 +4,44 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from bakeoff.experiment.catalogue import Entry
-
 _MOST = 6
+_MOST_NAMES = 24
 _LEAST_LIKENESS = 0.6
 
 
-def likely(word: str, names: Collection[str], entries: Collection[Entry]) -> str | None:
+class Titled(Protocol):
+    """A scheme or a queue, as far as names go."""
+
+    @property
+    def name(self) -> str:
+        """By which experiment files know it."""
+
+    @property
+    def title(self) -> str:
+        """As people call it."""
+
+    @property
+    def profiles(self) -> Collection[str]:
+        """Names of its sets of parameters."""
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """What to say about a word that is none of those known: the nearest one, or all of them, or the first of many."""
+    names = list(known)
+    near = _near(word, names) if isinstance(word, str) else []
+    if near:
+        return f'did you mean "{near[0]}"?'
+    if len(names) > _MOST_NAMES:
+        return f"known are {', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
+    return f"known are {', '.join(names)}" if names else "none is known"
+
+
+def likely(word: str, names: Collection[str], entries: Collection[Titled]) -> str | None:
     """The question whether one of these was meant; None if none is like the word.
 
     Args:
@@ -44,7 +70,7 @@ def likely(word: str, names: Collection[str], entries: Collection[Entry]) -> str
     return f"did you mean {options}?"
 
 
-def _titled(entry: Entry) -> str:
+def _titled(entry: Titled) -> str:
     return f'"{entry.name}"' if "(" in entry.title else f'"{entry.name}" ({entry.title})'
 
 

@@ -13,9 +13,9 @@ from bakeoff import references
 from bakeoff.claims import ClaimSyntaxError, check
 from bakeoff.errors import UserError
 from bakeoff.experiment import clashes, keys, matrix, overrides, resolve, source
-from bakeoff.experiment.base import nearest
 from bakeoff.experiment.catalogue import KERNEL, OWN, plain
 from bakeoff.experiment.clashes import Touch
+from bakeoff.experiment.likely import nearest
 from bakeoff.experiment.problems import first_problem
 from bakeoff.experiment.queues import FileWanted, KeyProblem
 from bakeoff.experiment.schema import ExperimentFile

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
 from bakeoff.experiment import keys
-from bakeoff.experiment.base import nearest
 from bakeoff.experiment.keys import Setting
+from bakeoff.experiment.likely import nearest
 from bakeoff.experiment.limits import MAX_RUNS
 from bakeoff.experiment.schema import label
 from bakeoff.experiment.units import shown

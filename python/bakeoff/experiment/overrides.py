@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.errors import UserError
 from bakeoff.experiment import matrix as axes
 from bakeoff.experiment import path, program
-from bakeoff.experiment.base import nearest
 from bakeoff.experiment.keys import SETTABLE, Setting, short_word
+from bakeoff.experiment.likely import nearest
 from bakeoff.experiment.schema import label
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference

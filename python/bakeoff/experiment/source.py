@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from bakeoff import suites
 from bakeoff.errors import UserError, reason
-from bakeoff.experiment.base import nearest
-from bakeoff.experiment.likely import likely
+from bakeoff.experiment.likely import likely, nearest
 from bakeoff.experiment.problems import first_problem
 from bakeoff.experiment.schema import NamedPath
 from bakeoff.experiment.units import shown

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
-from bakeoff.experiment.base import nearest
 from bakeoff.experiment.catalogue import KERNEL
+from bakeoff.experiment.likely import nearest
 
 if TYPE_CHECKING:
     from bakeoff.experiment.plan import Plan

@@ -77,7 +77,7 @@ def find(reference: Reference, folder: Path) -> Found:
         ) from error
     names = _names(content, str(path))
     if names is not None and reference.name not in names:
-        from bakeoff.experiment.base import nearest  # noqa: PLC0415 - only for the message
+        from bakeoff.experiment.likely import nearest  # noqa: PLC0415 - only for the message
 
         classes = [name for name, is_class in names.items() if is_class]
         hint = f"; {nearest(reference.name, classes)}" if classes else ", nor any other"

@@ -28,7 +28,7 @@ def check(name: str) -> None:
         UserError: it is unknown, or not part of this version.
     """
     if name not in MODULES:
-        from bakeoff.experiment.base import nearest  # noqa: PLC0415 - only for the message
+        from bakeoff.experiment.likely import nearest  # noqa: PLC0415 - only for the message
 
         raise UserError(f'"{name}" is not a world; {nearest(name, available())}')
     if MODULES[name] is None:
