@@ -37,6 +37,13 @@ find_python() {
     die "Python 3.11 or newer is needed and was not found (on Debian: apt install python3 python3-venv)."
 }
 
+# Python that Ctrl-C ends without a traceback.
+quietly() {
+    what=$1
+    shift
+    "$python" -I -c "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); $what" "$@"
+}
+
 find_uv() {
     uv=$(command -v uv) && return
     uv=$root/.tools/bin/uv
@@ -44,7 +51,7 @@ find_uv() {
     "$python" -I -c 'import ensurepip, venv' 2>/dev/null ||
         die "Python's venv module is needed and is missing (on Debian: apt install python3-venv)."
     say "installing uv into .tools (once) ..."
-    "$python" -I -m venv --clear "$root/.tools" &&
+    quietly 'import runpy; runpy.run_module("venv", run_name="__main__", alter_sys=True)' --clear "$root/.tools" &&
         "$root/.tools/bin/python" -I -m pip install -q --disable-pip-version-check --require-hashes --only-binary :all: \
             -r "$root/requirements/uv.txt" >&2 || die "uv could not be installed: see the message above."
     cp "$root/requirements/uv.txt" "$root/.tools/uv.lock"
@@ -101,16 +108,19 @@ build_programs() {
 # The lock lives on an open file, which the kernel releases however this shell ends; the second of two launches waits,
 # and then finds everything done.
 prepare() {
+    # What is under way ends first, and nothing calls it a failure.
+    trap 'trap - INT; kill -INT $$' INT
     find_python
     find_compilers
     (: >>"$root/.tools.lock") 2>/dev/null || die "$root is not writable, and has to be prepared once."
     exec 9>"$root/.tools.lock"
     "$python" -I -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)' 2>/dev/null || {
         say "waiting for another start, which is preparing $root ..."
-        "$python" -I -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
+        quietly 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
     }
     find_uv
     placed && locked "$1" || install_locked "$1"
     built || build
     exec 9>&-
+    trap - INT
 }

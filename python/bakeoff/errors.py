@@ -29,6 +29,12 @@ class UserError(BakeoffError):
     exit_code = 2
 
 
+class Interrupted(BakeoffError):  # noqa: N818 - what happened
+    """The user asked to stop, by Ctrl-C or another signal; the message says what is kept."""
+
+    exit_code = 130  # 128 and the number of SIGINT, as a shell has it
+
+
 class RunFailed(BakeoffError):  # noqa: N818 - what happened, in the words of the report
     """The input is sound, and what was asked for could not be done."""
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from bakeoff.errors import Interrupted
 from bakeoff.worlds import registry, sim
 from bakeoff.worlds.outcome import Outcome, RunStopped
-from bakeoff.worlds.runner import Interrupted
 from bakeoff.worlds.world import World
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def test_an_interrupt_says_how_to_go_on(bakeoff: Command, worlds: Any, monkeypat
     monkeypatch.setattr("bakeoff.worlds.runner.run_plan", interrupted)
     monkeypatch.delenv("SUDO_USER", raising=False)
     ended = bakeoff(*AGREE)
-    assert ended.code == 1
+    assert ended.code == 130
     assert "; `bakeoff agree x.toml --worlds sim,linux --out r --resume` runs the rest" in ended.err
     monkeypatch.setenv("SUDO_USER", "somebody")
     assert "; `sudo bakeoff agree x.toml --worlds sim,linux" in bakeoff(*AGREE, "--resume").err

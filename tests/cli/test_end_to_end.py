@@ -53,7 +53,7 @@ def test_an_interrupted_experiment_is_resumed(start: Start, here: Path) -> None:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
-    assert process.returncode == 1
+    assert process.returncode == 130
     sentence = "bakeoff: interrupted: 3 of 5 runs are complete and kept; "
     assert f"{sentence}`bakeoff run long.toml --jobs 2 --out r --resume` runs the rest\n" in err
     assert "Traceback" not in err

@@ -281,7 +281,7 @@ def test_an_interrupt_while_the_report_is_written_says_that_the_runs_are_kept(
     with monkeypatch.context() as patched:
         patched.setattr("bakeoff.reports.html.render", interrupted)
         ended = bakeoff(*TWO_SCHEMES, "--out", "my runs")
-    assert ended.code == 1
+    assert ended.code == 130
     assert ended.err.endswith("interrupted: the runs are kept; `bakeoff report 'my runs'` writes their report\n")
     assert bakeoff("report", "my runs").code == 0
 

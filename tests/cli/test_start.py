@@ -169,6 +169,14 @@ def test_a_fault_of_ours_is_one_sentence_with_its_place(bakeoff: Command, monkey
     assert ended.err.endswith(": no names\n")
 
 
+@pytest.mark.parametrize(("before", "code"), [("", 130), ("trap '' INT; ", 7)])
+def test_ctrl_c_ends_the_imports_without_a_word_where_it_is_heard(here: Path, before: str, code: int) -> None:
+    # It comes from the first of the modules that take long.
+    (here / "click.py").write_text("import os\nos.kill(os.getpid(), 2)\nos._exit(7)\n")
+    done = _in_a_shell(f"{before}PYTHONPATH={shlex.quote(str(here))} BAKEOFF --help; exit $?")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
 def test_a_closed_pipe_is_no_error() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "bakeoff", "show", "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -28,6 +30,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("crates/core/src/lib.rs", "python/bakeoff/_core.abi3.so", ".venv/bin/python"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
+    shutil.copy2(ROOT / "python/bakeoff/__main__.py", root / "python/bakeoff")
     venv = root / ".venv"
     (venv / "bin/python").write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     (venv / "bin/python").chmod(0o755)
@@ -71,7 +74,7 @@ def test_a_ready_checkout_is_only_read(checkout: Path, tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in checkout.rglob("*")}
     done = launch(checkout / "bakeoff", path_with(tmp_path / "bin", COREUTILS), "run", "a b")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "-P|-m|bakeoff|run|a b|"
+    assert done.stdout == f"-P|{checkout}/python/bakeoff/__main__.py|run|a b|"
     assert {path: path.stat().st_mtime_ns for path in checkout.rglob("*")} == before
 
 
@@ -79,7 +82,7 @@ def test_a_link_from_elsewhere_finds_the_checkout(checkout: Path, tmp_path: Path
     link = tmp_path / "link"
     link.symlink_to(checkout / "bakeoff")
     done = launch(link, path_with(tmp_path / "bin", COREUTILS), "list", cwd=Path("/"))
-    assert (done.returncode, done.stdout) == (0, "-P|-m|bakeoff|list|")
+    assert (done.returncode, done.stdout) == (0, f"-P|{checkout}/python/bakeoff/__main__.py|list|")
 
 
 def test_files_in_the_folder_of_the_user_are_not_taken_for_modules(checkout: Path, tmp_path: Path) -> None:
@@ -94,7 +97,7 @@ def test_files_in_the_folder_of_the_user_are_not_taken_for_modules(checkout: Pat
     (checkout / ".venv/built").unlink()
     path = path_with(tmp_path / "more", tuple(name for name in TOOLS if name != "python3"))
     python = tmp_path / "more/python3"
-    python.write_text(f'#!/bin/sh\ncase "$*" in *"-m venv"*) exit 1 ;; esac\nexec "{sys.executable}" "$@"\n')
+    python.write_text(f'#!/bin/sh\ncase "$*" in *run_module*venv*) exit 1 ;; esac\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
     done = launch(checkout / "bakeoff", path, "list", cwd=folder)
     assert done.returncode == 1
@@ -215,7 +218,7 @@ def test_programs_are_replaced_while_a_run_uses_them(checkout: Path, tmp_path: P
         running.kill()
     assert done.returncode == 0, done.stderr
     assert emulator.read_text() == "new"
-    assert {path.name for path in emulator.parent.iterdir()} == {"_core.abi3.so", "_emulator", "_guest"}
+    assert {path.name for path in emulator.parent.iterdir()} == {"__main__.py", "_core.abi3.so", "_emulator", "_guest"}
 
 
 def test_two_first_starts_at_once_prepare_once(checkout: Path, tmp_path: Path) -> None:
@@ -236,11 +239,47 @@ def test_two_first_starts_at_once_prepare_once(checkout: Path, tmp_path: Path) -
         for _ in range(2)
     ]
     ended = [start.communicate(timeout=60) for start in starts]
-    assert [out for out, _ in ended] == ["-P|-m|bakeoff|list|"] * 2
+    assert [out for out, _ in ended] == [f"-P|{checkout}/python/bakeoff/__main__.py|list|"] * 2
     assert sum("compiling" in err for _, err in ended) == 1
     assert [line.split()[0] for line in log.read_text().splitlines()] == ["venv", "pip", "pip"]
     again = launch(checkout / "bakeoff", path, "list")
-    assert (again.stdout, again.stderr) == ("-P|-m|bakeoff|list|", "")
+    assert (again.stdout, again.stderr) == (f"-P|{checkout}/python/bakeoff/__main__.py|list|", "")
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("others", [False, True])
+def test_an_interrupt_of_the_preparation_says_nothing(
+    checkout: Path, tmp_path: Path, shell: str, *, others: bool
+) -> None:
+    (checkout / ".venv/built").unlink()
+    path = path_with(tmp_path / "bin", (*(name for name in TOOLS if name != "python3"), "touch"))
+    fifo = tmp_path / "begun"
+    os.mkfifo(fifo)
+    # As uv, it takes the interrupt for a failure of its own.
+    works = f"trap 'exit 2' INT; echo begun >{fifo}; exec 2>&-; read -r _ <{fifo}"
+    uv = f"#!/bin/sh\ncase $* in --version) ;; *) {works} ;; esac\n"
+    # What waits for the lock tells so from within, when Python has long started.
+    tells = f"${{3%fcntl.flock*}}open('{fifo}', 'w').write('begun\\n'); fcntl.flock${{3##*fcntl.flock}}"
+    waits = f'case $3 in *SIG_DFL*flock*) set -- -I -c "{tells}" ;; esac'
+    python = f'#!/bin/sh\n{waits}\nexec "{sys.executable}" "$@"\n'
+    for name, text in (("uv", uv), ("python3", python)):
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    with (checkout / ".tools.lock").open("a") as lock:
+        if others:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        start = subprocess.Popen(
+            [shutil.which(shell) or shell, checkout / "bakeoff", "list"],
+            env={"PATH": path},
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert fifo.read_text() == "begun\n"
+        os.killpg(start.pid, signal.SIGINT)
+        _, err = start.communicate(timeout=60)
+    assert start.returncode == -signal.SIGINT
+    assert [line.split()[1] for line in err.splitlines()] == ["waiting" if others else "compiling"]
 
 
 def test_make_env_ends_with_what_runs_a_file_of_ones_own() -> None:

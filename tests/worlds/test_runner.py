@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from bakeoff.errors import RunFailed, UserError
+from bakeoff.errors import Interrupted, RunFailed, UserError
 from bakeoff.experiment import PlannedRun
 from bakeoff.worlds import runner
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
-from bakeoff.worlds.runner import Finished, Interrupted, run_plan
+from bakeoff.worlds.runner import Finished, run_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

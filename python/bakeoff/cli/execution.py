@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from bakeoff.cli.output import amount, amount_of_bytes, amount_of_time, say
-from bakeoff.errors import UserError
+from bakeoff.errors import Interrupted, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,10 +101,10 @@ def _execute(  # noqa: PLR0913 - as `execute`
     try:
         with signals.like_ctrl_c(), display(len(missing), whole.cpu_s, quiet=quiet) as shown:
             runner.run_plan(missing, folder, world.execute, jobs=jobs, on_finished=on_finished)
-    except runner.Interrupted as error:
+    except Interrupted as error:
         before = ["sudo"] if "SUDO_USER" in os.environ else []
         again = [*before, "bakeoff", *(word for word in words if word != "--resume"), "--resume"]
-        raise runner.Interrupted(f"{error}; `{shlex.join(again)}` runs the rest") from None
+        raise Interrupted(f"{error}; `{shlex.join(again)}` runs the rest") from None
     finally:
         world.stop()
     return failed

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bakeoff.errors import BakeoffError, UserError, reason
+from bakeoff.errors import BakeoffError, Interrupted, UserError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ _NAMELESS = {errno.ENOENT: "the folder in which bakeoff was started"} | dict.fro
 )
 _PACKAGE = Path(__file__).parents[1]
 _EPILOG = """\b
-Exit codes: 0 done, 1 a run failed, 2 the input is wrong.
+Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted.
 Colours: off with NO_COLOR=1.
 Completion for bash (or zsh, fish): eval "$(_BAKEOFF_COMPLETE=bash_source bakeoff)"
 """
@@ -110,7 +110,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
         context = error.ctx if isinstance(error, click.UsageError) else None
         return 2, f"{message}; see {context.command_path} --help" if context else message
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return 1, "interrupted"
+        return Interrupted.exit_code, "interrupted"
     if isinstance(error, OSError):
         # All files have names, and what has no name has the system's own words.
         number = error.errno or 0

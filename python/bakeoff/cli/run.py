@@ -12,7 +12,7 @@ import click
 from bakeoff.cli import arguments, preview
 from bakeoff.cli.execution import check_jobs, execute, place
 from bakeoff.cli.output import amount, print_json, say, say_writing
-from bakeoff.errors import UserError
+from bakeoff.errors import Interrupted, UserError
 from bakeoff.worlds import registry
 
 if TYPE_CHECKING:
@@ -126,7 +126,6 @@ def _run(plan: Plan, root: Path, options: _Options) -> Report:
     """Runs what the folder lacks of a plan, and writes the report."""
     from bakeoff.recording import ResultFolder  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.reports import html, model  # noqa: PLC0415
-    from bakeoff.worlds.runner import Interrupted  # noqa: PLC0415
 
     folder: ResultFolder = ResultFolder.create(root, plan, resume=options.resume)
     execute(plan, folder, options.jobs, options.words, quiet=options.quiet)

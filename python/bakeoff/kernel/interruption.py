@@ -8,7 +8,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
-from bakeoff.errors import BakeoffError
+from bakeoff import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.05
 
 
-class Interrupted(BakeoffError):  # noqa: N818 - what happened
+class Interrupted(errors.Interrupted):
     """A signal ended what was under way.
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from bakeoff.errors import BakeoffError, reason
+from bakeoff.errors import BakeoffError, Interrupted, reason
 from bakeoff.recording import Origin, Timing
 from bakeoff.worlds.outcome import Outcome, RunInvalid, RunStopped
 
@@ -70,10 +70,6 @@ class Finished:
     status: Status
     error: str | None
     timing: Timing
-
-
-class Interrupted(BakeoffError):  # noqa: N818 - what happened
-    """The user stopped the experiment; threads may still be computing runs that will not be kept."""
 
 
 class _Crew:
