@@ -138,7 +138,11 @@ def test_every_metric_is_a_panel_with_every_line_in_it(make: Any, plan_of: Any, 
     report = make(plan_of, tables_of)
     panels = figure.panels(report)
     metrics = [found for found in report.metrics if found.exists]
-    assert {found.metric.scope for found in report.metrics if not found.exists} == {"probe"}
+    assert {found.metric.key for found in report.metrics if not found.exists} == {
+        "flow.completion_s",
+        "probe.rtt_p50_ms",
+        "probe.rtt_p95_ms",
+    }
     assert [panel.title for panel in panels] == [shown.title(found.metric) for found in metrics]
     for panel, found in zip(panels, metrics, strict=True):
         points = [point for points in panel.points.values() for point in points]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import completions, html, model, terminal, words
+from bakeoff.reports import compare, completions, html, model, terminal, words
 from bakeoff.worlds import registry, runner
 
 if TYPE_CHECKING:
@@ -93,6 +94,32 @@ def test_completion_times_are_shown(report: model.Report, width: int) -> None:
     page = html.render(report, datetime(2026, 1, 1, tzinfo=UTC))
     assert page.count("<td>6 of 6</td><td><b>0.101</b></td>") == 2
     assert '<a href="#completions">' in page
+
+
+def test_two_folders_are_compared_by_the_median_of_each_size(report: model.Report, tmp_path: Path) -> None:
+    # Each packet takes 2 ms of this link.
+    slower = _report(tmp_path, EXPERIMENT.replace("12Mbit/s", "6Mbit/s"))
+    found = compare.compare(slower.path, report.path)
+    lines = [line for line in found.lines if line.metric == "completion_s" and line.row == "TCP Cubic"]
+    assert [(line.transfers, line.flow) for line in lines] == [("1.448 kB, TCP Cubic", None), ("1 GB, TCP Cubic", None)]
+    small, large = lines
+    assert (small.left, small.right, small.is_paired, small.verdict) == (0.102, 0.101, True, "higher")
+    assert (large.left, large.right, large.verdict) == (None, None, "")
+    file = io.StringIO()
+    compare.show(found, Console(file=file, width=200))
+    assert re.search(r"1.448 kB, TCP Cubic +completion_s +0.102\d* +0.101", file.getvalue())
+    assert "The completion_s of transfers of one size is the median of a run" in file.getvalue()
+
+
+def test_a_transfer_that_did_not_complete_is_the_last(report: model.Report, tmp_path: Path) -> None:
+    # Of three, one starts less than 101 ms before the end, and then two.
+    late = EXPERIMENT.replace("200ms", "470ms")
+    group, _ = _report(tmp_path, late).groups
+    assert [*completions.medians(group)[1448, "cubic"].values()] == [0.101] * 2
+    (tmp_path / "most").mkdir()
+    later = EXPERIMENT.replace('interval = "200ms"', 'interval = "20ms"\nstart = "880ms"')
+    group, _ = _report(tmp_path / "most", later).groups
+    assert completions.medians(group)[1448, "cubic"] == {}
 
 
 def test_without_transfers_there_is_no_word_of_them(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ class Metric:
 _RATE = Band(absolute=0.001)
 _RATIO = Band(absolute=0.0001)
 _COUNT = Band(absolute=1)
+# The kernel's timers tick every millisecond.
+_COMPLETION = Band(absolute=0.001)
 # The recorder's histograms are good to 0.1 %.
 _DELAY = Band(relative=0.001, absolute=0.01)
 
@@ -78,6 +80,7 @@ _LOSS = Band(relative=0.15, absolute=0.0005)
 
 METRICS = (
     Metric(scope="flow", name="throughput_mbps", unit="Mbit/s", tolerance=_THROUGHPUT, resolution=_RATE),
+    Metric(scope="flow", name="completion_s", unit="s", tolerance=_THROUGHPUT, resolution=_COMPLETION),
     Metric(scope="flow", name="queue_p95_ms", unit="ms", tolerance=_QUEUEING, resolution=_DELAY),
     Metric(scope="flow", name="owd_p50_ms", unit="ms", tolerance=_QUEUEING, resolution=_DELAY),
     Metric(scope="flow", name="owd_p95_ms", unit="ms", tolerance=_QUEUEING, resolution=_DELAY),

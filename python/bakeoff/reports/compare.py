@@ -22,7 +22,7 @@ from bakeoff.errors import UserError
 from bakeoff.experiment.published_row import published_row
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import model, words
+from bakeoff.reports import completions, model, words
 from bakeoff.reports.console import fits
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Line:
         row: the cell or scheme.
         flow: number of the flow; None for all flows together.
         metric: name of the metric, as in `bakeoff list metrics`.
+        transfers: which finite transfers it is the median of, in each run; None where it is not of transfers.
         left: mean over runs on the left.
         right: mean on the right.
         ratio: left over right; None if it does not exist.
@@ -79,6 +80,7 @@ class Line:
     ratio: float | None
     difference: Estimate | None
     is_paired: bool = False
+    transfers: str | None = None
 
     @property
     def verdict(self) -> str:
@@ -176,7 +178,8 @@ def _folders(left: str, ours: Report, right: str, theirs: Report) -> Comparison:
         other = others.get(tuple(sorted(group.cell.items())))
         if other is not None:
             matched.append(group.label)
-            lines += [_line(group, other, metric) for metric in _TOTALS]
+            lines += [_line(group, metric, _by_seed(group, metric), _by_seed(other, metric)) for metric in _TOTALS]
+            lines += _transfers(group, other)
     return Comparison(
         left=left,
         right=right,
@@ -193,8 +196,16 @@ def _by_seed(group: Group, metric: str) -> dict[int, float]:
     return {summary.seed: number for summary in group.summaries if (number := value(summary)) is not None}
 
 
-def _line(group: Group, other: Group, metric: str) -> Line:
-    ours, theirs = _by_seed(group, metric), _by_seed(other, metric)
+def _transfers(group: Group, other: Group) -> Iterator[Line]:
+    theirs = completions.medians(other)
+    for key, ours in completions.medians(group).items():
+        if key in theirs:
+            yield _line(group, "completion_s", ours, theirs[key], completions.title(key))
+
+
+def _line(
+    group: Group, metric: str, ours: dict[int, float], theirs: dict[int, float], transfers: str | None = None
+) -> Line:
     left, right = _mean(ours), _mean(theirs)
     pairs = len(ours.keys() & theirs.keys())
     is_paired = 0 < pairs == min(len(ours), len(theirs))
@@ -208,6 +219,7 @@ def _line(group: Group, other: Group, metric: str) -> Line:
         ratio=_ratio(left, right),
         difference=difference,
         is_paired=is_paired,
+        transfers=transfers,
     )
 
 
@@ -280,7 +292,7 @@ def _table(comparison: Comparison, left: str, right: str) -> Table:
         table.add_column(Text(f"{left} -\n{right}, 95 % interval"))
     before = None
     for line in comparison.lines:
-        key = (line.row, line.flow)
+        key = (line.row, _flow(line))
         names = (Text(line.row), Text(_flow(line))) if key != before else (Text(), Text())
         difference = (_difference(line, left),) if has_differences else ()
         table.add_row(*names, line.metric, *_numbers(line), *difference)
@@ -295,8 +307,8 @@ def _lines(comparison: Comparison, left: str, right: str, console: Console) -> N
     console.print(Text(f"Each line: {left}, {right}, {left} / {right}{difference}", style="dim"))
     before = None
     for line in comparison.lines:
-        if (key := (line.row, line.flow)) != before:
-            flows = "all flows" if line.flow is None else f"flow {line.flow}"
+        if (key := (line.row, _flow(line))) != before:
+            flows = line.transfers or ("all flows" if line.flow is None else f"flow {line.flow}")
             console.print(Text(f"{line.row}, {flows}", style="bold"))
         told = Text(f"{line.metric}: {', '.join(_numbers(line))}")
         if line.difference is not None:
@@ -306,7 +318,7 @@ def _lines(comparison: Comparison, left: str, right: str, console: Console) -> N
 
 
 def _flow(line: Line) -> str:
-    return "all" if line.flow is None else str(line.flow)
+    return line.transfers or ("all" if line.flow is None else str(line.flow))
 
 
 def _numbers(line: Line) -> tuple[str, str, str]:
@@ -328,6 +340,8 @@ def _remarks(comparison: Comparison) -> list[str]:
     found = []
     if comparison.right in references.names() and (steady := references.load(comparison.right).steady):
         found.append(f"The {_GOODPUT} of a flow is that over {steady}, as published.")
+    if any(line.transfers for line in lines):
+        found.append("The completion_s of transfers of one size is the median of a run; what did not complete is last.")
     if any(line.verdict and line.is_paired for line in lines):
         found.append("Intervals are over pairs of runs with equal seeds.")
     means = dict.fromkeys(line.row for line in lines if line.verdict and not line.is_paired)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TITLES = {
     "throughput_mbps": "throughput",
+    "completion_s": "completion time",
     "queue_p95_ms": "95th-%ile queueing delay",
     "owd_p50_ms": "median one-way delay",
     "owd_p95_ms": "95th-%ile one-way delay",
