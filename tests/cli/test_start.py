@@ -141,6 +141,18 @@ def test_a_sentence_names_the_option_that_was_given(bakeoff: Command, words: lis
     assert bakeoff("check", "pantheon/india-ppp0", *words).err == f"bakeoff: {said}\n"
 
 
+def test_a_check_that_takes_long_says_so_before(bakeoff: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("dumbbell/one-cubic", "--set", "matrix.rate=2Mbit/s,3Mbit/s", "--set", "matrix.rtt=20ms,30ms")
+    assert bakeoff("check", *words).err == ""
+    monkeypatch.setattr("bakeoff.cli.execution._MANY_CELLS", 4)
+    said = "bakeoff: checking 4 cells, about 0.1 s ...\n"
+    assert bakeoff("check", *words).err == said
+    assert bakeoff("run", *words, "--dry-run").err.startswith(said)
+    assert "checking" not in bakeoff("run", *words, "--dry-run", "--quiet").err
+    monkeypatch.setattr("bakeoff.experiment.limits.MAX_RUNS", 3)
+    assert "checking" not in bakeoff("check", *words).err
+
+
 def test_suites_that_end_in_a_name_are_all_suggested(bakeoff: Command) -> None:
     said = 'did you mean "mixed/india-ppp0" or "pantheon/india-ppp0"?'
     assert bakeoff("run", "india-ppp0").err == f'bakeoff: "india-ppp0": neither a suite nor a file; {said}\n'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.execution import check_jobs, execute, place
+from bakeoff.cli.execution import check_jobs, execute, place, planned
 from bakeoff.cli.output import print_json, say
 from bakeoff.errors import UserError
 from bakeoff.worlds import registry
@@ -51,10 +51,10 @@ def command(  # noqa: PLR0913 - one argument per option
     within the spread between seeds, and how it compares with what is tolerated. Results go to
     results/NAME/TIME-agree: the recordings of each world, agreement.json and agreement.html.
     """
-    from bakeoff.experiment import expand, load, standin  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment import load, standin  # noqa: PLC0415 - loaded when the command runs
 
     names = _two(worlds)
-    plan = expand(load(experiment, arguments.all_changes(changes, schemes, repeats)))
+    plan = planned(load(experiment, arguments.all_changes(changes, schemes, repeats)), quiet=quiet)
     plans = [standin.in_world(plan, name) for name in names]
     for ours in plans:
         if ours.stand_ins:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from bakeoff.cli import arguments
+from bakeoff.cli.execution import planned
 from bakeoff.cli.output import amount, say
 
 
@@ -13,11 +14,11 @@ from bakeoff.cli.output import amount, say
 @arguments.change_options
 def command(experiment: str, changes: tuple[str, ...], schemes: tuple[str, ...], repeats: int | None) -> None:
     """Check an experiment file without running it."""
-    from bakeoff.experiment import expand, load  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.experiment import load  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.experiment.catalogue import KERNEL, PROGRAM  # noqa: PLC0415
     from bakeoff.worlds import registry  # noqa: PLC0415
 
-    plan = expand(load(experiment, arguments.all_changes(changes, schemes, repeats)))
+    plan = planned(load(experiment, arguments.all_changes(changes, schemes, repeats)))
     senders = {flow["scheme"] for run in plan.runs for flow in run.scenario["flows"]}
     # An experiment for real senders is one for another world, which `run --world` names.
     if not any(scheme.startswith((KERNEL, PROGRAM)) for scheme in senders):

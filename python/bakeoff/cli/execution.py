@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from typing import TYPE_CHECKING
@@ -13,11 +14,35 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bakeoff.experiment import Plan, PlannedRun
+    from bakeoff.experiment import Experiment, Plan, PlannedRun
     from bakeoff.experiment.estimate import Cost
     from bakeoff.recording import ResultFolder
     from bakeoff.worlds.runner import Finished
     from bakeoff.worlds.world import World
+
+# What a cell of a few flows takes to be checked, and from how many on somebody would wonder.
+_CPU_S_PER_CELL = 0.0006
+_MANY_CELLS = 5000
+
+
+def planned(experiment: Experiment, world: str | None = None, *, quiet: bool = False) -> Plan:
+    """All runs of an experiment, as `experiment.expand`; if that takes long, a sentence on stderr says so before.
+
+    Args:
+        experiment: what to run.
+        world: what executes the runs; by default what the experiment names.
+        quiet: no sentence.
+
+    Raises:
+        UserError: a cell cannot be run.
+    """
+    from bakeoff.experiment import expand  # noqa: PLC0415 - loaded when a command runs
+    from bakeoff.experiment.limits import MAX_RUNS  # noqa: PLC0415
+
+    cells = math.prod(len(axis.choices) for axis in experiment.axes)
+    if not quiet and _MANY_CELLS <= cells <= MAX_RUNS:
+        say(f"checking {amount(cells, 'cell')}, about {amount_of_time(cells * _CPU_S_PER_CELL)} ...")
+    return expand(experiment, world)
 
 
 def place(name: str, out: Path | None, *, resume: bool, kind: str = "") -> Path:

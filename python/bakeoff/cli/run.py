@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments, preview
-from bakeoff.cli.execution import check_jobs, execute, place
+from bakeoff.cli.execution import check_jobs, execute, place, planned
 from bakeoff.cli.output import amount, print_json, say, say_writing
 from bakeoff.errors import Interrupted, UserError
 from bakeoff.worlds import registry
@@ -67,13 +67,13 @@ def command(  # noqa: PLR0913 - one argument per option
     results/NAME/TIME, and results/NAME/latest points there.
     """
     from bakeoff import suites  # noqa: PLC0415 - loaded when the command runs
-    from bakeoff.experiment import expand, load  # noqa: PLC0415
+    from bakeoff.experiment import load  # noqa: PLC0415
 
     settings = arguments.all_changes(changes, schemes, repeats)
     if world and (also := next((change for change in changes if change.partition("=")[0].strip() == "world"), None)):
         raise UserError(f"--world {world}: --set {also} names a world already; keep one of them")
     members = suites.families().get(experiment)
-    plans = [expand(load(name, settings), world) for name in members or [experiment]]
+    plans = [planned(load(name, settings), world, quiet=quiet) for name in members or [experiment]]
     for plan in plans:
         check_jobs(plan.world, jobs)
         registry.world(plan.world).check_plan(plan)

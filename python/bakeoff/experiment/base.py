@@ -65,8 +65,9 @@ class Model(BaseModel):
     @classmethod
     def _unknown_keys(cls, data: Any, info: ValidationInfo) -> Any:
         if isinstance(data, dict):
+            known = cls.model_fields
             for key in data:
-                if key not in cls.model_fields:
+                if key not in known:
                     sentence = f"unknown key; {nearest(str(key), cls.keys_of(data, info.context))}"
                     raise PydanticCustomError(UNKNOWN_KEY, "{sentence}", {"sentence": sentence, "key": [str(key)]})
         return data

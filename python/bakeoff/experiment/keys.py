@@ -16,7 +16,6 @@ and mean the only forward hop:
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -58,6 +57,13 @@ def short_word(key: str) -> str | None:
     """The short word that a key is, or None."""
     word = key.removeprefix("path.")
     return word if word in SHORT_WORDS and (word != "scheme" or key == "scheme") else None
+
+
+def copied(value: Any) -> Any:
+    """A value of a file whose tables and lists may be changed; what else TOML has never changes."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
 
 
 def apply(raw: dict[str, Any], setting: Setting) -> list[str]:
@@ -133,13 +139,13 @@ def _put(node: Any, parts: list[str], setting: Setting, above: str) -> list[str]
             if rest:
                 touched += _put(node[index], rest, setting, f"{above}{index + _base(above)}.")
             else:
-                node[index] = copy.deepcopy(setting.value)
+                node[index] = copied(setting.value)
                 touched.append(f"{above}{index + _base(above)}")
         return touched
     if not isinstance(node, dict):
         raise setting.fail(f"{above.rstrip('.')} is not a table")
     if not rest:
-        node[head] = copy.deepcopy(setting.value)
+        node[head] = copied(setting.value)
         return [here]
     if here in {"flow", "probe", "path.forward", "path.reverse"} and not isinstance(node.get(head), list):
         raise setting.fail(f"the file has no [[{here}]] to set it in")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import functools
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -145,7 +145,7 @@ class Experiment:
         """Name of the published numbers to show beside ours."""
         return self.first.model.reference
 
-    @property
+    @functools.cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What the results are expected to show, without the claims about cells that the command line left out."""
         labels = _labels(self.axes)
@@ -285,7 +285,7 @@ def _assembled(
     found: Source, settings: Sequence[Setting], axes: Sequence[Axis], choices: Sequence[Choice]
 ) -> tuple[dict[str, Any], list[Touch]]:
     """The content of the file with the values of a cell in place, and what was set for that."""
-    raw = copy.deepcopy(found.raw)
+    raw = keys.copied(found.raw)
     of_axes = [(setting, axis.name) for axis, one in zip(axes, choices, strict=True) for setting in one.settings]
     # A named path must be in place before its hops can be changed.
     ordered = sorted([*((setting, None) for setting in settings), *of_axes], key=lambda pair: pair[0].key != keys.USE)

@@ -68,7 +68,10 @@ def resolve(queue: Queue, place: Place, catalogue: Catalogue) -> dict[str, Any]:
         catalogue.check_queue(queue.kind)
     except UserError as error:
         raise KeyProblem(f"{place.key}.kind", str(error)) from error
-    stated = {name: value for name, value in queue if name in queue.model_fields_set - {"kind"} and value is not None}
+    named = queue.model_fields_set
+    stated = {
+        name: value for name, value in vars(queue).items() if name in named and name != "kind" and value is not None
+    }
     resolved: dict[str, Any] = {"kind": queue.kind}
     for name, value in stated.items():
         try:
