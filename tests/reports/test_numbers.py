@@ -13,7 +13,7 @@ import pytest
 
 from bakeoff.metrics import queueing
 from bakeoff.metrics.statistics import Estimate, t95
-from bakeoff.reports import looks, model, shares, terminal, words
+from bakeoff.reports import corrected, looks, model, shares, terminal, words
 from bakeoff.reports.html import encode, run_figures, summary_figures, sweep_figures, tables
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def report(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> 
     found = model.load(filled(plan_of(("cubic", "bbr"), 3, flows=2, seconds=4, level="series", reference=None)))
     rows = []
     for place, group in enumerate(found.groups):
-        runs = (_numbered(run, 10 * place + run.summary.repeat**2) for run in group.runs)
+        runs = (_numbered(run, 100 + 10 * place + run.summary.repeat**2) for run in group.runs)
         rows.append(replace(group, runs=tuple(runs)))
     return replace(found, rows=tuple(rows))
 
@@ -54,7 +54,7 @@ def _numbered(run: model.Run, number: int) -> model.Run:
         "queue_p95_ms": number + 0.5,
         "loss": (number + 1) / 1000,
         "packet_loss": (number + 2) / 1000,
-        "jain": 1 / (number + 1),
+        "jain": 1 - number / 1000,
         "utilisation": 1 / (number + 2),
     }
     flows = tuple(
@@ -73,6 +73,26 @@ def total_of(run: model.Run) -> TotalSummary:
 
 def test_a_mean_stands_beside_half_of_its_interval() -> None:
     assert words.plus_minus(Estimate(2.0, 1.0, 3.0, 5), words.number) == ("2.00", "\N{PLUS-MINUS SIGN} 1.00")
+
+
+def test_an_interval_beyond_what_can_be_is_told_by_its_ends() -> None:
+    index, below = Estimate(0.8, -0.1, 1.7, 2), Estimate(2.0, -1.0, 5.0, 2)
+    assert words.plus_minus(index, words.number, (0.5, 1)) == ("0.80", "(0.50 to 1.00)")
+    assert words.plus_minus(below, words.number) == ("2.00", "(0.00 to 5.00)")
+    assert words.plus_minus(below, words.number, (-math.inf, math.inf)) == ("2.00", "\N{PLUS-MINUS SIGN} 3.00")
+    # Rounding may put a mean of ones a little above one.
+    assert words.plus_minus(Estimate(1.1, 0.9, 1.3, 2), words.number, (0, 1)) == ("1.10", "(0.90 to 1.10)")
+
+
+def test_jains_index_lies_between_its_least_for_so_many_flows_and_one(report: model.Report) -> None:
+    column = next(column for column in corrected.CORRECTED if column.title == "Jain's index")
+    group = report.groups[0]
+    apart = [
+        replace(run, summary=replace(run.summary, total=replace(total_of(run), jain=jain)))
+        for run, jain in zip(group.runs, (0.6, 0.99), strict=False)
+    ]
+    # Of two flows.
+    assert column.interval(replace(group, runs=tuple(apart))) == ("0.795", "(0.500 to 1.000)")
 
 
 def test_columns_are_means_of_what_they_are_called(report: model.Report) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 from bakeoff.reports import words
 
@@ -12,28 +13,57 @@ if TYPE_CHECKING:
     from bakeoff.metrics import RunSummary
     from bakeoff.reports.model import Group
 
-Column: TypeAlias = "tuple[str, Callable[[RunSummary], float | None], Callable[[float | None], str]]"
+
+def jain_bounds(group: Group) -> tuple[float, float]:
+    """What Jain's index of the flows of a cell can be: from 1/n, if one has everything, to 1."""
+    return 1 / max((len(run.flows) for run in group.summaries), default=1), 1.0
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        title: its heading.
+        value: how to take the number from a run.
+        text: how to print it.
+        bounds: the least and the most that it can be in a cell.
+    """
+
+    title: str
+    value: Callable[[RunSummary], float | None]
+    text: Callable[[float | None], str]
+    bounds: Callable[[Group], tuple[float, float]] = lambda _: (0.0, math.inf)
+
+    def interval(self, group: Group) -> tuple[str, str]:
+        """Mean and interval over the runs of a cell, as `words.plus_minus`."""
+        return words.plus_minus(group.over_runs(self.value), self.text, self.bounds(group))
+
+
 CORRECTED: tuple[Column, ...] = (
-    ("Throughput (Mbit/s)", lambda run: run.total.throughput_mbps if run.total else None, words.number),
-    ("Goodput (Mbit/s)", lambda run: run.total.goodput_mbps if run.total else None, words.number),
-    (
+    Column("Throughput (Mbit/s)", lambda run: run.total.throughput_mbps if run.total else None, words.number),
+    Column("Goodput (Mbit/s)", lambda run: run.total.goodput_mbps if run.total else None, words.number),
+    Column(
         "Utilisation, whole run (%)",
         lambda run: run.total.utilisation if run.total else None,
         lambda x: words.percent(x, 1),
+        lambda _: (0.0, 1.0),
     ),
-    ("Loss without tail (%)", lambda run: run.total.loss if run.total else None, words.percent),
-    (
+    Column(
+        "Loss without tail (%)", lambda run: run.total.loss if run.total else None, words.percent, lambda _: (0.0, 1.0)
+    ),
+    Column(
         "Queueing delay, 95th-%ile (ms)",
         lambda run: run.total.queue_p95_ms if run.total else None,
         lambda x: words.number(x, 1),
     ),
-    ("Jain's index", lambda run: run.total.jain if run.total else None, lambda x: words.number(x, 3)),
-    ("Retransmissions", lambda run: sum(flow.retransmits for flow in run.flows), lambda x: words.number(x, 0)),
+    Column(
+        "Jain's index", lambda run: run.total.jain if run.total else None, lambda x: words.number(x, 3), jain_bounds
+    ),
+    Column("Retransmissions", lambda run: sum(flow.retransmits for flow in run.flows), lambda x: words.number(x, 0)),
 )
-"""Heading, how to take the number from a run, and how to print it."""
 
 
 def existing(columns: Sequence[Column], groups: Sequence[Group]) -> list[Column]:
     """The columns of what exists in any run; a single flow, for one, is neither fair nor unfair."""
     runs = [run for group in groups for run in group.summaries]
-    return [column for column in columns if any(column[1](run) is not None for run in runs)]
+    return [column for column in columns if any(column.value(run) is not None for run in runs)]

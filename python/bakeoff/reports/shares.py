@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bakeoff.metrics.quantities import NS_PER_S, mbps
 from bakeoff.metrics.statistics import estimate
 from bakeoff.reports import looks, words
+from bakeoff.reports.corrected import jain_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ class Share:
         name: the scheme, with the number of its flows if there are several.
         look: its colour.
         percent: its part of what all flows of the direction receive together.
-        throughput: of its flows together while any of them sends, Mbit/s: mean, and half the width of its interval.
+        throughput: of its flows together while any of them sends, Mbit/s: mean and interval, as `words.plus_minus`.
         delay: 95th percentile of their one-way delay, ms; the worst flow's.
     """
 
@@ -45,7 +46,7 @@ class Cell:
     Attributes:
         label: name of the cell, with the direction where flows go both ways.
         parts: what each scheme gets.
-        jain: Jain's index of all flows: mean, and half the width of its interval; missing where flows go both ways.
+        jain: Jain's index of all flows: mean and interval, as `words.plus_minus`; missing where flows go both ways.
     """
 
     label: str
@@ -94,7 +95,9 @@ def _cells(group: Group, part: Callable[[FlowSummary], float], known: Mapping[st
 
 def _jain(group: Group) -> tuple[str, str]:
     return words.plus_minus(
-        group.over_runs(lambda run: run.total.jain if run.total else None), lambda value: words.number(value, 3)
+        group.over_runs(lambda run: run.total.jain if run.total else None),
+        lambda value: words.number(value, 3),
+        jain_bounds(group),
     )
 
 

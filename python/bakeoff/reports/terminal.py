@@ -262,12 +262,10 @@ def _corrected(report: Report, console: Console) -> None:
     found = existing(CORRECTED, groups)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("all flows, without Pantheon's rules", no_wrap=True)
-    for heading, _, _ in found:
-        table.add_column(heading, justify="right")
+    for column in found:
+        table.add_column(column.title, justify="right")
     for group in groups:
-        means = (group.over_runs(value) for _, value, _ in found)
-        cells = (text(mean.mean if mean else None) for mean, (_, _, text) in zip(means, found, strict=True))
-        table.add_row(Text(group.label), *cells)
+        table.add_row(Text(group.label), *(column.interval(group)[0] for column in found))
     console.print()
     print_table(table, console)
 

@@ -60,12 +60,25 @@ def unbroken(text: str) -> str:
     return re.sub(r"(?<=[0-9]) (?=(?:%|[num]?s|[kMG]?bit/s)(?![\w/]))", "\N{NO-BREAK SPACE}", text)
 
 
-def plus_minus(found: Estimate | None, text: Callable[[float | None], str]) -> tuple[str, str]:
-    """A mean and half the width of its 95 % interval, as text; empty if there is none."""
+def plus_minus(
+    found: Estimate | None, text: Callable[[float | None], str], bounds: tuple[float, float] = (0.0, math.inf)
+) -> tuple[str, str]:
+    """A mean and half the width of its 95 % interval, as text; empty if there is none.
+
+    An interval that reaches beyond what the number can be, as one of few runs does, is told by its ends within that.
+
+    Args:
+        found: the mean and its interval.
+        text: how a number is printed.
+        bounds: the least and the most that the number can be.
+    """
     if found is None:
         return MISSING, ""
-    if found.high is None:
+    if found.low is None or found.high is None:
         return text(found.mean), ""
+    inside = found.between(min(bounds[0], found.mean), max(bounds[1], found.mean))
+    if inside != found:
+        return text(found.mean), f"({text(inside.low)} to {text(inside.high)})"
     return text(found.mean), f"\N{PLUS-MINUS SIGN} {text(found.high - found.mean)}"
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.metrics.statistics import paired
 from bakeoff.reports import cell_looks, model, terminal, words
-from bakeoff.reports.corrected import CORRECTED, existing
+from bakeoff.reports.corrected import CORRECTED, Column, existing
 from bakeoff.reports.model import Absent, Group, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bakeoff.metrics import RunSummary
     from bakeoff.references import Published
     from bakeoff.reports.looks import Look
 
@@ -184,12 +182,12 @@ def differences(report: Report) -> Differences | None:
     baselines = {_beside(group, axes[0]): group for group in groups if group.cell[axes[0]] == chosen}
     columns = existing(_DIFFERENCES, groups)
     rows = [
-        CorrectedRow(group.label, group.look, [_difference(group, baseline, value, text) for _, value, text in columns])
+        CorrectedRow(group.label, group.look, [_difference(group, baseline, column) for column in columns])
         for group in groups
         if (baseline := baselines.get(_beside(group, axes[0]))) is not None and group is not baseline
     ]
     name = first.label if len(axes) == 1 else model.axis_value(axes[0], chosen)
-    return Differences(name, len(axes) > 1, [title for title, _, _ in columns], rows)
+    return Differences(name, len(axes) > 1, [column.title for column in columns], rows)
 
 
 def _beside(group: Group, axis: str) -> tuple[tuple[str, str], ...]:
@@ -197,16 +195,11 @@ def _beside(group: Group, axis: str) -> tuple[tuple[str, str], ...]:
     return tuple((other, value) for other, value in group.cell.items() if other != axis)
 
 
-def _difference(
-    group: Group,
-    baseline: Group,
-    value: Callable[[RunSummary], float | None],
-    text: Callable[[float | None], str],
-) -> tuple[str, str]:
+def _difference(group: Group, baseline: Group, column: Column) -> tuple[str, str]:
     def by_seed(one: Group) -> dict[int, float]:
-        return {run.seed: number for run in one.summaries if (number := value(run)) is not None}
+        return {run.seed: number for run in one.summaries if (number := column.value(run)) is not None}
 
-    mean, half = words.plus_minus(paired(by_seed(group), by_seed(baseline)), text)
+    mean, half = words.plus_minus(paired(by_seed(group), by_seed(baseline)), column.text, (-math.inf, math.inf))
     return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
 
 
@@ -224,9 +217,6 @@ def corrected(report: Report) -> Corrected:
     """Means over runs with 95 % intervals."""
     columns = existing(CORRECTED, report.groups)
     rows = [
-        CorrectedRow(
-            group.label, group.look, [words.plus_minus(group.over_runs(value), text) for _, value, text in columns]
-        )
-        for group in report.groups
+        CorrectedRow(group.label, group.look, [column.interval(group) for column in columns]) for group in report.groups
     ]
-    return Corrected([title for title, _, _ in columns], rows)
+    return Corrected([column.title for column in columns], rows)
