@@ -70,9 +70,29 @@ def test_wide_is_one_table(india: ResultFolder) -> None:
 
 def test_the_table_says_by_whose_definitions(india: ResultFolder) -> None:
     report = model.load(india)
-    first = "By Pantheon's definitions, loss with what was in flight at the end."
+    # Its flows start one after the other.
+    first = (
+        "By Pantheon's definitions, loss with what was in flight at the end; throughput of each flow over its own time."
+    )
     for width in (200, 72):
-        assert f"{first}\n`bakeoff list metrics` has these and others.\n" in printed(report, width)
+        text = " ".join(printed(report, width).split())
+        assert f"{first} `bakeoff list metrics` has these and others." in text
+
+
+def test_of_flows_that_run_together_and_of_their_total_nothing_is_said_of_times(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, level="summary", flows=2)
+    for run in plan.runs:
+        run.scenario["flows"] = [flow | {"start_ns": 0} for flow in run.scenario["flows"]]
+    report = model.load(filled(plan))
+    assert "its own time" not in printed(report, 200)
+
+
+def test_of_all_flows_together_nothing_is_said_of_times(india: ResultFolder) -> None:
+    report = model.load(india)
+    assert "its own time" in report.definitions(of_flows=True)
+    assert "its own time" not in report.definitions(of_flows=False)
 
 
 def test_without_a_published_table_loss_is_what_was_lost(
@@ -90,7 +110,7 @@ def test_without_a_published_table_loss_is_what_was_lost(
         assert ours < theirs
         assert f" {100 * ours:.2f}" in text
     assert own.pantheon(None).loss == statistics.fmean((run.total and run.total.loss) or 0.0 for run in own.valid)
-    assert "By Pantheon's definitions, but loss without what was in flight at the end.\n" in text
+    assert "By Pantheon's definitions, but loss without what was in flight at the end; throughput of each flow" in text
 
 
 def test_plain_text_without_a_terminal(india: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:

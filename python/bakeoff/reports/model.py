@@ -218,7 +218,15 @@ class Report:
         """Whose the numbers of single flows are, or those of all flows together, as a clause."""
         text = f"by Pantheon's definitions, {self.loss.value}"
         steady = self.reference.steady if self.reference and of_flows else None
-        return f"{text}; throughput as published: of payload, over {steady}" if steady else text
+        if steady:
+            return f"{text}; throughput as published: of payload, over {steady}"
+        return f"{text}; throughput of each flow over its own time" if of_flows and self._has_own_times else text
+
+    @property
+    def _has_own_times(self) -> bool:
+        """Whether flows of a run were meant to start or stop at different times: their rates do not add up."""
+        flows = (run.recording.scenario["flows"] for run in self.runs)
+        return any(len({(flow["start_ns"], flow["stop_ns"]) for flow in of_run}) > 1 for of_run in flows)
 
     @property
     def varies(self) -> list[str]:
