@@ -145,6 +145,18 @@ def test_the_bottleneck_is_on_the_way_of_the_data() -> None:
     assert found is not None
     assert found.utilisation == 0.65
     assert found.capacity_mbps == pytest.approx(0.008)
+    # What a policer drops no link could have carried.
+    slow, fast = ({"policer": {"rate_bps": bps, "burst_bytes": 9000}} for bps in (6000, 9000))
+    assert bottleneck(hops, verdicts.clear(), {**scenario, "forward": [slow, {}]}) == Bottleneck(
+        "forward.0", 0.006, 700 / 750
+    )
+    assert bottleneck(hops, verdicts.clear(), {**scenario, "forward": [{}, fast]}) == Bottleneck(
+        "forward.1", 0.008, 0.6
+    )
+    unlimited = hops.with_columns(capacity_bytes=pl.lit(None, pl.Int64))
+    assert bottleneck(unlimited, verdicts.clear(), {**scenario, "forward": [{}, fast]}) == Bottleneck(
+        "forward.1", 0.009, 600 / 1125
+    )
     backward = {**scenario, "flows": [{"direction": "reverse"}]}
     assert bottleneck(hops, verdicts, backward) == Bottleneck("reverse.0", 0.004, 1.0)
     assert bottleneck(hops.filter(pl.col("capacity_bytes").is_null()), verdicts, scenario) is None

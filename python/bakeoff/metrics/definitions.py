@@ -120,9 +120,10 @@ DEFINITIONS = (
         "",
         "Bytes that the bottleneck carried over those it could have carried, over the whole run: what its link had "
         "begun to send when the run ended is carried. The bottleneck is the hop of the data direction with the least "
-        "capacity; where flows go both ways it is a hop of one of them, and `bottleneck` in the JSON says of which. "
-        "What a token bucket holds at the beginning comes on top of its rate, so that a short run may have more "
-        "than 1.",
+        "capacity, of its link or of its policer if that lets less pass; where flows go both ways it is a hop of one "
+        "of them, and `bottleneck` in the JSON says of which. "
+        "What a token bucket or a policer holds at the beginning comes on top of its rate, so that a short run may "
+        "have more than 1.",
     ),
     Definition("capacity_mbps", ("total",), "Mbit/s", "What the bottleneck could have carried, over the whole run."),
     Definition("sent_packets", ("flow", "probe"), "", "Packets sent, retransmissions included; requests of a probe."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bakeoff.metrics import bins
+from bakeoff.metrics import bins, utilisation
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S
 from bakeoff.reports import looks, words
 from bakeoff.reports.html import responsiveness, spans
@@ -119,7 +119,12 @@ def _capacity(run: Run, rates: Rates) -> NDArray[np.float64] | None:
     total = run.summary.total
     if total is None or not total.bottleneck or run.summary.goes_both_ways or not run.recording.has("hop_series"):
         return None
-    return bins.capacity(run.recording.table("hop_series"), total.bottleneck, rates)
+    of_link = bins.capacity(run.recording.table("hop_series"), total.bottleneck, rates)
+    policed = utilisation.policed_bps(run.recording.scenario, total.bottleneck)
+    if policed is None:
+        return of_link
+    of_policer = np.full(rates.t_s.size, policed / 1e6)
+    return of_policer if of_link is None else np.minimum(of_link, of_policer)
 
 
 def _throughput(
