@@ -53,3 +53,44 @@ impl Bbr3 {
             && sample.in_flight <= self.inflight_at(self.max_bw.get(), 1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Path;
+    use super::*;
+    use crate::scheme::window::ack;
+
+    #[test]
+    fn it_is_time_to_probe_after_the_wait_or_as_many_rounds_as_the_target_has_packets_and_no_more_than_63() {
+        let mut bbr = Path::probing().bbr;
+        bbr.enter_down(Instant::ZERO);
+        bbr.bw_probe_wait = WAIT;
+        let mut sample = Sample::new(&ack(1), 0, false);
+        // Packets per second of 40 ms, window, rounds and nanoseconds beyond the wait.
+        for (bw, cwnd, rounds, late, is_time) in [
+            (1_000.0, 80, 39, 0, false),
+            (1_000.0, 80, 0, 1, true),
+            (1_000.0, 80, 40, 0, true),
+            (1_000.0, 30, 29, 0, false),
+            (1_000.0, 30, 30, 0, true),
+            (10_000.0, 800, 62, 0, false),
+            (10_000.0, 800, 63, 0, true),
+        ] {
+            (bbr.bw, bbr.cwnd, bbr.rounds_since_probe_up) = (bw, cwnd, rounds);
+            sample.now = Instant::ZERO + WAIT + Duration::from_nanos(late);
+            assert_eq!(bbr.is_time_to_probe_bw(&sample), is_time, "{bw} {cwnd} {rounds} {late}");
+        }
+    }
+
+    #[test]
+    fn what_could_cruise_probes_if_it_is_time() {
+        for (rounds, state) in [(0, State::Cruise), (40, State::Refill)] {
+            let mut bbr = Path::probing().bbr;
+            bbr.enter_down(Instant::ZERO);
+            bbr.rounds_since_probe_up = rounds;
+            let sample = Sample { now: Instant::ZERO, in_flight: 10.0, ..Sample::new(&ack(1), 0, false) };
+            bbr.leave_down(&sample);
+            assert_eq!(bbr.state, state);
+        }
+    }
+}

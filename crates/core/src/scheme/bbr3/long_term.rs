@@ -118,8 +118,80 @@ fn inflight_at_loss(lost: f64, tx_in_flight: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used, clippy::float_cmp, reason = "phases are whole numbers")]
 mod tests {
+    use super::super::tests::Path;
     use super::*;
+    use crate::scheme::Scheme;
+    use crate::units::Duration;
+
+    fn phase(path: &Path) -> f64 {
+        let mut phase = None;
+        path.bbr.telemetry(&mut |name, value| phase = if name == "ack_phase" { Some(value) } else { phase });
+        phase.expect("it is always known")
+    }
+
+    #[test]
+    fn acks_tell_of_a_probe_from_a_round_after_its_beginning_to_a_round_after_its_end() {
+        let mut path = Path::probing();
+        (0..80).for_each(|_| path.ack());
+        assert_eq!(phase(&path), 0.0);
+        for (state, phases) in [(State::Refill, (1.0, 1.0)), (State::Up, (2.0, 3.0)), (State::Down, (4.0, 0.0))] {
+            path.until(state);
+            let is_sample = path.bbr.is_bw_probe_sample;
+            assert_eq!((phase(&path), is_sample), (phases.0, state != State::Refill), "{state:?}");
+            for _ in 0..39 {
+                path.ack();
+                assert_eq!((phase(&path), path.bbr.is_bw_probe_sample), (phases.0, is_sample), "{state:?}");
+            }
+            if state != State::Refill {
+                path.ack();
+                assert_eq!(phase(&path), phases.1, "a round later");
+            }
+        }
+        assert!(!path.bbr.is_bw_probe_sample);
+    }
+
+    #[test]
+    fn a_cycle_forgets_the_one_before_the_last_once_and_not_where_the_application_limits() {
+        for (is_app_limited, left) in [(false, 1_000.0), (true, 2_000.0)] {
+            let mut path = Path::probing();
+            // A faster cycle, and one of 1000 packets per second whose probe ends.
+            path.gap = Duration::from_micros(500);
+            (0..80).for_each(|_| path.ack());
+            path.gap = Duration::from_millis(1);
+            path.bbr.max_bw.advance();
+            (0..80).for_each(|_| path.ack());
+            path.bbr.enter_down(path.now);
+            path.is_app_limited = is_app_limited;
+            (0..40).for_each(|_| path.ack());
+            // Ten rounds at half the rate, in which nothing is forgotten.
+            (path.is_app_limited, path.gap) = (false, Duration::from_millis(2));
+            (0..400).for_each(|_| path.ack());
+            let found = path.bbr.max_bw.get();
+            assert!((found / left - 1.0).abs() < 0.01, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_careful_probe_whose_packets_are_lost_is_not_followed_by_another_at_once() {
+        for (losses, is_followed) in [(0, true), (1, false)] {
+            let mut path = Path::probing();
+            path.keep(20);
+            path.until(State::Up);
+            (path.bbr.prev_probe_too_high, path.bbr.inflight_longterm) = (true, 30.5);
+            path.in_flight = 30;
+            path.ack();
+            assert_eq!((path.bbr.state, path.bbr.prev_probe_precautionary), (State::Down, true));
+            // One of twenty is more than two percent.
+            path.ack_after(losses);
+            let refills = (0..40).filter(|_| {
+                path.ack();
+                path.bbr.state == State::Refill
+            });
+            assert_eq!(refills.count() > 0, is_followed, "{losses} losses");
+        }
+    }
 
     #[test]
     fn two_percent_of_the_flight_are_too_many() {

@@ -114,3 +114,62 @@ impl Bbr3 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Path;
+    use super::*;
+    use crate::scheme::{Scheme, TxStart};
+
+    /// Where a probe begins, with 40 packets in flight.
+    fn at_the_beginning() -> Path {
+        let mut path = Path::probing();
+        path.rtt = Duration::from_millis(41);
+        path.until(State::ProbeRtt);
+        path
+    }
+
+    #[test]
+    fn what_is_sent_from_the_beginning_of_a_probe_until_all_of_it_is_delivered_is_limited() {
+        let mut path = at_the_beginning();
+        for _ in 0..39 {
+            path.ack();
+            assert!(!path.bbr.is_app_limited, "what was sent before");
+        }
+        path.ack();
+        assert!(path.bbr.is_app_limited, "the first that was sent in it");
+        path.keep(20);
+        path.until(State::Cruise);
+        // 19 are in flight; what leaves once they are delivered is no part of it. An ack tells of one sent 20 before.
+        for _ in 0..39 {
+            path.ack();
+            assert!(path.bbr.is_app_limited);
+        }
+        path.ack();
+        assert!(!path.bbr.is_app_limited);
+    }
+
+    #[test]
+    fn a_flow_that_was_idle_in_a_probe_leaves_it_before_it_sends_if_the_probe_has_lasted_long_enough() {
+        for (is_app_limited, waited, state) in [
+            (true, DURATION, State::ProbeRtt),
+            (true, DURATION + Duration::from_nanos(1), State::Cruise),
+            // What leaves after a probe's own packets is limited as well.
+            (false, DURATION + Duration::from_nanos(1), State::Cruise),
+        ] {
+            let mut path = at_the_beginning();
+            let before = path.bbr.prior_cwnd;
+            path.keep(20);
+            path.ack();
+            path.bbr.inflight_shortterm = 30.0;
+            let (now, delivered) = (path.now + waited, path.delivered);
+            path.bbr.on_tx_start(&TxStart { now, idle: waited, delivered, next_sequence: 0, is_app_limited });
+            assert_eq!(path.bbr.state, state, "{waited} {is_app_limited}");
+            let (is_left, cwnd) = (state == State::Cruise, path.bbr.cwnd());
+            assert_eq!((path.bbr.inflight_shortterm.is_infinite(), cwnd == before), (is_left, is_left), "{cwnd}");
+            if is_left {
+                assert_eq!((path.bbr.cycle_stamp, path.bbr.min_rtt.probe_stamp), (now, Some(now)));
+            }
+        }
+    }
+}

@@ -5,14 +5,14 @@ use super::*;
 use crate::scheme::window::{ack as one_ack, timeout};
 use crate::scheme::{RateSample, State as Transport};
 
-struct Path {
-    bbr: Bbr3,
-    now: Instant,
-    gap: Duration,
-    rtt: Duration,
-    in_flight: u32,
-    delivered: u64,
-    is_app_limited: bool,
+pub(super) struct Path {
+    pub(super) bbr: Bbr3,
+    pub(super) now: Instant,
+    pub(super) gap: Duration,
+    pub(super) rtt: Duration,
+    pub(super) in_flight: u32,
+    pub(super) delivered: u64,
+    pub(super) is_app_limited: bool,
     is_cwnd_limited: bool,
     state: Transport,
     is_recovering: bool,
@@ -42,7 +42,7 @@ impl Path {
     }
 
     /// In `ProbeBW`, where a cycle starts.
-    fn probing() -> Self {
+    pub(super) fn probing() -> Self {
         let mut path = Self::new();
         path.until(State::Cruise);
         path
@@ -62,7 +62,7 @@ impl Path {
     }
 
     /// The next packet arrives; those before it that are to be lost are lost.
-    fn ack_after(&mut self, losses: u32) {
+    pub(super) fn ack_after(&mut self, losses: u32) {
         self.now += self.gap;
         for _ in 0..losses {
             let packet = self.flying.pop_front().expect("enough in flight");
@@ -104,12 +104,18 @@ impl Path {
         });
     }
 
-    fn ack(&mut self) {
+    pub(super) fn ack(&mut self) {
         self.ack_after(0);
     }
 
+    /// From now on no more than this is in flight.
+    pub(super) fn keep(&mut self, in_flight: u32) {
+        self.in_flight = in_flight;
+        self.flying.truncate(in_flight as usize);
+    }
+
     /// Milliseconds until a state begins.
-    fn until(&mut self, state: State) -> u64 {
+    pub(super) fn until(&mut self, state: State) -> u64 {
         let before = self.now;
         while self.bbr.state != state {
             self.ack();

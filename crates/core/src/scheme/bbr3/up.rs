@@ -67,3 +67,39 @@ impl Bbr3 {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "whole packets")]
+mod tests {
+    use super::super::tests::Path;
+    use super::*;
+    use crate::scheme::window::ack;
+
+    #[test]
+    fn the_bound_grows_by_a_packet_for_so_many_acknowledged_while_it_limits() {
+        let mut bbr = Path::probing().bbr;
+        (bbr.inflight_longterm, bbr.cwnd, bbr.probe_up_acked_per_inc) = (30.5, 30, 10.0);
+        (bbr.rounds.is_start, bbr.probe_up_rounds) = (false, 3);
+        let mut sample = Sample { is_cwnd_limited: true, ..Sample::new(&ack(1), 0, false) };
+        for (newly_acked, bound, left) in [(9.0, 30.5, 9.0), (1.0, 31.5, 0.0), (25.0, 33.5, 5.0)] {
+            bbr.cwnd = bbr.inflight_longterm as u32;
+            sample.newly_acked = newly_acked;
+            bbr.probe_inflight_longterm_upward(&sample);
+            assert_eq!((bbr.inflight_longterm, bbr.probe_up_acked), (bound, left), "{newly_acked}");
+        }
+        assert_eq!((bbr.probe_up_rounds, bbr.probe_up_acked_per_inc), (3, 10.0));
+        // One less than the bound holds, or a window that is not full: nothing is counted.
+        for (is_cwnd_limited, cwnd) in [(true, 32), (false, 33)] {
+            (sample.is_cwnd_limited, bbr.cwnd) = (is_cwnd_limited, cwnd);
+            bbr.probe_inflight_longterm_upward(&sample);
+            assert_eq!((bbr.inflight_longterm, bbr.probe_up_acked), (33.5, 5.0), "{cwnd}");
+        }
+        // With the fourth round an eighth of the window, and never less than a packet.
+        (sample.is_cwnd_limited, bbr.cwnd, bbr.rounds.is_start, sample.newly_acked) = (true, 40, true, 0.0);
+        for (rounds, packets) in [(4, 5.0), (5, 2.5), (6, 1.25), (7, 1.0)] {
+            bbr.probe_inflight_longterm_upward(&sample);
+            assert_eq!((bbr.probe_up_rounds, bbr.probe_up_acked_per_inc), (rounds, packets));
+            bbr.probe_up_acked = 0.0;
+        }
+    }
+}
