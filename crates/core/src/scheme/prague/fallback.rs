@@ -184,6 +184,43 @@ mod tests {
     }
 
     #[test]
+    fn a_round_weighs_the_variation_both_ways_and_a_queue_only_if_it_is_longer_than_two_milliseconds() {
+        let (variation, reference) = (1_024.0_f64, 0.5 * (10.0 - 750_f64.log2()));
+        // Microseconds of queue, what they add, and whether a logarithm was taken of them.
+        for (queue, added, is_taken) in [
+            (0.0, 0.0, false),
+            (-1.0, 0.0, false),
+            (1.0, 0.0, true),
+            (1_024.0, 0.0, true),
+            (4_096.0, 0.5 * (12.0 - 2_000_f64.log2()), true),
+        ] {
+            let mut detector = ClassicDetector {
+                evidence: 10.0,
+                srtt: Some(20_000.0 + queue),
+                variation,
+                variation_carry: 1.0,
+                queue_carry: 1.0,
+                ..ClassicDetector::new()
+            };
+            detector.on_round(Duration::from_millis(20));
+            assert!((detector.evidence - 10.0 - reference - added).abs() < 1e-9, "{queue}: {}", detector.evidence);
+            assert_eq!(detector.queue_carry != 1.0, is_taken, "{queue}");
+        }
+        let mut detector = ClassicDetector { evidence: 10.0, ..ClassicDetector::new() };
+        detector.on_round(Duration::from_millis(20));
+        assert_eq!(detector.evidence, 10.0, "no round trip was measured");
+    }
+
+    #[test]
+    fn evidence_is_neither_less_than_none_nor_more_than_is_sticky_on_both_sides() {
+        for (evidence, variation, left) in [(1.0, 2.0, 0.0), (16.9, 1_048_576.0, 17.0)] {
+            let mut detector = ClassicDetector { evidence, variation, srtt: Some(20_000.0), ..ClassicDetector::new() };
+            detector.on_round(Duration::from_millis(20));
+            assert_eq!(detector.evidence, left);
+        }
+    }
+
+    #[test]
     fn a_few_rounds_prove_nothing() {
         assert_eq!(after(3, 8.0, 4.0), 0.0);
     }

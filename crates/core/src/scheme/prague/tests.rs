@@ -665,6 +665,15 @@ fn in_linux_an_undone_loss_gives_back_what_the_rate_makes_of_an_average_round_tr
     prague.on_undo(Instant::ZERO);
     assert!((prague.window - 50.0 * 1e6 / 1_048_576.0).abs() < 1e-5, "{}", prague.window);
     assert_eq!(prague.cwnd, 100);
+    // Of a rate that is not known the window is left, the larger one.
+    for (before_ms, after_ms, average) in [(0, 40, Some(0.010)), (20, 0, Some(0.010)), (20, 40, None)] {
+        let mut prague = steady(&[("profile", "linux")]);
+        (prague.srtt, prague.average_srtt) = (Duration::from_millis(before_ms), average);
+        prague.on_congestion(&congestion(Cause::Loss, 0));
+        prague.srtt = Duration::from_millis(after_ms);
+        prague.on_undo(Instant::ZERO);
+        assert_eq!(prague.window, 100.0, "{before_ms} {after_ms} {average:?}");
+    }
     // The average follows round by round, from the round trip of the handshake on.
     let mut prague = Prague::new(law(&[("profile", "linux")]), PACKET);
     prague.on_connected(&Connected { initial_window: 10, srtt: Some(Duration::from_millis(100)) });
