@@ -264,6 +264,7 @@ impl Scheme for Sprout {
 
 #[cfg(test)]
 mod tests {
+    use super::receiver::Delivery;
     use super::*;
     use crate::scheme::window::ack;
 
@@ -322,6 +323,39 @@ mod tests {
             sprout.queue = queue;
             sprout.wake(at(50));
             assert_eq!(sprout.allowance.left(), left, "{queue} bytes");
+        }
+    }
+
+    #[test]
+    fn a_report_without_a_forecast_changes_nothing_and_one_with_it_all_that_is_believed() {
+        let mut sprout = Sprout::new(MSS, Model::bayes());
+        sprout.outlook = Outlook::new([0, 1, 2, 3, 4, 5, 6, 7], at(0));
+        sprout.window = 3_500;
+        sprout.allowance.set(3);
+        send(&mut sprout, at(0));
+        let sent = sprout.sent.bytes();
+        sprout.queue = 3_000;
+        sprout.hear(at(1), Report { delivery: None });
+        assert_eq!((sprout.queue, sprout.window), (3_000, 5 * 1_400 - 3_000));
+        let delivery = Delivery { forecast: [0, 0, 1, 1, 2, 2, 9, 9], received_or_lost: sent - 500 };
+        sprout.hear(at(1), Report { delivery: Some(delivery) });
+        assert_eq!((sprout.queue, sprout.window), (500, 2 * 1_400 - 500));
+        // Its ticks begin with it: none is over 19 ms later, and in the first and second nothing is delivered.
+        for (millis, queue, packets) in [(20, 500, 2), (21, 500, 9), (41, 500, 8), (61, 0, 8)] {
+            sprout.wake(at(millis));
+            assert_eq!((sprout.queue, sprout.outlook.within(TARGET_TICKS)), (queue, packets), "{millis} ms");
+        }
+    }
+
+    #[test]
+    fn only_its_own_timer_or_a_report_wakes_the_sender() {
+        let mut sprout = Sprout::new(MSS, Model::bayes());
+        sprout.outlook = Outlook::new([1; 8], at(0));
+        sprout.awake = Some(SelectLoop::new(at(0), PAUSE));
+        let due = at(10) + Duration::from_micros(50);
+        for (now, next) in [(at(5), due), (due, due + Duration::from_micros(10_050))] {
+            sprout.on_timer(now);
+            assert_eq!(sprout.next_waking(), Some(next), "{now:?}");
         }
     }
 

@@ -279,3 +279,35 @@ fn a_restart_waits_as_long_for_an_ack_as_the_start() {
     verus.restart(at(2_000));
     assert_eq!(verus.timeout, at(2_000) + MAX_TIMEOUT);
 }
+
+#[test]
+fn with_fewer_windows_than_a_curve_has_nodes_slow_start_begins_again() {
+    for (windows, is_restarted) in [(4, true), (5, false)] {
+        let mut verus = Verus::new(6.0);
+        (1..=windows).for_each(|window| verus.profile.add(window, 50.0 + window as f64));
+        let packet = send_with(&mut verus, 5, 0);
+        (verus.is_slow_start, verus.window) = (false, 5.0);
+        verus.refresh(MOST_WINDOWS, at(100));
+        assert_eq!((verus.is_slow_start, verus.profile.has_curve()), (is_restarted, !is_restarted));
+        // What was sent before is of another session; the first of the new one may leave.
+        acknowledge(&mut verus, packet, 120);
+        let expected = if is_restarted { (1.0, 0.0, 1) } else { (5.0, 120.0, 0) };
+        assert_eq!((verus.window, verus.latest, verus.allowance.left()), expected);
+    }
+}
+
+#[test]
+fn a_delay_that_no_window_reaches_begins_slow_start_again() {
+    for (target, is_restarted) in [(39_000.0, false), (41_000.0, true)] {
+        let mut verus = informed();
+        send(&mut verus, 1_000);
+        (verus.next_epoch, verus.timeout, verus.next_refresh) = (Some(at(1_010)), at(9_000), at(9_000));
+        (verus.target, verus.epoch_longest) = (target, Some(100.0));
+        verus.on_timer(at(1_010));
+        assert_eq!(verus.is_slow_start, is_restarted, "{target} ms");
+        if is_restarted {
+            assert_eq!((verus.window, verus.allowance.left(), verus.session), (1.0, 1, 1));
+            assert_eq!((verus.shortest, verus.next_epoch), (FIRST_SHORTEST, Some(at(1_015))));
+        }
+    }
+}
