@@ -4,7 +4,7 @@
 //! `net/sched/sch_cake.c` of the SCE project (chromi/sce) and draft-morton-tsvwg-sce.
 
 use crate::packet::Packet;
-use crate::queue::cobalt::{BLUE_DOWN, BLUE_UP, inverse_root};
+use crate::queue::cobalt::{BLUE_DOWN, BLUE_UP, LINUX, inverse_root};
 use crate::queue::{Reason, Verdicts};
 use crate::random::RandomStream;
 use crate::units::Instant;
@@ -66,7 +66,7 @@ impl Law {
 impl Control {
     /// `cobalt_invsqrt`.
     fn take_root(&mut self) {
-        self.rec_inv_sqrt = inverse_root(self.count, self.rec_inv_sqrt);
+        self.rec_inv_sqrt = inverse_root(&LINUX, self.count, self.rec_inv_sqrt);
     }
 
     /// When the next signal is due after `time` (`cobalt_control`).

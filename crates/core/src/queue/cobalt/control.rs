@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::root::inverse_root;
+use super::root::{COMPUTED, inverse_root};
 use crate::packet::Packet;
 use crate::problem::Problem;
 use crate::queue::bounds::{limit_within, time_within};
@@ -96,7 +96,7 @@ impl Schedule {
     }
 
     fn refresh(&mut self) {
-        self.root = inverse_root(self.count, self.root);
+        self.root = inverse_root(&COMPUTED, self.count, self.root);
     }
 
     /// Forgets one signal at each time at which one was due.
@@ -304,7 +304,8 @@ mod tests {
     #[test]
     fn an_empty_line_forgets_all_signals_that_were_due_and_ends_the_control() {
         let mut control = Control::default();
-        control.ce = Schedule { count: 5, root: inverse_root(5, 0), next: nanos(100), is_on: true, ..control.ce };
+        control.ce =
+            Schedule { count: 5, root: inverse_root(&COMPUTED, 5, 0), next: nanos(100), is_on: true, ..control.ce };
         // At 100 ms and after 100 / sqrt(4), sqrt(3), sqrt(2) and 1 of them.
         control.on_empty(&law(None), at(230));
         assert_eq!((control.ce.count, control.ce.is_on), (2, false));
@@ -312,6 +313,30 @@ mod tests {
         let next = control.ce.next;
         control.on_empty(&law(None), at(231));
         assert_eq!((control.ce.count, control.ce.next), (2, next));
+    }
+
+    #[test]
+    fn below_the_target_a_schedule_forgets_the_signals_that_were_due_and_the_last_of_them_begins_anew() {
+        let (mut random, mut verdicts) = (setup().random("test"), Verdicts::default());
+        // Signals, whether they were on, milliseconds; signals that are left, and when the next of them is forgotten.
+        for (count, is_on, ms, left, next_ms) in [
+            (5, false, 99, 5, 100.0),
+            (5, false, 100, 4, 150.0),
+            // The root of two is 0.06 % less there.
+            (5, false, 230, 2, 150.0 + 100.0 / 3_f64.sqrt() + 70.671),
+            (5, true, 100, 4, 100.0 + 100.0 / 5_f64.sqrt() + 50.0),
+            (1, false, 130, 0, 230.0),
+        ] {
+            let mut control = Control::default();
+            control.ce =
+                Schedule { count, root: inverse_root(&COMPUTED, count, 0), next: nanos(100), is_on, ..control.ce };
+            let mut packet = packet_of(0, 0, 1_000);
+            packet.enqueued = at(ms - 1);
+            assert_eq!(control.judge(&law(None), &mut packet, at(ms), &mut random, &mut verdicts), None);
+            assert_eq!((control.ce.count, control.ce.is_on), (left, false), "{count} {is_on} {ms}");
+            let off = control.ce.next as f64 / 1e6 - next_ms;
+            assert!(off.abs() < 0.01, "{count} {is_on} {ms}: {off} ms off");
+        }
     }
 
     #[test]

@@ -13,13 +13,14 @@
 //! **Deviations.** What arrives at a full queue is dropped, and BLUE is told; the source has the limit and does not
 //! look at it.
 //!
-//! **How it is validated.** Unit tests here.
+//! **How it is validated.** Unit tests here; beside a second implementation, written from the source alone
+//! (`tests/kernel_queues`).
 
 mod control;
 mod root;
 
 pub(super) use control::{BLUE_DOWN, BLUE_UP, Control, Law, random};
-pub(super) use root::inverse_root;
+pub(super) use root::{LINUX, inverse_root};
 
 pub use control::CobaltConfig;
 
