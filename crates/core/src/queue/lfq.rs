@@ -15,7 +15,8 @@
 //! memory does, which is off there. The schedule for SCE is that of `cobalt`; the source mirrors it in time when it
 //! changes direction. The link is the shaper.
 //!
-//! **How it is validated.** Unit tests here.
+//! **How it is validated.** Unit tests here; beside a second implementation, written from the source alone
+//! (`tests/kernel_queues`).
 
 use super::cobalt::{self, CobaltConfig, Control, Law};
 use super::hash::FlowHash;
@@ -298,6 +299,31 @@ mod tests {
         queue.flows[flow].deficit = -1;
         offer(&mut queue, 0, 2..3);
         assert_eq!((queue.sparse.packets(), queue.ahead.packets()), (0, 1), "it is in debt");
+    }
+
+    #[test]
+    fn what_the_limit_takes_from_a_flow_makes_it_one_that_is_gone() {
+        let mut queue = lfq();
+        let flow = queue.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
+        offer(&mut queue, 0, 0..2);
+        sent(&mut queue, 1);
+        queue.sweep();
+        assert_eq!((queue.flows[flow].backlog, queue.flows[flow].deficit), (1, 14));
+        queue.drop_oldest(&mut Verdicts::default());
+        queue.sweep();
+        assert_eq!((queue.flows[flow].backlog, queue.flows[flow].deficit), (0, 0));
+    }
+
+    #[test]
+    fn the_control_of_a_flow_that_waits_does_not_rest() {
+        let mut queue = lfq();
+        let flow = queue.hash.slot(&packet_of(0, 0, 1_000), FLOWS);
+        queue.decaying = flow;
+        queue.flows[flow].control.on_overflow(&queue.law, Instant::ZERO);
+        let before = format!("{:?}", queue.flows[flow].control);
+        offer(&mut queue, 0, 0..2);
+        queue.dequeue(Instant::ZERO + crate::units::Duration::from_secs(10), &mut Verdicts::default());
+        assert_eq!((format!("{:?}", queue.flows[flow].control), queue.decaying), (before, flow + 1));
     }
 
     #[test]
