@@ -258,7 +258,9 @@ impl GenericCc {
         if self.last_delta_growth.is_none() {
             self.delta = if is_later { self.default_delta } else { 1.0 };
         }
-        if is_loss && has_passed(self.last_delta_loss) {
+        // Before the window has moved there is no pace that a loss could make fall (`cur_intersend_time`).
+        let counts = is_later || !self.is_probing();
+        if is_loss && counts && has_passed(self.last_delta_loss) {
             self.delta *= 2.0;
             self.last_delta_loss = Some(now);
         } else if has_passed(self.last_delta_growth) {

@@ -152,6 +152,7 @@ fn delta_follows_the_losses_where_others_fill_the_queue_and_is_no_more_than_its_
         [(GenericCc::later(PACKET, 0.1, true), 1.0 / 11.0), (GenericCc::august_2017(PACKET, 0.5, true), 0.5)]
     {
         let newer = sender.program == Program::Later;
+        sender.acked = 1_000;
         sender.update_delta(false, rtt, at(1_000));
         assert!((sender.delta - first).abs() < 1e-9, "{:?}: {}", sender.program, sender.delta);
         sender.update_delta(false, rtt, at(1_100));
@@ -251,5 +252,102 @@ fn silence_of_two_seconds_begins_again_and_of_one_in_the_oldest_one() {
         assert!(sender.window == f64::from(sender.probe_packets) && sender.is_probing() && sender.is_slow_start);
         sender.on_ack(&ack(40 + silence_ms, 150, 99));
         assert_eq!(sender.delays.min.as_millis(), 150, "the round trip of 100 ms is forgotten");
+    }
+}
+
+#[test]
+fn once_nobody_fills_the_queue_delta_is_its_own_again_at_once_and_in_the_newer_one_a_round_trip_after_a_loss() {
+    let rtt = Duration::from_millis(100);
+    for (mut sender, delta) in
+        [(GenericCc::later(PACKET, 0.5, true), 0.5), (GenericCc::august_2017(PACKET, 0.5, true), 0.5)]
+    {
+        let newer = sender.program == Program::Later;
+        sender = steady(sender);
+        (sender.delta, sender.delays.is_copa) = (0.02, false);
+        (sender.last_delta_growth, sender.last_delta_loss) = (Some(at(1_000)), None);
+        sender.update_delta(true, Duration::ZERO, at(1_001));
+        assert_eq!(sender.delta, 0.04);
+        sender.delays.is_copa = true;
+        sender.update_delta(false, rtt, at(1_101));
+        assert_eq!(sender.delta, if newer { 0.04 } else { delta });
+        sender.update_delta(false, rtt, at(1_102));
+        assert_eq!(sender.delta, delta);
+    }
+    // Where nothing has grown yet there is nothing to wait for.
+    let mut sender = steady(GenericCc::later(PACKET, 0.5, true));
+    (sender.delta, sender.delays.is_copa) = (0.02, true);
+    (sender.last_delta_growth, sender.last_delta_loss) = (None, Some(at(1_000)));
+    sender.update_delta(false, rtt, at(1_001));
+    assert_eq!((sender.delta, sender.last_delta_growth), (0.5, Some(at(1_001))));
+}
+
+#[test]
+fn a_second_loss_of_the_same_instant_is_a_packet_more() {
+    for sender in [GenericCc::later(PACKET, 0.5, true), GenericCc::august_2017(PACKET, 0.5, true)] {
+        let mut sender = steady(sender);
+        (sender.delta, sender.delays.is_copa, sender.last_delta_growth) = (0.02, false, Some(at(1_000)));
+        sender.update_delta(true, Duration::ZERO, at(1_001));
+        sender.update_delta(true, Duration::ZERO, at(1_001));
+        assert!((1.0 / sender.delta - 26.0).abs() < 1e-9, "{}", sender.delta);
+    }
+}
+
+#[test]
+fn before_its_window_moves_a_loss_is_a_packet_more_in_the_oldest_one() {
+    for (acked, delta) in [(8, 0.5), (9, 2.0)] {
+        let mut sender = GenericCc::august_2017(PACKET, 0.5, true);
+        (sender.acked, sender.delays.is_copa) = (acked, false);
+        sender.update_delta(true, Duration::ZERO, at(1_000));
+        assert_eq!(sender.delta, delta, "from 1, after {acked} acks");
+    }
+}
+
+#[test]
+fn a_constant_delta_stays() {
+    let mut sender = steady(GenericCc::later(PACKET, 0.5, false));
+    sender.delays.is_copa = false;
+    sender.update_delta(true, Duration::ZERO, at(1_000));
+    assert_eq!((sender.delta, sender.last_delta_loss), (0.5, None));
+}
+
+#[test]
+fn a_round_doubles_the_velocity_cut_to_a_whole_one_or_turns_the_direction() {
+    for (direction, was_up, velocity, is_up) in [
+        (3, true, 4.0, true),
+        (-3, true, 1.0, false),
+        (-3, false, 4.0, false),
+        (0, true, 1.0, false),
+        (0, false, 1.0, true),
+    ] {
+        let mut sender = steady(GenericCc::later(PACKET, 0.5, false));
+        (sender.direction, sender.round_acks, sender.was_up, sender.velocity) = (direction, 9, was_up, 2.5);
+        sender.end_round(at(2_000));
+        assert_eq!((sender.velocity, sender.was_up), (velocity, is_up), "{direction} after {was_up}");
+        assert_eq!((sender.direction, sender.round_acks, sender.round_start), (0, 0, Some(at(2_000))));
+    }
+    // Before, two thirds of the acks, cut to a whole number, and one more have to agree; else the direction stays.
+    for (direction, acks, velocity, is_up) in
+        [(7, 10, 4.0, true), (6, 10, 1.0, true), (-7, 10, 1.0, false), (-6, 10, 1.0, true)]
+    {
+        let mut sender = steady(GenericCc::january_2018(PACKET, 0.5));
+        (sender.direction, sender.round_acks, sender.was_up, sender.velocity) = (direction, acks, true, 2.0);
+        sender.end_round(at(2_000));
+        assert_eq!((sender.velocity, sender.was_up), (velocity, is_up), "{direction} of {acks}");
+    }
+}
+
+#[test]
+fn the_velocity_is_bounded_by_window_times_delta_which_the_newer_one_halves_towards() {
+    for (sender, velocity, left) in [
+        (GenericCc::later(PACKET, 0.5, false), 20.0, 20.0),
+        (GenericCc::later(PACKET, 0.5, false), 21.0, 10.5),
+        (GenericCc::later(PACKET, 0.01, false), 1.0, 1.0),
+        (GenericCc::january_2018(PACKET, 0.51), 64.0, 20.0),
+        (GenericCc::january_2018(PACKET, 0.02), 1.0, 0.0),
+    ] {
+        let mut sender = steady(sender);
+        sender.velocity = velocity;
+        sender.bound_velocity();
+        assert_eq!(sender.velocity, left, "{:?} {}", sender.program, sender.delta);
     }
 }
