@@ -17,8 +17,10 @@
 //! of the two 2.7.
 //!
 //! **Deviations.** The first echo ends slow start, as in 07bbe597 and in the tests; in 63982553 only CE or a loss does.
-//! While the transport reduces the window other echoes count for nothing: what they would move is overwritten then. A
-//! paced sender counts as limited by its window, without which it would not grow at all at 40 %.
+//! While the transport reduces the window acks count for nothing: what they would move is overwritten then, but for the
+//! root, which in the source follows a window that slow start has left far ahead of it. A count that is due is settled
+//! with the next ack that counts, not with one of a window that does not limit. A paced sender counts as limited by its
+//! window, without which it would not grow at all at 40 %.
 //!
 //! **How it is validated.** Growth and falls here; equilibrium, convergence of two flows and the queue in the
 //! simulator's behaviour tests; the claims of the bake-off in the suites `sce-l4s`.

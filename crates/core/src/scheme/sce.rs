@@ -57,16 +57,21 @@ impl Echoes {
 
     /// Reads an ack; returns the bytes that count as marked by it, if it carries an echo. An ack that acknowledges
     /// nothing in order counts for a segment.
-    pub(super) fn read(&mut self, window: &Window, feedback: &EcnFeedback) -> Option<i64> {
+    pub(super) fn read(&mut self, feedback: &EcnFeedback) -> Option<i64> {
         let packets = feedback.first_unacked - self.first_unacked;
         self.first_unacked = feedback.first_unacked;
         self.acked = if packets == 0 { self.rcv_mss } else { packets as i64 * self.mss };
         self.is_marked = feedback.is_sce_echo;
-        self.recent = if self.is_marked { window.cwnd } else { self.recent.saturating_sub(1) };
+        self.recent = self.recent.saturating_sub(1);
         self.is_marked.then_some(self.acked)
     }
 
-    /// True if an echo came within the last window of acks.
+    /// The echo just read counts, for as many acks as the window has packets.
+    pub(super) fn remember(&mut self, window: &Window) {
+        self.recent = window.cwnd;
+    }
+
+    /// True if an echo that counts came within the last window of acks.
     pub(super) fn is_recent(&self) -> bool {
         self.recent > 0
     }
@@ -96,14 +101,19 @@ impl Counter {
     }
 
     /// Takes an ack. An echo takes `fall` off the count: what so many marked bytes cost a window of that size and root,
-    /// in which the schemes differ. It also ends slow start. While CE makes the window fall, no echo counts.
+    /// in which the schemes differ. It also ends slow start. While the window is being reduced it is only remembered.
     pub(super) fn fall(
         &mut self,
         window: &mut Window,
         feedback: &EcnFeedback,
         fall: impl FnOnce(i64, (u32, u32)) -> i64,
     ) {
-        let Some(marked) = self.echoes.read(window, feedback) else { return };
+        let Some(marked) = self.echoes.read(feedback) else { return };
+        // One that comes with an echo of CE is none.
+        if feedback.newly_marked > 0 {
+            return;
+        }
+        self.echoes.remember(window);
         if feedback.is_reducing {
             return;
         }
@@ -166,7 +176,7 @@ impl Counter {
     pub(super) fn ssthresh_after_timeout(&mut self, window: &Window) -> u32 {
         let mut after = *window;
         self.restart(&mut after);
-        self.follow(after.ssthresh);
+        self.follow((window.cwnd - (window.cwnd / 2).max(1)).max(2));
         after.ssthresh
     }
 

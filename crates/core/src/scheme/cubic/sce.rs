@@ -12,8 +12,9 @@
 //!
 //! **Deviations.** The plateau moves all the way with each echo, as in the source beyond the plateau. Before it the
 //! source cubes a negative number without a sign, so that the plateau leaps to some four billion packets and the window
-//! grows by half per round trip until the next CE; here it moves there too. The curve is that of Linux 7.3. A paced
-//! sender counts as limited by its window.
+//! grows by half per round trip until the next CE; here it moves there too. While the transport reduces the window
+//! echoes count for nothing; in the source each of them halves the threshold that the window is reduced to. The curve is
+//! that of Linux 7.3. A paced sender counts as limited by its window.
 //!
 //! **How it is validated.** The flattened curve and the falls here; the queue and utilisation in the simulator's
 //! behaviour tests.
@@ -72,12 +73,13 @@ impl WindowAlgorithm for CubicSce {
     }
 
     fn on_ecn_feedback(&mut self, window: &mut Window, feedback: &EcnFeedback) {
-        let Some(marked) = self.echoes.read(window, feedback) else { return };
+        let Some(marked) = self.echoes.read(feedback) else { return };
         let Law::Linux(law) = &mut self.cubic.law else { return };
         if feedback.is_reducing {
             return;
         }
         if law.epoch_start().is_some() {
+            self.echoes.remember(window);
             let packets = law.take(marked * i64::from((window.cwnd - 1).isqrt()), window.cwnd);
             window.cwnd = window.cwnd.saturating_sub(packets).max(2);
             law.flatten(feedback.now, packets.into());
@@ -135,7 +137,7 @@ mod tests {
         let mut scheme = CubicSce::new(echoes(1_448), None);
         let mut window = window_of(100, INFINITE_SSTHRESH);
         scheme.on_ecn_feedback(&mut window, &feedback(1, true));
-        assert_eq!((window.cwnd, window.ssthresh), (100, 50));
+        assert_eq!((window.cwnd, window.ssthresh, scheme.echoes.is_recent()), (100, 50, false));
         scheme.grow(&mut window, &ack(1));
         (2..=101).for_each(|number| scheme.on_ecn_feedback(&mut window, &feedback(number, true)));
         assert_eq!(window.cwnd, 91, "the root is 9 for a window of no more than 100");

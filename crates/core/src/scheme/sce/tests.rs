@@ -94,10 +94,10 @@ fn the_window_stays_above_two_packets() {
 
 #[test]
 fn an_ack_that_acknowledges_nothing_in_order_counts_for_a_segment() {
-    let (mut echoes, window) = (echoes(536), window_of(10, 5));
-    assert_eq!(echoes.read(&window, &feedback(2, true)), Some(2_896));
-    assert_eq!(echoes.read(&window, &feedback(2, true)), Some(536));
-    assert_eq!(echoes.read(&window, &feedback(3, false)), None);
+    let mut echoes = echoes(536);
+    assert_eq!(echoes.read(&feedback(2, true)), Some(2_896));
+    assert_eq!(echoes.read(&feedback(2, true)), Some(536));
+    assert_eq!(echoes.read(&feedback(3, false)), None);
 }
 
 /// The window after the transport has reduced it from 80, `acks` after the last echo.
@@ -105,7 +105,7 @@ fn reduced(acks: u64) -> (u32, u32) {
     let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 2));
     counter.fall(&mut window, &feedback(1, true), |_, _| 0);
     for number in 2..=acks {
-        counter.echoes.read(&window, &feedback(number, false));
+        counter.echoes.read(&feedback(number, false));
     }
     window.ssthresh = counter.ssthresh(&window);
     window.cwnd = window.ssthresh;
@@ -125,4 +125,47 @@ fn the_first_reduction_in_slow_start_takes_a_quarter() {
     assert_eq!(window.ssthresh, 80);
     counter.on_reduced(&mut window);
     assert_eq!((window.cwnd, window.ssthresh), (60, 40));
+}
+
+#[test]
+fn an_echo_halves_the_threshold_and_the_largest_window_is_then_that_of_the_echo() {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 2));
+    counter.fall(&mut window, &feedback(1, false), |_, _| 0);
+    counter.grow(&mut window, &ack(1), None);
+    window.cwnd = 60;
+    counter.fall(&mut window, &feedback(2, true), |_, _| 0);
+    assert_eq!((window.ssthresh, counter.ssthresh(&window_of(60, 10))), (30, 30), "not 40");
+}
+
+#[test]
+fn an_echo_that_comes_with_ce_is_none_and_one_in_a_recovery_makes_its_end_milder_only() {
+    for (newly_marked, is_reducing, left) in [(1, false, 60), (1, true, 60), (0, true, 70)] {
+        let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 40));
+        let echo = EcnFeedback { newly_marked, is_reducing, ..feedback(1, true) };
+        counter.fall(&mut window, &echo, |_, _| 1_000_000);
+        assert_eq!((window.cwnd, window.ssthresh, counter.largest, counter.bytes), (80, 40, 0, 0));
+        counter.on_reduced(&mut window);
+        assert_eq!(window.cwnd, left, "{newly_marked} {is_reducing}");
+    }
+}
+
+#[test]
+fn the_fall_at_the_end_of_a_reduction_takes_a_packet_at_least_and_leaves_two() {
+    for (cwnd, after_echo, without) in [(2, 2, 2), (3, 2, 2), (7, 6, 6), (8, 7, 6), (17, 15, 13), (80, 70, 60)] {
+        for (is_echo, left) in [(true, after_echo), (false, without)] {
+            let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(cwnd, 2));
+            counter.fall(&mut window, &feedback(1, is_echo), |_, _| 0);
+            counter.on_reduced(&mut window);
+            assert_eq!(window.cwnd, left, "{cwnd} {is_echo}");
+        }
+    }
+}
+
+#[test]
+fn after_a_timeout_the_root_is_that_of_the_larger_half() {
+    for (cwnd, root) in [(98, 6), (99, 7), (100, 7), (3, 1)] {
+        let mut counter = Counter { root: 10, ..Counter::new(echoes(1_448)) };
+        counter.ssthresh_after_timeout(&window_of(cwnd, 2));
+        assert_eq!(counter.root, root, "{cwnd} packets");
+    }
 }
