@@ -12,7 +12,8 @@
 //!
 //! **Deviations.** As `cnq`'s; of a queue that is full, COBALT of the flow that arrives is told.
 //!
-//! **How it is validated.** Unit tests here; in the suite `l4s-tests/s1-50mbit` against published rates of two flows.
+//! **How it is validated.** Unit tests here; in the suite `l4s-tests/s1-50mbit` against published rates of two flows;
+//! beside a second implementation, written from the source alone (`tests/kernel_queues`).
 
 use super::cnq::{FLOWS, Next, SparseAndBulk};
 use super::cobalt::{self, CobaltConfig, Control, Law};
