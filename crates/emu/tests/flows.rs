@@ -130,8 +130,8 @@ fn in_folder(name: &str, make: impl FnOnce(&PathBuf) -> Vec<Table>) -> Vec<Table
 }
 
 /// What taps saw of these journeys.
-fn tables_of_taps(queue: &str, name: &str, journeys: &[Journey]) -> Vec<Table> {
-    let text = scenario(queue).to_string();
+fn tables_of_taps(scenario: &Value, name: &str, journeys: &[Journey]) -> Vec<Table> {
+    let text = scenario.to_string();
     let flow = Layout::of(&Job::from_json(&text).unwrap().scenario).flows[0].clone();
     let mut records = Vec::new();
     for (identification, journey) in (1..).zip(journeys) {
@@ -156,8 +156,8 @@ fn tables_of_taps(queue: &str, name: &str, journeys: &[Journey]) -> Vec<Table> {
     })
 }
 
-/// What the emulator noted of these journeys.
-fn tables_of_events(journeys: &[Journey]) -> Vec<Table> {
+/// What the emulator noted of these journeys, of which so many data packets waited at the ends of the intervals.
+fn tables_of_events(scenario: &Value, name: &str, journeys: &[Journey], waiting: &[u64]) -> Vec<Table> {
     let mut events = Vec::new();
     let mut numbers = [0_u32; 2];
     let mut counts = [[Count::default(); 3]; 2];
@@ -186,9 +186,8 @@ fn tables_of_events(journeys: &[Journey]) -> Vec<Table> {
         events.push((ms(exit), Event::LeftHop { packet, hop, sojourn, ecn, marked, is_last: true }, None));
         delivered.add(journey.size());
     }
-    for interval in 1..=10 {
-        let waiting =
-            Count { packets: u64::from(interval == 1), bytes: if interval == 1 { HEADER + 1_000 } else { 0 } };
+    for (interval, packets) in (1..).zip(waiting) {
+        let waiting = Count { packets: *packets, bytes: packets * (HEADER + 1_000) };
         for (hop, backlog) in [(0, waiting), (1, Count::default())] {
             events.push((ms(100 * interval), Event::Backlog { hop, backlog }, None));
         }
@@ -202,14 +201,14 @@ fn tables_of_events(journeys: &[Journey]) -> Vec<Table> {
     };
     let hops: Vec<_> = ["forward.0", "reverse.0"].into_iter().zip(counts).map(hop).collect();
     let report = json!({"hops": hops});
-    in_folder("events", |folder| {
+    in_folder(name, |folder| {
         let headers: Vec<_> =
             events.iter().filter_map(|(.., header)| *header).flat_map(|header| encode_header(&header)).collect();
         let bytes: Vec<_> = events.iter().flat_map(|(time, event, _)| event.encode(*time)).collect();
         fs::write(folder.join(EVENTS_FILE), bytes).unwrap();
         fs::write(folder.join(HEADERS_FILE), headers).unwrap();
         fs::write(folder.join(REPORT_FILE), report.to_string()).unwrap();
-        from_events(&scenario("fifo").to_string(), folder).unwrap()
+        from_events(&scenario.to_string(), folder).unwrap()
     })
 }
 
@@ -238,7 +237,8 @@ fn verdicts(tables: &[Table]) -> Vec<(String, String, i64)> {
 
 #[test]
 fn both_kinds_of_log_tell_the_same_of_a_transfer() {
-    for tables in [tables_of_taps("fifo", "taps", &JOURNEYS), tables_of_events(&JOURNEYS)] {
+    let (fifo, waiting) = (scenario("fifo"), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    for tables in [tables_of_taps(&fifo, "taps", &JOURNEYS), tables_of_events(&fifo, "events", &JOURNEYS, &waiting)] {
         let flow = |name| numbers(&tables, "flows", name)[0];
         assert_eq!([flow("sent_packets"), flow("received_packets"), flow("dropped_packets")], [5, 4, 1]);
         assert_eq!([flow("retransmits"), flow("goodput_bytes"), flow("ce_marks"), flow("timeouts")], [1, 3_000, 1, -1]);
@@ -246,7 +246,7 @@ fn both_kinds_of_log_tell_the_same_of_a_transfer() {
         let goodput = [1_000, 0, 0, 2_000, 0, 0, 0, 0, 0, 0];
         assert_eq!(numbers(&tables, "series", "goodput_bytes"), goodput, "what waits for the second is not there yet");
         let of_forward = |name| numbers(&tables, "hop_series", name).into_iter().step_by(2).collect::<Vec<_>>();
-        assert_eq!(of_forward("queue_packets"), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(of_forward("queue_packets"), waiting.map(|packets| packets as i64));
         assert_eq!(of_forward("queue_bytes"), [1_052, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(of_forward("capacity_bytes"), [12_500; 10]);
         let hops = |name| numbers(&tables, "hops", name);
@@ -267,7 +267,7 @@ fn both_kinds_of_log_tell_the_same_of_a_transfer() {
 fn what_is_sent_or_arrives_after_the_end_does_not_count_and_what_is_under_way_is_inside() {
     let data = Says::Data { start: 1_000, payload: 1_000 };
     let late = [journey(data, 985, 1_010, 1_030), journey(data, 990, 995, 1_015), journey(data, 1_100, 1_100, 1_120)];
-    let tables = tables_of_taps("fifo", "late-taps", &[&JOURNEYS[..], &late[..]].concat());
+    let tables = tables_of_taps(&scenario("fifo"), "late-taps", &[&JOURNEYS[..], &late[..]].concat());
     let flow = |name| numbers(&tables, "flows", name)[0];
     assert_eq!(
         [flow("sent_packets"), flow("retransmits"), flow("received_packets"), flow("inside_packets")],
@@ -280,7 +280,51 @@ fn what_is_sent_or_arrives_after_the_end_does_not_count_and_what_is_under_way_is
 
 #[test]
 fn why_another_queue_than_a_fifo_drops_only_the_kernel_knows() {
-    let found = verdicts(&tables_of_taps("codel", "codel-taps", &JOURNEYS));
+    let found = verdicts(&tables_of_taps(&scenario("codel"), "codel-taps", &JOURNEYS));
     let reasons: Vec<_> = found.iter().map(|(verdict, reason, _)| (verdict.as_str(), reason.as_str())).collect();
     assert_eq!((reasons.len(), reasons.contains(&("drop", "qdisc"))), (2, true), "{reasons:?}");
+}
+
+/// A flow from 250 ms on in a run of 950 ms. Three segments wait, for 90, 200 and 380 ms; a fourth arrives after the end
+/// of the last whole interval, and another is under way then.
+const LATE: [Journey; 6] = [
+    journey(Says::Syn, 250, 250, 270),
+    journey(Says::Data { start: 0, payload: 1_000 }, 310, 400, 420),
+    journey(Says::Data { start: 1_000, payload: 1_000 }, 310, 510, 530),
+    journey(Says::Data { start: 2_000, payload: 1_000 }, 320, 700, 720),
+    journey(Says::Data { start: 3_000, payload: 1_000 }, 880, 920, 940),
+    Journey { exit: None, ..journey(Says::Data { start: 4_000, payload: 1_000 }, 890, 940, 0) },
+];
+
+#[test]
+fn intervals_begin_with_the_run_and_only_whole_ones_are_sampled() {
+    let mut late = scenario("fifo");
+    late["duration_ns"] = json!(950_000_000);
+    late["flows"][0]["start_ns"] = json!(250_000_000);
+    late["flows"][0]["stop_ns"] = json!(950_000_000);
+    late["flows"][0]["traffic"] = json!({"kind": "bulk"});
+    // What leaves at the end of an interval does not wait then.
+    let waiting = [0, 0, 0, 2, 2, 1, 0, 0, 2];
+    let of_taps = tables_of_taps(&late, "taps-late-start", &LATE);
+    // The emulator tells what is under way in its report alone.
+    let of_events = tables_of_events(&late, "events-late-start", &LATE[..5], &waiting);
+    for (tables, waiting, sent) in [(of_taps, waiting, 6), (of_events, waiting, 5)] {
+        let flow = |name| numbers(&tables, "flows", name)[0];
+        assert_eq!([flow("sent_packets"), flow("goodput_bytes"), flow("start_ns")], [sent, 4_000, 250_000_000]);
+        // The rest came after the last sample.
+        assert_eq!(numbers(&tables, "series", "goodput_bytes"), [0, 0, 0, 0, 1_000, 1_000, 0, 1_000, 0, 1_000]);
+        let times = numbers(&tables, "hop_series", "t_ns");
+        let ends = (1..=9).flat_map(|interval| [interval * 100_000_000; 2]);
+        assert_eq!(times, ends.collect::<Vec<_>>());
+        let of_forward = |name| numbers(&tables, "hop_series", name).into_iter().step_by(2).collect::<Vec<_>>();
+        assert_eq!(of_forward("queue_packets"), waiting.map(|packets| packets as i64));
+        assert_eq!(of_forward("queue_bytes"), waiting.map(|packets| packets as i64 * 1_052));
+    }
+    late["record"]["level"] = json!("summary");
+    let without =
+        [tables_of_taps(&late, "taps-summary", &LATE), tables_of_events(&late, "events-summary", &LATE[..5], &[])];
+    for tables in without {
+        assert_eq!(numbers(&tables, "flows", "goodput_bytes")[0], 4_000);
+        assert!(tables.iter().all(|table| !["series", "hop_series"].contains(&table.name)), "none was asked for");
+    }
 }
