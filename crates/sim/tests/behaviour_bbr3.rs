@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 const DOWN: f64 = 2.0;
 const CRUISE: f64 = 3.0;
+const REFILL: f64 = 4.0;
 const UP: f64 = 5.0;
 const PROBE_RTT: f64 = 6.0;
 
@@ -46,6 +47,38 @@ fn one_flow_fills_the_link_and_probes_every_few_seconds() {
         // Two to three seconds of waiting, and a probe of the round trip starts the wait anew.
         assert!(probes.len() >= 9, "seed {seed}: {probes:?}");
         assert!(gaps.iter().all(|gap| (2.0..8.5).contains(gap)), "seed {seed}: {gaps:?}");
+    }
+}
+
+#[test]
+fn it_waits_two_to_three_seconds_for_the_next_probe_or_63_rounds_where_they_are_shorter() {
+    // A wait ends with an ack, and is seen at the next sample.
+    for (rate_bps, one_way_ms, seconds, shortest, longest) in
+        [(10_000_000, 50.0, 60.0, 2.0, 3.02), (100_000_000, 5.0, 10.0, 0.61, 0.72)]
+    {
+        let mut all = Vec::new();
+        for seed in SEEDS {
+            let run = Dumbbell { seed, rate_bps, one_way_ms, seconds, ..path(&[bulk("bbr3", 0.0)]) }.run();
+            let mut began = None;
+            for pair in run.telemetry(1, "bbr_state").windows(2) {
+                let [(_, before), (now, state)] = [pair[0], pair[1]];
+                if state == REFILL && before != REFILL {
+                    all.extend(began.map(|began: f64| now - began));
+                }
+                // `ProbeBW_DOWN` may be over before the next sample, and is so after a probe of the round trip.
+                let is_waiting = |state| [DOWN, CRUISE].contains(&state);
+                if is_waiting(state) && !is_waiting(before) {
+                    began = Some(now);
+                }
+            }
+        }
+        let (least, most) =
+            all.iter().fold((f64::MAX, 0.0_f64), |(least, most), wait| (least.min(*wait), most.max(*wait)));
+        assert!(
+            all.len() > 40 && least > shortest - 0.01 && most < longest,
+            "{one_way_ms} ms there: {least} to {most} s"
+        );
+        assert!(one_way_ms < 50.0 || most - least > 0.8, "drawn from a second: {least} to {most} s");
     }
 }
 

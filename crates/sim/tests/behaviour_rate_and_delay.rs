@@ -278,6 +278,25 @@ fn fillp_queues_more_than_bbr_where_flows_share_a_link_and_its_sheep_as_much() {
 }
 
 #[test]
+fn fillp_loses_and_takes_from_cubic_what_the_window_of_bbr_and_of_its_sheep_spares() {
+    for seed in 1..=2 {
+        let loss = |scheme: &str| {
+            let flows = [0.0, 2.0, 4.0].map(|start| bulk(scheme, start));
+            let run = Dumbbell { seed, queue_packets: 125, level: "summary", ..deep(&flows) }.run();
+            run.flow(0, "dropped_packets") / run.flow(0, "sent_packets")
+        };
+        let share = |scheme: &str| {
+            let flows = [bulk(scheme, 0.0), bulk("cubic", 0.0)];
+            share_of_two(&Dumbbell { seed, queue_packets: 125, ..deep(&flows) }.run(), 1, 10.0)
+        };
+        let [bbr, sheep, fillp] = ["bbr", "fillp_sheep", "fillp"].map(|scheme| (loss(scheme), share(scheme)));
+        assert!(fillp.0 > 2.5 * bbr.0 && fillp.1 > bbr.1 + 0.2, "seed {seed}: {fillp:?} and {bbr:?}");
+        assert!((0.5..2.0).contains(&(sheep.0 / bbr.0)), "seed {seed}: {sheep:?} and {bbr:?}");
+        assert!((sheep.1 - bbr.1).abs() < 0.1, "seed {seed}: {sheep:?} and {bbr:?}");
+    }
+}
+
+#[test]
 fn ledbat_holds_100_ms_of_queue_and_fills_the_link() {
     for (profile, rate_bps, one_way_ms) in
         [("libutp", 12_000_000, 25.0), ("libutp", 3_000_000, 50.0), ("rfc6817", 3_000_000, 50.0)]
