@@ -143,6 +143,19 @@ fn a_window_that_the_pace_does_not_fill_is_no_limit() {
     }
 }
 
+#[test]
+fn a_window_that_has_shrunk_is_a_limit_while_the_pacer_waits_too() {
+    let mut script = Script::new(StreamConfig { pacing: Pacing::Internal, ..StreamConfig::DEFAULT });
+    assert_eq!(script.send(10, 100).len(), 10);
+    script.ack(10, &[], 100, 120);
+    for millis in [120, 121] {
+        assert_eq!(script.send(20, millis).len(), 1);
+    }
+    assert_eq!(script.send(2, 121), []);
+    script.ack(11, &[], 120, 140);
+    assert_eq!(script.usage(), [(true, 10), (true, 2)]);
+}
+
 /// Has gaps of 100 ms from the packet that left last, and of 10 ms from the first ack on; its rate says otherwise.
 struct OwnGaps {
     departed: Instant,

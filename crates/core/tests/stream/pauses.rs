@@ -64,3 +64,15 @@ fn that_the_application_is_silent_is_told_when_its_last_data_has_left_and_while_
         assert_eq!(script.silences() > 0, feedback == Feedback::Numbered);
     }
 }
+
+#[test]
+fn how_the_window_was_used_is_not_asked_again_once_the_application_is_silent() {
+    let traffic = TrafficConfig::Finite { size: StreamConfig::DEFAULT.mss * 8 };
+    let mut script = Script::with_traffic(StreamConfig::DEFAULT, &traffic);
+    assert_eq!(script.send(5, 100).len(), 5, "the window is full");
+    for (cumulative, left) in [(2, 3), (5, 0), (6, 0)] {
+        script.ack(cumulative, &[], 100, 120);
+        assert_eq!(script.send(20, 120).len(), left);
+    }
+    assert_eq!(script.usage(), [(true, 5); 3]);
+}

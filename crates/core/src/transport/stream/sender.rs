@@ -75,6 +75,8 @@ pub(super) struct Usage {
     pub(super) is_cwnd_limited: bool,
     pub(super) max_packets_out: u32,
     until: u64,
+    /// New data has left since this was last looked at.
+    has_sent: bool,
 }
 
 /// The sending end of a stream: an [`Endpoint`] for [`Segment`]s.
@@ -338,10 +340,13 @@ impl Sender {
         if self.is_source_silent {
             self.note_write(now);
         }
+        let has_room = self.scheme.has_room(self.scoreboard.in_flight());
         if self.next_departure() > now {
+            if !has_room {
+                self.note_usage(true, now);
+            }
             return None;
         }
-        let has_room = self.scheme.has_room(self.scoreboard.in_flight());
         if has_room {
             if self.recovery.retransmit == Retransmit::First
                 && let Some(sequence) = self.scoreboard.next_to_retransmit()
@@ -360,7 +365,7 @@ impl Sender {
                     .and_then(|sequence| self.retransmit_lost(sequence, now, pool));
             }
         }
-        self.note_usage(!has_room);
+        self.note_usage(!has_room, now);
         None
     }
 
@@ -376,13 +381,18 @@ impl Sender {
         }
     }
 
-    /// Remembers whether the window held the sender back (`tcp_cwnd_validate`).
-    fn note_usage(&mut self, is_cwnd_limited: bool) {
+    /// Remembers whether the window held the sender back, once something has left or would have (`tcp_cwnd_validate`).
+    fn note_usage(&mut self, is_cwnd_limited: bool, now: Instant) {
+        let is_held_back = is_cwnd_limited && self.source.available(now) > Bytes::ZERO;
+        if !std::mem::take(&mut self.usage.has_sent) && !is_held_back {
+            return;
+        }
         let outstanding = self.scoreboard.outstanding();
         let is_new_window = self.scoreboard.first() >= self.usage.until;
         if is_new_window || is_cwnd_limited || (!self.usage.is_cwnd_limited && outstanding > self.usage.max_packets_out)
         {
-            self.usage = Usage { is_cwnd_limited, max_packets_out: outstanding, until: self.scoreboard.next() };
+            let until = self.scoreboard.next();
+            self.usage = Usage { is_cwnd_limited, max_packets_out: outstanding, until, has_sent: false };
         }
     }
 
@@ -418,6 +428,7 @@ impl Sender {
         let sequence = self.scoreboard.next();
         self.scoreboard.push(now, length, snapshot, scheme_state);
         self.source.take(length);
+        self.usage.has_sent = true;
         self.after_sending(now, length);
         self.tell_if_application_is_silent(now);
         let must_rearm = is_idle || self.timer.is_some_and(|timer| timer.purpose == Purpose::LossProbe);
@@ -432,7 +443,7 @@ impl Sender {
             // The pacer ends what is sent at once, and with a packet of it the window may be full or not. What waits
             // for it leaves as ever, the lost first (`tcp_tsq_write`).
             self.recovery.retransmit = Retransmit::First;
-            self.note_usage(!self.scheme.has_room(self.scoreboard.in_flight()));
+            self.note_usage(!self.scheme.has_room(self.scoreboard.in_flight()), now);
         }
         Some(self.packet(
             now,
