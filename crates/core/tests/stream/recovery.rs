@@ -156,6 +156,20 @@ fn a_probe_whose_duplicate_comes_while_nothing_is_outstanding_has_repaired_nothi
 }
 
 #[test]
+fn an_ack_that_only_widens_the_window_is_no_duplicate() {
+    for (window, told) in
+        [(0, Event::Ack { delivered: 1, may_raise_cwnd: true }), (1, Event::Congestion(Cause::TailLoss))]
+    {
+        let (mut script, probed) = Script::with_probe(3);
+        script.send(0, probed);
+        script.ack(3, &[], 100, probed + 1);
+        script.late_with_window(3, window, probed + 20, probed + 20);
+        assert_eq!(script.send(10, probed + 21), [3, 4, 5].map(Out::New));
+        assert_eq!(script.ack(4, &[], probed + 21, probed + 41)[0], told, "window: {window}");
+    }
+}
+
+#[test]
 fn a_probe_of_new_data_repairs_nothing() {
     let mut script = Script::new(StreamConfig::DEFAULT);
     assert_eq!(script.send(3, 100).len(), 3);

@@ -214,7 +214,9 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_a_loss_of_its_own() {
 #[test]
 fn a_segment_that_was_ever_sent_again_keeps_a_sender_alert() {
     let (mut script, probed) = Script::with_probe(1);
+    // The first ack tells of a window.
     script.ack(0, &[], 100, probed + 1);
+    script.ack(0, &[], 100, probed + 2);
     assert!(is_in(&script, State::Disorder));
 }
 
@@ -229,5 +231,17 @@ fn a_mark_that_comes_during_a_recovery_bars_its_undo() {
         }
         script.ack(7, &[], 100, 123);
         assert_eq!(script.sender.stats.undone, undone, "echo: {has_echo}");
+    }
+}
+
+#[test]
+fn an_ack_that_only_widens_the_window_does_not_confirm_a_timeout() {
+    for (window, is_undone) in [(0, false), (1, true)] {
+        let (mut script, due) = timed_out();
+        script.ack(1, &[], due, due + 20);
+        assert_eq!(script.send(1, due + 20), [Out::New(10)]);
+        script.late_with_window(1, window, due + 21, due + 21);
+        let told = script.ack(1, &[(5, 6)], due, due + 22);
+        assert_eq!(told.contains(&Event::Undo), is_undone, "window: {window}");
     }
 }

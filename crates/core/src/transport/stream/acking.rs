@@ -24,8 +24,8 @@ pub(super) struct Report {
     pub(super) is_advance: bool,
     /// Segments were newly selectively acknowledged.
     pub(super) is_sacked: bool,
-    /// Nothing new at all.
-    pub(super) is_duplicate_ack: bool,
+    /// The ack acknowledges more than the one before, or tells of more room (`FLAG_WIN_UPDATE`).
+    pub(super) updates_window: bool,
     /// Never retransmitted segments from before the episode arrived.
     pub(super) is_original_delivered: bool,
     /// A segment arrived twice.
@@ -100,8 +100,7 @@ impl Sender {
         if report.is_advance {
             self.forget_timeouts();
         }
-        report.is_duplicate_ack = !report.is_advance && !report.is_sacked && !report.has_duplicate;
-        let is_dubious = !report.is_advance
+        let is_dubious = !report.updates_window
             || report.is_sacked
             || report.is_ecn_echo
             || report.has_duplicate
@@ -188,7 +187,9 @@ impl Sender {
         let AckSegment { cumulative, timestamp_echo, .. } = *ack;
         self.recovery.retransmit = Retransmit::First;
         self.newly_delivered.clear();
-        Report { prior_first: self.scoreboard.first(), cumulative, timestamp_echo, ..Report::default() }
+        let prior_first = self.scoreboard.first();
+        let updates_window = cumulative > prior_first || self.widens_window(ack);
+        Report { prior_first, cumulative, timestamp_echo, updates_window, ..Report::default() }
     }
 
     /// Everything was acknowledged before: only a duplicate is news, and no scheme hears of it (`no_queue` in

@@ -207,7 +207,7 @@ impl Sender {
                 return;
             }
             if self.scoreboard.next() > self.recovery.high {
-                if report.is_sacked || report.is_duplicate_ack {
+                if report.is_sacked || !(report.updates_window || report.has_duplicate) {
                     self.recovery.is_frto = false;
                 }
             } else if report.is_advance && !is_recovered {
@@ -334,7 +334,7 @@ impl Sender {
             self.recovery.state = State::Cwr;
             self.scheme.on_reduced(now);
             self.keep_open(now);
-        } else if !report.is_advance && !report.is_sacked {
+        } else if !report.updates_window && !report.is_sacked {
             self.recovery.probe_high = None;
         }
     }
