@@ -1,6 +1,6 @@
 //! A sender that a test drives step by step: what leaves when, and what acks say.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bakeoff_core::endpoint::Endpoint;
@@ -43,6 +43,9 @@ pub(super) enum Out {
 #[derive(Clone, Default)]
 struct Told {
     cwnd: Arc<AtomicU32>,
+    /// Has a threshold, since the last reduction or for ever.
+    has_threshold: Arc<AtomicBool>,
+    keeps_threshold: Arc<AtomicBool>,
     events: Arc<Mutex<Vec<Event>>>,
     /// Of every ack, in milliseconds.
     round_trips: Arc<Mutex<Vec<Option<u64>>>>,
@@ -75,6 +78,10 @@ impl Scheme for Told {
         self.cwnd.load(Ordering::Relaxed)
     }
 
+    fn ssthresh(&self) -> Option<u32> {
+        self.has_threshold.load(Ordering::Relaxed).then_some(2)
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let mut round_trips = self.round_trips.lock().unwrap_or_else(PoisonError::into_inner);
         round_trips.push(ack.rtt.map(Duration::as_millis));
@@ -86,6 +93,7 @@ impl Scheme for Told {
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
+        self.has_threshold.store(true, Ordering::Relaxed);
         self.push(Event::Congestion(congestion.cause));
     }
 
@@ -110,6 +118,7 @@ impl Scheme for Told {
     }
 
     fn on_undo(&mut self, _now: Instant) {
+        self.has_threshold.fetch_and(self.keeps_threshold.load(Ordering::Relaxed), Ordering::Relaxed);
         self.push(Event::Undo);
     }
 }
@@ -128,14 +137,29 @@ impl Script {
 
     /// One whose application sends this.
     pub(super) fn with_traffic(config: StreamConfig, traffic: &TrafficConfig) -> Self {
-        let source = Source::new(traffic, Instant::ZERO, random());
         let told = Told::default();
-        let sender = Sender::new(FlowId(0), config, Box::new(told.clone()), source, Instant::ZERO, random());
+        let mut script = Self::connected(config, traffic, Box::new(told.clone()), told);
+        assert_eq!(script.send(0, 20), [], "ACK");
+        script
+    }
+
+    /// One with a window of its own, before anything but the SYN has left.
+    pub(super) fn with_scheme(config: StreamConfig, scheme: Box<dyn Scheme>) -> Self {
+        Self::connected(config, &TrafficConfig::Bulk { write: None }, scheme, Told::default())
+    }
+
+    fn connected(config: StreamConfig, traffic: &TrafficConfig, scheme: Box<dyn Scheme>, told: Told) -> Self {
+        let source = Source::new(traffic, Instant::ZERO, random());
+        let sender = Sender::new(FlowId(0), config, scheme, source, Instant::ZERO, random());
         let mut script = Self { sender, told, pool: PacketPool::default() };
         assert_eq!(script.send(0, 0), [], "SYN");
         script.accept(&Segment::SynAck { ecn: config.ecn, timestamp_echo: at(0) }, 20);
-        assert_eq!(script.send(0, 20), [], "ACK");
         script
+    }
+
+    /// What is undone leaves the threshold of slow start where it is.
+    pub(super) fn keep_threshold(&self) {
+        self.told.keeps_threshold.store(true, Ordering::Relaxed);
     }
 
     /// What leaves at `millis` with this window.

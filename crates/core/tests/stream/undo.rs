@@ -4,6 +4,7 @@
 use bakeoff_core::scheme::Cause;
 use bakeoff_core::transport::stream::StreamConfig;
 
+use super::exchange::scheme_of;
 use super::script::{Event, Out, Script, with_ecn};
 
 /// Ten segments left at 100 ms; at 121 an ack tells of those from 3 to 6, and the first three count as lost.
@@ -85,6 +86,10 @@ fn what_is_undone_is_not_announced() {
     let mut script = with_three_lost(with_ecn());
     assert!(script.ack(7, &[], 100, 122).contains(&Event::Undo));
     assert_eq!(script.send(20, 122).first(), Some(&Out::New(10)));
+    let mut script = with_three_lost(with_ecn());
+    script.keep_threshold();
+    assert!(script.ack(7, &[], 100, 122).contains(&Event::Undo));
+    assert_eq!(script.send(20, 122).first(), Some(&Out::Reduced(10)), "the threshold did not rise again");
     // The retransmissions have arrived.
     let mut script = with_three_sent_again(with_ecn());
     assert!(!script.ack(7, &[], 121, 141).contains(&Event::Undo));
@@ -119,6 +124,22 @@ fn what_an_ecn_echo_came_with_is_not_undone() {
         assert!(events.contains(&Event::Congestion(Cause::Loss)));
         script.ack(7, &[], 100, 122);
         assert_eq!(script.sender.stats.undone, undone, "echo: {has_echo}");
+    }
+}
+
+#[test]
+fn where_a_mark_bars_the_undo_of_a_needless_recovery_the_window_stays_where_it_is() {
+    // Twenty packets, of which three seem lost: 15 early in the reduction, and half of twenty at its end. What the last
+    // ack delivers makes that one more.
+    for (echo, cwnd) in [(40, 16.0), (61, 11.0)] {
+        let mut script = Script::with_scheme(with_ecn(), scheme_of("reno"));
+        assert_eq!(script.send(0, 20).len(), 10);
+        script.ack(10, &[], 20, 40);
+        assert_eq!(script.send(0, 40).len(), 20);
+        script.echo(10, &[(13, 17)], 40, 61);
+        assert_eq!(script.send(0, 61), [10, 11].map(Out::Again));
+        script.ack(30, &[], echo, 81);
+        assert_eq!(script.telemetry("cwnd"), Some(cwnd), "{echo}");
     }
 }
 

@@ -7,7 +7,7 @@ use super::acking::Report;
 use super::rack::Context;
 use super::sender::{Forced, Sender};
 use super::undo::Undo;
-use crate::scheme::{Cause, Congestion, Lost, State, Timeout};
+use crate::scheme::{Cause, Congestion, Lost, Scheme, State, Timeout};
 use crate::units::Instant;
 
 /// When lost segments leave, from one ack to the next (Linux `REXMIT_LOST`, `REXMIT_NEW`, `REXMIT_NONE`).
@@ -60,6 +60,11 @@ impl Recovery {
     pub(super) fn is_probe(&self, end: u64) -> bool {
         self.probe_high == Some(end)
     }
+}
+
+/// The threshold of slow start; where there is none, the largest.
+fn threshold(scheme: &dyn Scheme) -> u32 {
+    scheme.ssthresh().unwrap_or(u32::MAX)
 }
 
 impl Sender {
@@ -150,9 +155,14 @@ impl Sender {
         if is_nothing_lost {
             self.scoreboard.unmark_lost();
         }
-        if !self.recovery.is_undo_barred {
+        if self.recovery.is_undo_barred {
+            // The window stays where it is: it neither returns, nor falls to the threshold in the end.
+            self.scheme.on_recovered(now);
+        } else {
+            let reduced = threshold(&*self.scheme);
             self.scheme.on_undo(now);
-            self.must_announce_reduction = false;
+            // Only where the threshold rises again (`tcp_ecn_withdraw_cwr`).
+            self.must_announce_reduction &= threshold(&*self.scheme) <= reduced;
             self.stats.undone += 1;
         }
         self.recovery.undo.end();
