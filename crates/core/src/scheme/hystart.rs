@@ -6,7 +6,7 @@
 //! **Source.** Ha and Rhee, "Taming the elephants: new TCP slow start", 2011; Linux `net/ipv4/tcp_cubic.c` since 5.5
 //! (`bictcp_hystart_reset`, `hystart_update`, `hystart_ack_delay`).
 //!
-//! **How it is validated.** Unit tests in [`super::cubic`]; slow-start exits in the simulator's behaviour tests.
+//! **How it is validated.** Unit tests in `cubic`; slow-start exits in the simulator's behaviour tests.
 
 use super::Acked;
 use super::window::Window;

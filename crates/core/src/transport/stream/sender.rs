@@ -115,7 +115,7 @@ pub struct Sender {
     pub(super) newest_ack: Instant,
     /// When an ack that was not taken was last answered (`last_oow_ack_time`).
     pub(super) last_answer: Option<Instant>,
-    /// The receive window in the last ack ([`AckSegment::window`]).
+    /// The receive window in the last ack ([`super::segment::AckSegment::window`]).
     pub(super) window: Option<u8>,
     /// The blocks of the last ack that had any, which the next one mostly repeats.
     pub(super) known_blocks: [Range; MAX_SACK_BLOCKS],
