@@ -102,11 +102,6 @@ impl AckPolicy {
         self.rtt = Some(rtt);
     }
 
-    /// The round trip as the receiver measured it.
-    pub(super) fn rtt(&self) -> Option<Duration> {
-        self.rtt
-    }
-
     /// A segment arrived; `is_wider` if it widened the receive window, `quick` of the next ones are to be acknowledged
     /// one by one because its ECN codepoint brings news of congestion (`tcp_enter_quickack_mode`).
     pub(super) fn on_arrival(&mut self, arrival: Arrival, is_wider: bool, quick: u32, now: Instant) {

@@ -21,6 +21,7 @@ mod receive_window;
 mod receiver;
 mod recent_blocks;
 mod recovery;
+mod request;
 mod resent;
 mod rtt;
 mod scoreboard;

@@ -18,6 +18,11 @@ const REPLAY_PERCENT: u64 = 120;
 /// The least between two answers (`tcp_invalid_ratelimit`).
 const ANSWER_INTERVAL_MS: u64 = 500;
 
+/// True if what is not taken has been answered a moment ago, at `last` (`tcp_oow_rate_limited`).
+pub(super) fn is_rate_limited(last: Option<Instant>, now: Instant) -> bool {
+    last.is_some_and(|last| now.as_millis() - last.as_millis() < ANSWER_INTERVAL_MS)
+}
+
 impl Sender {
     /// Lets an ack that left at `sent` pass, which is then read like any other, or deals with it: of one that
     /// acknowledges less than another before it only the blocks are read; one that is outdated, and no duplicate, is
@@ -47,10 +52,9 @@ impl Sender {
         ack.cumulative == self.scoreboard.first() && !self.widens_window(ack) && is_recent
     }
 
-    /// What is not taken is acknowledged, but not all of it (`tcp_send_dupack`, `tcp_oow_rate_limited`).
-    fn answer(&mut self, now: Instant) {
-        let is_due = |last: Instant| now.as_millis() - last.as_millis() >= ANSWER_INTERVAL_MS;
-        if self.last_answer.is_none_or(is_due) {
+    /// What is not taken is acknowledged, but not all of it (`tcp_send_dupack`, `tcp_send_challenge_ack`).
+    pub(super) fn answer(&mut self, now: Instant) {
+        if !is_rate_limited(self.last_answer, now) {
             self.last_answer = Some(now);
             self.confirm();
         }

@@ -11,13 +11,14 @@ use super::ecn::{Echo, News};
 use super::range_set::RangeSet;
 use super::receive_window::ReceiveWindow;
 use super::recent_blocks::RecentBlocks;
+use super::request::{Answer, Request};
 use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment, is_outdated};
 use super::{AckMode, EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
 use crate::packet_pool::PacketPool;
 use crate::scheme::Feedback;
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Bytes, Duration, Instant, earlier};
 
 /// Blocks that a compressed ack can be trusted to carry even if some acks are lost (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
@@ -57,9 +58,7 @@ pub struct Receiver {
     /// An ack that tells of less than has arrived by now.
     early: Option<AckSegment>,
     echo: Echo,
-    /// A SYN-ACK is to be sent, or was sent at this time.
-    answer_syn: bool,
-    answered_syn: Option<Instant>,
+    request: Request,
     next_packet: u64,
     /// What the application has.
     pub stats: ReceiverStats,
@@ -87,32 +86,30 @@ impl Receiver {
             last_acked: 0,
             early: None,
             echo: Echo::new(config.ecn),
-            answer_syn: false,
-            answered_syn: None,
+            request: Request::default(),
             next_packet: 0,
             stats: ReceiverStats::default(),
         }
     }
 
-    /// The first request that arrives decides on ECN; later ones, which may not ask for it, get the same answer
-    /// (`tcp_ecn_create_request`, `tcp_check_req`).
+    /// The first request that arrives decides on ECN, whatever later ones ask for (`tcp_ecn_create_request`).
     #[cold]
-    fn on_syn(&mut self, ecn: EcnMode, sent: Instant) {
-        if self.answered_syn.is_none() && !self.answer_syn {
+    fn on_syn(&mut self, ecn: EcnMode, sent: Instant, now: Instant) {
+        if self.request.on_syn(now) {
             self.timestamp_echo = sent;
             if ecn != self.config.ecn {
                 self.config.ecn = EcnMode::Off;
                 self.echo = Echo::new(EcnMode::Off);
             }
         }
-        self.answer_syn = true;
     }
 
-    /// The handshake tells the receiver the round trip.
+    /// The handshake, which ends with whatever arrives first, tells the receiver the round trip.
     fn measure_round_trip(&mut self, now: Instant) {
-        if let (Some(answered), None) = (self.answered_syn, self.policy.rtt()) {
+        if self.request.is_open() {
             cold_path();
-            self.policy.set_rtt(now.since(answered));
+            let rtt = self.request.confirm(now);
+            self.policy.set_rtt(rtt);
         }
     }
 
@@ -307,7 +304,7 @@ impl Endpoint<Segment> for Receiver {
     #[inline(never)]
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match *segment {
-            Segment::Syn { ecn } => self.on_syn(ecn, envelope.sent),
+            Segment::Syn { ecn } => self.on_syn(ecn, envelope.sent, now),
             Segment::Data { sequence, length, is_window_reduced, is_pushed } => {
                 if is_window_reduced {
                     // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
@@ -326,9 +323,11 @@ impl Endpoint<Segment> for Receiver {
 
     #[inline(always)]
     fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
-        if std::mem::take(&mut self.answer_syn) {
-            self.answered_syn.get_or_insert(now);
-            let answer = Segment::SynAck { ecn: self.config.ecn, timestamp_echo: self.timestamp_echo };
+        if self.request.is_open()
+            && let Some(answer) = self.request.poll(now)
+        {
+            let ecn = if answer == Answer::Plain { EcnMode::Off } else { self.config.ecn };
+            let answer = Segment::SynAck { ecn, timestamp_echo: self.timestamp_echo };
             return Some(pool.put(self.packet(now, HANDSHAKE_SIZE, answer)));
         }
         let ack = match self.early.take() {
@@ -348,11 +347,13 @@ impl Endpoint<Segment> for Receiver {
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        self.policy.next_wakeup()
+        earlier(self.policy.next_wakeup(), self.request.next_wakeup())
     }
 
     fn is_silent_before(&self, time: Instant) -> bool {
-        self.policy.is_silent_before(time) && self.early.is_none() && !self.answer_syn
+        self.policy.is_silent_before(time)
+            && self.early.is_none()
+            && self.request.next_wakeup().is_none_or(|next| next >= time)
     }
 }
 

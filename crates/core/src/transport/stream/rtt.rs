@@ -13,7 +13,7 @@ use crate::units::{Duration, Instant};
 pub(super) const RTO_MIN: Duration = Duration::from_micros(RTO_MIN_US as u64);
 const RTO_MIN_US: i64 = 200_000;
 /// Linux `TCP_RTO_MAX`.
-const RTO_MAX: Duration = Duration::from_secs(120);
+pub(super) const RTO_MAX: Duration = Duration::from_secs(120);
 /// Before the first sample (RFC 6298, section 2.1; Linux `TCP_TIMEOUT_INIT`).
 pub(super) const RTO_INITIAL: Duration = Duration::from_secs(1);
 /// Linux `tcp_min_rtt_wlen`: the minimum is taken over five minutes.

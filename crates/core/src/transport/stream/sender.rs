@@ -284,8 +284,8 @@ impl Sender {
     #[cold]
     fn on_connected(&mut self, ecn: EcnMode, timestamp_echo: Instant, now: Instant) {
         let Phase::Connecting { first_syn, sent, .. } = self.phase else {
-            // A repeated answer is confirmed again (RFC 5961, section 4.2; `tcp_send_challenge_ack`).
-            self.confirm();
+            // A repeated answer is confirmed again (RFC 5961, section 4.2).
+            self.answer(now);
             return;
         };
         self.config.ecn = ecn;
