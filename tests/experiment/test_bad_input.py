@@ -138,6 +138,10 @@ def test_a_variant_of_an_axis_is_not_set_alone(
     [
         (b"name = \n", "x.toml: not valid TOML: line 1, column 8: Invalid value"),
         (b'name = "x', "x.toml: not valid TOML: "),
+        (
+            "name = \N{LEFT DOUBLE QUOTATION MARK}x\N{RIGHT DOUBLE QUOTATION MARK}\n".encode(),
+            'line 1, column 8: \N{LEFT DOUBLE QUOTATION MARK} is no quotation mark of TOML; write "',
+        ),
         (b'name = "\xff"\n', "x.toml: line 1 is not UTF-8 text; save the file as UTF-8"),
         (b"a = " + b"[" * 100_000, "x.toml: not TOML that can be read: nested too deeply"),
         (b"a = " + b"9" * 10_000, "x.toml: not valid TOML: "),

@@ -79,6 +79,8 @@ def _sentence(detail: ErrorDetails, location: list[str | int]) -> str:
     sentence = template.format(**{**context, "input": shown(detail["input"])}).replace("'", '"')
     if kind == "list_type" and header:
         sentence += f"; write {header}"
+    if kind == "model_type" and location == ["path"]:
+        sentence += "; write [[path.forward]]"
     if kind == "model_type" and location[-1] == "queue":
         limit = detail["input"] if _is_limit(detail["input"]) else "34pkt"
         sentence += f'; write {{ limit = "{limit}" }}, with a kind where it is no fifo'

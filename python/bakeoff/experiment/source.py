@@ -100,6 +100,13 @@ def read_toml(file: Path, name: str) -> dict[str, Any]:
         raise UserError(f"{name}: not valid TOML: {_toml_problem(str(error), content)}") from error
 
 
+# What word processors make of quotation marks.
+_TYPOGRAPHIC = frozenset(
+    "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{DOUBLE LOW-9 QUOTATION MARK}"
+    "\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}"
+)
+
+
 def _toml_problem(message: str, content: bytes) -> str:
     match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
     if match:
@@ -108,7 +115,10 @@ def _toml_problem(message: str, content: bytes) -> str:
         line = content.decode().split("\n")[int(match[2]) - 1]
         if twice and (key := re.match(r"\s*(\[+[^]]+\]+|[^=#]+?(?=\s*=))", line)):
             return f"line {match[2]}: {key[1]} is there already; keep one of them"
-        return f"line {match[2]}, column {match[3]}: {match[1]}"
+        place = f"line {match[2]}, column {match[3]}"
+        if (mark := line[int(match[3]) - 1 : int(match[3])]) in _TYPOGRAPHIC:
+            return f'{place}: {mark} is no quotation mark of TOML; write "'
+        return f"{place}: {match[1]}"
     return message.replace("(at end of document)", "at the end of the file")
 
 

@@ -242,7 +242,26 @@ def _single_limit(value: object) -> Limit:
                 time_ns=number if kind is TIME else None,
             )
     problem = "needs a unit" if unit is None else f"unknown unit {shown(unit)}"
-    raise UnitError(f"{shown(value)}: {problem}; {examples}")
+    raise UnitError(f"{shown(value)}: {problem}; {_meant_limit(match[2], unit or '') or examples}")
+
+
+def _meant_limit(digits: str, unit: str) -> str | None:
+    """What was probably meant by a unit of a limit that does not exist."""
+    if unit.lower() in {"p", "packet", "packets", "pkts"}:
+        return f'write "{digits}pkt"'
+    if unit.lower() in {"k", "kb", "m", "mb", "g", "gb"}:
+        return _hint(digits, unit, SIZE)
+    return _with_point(digits, unit)
+
+
+def _with_point(digits: str, unit: str) -> str | None:
+    """What was meant by decimals behind a comma, if there are any."""
+    if not re.match(r",[0-9]", unit):
+        return None
+    with_point = f'"{digits}.{unit[1:]}"'
+    if re.match(r",[0-9]{3}(?![0-9])", unit):
+        return f'write "{digits}{unit[1:]}" if the comma is between thousands, or {with_point}'
+    return f"decimals stand behind a point; write {with_point}"
 
 
 def _bdp(value: str, match: re.Match[str]) -> float:
@@ -297,6 +316,8 @@ def _hint(digits: str, unit: str, kind: Kind) -> str:
     """What was probably meant by a unit that does not exist."""
     if re.match(r"[eE][+-]?[0-9]", unit):
         return f"write the number without an exponent, as in {kind.example}"
+    if (decimals := _with_point(digits, unit)) is not None:
+        return decimals
     if kind is TIME:
         words = {"sec": "s", "secs": "s", "second": "s", "seconds": "s", "msec": "ms", "usec": "us", "mins": "min"}
         if unit == "m":
