@@ -254,3 +254,19 @@ def test_lines_of_delay_are_called_what_they_are(report: model.Report) -> None:
     assert figure is not None
     assert _curves(figure, pack) == {"x": [0, 0.5], "mean": [30, 40], "largest": [50, 60]}
     assert [entry["style"] for entry in figure["series"]] == ["solid", "dashed"]
+
+
+def test_indices_of_two_flows_differ_by_no_more_than_a_half(report: model.Report) -> None:
+    def with_jain(group: model.Group, values: tuple[float, float]) -> model.Group:
+        runs = [
+            replace(run, summary=replace(run.summary, total=replace(total_of(run), jain=jain)))
+            for run, jain in zip(group.runs, values, strict=False)
+        ]
+        return replace(group, runs=tuple(runs))
+
+    first, second = report.groups
+    rows = (with_jain(first, (0.6, 0.99)), with_jain(second, (0.9, 0.6)))
+    found = tables.differences(replace(report, rows=rows))
+    assert found is not None
+    cells = dict(zip(found.columns, found.rows[0].cells, strict=True))
+    assert cells["Jain's index"] == ("-0.045", "(-0.500 to 0.500)")

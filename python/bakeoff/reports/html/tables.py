@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -199,7 +198,9 @@ def _difference(group: Group, baseline: Group, column: Column) -> tuple[str, str
     def by_seed(one: Group) -> dict[int, float]:
         return {run.seed: number for run in one.summaries if (number := column.value(run)) is not None}
 
-    mean, half = words.plus_minus(paired(by_seed(group), by_seed(baseline)), column.text, (-math.inf, math.inf))
+    least, most = column.bounds(group)
+    found = paired(by_seed(group), by_seed(baseline))
+    mean, half = words.plus_minus(found, column.text, (least - most, most - least))
     return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
 
 
