@@ -208,7 +208,7 @@ fn an_answer_is_repeated_until_it_is_confirmed_and_after_the_first_time_without_
         answers.push((now.as_millis(), ecn));
     }
     let (with, without) = (EcnMode::Classic, EcnMode::Off);
-    assert_eq!(answers, [(0, with), (1_016, with), (3_064, without), (7_160, without)]);
+    assert_eq!(answers, [(0, with), (1_016, with), (3_064, without), (7_096, without)]);
     arrive(&mut receiver, Segment::HandshakeAck, Instant::ZERO + Duration::from_millis(7_200));
     assert_eq!(receiver.next_wakeup(), None);
 }

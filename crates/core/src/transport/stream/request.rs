@@ -118,7 +118,7 @@ mod tests {
         }
         let (full, plain) = (Some(Answer::Full), Some(Answer::Plain));
         let expected =
-            [(1_016, full), (3_064, plain), (7_160, plain), (15_352, plain), (31_736, plain), (64_504, None)];
+            [(1_016, full), (3_064, plain), (7_096, plain), (15_352, plain), (31_736, plain), (63_992, None)];
         assert_eq!(answers, expected);
         assert!(request.on_syn(at(70_000)), "it is forgotten");
     }
