@@ -58,7 +58,7 @@ fn it_waits_two_to_three_seconds_for_the_next_probe_or_63_rounds_where_they_are_
     {
         let mut all = Vec::new();
         for seed in SEEDS {
-            let run = Dumbbell { seed, rate_bps, one_way_ms, seconds, ..path(&[bulk("bbr3", 0.0)]) }.run();
+            let run = Dumbbell { seed, seconds, rate_bps, one_way_ms, ..path(&[bulk("bbr3", 0.0)]) }.run();
             let mut began = None;
             for pair in run.telemetry(1, "bbr_state").windows(2) {
                 let [(_, before), (now, state)] = [pair[0], pair[1]];
