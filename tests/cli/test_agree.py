@@ -77,7 +77,7 @@ def test_known_differences_are_found(bakeoff: Command, worlds: Any) -> None:
     assert ended.code == 0
     found = json.loads(ended.out)
     rows = {(row["cell"]["scheme"], row["flow"], row["metric"]): row for row in found["cells"]}
-    assert len(rows) == len(found["cells"]) == 2 * (2 * 7 + 5)
+    assert len(rows) == len(found["cells"]) == 2 * (2 * 8 + 5)
     rate = rows["cubic", 1, "throughput_mbps"]
     assert rate["relative"] == pytest.approx(1, rel=1e-3)
     assert rate["difference"] == pytest.approx(rate["a"]["mean"] - rate["b"]["mean"])
@@ -149,7 +149,7 @@ def test_probes_are_compared_one_by_one(
 def test_one_repeat_has_no_spread(bakeoff: Command, worlds: Any) -> None:
     found = json.loads(bakeoff(*AGREE, "--json", "--repeats", "1", "--scheme", "bbr").out)
     assert {(row["spread"], row["within"], row["a"]["sd"]) for row in found["cells"]} == {(None, None, None)}
-    assert len(found["cells"]) == 19
+    assert len(found["cells"]) == 21
 
 
 def test_the_terminal_shows_the_summary_and_the_worst(bakeoff: Command, here: Path, worlds: Any) -> None:
