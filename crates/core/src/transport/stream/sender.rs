@@ -369,11 +369,19 @@ impl Sender {
         None
     }
 
+    /// What the application has to send; whether that is nothing is remembered, so that it is asked when it writes again.
+    #[inline(always)]
+    fn ask_application(&mut self, now: Instant) -> Bytes {
+        let available = self.source.available(now);
+        self.is_source_silent = available == Bytes::ZERO;
+        available
+    }
+
     /// An application that was silent may write, into a window with room for it: what is in flight then cannot show the
     /// path's rate (`tcp_rate_check_app_limited`, of which nobody but `tcp_sendmsg` makes use).
     #[cold]
     fn note_write(&mut self, now: Instant) {
-        self.is_source_silent = self.source.available(now) == Bytes::ZERO;
+        self.ask_application(now);
         let in_flight = self.scoreboard.in_flight();
         let is_repaired = self.scoreboard.lost() <= self.scoreboard.retransmitted();
         if !self.is_source_silent && is_repaired && self.scheme.has_room(in_flight) {
@@ -383,7 +391,7 @@ impl Sender {
 
     /// Remembers whether the window held the sender back, once something has left or would have (`tcp_cwnd_validate`).
     fn note_usage(&mut self, is_cwnd_limited: bool, now: Instant) {
-        let is_held_back = is_cwnd_limited && self.source.available(now) > Bytes::ZERO;
+        let is_held_back = is_cwnd_limited && self.ask_application(now) > Bytes::ZERO;
         if !std::mem::take(&mut self.usage.has_sent) && !is_held_back {
             return;
         }
@@ -406,8 +414,7 @@ impl Sender {
         now: Instant,
         pool: &mut PacketPool<Q>,
     ) -> Option<Box<Packet<Q>>> {
-        let length = self.source.available(now).min(self.largest_payload());
-        self.is_source_silent = length == Bytes::ZERO;
+        let length = self.ask_application(now).min(self.largest_payload());
         if length == Bytes::ZERO || self.scoreboard.next() >= self.window_end() {
             return None;
         }
