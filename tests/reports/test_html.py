@@ -271,7 +271,10 @@ def test_rows_are_called_what_they_are(filled: Callable[..., ResultFolder], plan
     assert (report.noun, report.varies) == ("cell", ["rtt"])
     text = html.render(report, GENERATED)
     assert "2 cells, each run once." in section(text, "overview")
-    heading = "Summary table Per flow, by Pantheon's definitions, loss with what was in flight at the end."
+    heading = (
+        "Summary table Per flow, by Pantheon's definitions, loss with what was in flight at the end; "
+        "throughput of each flow over its own time."
+    )
     assert section(text, "summary").startswith(heading)
     assert all("Cell" in section(text, identity) for identity in ("summary", "totals", "corrected"))
     assert "interval" not in section(text, "corrected")
