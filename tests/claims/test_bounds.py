@@ -41,6 +41,8 @@ ENDLESS = math.inf
         ("max(total.loss, 0.5)", 0.5, 1),
         ("seconds(flow1.cwnd > 5)", 0, ENDLESS),
         ("most(flow1.cwnd)", -ENDLESS, ENDLESS),
+        ("mean(flow1.goodput_mbps while time_s > 9) / mean(flow2.throughput_mbps)", 0, ENDLESS),
+        ("mean(flow1.goodput_mbps) / (mean(flow1.goodput_mbps) + mean(flow2.goodput_mbps))", 0, 1),
         ("rank_correlation(total.loss, published.loss)", -ENDLESS, ENDLESS),
     ],
 )

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 from bakeoff.claims import ClaimSyntaxError, Telemetry, evaluate, parse_measure
+from bakeoff.metrics.corrected import Interval
+from bakeoff.metrics.dynamics import goodputs_mbps
+from bakeoff.metrics.quantities import NS_PER_S
+from bakeoff.recording import ResultFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 # Five samples, 2 s apart. The rate is not there at first; flow 2 starts at 4 s.
 SAMPLES = {
@@ -87,6 +95,36 @@ def test_a_bound_of_as_many_seconds_is_met(text: str, value: float) -> None:
     assert measure.evaluate({**RUN, "telemetry": Telemetry(pl.DataFrame(rows))}) == value
 
 
+def test_a_rate_over_a_stretch_is_that_of_its_bins(
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]
+) -> None:
+    recording = filled(plan_of(("cubic",), 1, level="series")).recordings()[0]
+    measure = parse_measure("mean(flow2.goodput_mbps while time_s > 12 and time_s <= 28)")
+    stretch = Interval(12 * NS_PER_S, 28 * NS_PER_S)
+    wanted = goodputs_mbps(recording.table("series"), [2], stretch, 100_000_000)[2]
+    assert measure.evaluate({**RUN, "telemetry": Telemetry.of_run(recording)}) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_an_interval_that_the_end_cuts_short_has_no_rate(
+    tmp_path: Path, plan_of: Callable[..., Any], tables_of: Callable[..., Any]
+) -> None:
+    plan = plan_of(("cubic",), 1, level="series", seconds=3)
+    scenario = plan.runs[0].scenario
+    tables = tables_of(scenario, 1)
+    rows = [(1, start * NS_PER_S, 250_000, 125_000) for start in range(3)]
+    series = pl.DataFrame(rows, schema=["flow", "t_ns", "received_bytes", "goodput_bytes"], orient="row")
+    scenario["record"]["interval_ns"], scenario["duration_ns"] = NS_PER_S, 2 * NS_PER_S + 1
+    folder = ResultFolder.create(tmp_path / "r", plan)
+    folder.write_run(plan.runs[0], tables | {"series": series})
+    telemetry = Telemetry.of_run(folder.recordings()[0])
+    for text, value in (
+        ("last(time_s while flow1.goodput_mbps > 0)", 2.0),
+        ("mean(flow1.goodput_mbps)", 1.0),
+        ("mean(flow1.throughput_mbps)", 2.0),
+    ):
+        assert parse_measure(text).evaluate({**RUN, "telemetry": telemetry}) == value
+
+
 def test_without_telemetry_nothing_is_known() -> None:
     for text in ("first(flow1.cwnd)", "spells(flow1.cwnd > 1)", "1 + mean(flow1.cwnd)"):
         assert parse_measure(text).evaluate({**RUN, "telemetry": None}) is None
@@ -100,7 +138,7 @@ def test_other_measures_need_none() -> None:
     ("text", "hint"),
     [
         ("first(flow1.cwmd)", 'did you mean "cwnd"'),
-        ("first(flow1.throughput_mbps)", "not telemetry of a sender"),
+        ("first(flow1.loss)", "not a quantity over time"),
         ("first(total.loss)", '"total" does not change with time'),
         ("first(probe1.cwnd)", '"probe1" does not change'),
         ("flow1.cwnd", "not a metric"),

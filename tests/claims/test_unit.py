@@ -24,6 +24,7 @@ from bakeoff.claims.unit import is_count, unit_of
         ("most(flow1.srtt while time_s > 5) - 80", "ms"),
         ("mean(flow1.in_flight while time_s > 6)", "packets"),
         ("first(flow1.max_bw while flow1.bbr_state == 1) / 9.6e6", ""),
+        ("mean(flow1.goodput_mbps while time_s > 6)", "Mbit/s"),
         ("longest(flow1.cwnd > 5)", "s"),
         ("spells(flow1.cwnd > 5)", ""),
         ("rank_correlation(total.throughput_mbps, published.throughput_mbps)", ""),

@@ -39,6 +39,8 @@ def _bounds(node: Any) -> tuple[float, float]:
         return _of_binary(node)
     if isinstance(node, Call):
         return _of_call(node)
+    if isinstance(node, telemetry.Fold):
+        return _of_fold(node)
     return _FROM_ZERO if isinstance(node, telemetry.Spells) else _ANY
 
 
@@ -47,6 +49,12 @@ def _of_metric(node: Lookup) -> tuple[float, float]:
         return _FROM_ZERO
     # Pantheon's counts what the path duplicated as received, but not as sent.
     return (-math.inf, 1.0) if "pantheon" in node.steps else _SHARE
+
+
+def _of_fold(node: telemetry.Fold) -> tuple[float, float]:
+    # Quantities of senders are not told whether they can be negative.
+    is_rate = isinstance(node.array, telemetry.Quantity) and node.array.name in telemetry.RATES
+    return _FROM_ZERO if is_rate else _ANY
 
 
 def _of_binary(node: Binary) -> tuple[float, float]:

@@ -19,8 +19,9 @@ marked for a reason that did not occur are 0.
 `published` is the row of the experiment's reference beside the run: means over its runs, all flows together or one.
 
 A fold makes one number out of the telemetry of the run, which is sampled every `record.interval`. Within it
-`flow1.NAME` is a quantity of `bakeoff show SCHEME` or of every sender, and `time_s` the time. `spells` counts how
-often a condition begins to hold, `seconds` is for how long it holds altogether, `longest` the longest spell.
+`flow1.NAME` is a quantity of `bakeoff show SCHEME` or of every sender, or the flow's `throughput_mbps` or
+`goodput_mbps` over the interval that ends then, and `time_s` the time. `spells` counts how often a condition begins
+to hold, `seconds` is for how long it holds altogether, `longest` the longest spell.
 
 A measure may also be about all runs together, one number for the claim:
 
@@ -31,6 +32,7 @@ rank. Cells that lack one of the two are left out.
 
 Examples: `flow2.throughput_mbps / flow1.throughput_mbps`, `1 - total.pantheon.loss`,
 `hops["forward.0"].queue_p95_ms`, `hops["forward.0"].dropped["overlimit"]`, `most(flow1.cwnd while time_s > 5)`,
+`mean(flow1.goodput_mbps while time_s > 10)`, the goodput without the first ten seconds,
 `rank_correlation(total.pantheon.owd_p95_ms, published.owd_p95_ms)`.
 """
 
@@ -188,7 +190,7 @@ class _Parser:
         if match is None or match[1] != "flow":
             raise self._reader.error(f'"{head}" does not change with time; write flow1.QUANTITY or time_s')
         self._reader.expect(".")
-        return telemetry.Quantity(int(match[2]), self._known(_quantities(), "telemetry of a sender"))
+        return telemetry.Quantity(int(match[2]), self._known(_quantities(), "a quantity over time"))
 
     def _lookup(self, head: str) -> Lookup:
         if head == "duration_s":
@@ -282,9 +284,9 @@ def _over_time() -> frozenset[str]:
 
 @functools.cache
 def _quantities() -> tuple[str, ...]:
-    """The telemetry of the transport and of all schemes."""
+    """What changes with time: the rates of flows, the telemetry of the transport and of all schemes."""
     from bakeoff import _core  # noqa: PLC0415 - loaded when a measure wants it
 
     found = json.loads(_core.telemetry())
     found += [entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"]]
-    return tuple(dict.fromkeys(entry["name"] for entry in found))
+    return tuple(dict.fromkeys((*telemetry.RATES, *(entry["name"] for entry in found))))

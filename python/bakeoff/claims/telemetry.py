@@ -1,4 +1,4 @@
-"""Folds: one number out of the telemetry of a run, at the times at which something holds.
+"""Folds: one number out of the telemetry and the rates of a run, at the times at which something holds.
 
 Within a fold a value is an array over the sampled times; NaN is what is not there at a time, and compares as false.
 """
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
+
+    from bakeoff.recording import RunRecording
 
     Values = NDArray[np.float64]
     Truth = NDArray[np.bool_]
@@ -39,25 +41,38 @@ _COMPARISONS: dict[str, Callable[[Values, Values], Truth]] = {
     "==": lambda left, right: left == right,
     "!=": lambda left, right: (left != right) & (left == left) & (right == right),  # noqa: PLR0124 - not NaN
 }
+# Rates of a flow over the interval that ends at a sampled time, by the column of the table `series` with their bytes.
+_RATES = {"throughput_mbps": "received_bytes", "goodput_mbps": "goodput_bytes"}
+RATES = tuple(_RATES)
 FOLDS = tuple(_FOLDS)
 SPELLS = tuple(_SPELLS)
 COMPARISONS = tuple(_COMPARISONS)
 
 
 class Telemetry:
-    """The telemetry of one run, on one grid of times.
+    """The telemetry of one run and the rates of its flows, on one grid of times.
 
     Attributes:
         times_ns: the sampled times.
     """
 
     def __init__(self, table: pl.DataFrame) -> None:
-        """Takes the table `telemetry` of a recording."""
+        """Takes a table as `telemetry` of a recording is; rates are quantities in it."""
         import numpy as np  # noqa: PLC0415 - loaded when something is evaluated
 
         self._table = table
         self.times_ns: NDArray[np.int64] = np.unique(table["t_ns"].to_numpy())
         self._known: dict[tuple[int, str], Values] = {}
+
+    @classmethod
+    def of_run(cls, recording: RunRecording) -> Telemetry | None:
+        """That of a complete run; None where it recorded neither telemetry nor rates."""
+        import polars as pl  # noqa: PLC0415 - loaded when something is evaluated
+
+        tables = [recording.table("telemetry")] if recording.has("telemetry") else []
+        if recording.has("series"):
+            tables += _rates(recording)
+        return cls(pl.concat(tables)) if tables else None
 
     @property
     def times_s(self) -> Values:
@@ -76,6 +91,19 @@ class Telemetry:
         return self._known[flow, name]
 
 
+def _rates(recording: RunRecording) -> list[pl.DataFrame]:
+    """The rates of flows as rows of telemetry; the last interval only if it is a whole one."""
+    import polars as pl  # noqa: PLC0415 - loaded when something is evaluated
+
+    interval_ns, end_ns = recording.scenario["record"]["interval_ns"], recording.scenario["duration_ns"]
+    series = recording.table("series", ("flow", "t_ns", *_RATES.values())).with_columns(pl.col("t_ns") + interval_ns)
+    whole = series.filter(pl.col("t_ns") <= end_ns)
+    return [
+        whole.select("t_ns", "flow", name=pl.lit(name), value=pl.col(size) * 8e3 / interval_ns)
+        for name, size in _RATES.items()
+    ]
+
+
 @dataclass(frozen=True)
 class Time:
     """The time since the start of the run, in seconds."""
@@ -88,7 +116,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of a flow's sender."""
+    """A quantity of a flow's sender, or a rate of the flow."""
 
     flow: int
     name: str

@@ -55,12 +55,16 @@ def _unit(node: Any) -> str:
 
 def _quantity(node: Any) -> str:
     if isinstance(node, Lookup):
-        return next((unit for suffix, unit in _SUFFIXES.items() if node.steps[-1].endswith(suffix)), "")
+        return _of_name(node.steps[-1])
     if isinstance(node, telemetry.Quantity):
-        return _telemetry().get(node.name, "")
+        return _of_name(node.name) if node.name in telemetry.RATES else _telemetry().get(node.name, "")
     if isinstance(node, telemetry.Spells):
         return "" if node.kind == "spells" else "s"
     return "s" if isinstance(node, telemetry.Time) else ""
+
+
+def _of_name(metric: str) -> str:
+    return next((unit for suffix, unit in _SUFFIXES.items() if metric.endswith(suffix)), "")
 
 
 def _common(units: list[str]) -> str:

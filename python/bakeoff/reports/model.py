@@ -314,7 +314,7 @@ def load(folder: ResultFolder) -> Report:
     # A run that has yet to be executed leaves a claim about it as open as one that failed.
     planned = [{**entry, "status": "absent"} for entry in folder.plan if entry["id"] not in recordings]
     beside = _beside_published([*contract["runs"], *planned], groups)
-    claims = tuple(evaluate(experiment["claims"], beside, lambda run: _telemetry(recordings[run]), unmet))
+    claims = tuple(evaluate(experiment["claims"], beside, lambda run: Telemetry.of_run(recordings[run]), unmet))
     contract["claims"] = [asdict(claim) for claim in claims]
     return Report(
         experiment=experiment,
@@ -328,10 +328,6 @@ def load(folder: ResultFolder) -> Report:
         cell_looks=known_looks,
         _json=contract,
     )
-
-
-def _telemetry(recording: RunRecording) -> Telemetry | None:
-    return Telemetry(recording.table("telemetry")) if recording.has("telemetry") else None
 
 
 def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
