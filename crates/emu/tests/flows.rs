@@ -290,7 +290,7 @@ fn why_another_queue_than_a_fifo_drops_only_the_kernel_knows() {
 const LATE: [Journey; 6] = [
     journey(Says::Syn, 250, 250, 270),
     journey(Says::Data { start: 0, payload: 1_000 }, 310, 400, 420),
-    journey(Says::Data { start: 1_000, payload: 1_000 }, 310, 510, 530),
+    journey(Says::Data { start: 1_000, payload: 1_000 }, 310, 510, 600),
     journey(Says::Data { start: 2_000, payload: 1_000 }, 320, 700, 720),
     journey(Says::Data { start: 3_000, payload: 1_000 }, 880, 920, 940),
     Journey { exit: None, ..journey(Says::Data { start: 4_000, payload: 1_000 }, 890, 940, 0) },
