@@ -18,7 +18,7 @@ import printed
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cookbook.md"
-_BLOCK = re.compile(r"(?:^ {4}.*\n(?:\n+(?= {4}))?)+", re.MULTILINE)
+BLOCK = re.compile(r"(?:^ {4}.*\n(?:\n+(?= {4}))?)+", re.MULTILINE)
 _FILE = re.compile(r"\(\.\./(examples/[a-z0-9-]+\.toml)\)")
 _PROMPT = "    $ "
 
@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, and exit with 1 where the page is stale")
     asked = parser.parse_args()
     before = PAGE.read_text(encoding="utf-8")
-    after = _BLOCK.sub(lambda block: _block(before[: block.start()], block[0]), before)
+    after = BLOCK.sub(lambda block: filled(before[: block.start()], block[0]), before)
     if not asked.check:
         PAGE.write_text(after, encoding="utf-8")
     elif after != before:
@@ -38,8 +38,8 @@ def main() -> int:
     return 0
 
 
-def _block(before: str, block: str) -> str:
-    """The file that the paragraph before a block names, its command, and what that prints."""
+def filled(before: str, block: str) -> str:
+    """A block as it should be: the file that the paragraph before it names, its command, and what that prints."""
     command = next(line for line in block.splitlines() if line.startswith(_PROMPT)).removeprefix(_PROMPT)
     file = _FILE.search(before.rstrip().rpartition("\n\n")[2])
     shown = f"{(ROOT / file[1]).read_text(encoding='utf-8')}\n" if file else ""
