@@ -16,8 +16,7 @@ from bakeoff.experiment import clashes, keys, matrix, overrides, resolve, source
 from bakeoff.experiment.catalogue import KERNEL, OWN, plain
 from bakeoff.experiment.clashes import Touch
 from bakeoff.experiment.likely import nearest
-from bakeoff.experiment.problems import first_problem
-from bakeoff.experiment.queues import FileWanted, KeyProblem
+from bakeoff.experiment.problems import FileWanted, KeyProblem, first_problem
 from bakeoff.experiment.schema import ExperimentFile
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference

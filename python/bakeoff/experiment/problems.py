@@ -1,4 +1,4 @@
-"""From what the schema found to the one sentence that a person reads."""
+"""What is wrong with a key of an experiment: the errors that say so, and what the schema found as one sentence."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ _TABLE_LISTS = {
     ("path", "forward"): "[[path.forward]]",
     ("path", "reverse"): "[[path.reverse]]",
 }
+
+
+class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file is known
+    """A sentence about a key of the experiment."""
+
+    def __init__(self, key: str, sentence: str) -> None:
+        super().__init__(f"{key}: {sentence}")
+        self.key = key
+        self.sentence = sentence
+
+
+class FileWanted(KeyProblem):
+    """A file that the user has to give."""
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
+from bakeoff.experiment.problems import KeyProblem
 from bakeoff.experiment.units import Limit, format_rate, format_time
 
 if TYPE_CHECKING:
@@ -21,19 +22,6 @@ _PARTNERS = {
     "fq_pie": {"ecn_prob": "ecn"},
     "red": {"harddrop": "ecn"},
 }
-
-
-class KeyProblem(Exception):  # noqa: N818 - becomes a UserError where the file is known
-    """A sentence about a key of the experiment."""
-
-    def __init__(self, key: str, sentence: str) -> None:
-        super().__init__(f"{key}: {sentence}")
-        self.key = key
-        self.sentence = sentence
-
-
-class FileWanted(KeyProblem):
-    """A file that the user has to give."""
 
 
 @dataclass(frozen=True)

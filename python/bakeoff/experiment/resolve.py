@@ -36,7 +36,7 @@ from bakeoff.experiment.path import (
     TraceRate,
     TraceSource,
 )
-from bakeoff.experiment.queues import KeyProblem
+from bakeoff.experiment.problems import KeyProblem
 from bakeoff.experiment.units import format_time
 from bakeoff.formats import mahimahi
 from bakeoff.scenario import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import UserError
-from bakeoff.experiment.queues import FileWanted, KeyProblem
+from bakeoff.experiment.problems import FileWanted, KeyProblem
 from bakeoff.experiment.units import shown
 from bakeoff.scheme import reference
 
