@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.errors import UserError
-from bakeoff.experiment import flow_names, queues, schemes
+from bakeoff.experiment import flow_names, hops, schemes
 from bakeoff.experiment.catalogue import KERNEL, PROGRAM
 from bakeoff.experiment.flow import Finite, Flow, OnOff, Traffic
 from bakeoff.experiment.limits import (
@@ -21,24 +18,9 @@ from bakeoff.experiment.limits import (
     MIN_MSS_BYTES,
     MIN_PROBE_BYTES,
 )
-from bakeoff.experiment.path import (
-    BurstLoss,
-    ConstantTrace,
-    Hop,
-    LinkRate,
-    PoissonRate,
-    PoissonTrace,
-    Policer,
-    Reorder,
-    ScheduledRate,
-    Slots,
-    TokenBucketRate,
-    TraceRate,
-    TraceSource,
-)
+from bakeoff.experiment.path import Hop, TraceRate
 from bakeoff.experiment.problems import KeyProblem
 from bakeoff.experiment.units import format_time
-from bakeoff.formats import mahimahi
 from bakeoff.scenario import (
     CONTROLLERS,
     EMULATION,
@@ -59,38 +41,6 @@ if TYPE_CHECKING:
     from bakeoff.experiment.probe import Probe
     from bakeoff.experiment.program import Program
     from bakeoff.experiment.schema import ExperimentFile
-
-
-_HELD_NS = 100_000_000
-"""A packet that is held back for others goes on after this time, if the file does not say otherwise."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A resolved rate.
-
-    Attributes:
-        scenario: the link of the scenario.
-        rate_bps: its mean rate; None if unlimited.
-    """
-
-    scenario: dict[str, Any]
-    rate_bps: int | None
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What hops are measured by.
-
-    Attributes:
-        rtt_ns: base RTT of the flow that is farthest away.
-        packet_bytes: largest packet of any flow or probe.
-        duration_ns: length of the run.
-    """
-
-    rtt_ns: int
-    packet_bytes: int
-    duration_ns: int
 
 
 def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> dict[str, Any]:
@@ -116,17 +66,18 @@ def scenario(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> 
         "flows": flows,
         "probes": probes,
     }
-    scale = Scale(longest_rtt_ns(measured), largest_packet_bytes(measured), experiment.duration)
-    hops = {
-        direction: [_hop(hop, f"path.{direction}.{index}", folder, catalogue, scale) for index, hop in enumerate(items)]
+    scale = hops.Scale(longest_rtt_ns(measured), largest_packet_bytes(measured), experiment.duration)
+    resolved_hops = {
+        direction: [
+            hops.resolve(hop, f"path.{direction}.{index}", folder, catalogue, scale) for index, hop in enumerate(items)
+        ]
         for direction, items in (("forward", forward), ("reverse", reverse))
     }
     resolved = {
         "duration_ns": experiment.duration,
         "record": {"level": experiment.record.level, "interval_ns": experiment.record.interval},
         "start_jitter_ns": experiment.start_jitter,
-        "forward": hops["forward"],
-        "reverse": hops["reverse"],
+        **resolved_hops,
         "flows": flows,
     }
     # What nobody asks for is no part of a scenario, so that it stays what it was before there was such a thing.
@@ -173,9 +124,9 @@ def _files_of_emulated(emulated: Mapping[str, Any]) -> dict[str, str]:
     return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in named if _readable(name)}
 
 
-def _names_of_traces(hops: Mapping[str, Sequence[Hop]]) -> dict[str, str]:
+def _names_of_traces(path: Mapping[str, Sequence[Hop]]) -> dict[str, str]:
     """The names of trace files, by hop."""
-    rates = {f"{direction}.{place}": hop.rate for direction, items in hops.items() for place, hop in enumerate(items)}
+    rates = {f"{direction}.{place}": hop.rate for direction, items in path.items() for place, hop in enumerate(items)}
     named = ((name, rate.trace) for name, rate in rates.items() if isinstance(rate, TraceRate))
     return {name: PurePath(trace).name for name, trace in named if isinstance(trace, str)}
 
@@ -188,107 +139,6 @@ def _program(program: Program, folder: Path) -> dict[str, Any]:
     if program.wrapper is not None:
         return {"wrapper": str(folder / program.wrapper)}
     return {"first": program.first, "sender": program.sender, "receiver": program.receiver}
-
-
-def _hop(hop: Hop, key: str, folder: Path, catalogue: Catalogue, scale: Scale) -> dict[str, Any]:
-    link = _link(hop.rate, f"{key}.rate", folder, scale.duration_ns)
-    place = queues.Place(f"{key}.queue", link.rate_bps, scale.rtt_ns, scale.packet_bytes)
-    resolved = {
-        "link": link.scenario,
-        "queue": queues.resolve(hop.queue, place, catalogue),
-        "delay_ns": hop.delay,
-        "loss": hop.loss.model_dump() if isinstance(hop.loss, BurstLoss) else hop.loss,
-        "jitter_ns": hop.jitter,
-    }
-    optional = {
-        "duplicate": hop.duplicate,
-        "reorder": None if hop.reorder is None else _reorder(hop.reorder),
-        "slots": None if hop.slots is None else _slots(hop.slots),
-        "replay_window": hop.replay_window,
-        "policer": None if hop.policer is None else _policer(hop.policer),
-        "mangle": [rule.model_dump() for rule in hop.mangle],
-    }
-    return resolved | {name: value for name, value in optional.items() if value}
-
-
-def _reorder(reorder: Reorder) -> dict[str, Any]:
-    change: dict[str, Any] = {"kind": "ahead", "gap": reorder.gap or 1}
-    if reorder.late is not None:
-        change = {"kind": "late", "late_ns": reorder.late}
-    elif reorder.behind is not None:
-        within_ns = _HELD_NS if reorder.within is None else reorder.within
-        change = {"kind": "behind", "packets": reorder.behind, "within_ns": within_ns}
-    return {"probability": reorder.probability, "change": change}
-
-
-def _slots(slots: Slots) -> dict[str, int]:
-    return {"min_ns": slots.min, "max_ns": slots.max, "packets": slots.packets}
-
-
-def _policer(policer: Policer) -> dict[str, int]:
-    return {"rate_bps": policer.rate, "burst_bytes": policer.burst}
-
-
-def _link(rate: LinkRate, key: str, folder: Path, duration_ns: int) -> Link:
-    if isinstance(rate, int):
-        return Link({"kind": "constant", "rate_bps": rate}, rate)
-    if isinstance(rate, TokenBucketRate):
-        link = {"kind": "token-bucket", "rate_bps": rate.token_bucket, "burst_bytes": rate.burst}
-        return Link(link | ({} if rate.peak is None else {"peak_bps": rate.peak}), rate.token_bucket)
-    if isinstance(rate, PoissonRate):
-        return Link({"kind": "poisson", "rate_bps": rate.poisson}, rate.poisson)
-    if isinstance(rate, ScheduledRate):
-        steps = [{"at_ns": step.at, "rate_bps": step.rate} for step in rate.schedule]
-        return Link({"kind": "schedule", "steps": steps, "period_ns": rate.period}, _mean_rate(rate))
-    if isinstance(rate, TraceRate):
-        trace = _trace(rate.trace, f"{key}.trace", folder)
-        beginning = trace.beginning(duration_ns // 10**6)
-        mean = {} if beginning is trace else {"mean_rate_bps": trace.rate_bps}
-        return Link({"kind": "trace", "opportunities_ms": beginning.opportunities_ms} | mean, trace.rate_bps)
-    return Link({"kind": "unlimited"}, None)
-
-
-def _mean_rate(rate: ScheduledRate) -> int:
-    """Mean over the period; without a period the rate of the last step, which stays, unless that is an outage."""
-    if rate.period is None:
-        return rate.schedule[-1].rate or max(step.rate for step in rate.schedule)
-    ends = [step.at for step in rate.schedule[1:]] + [rate.period]
-    bits = sum(step.rate * (end - step.at) for step, end in zip(rate.schedule, ends, strict=True))
-    return max(bits // rate.period, 1)
-
-
-def _trace(source: TraceSource, key: str, folder: Path) -> mahimahi.Trace:
-    if source == "":
-        raise KeyProblem(key, "no trace is named; give a mahimahi trace file with --set path.trace=FILE")
-    try:
-        if not isinstance(source, str):
-            return _make_trace(source)
-        return _read_trace(folder / os.path.expanduser(source))  # noqa: PTH111 - never raises
-    except (mahimahi.TraceError, UserError) as error:
-        raise KeyProblem(key, str(error)) from error
-
-
-@functools.lru_cache(maxsize=64)
-def _read_trace(file: Path) -> mahimahi.Trace:
-    return mahimahi.read(file)
-
-
-def _make_trace(source: list[int] | ConstantTrace | PoissonTrace) -> mahimahi.Trace:
-    if isinstance(source, list):
-        mahimahi.check(source)
-        return mahimahi.Trace(tuple(source), "list")
-    if source.length % 10**6 or source.length == 0:
-        raise mahimahi.TraceError("the length must be in whole milliseconds, at least 1ms")
-    length_ms = source.length // 10**6
-    if isinstance(source, ConstantTrace):
-        return mahimahi.Trace(tuple(mahimahi.constant(source.constant, length_ms)), "constant")
-    if source.slow_prefix % 10**6:
-        raise mahimahi.TraceError("slow_prefix must be in whole milliseconds")
-    prefix_ms = source.slow_prefix // 10**6
-    if prefix_ms >= length_ms:
-        raise mahimahi.TraceError("the slow prefix must be shorter than the trace")
-    times = mahimahi.poisson(source.poisson, length_ms, seed=source.seed, slow_prefix_ms=prefix_ms)
-    return mahimahi.Trace(tuple(times), "poisson")
 
 
 def _flows(experiment: ExperimentFile, folder: Path, catalogue: Catalogue) -> list[dict[str, Any]]:
