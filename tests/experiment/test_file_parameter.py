@@ -12,7 +12,7 @@ import pytest
 from bakeoff.errors import UserError
 from bakeoff.experiment import expand, load, overrides, path, program
 from bakeoff.experiment.catalogue import of_core
-from bakeoff.experiment.load import Unmet
+from bakeoff.experiment.cell import Unmet
 from bakeoff.worlds import named_files, registry
 from bakeoff.worlds.outcome import RunStopped
 

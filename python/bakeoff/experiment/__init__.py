@@ -6,7 +6,8 @@ Read first: `load` gives an `Experiment`, `plan.expand` a `Plan` of `PlannedRun`
     plan = expand(experiment)
 """
 
-from bakeoff.experiment.load import Cell, Experiment, Unmet, load
+from bakeoff.experiment.cell import Cell, Unmet
+from bakeoff.experiment.load import Experiment, load
 from bakeoff.experiment.plan import Plan, PlannedRun, expand
 
 __all__ = ["Cell", "Experiment", "Plan", "PlannedRun", "Unmet", "expand", "load"]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bakeoff.claims.tree import Measure
-    from bakeoff.experiment.load import Cell, Experiment
+    from bakeoff.experiment.cell import Cell
+    from bakeoff.experiment.load import Experiment
     from bakeoff.experiment.schema import Claim
 
 # What the command line may change without taking from a claim what it is about.

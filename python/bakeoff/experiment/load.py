@@ -1,4 +1,4 @@
-"""Loading an experiment: a file, what the command line changes in it, and the cells of its matrix."""
+"""Loading an experiment: a file, what the command line changes in it, and the checks that concern all of its cells."""
 
 from __future__ import annotations
 
@@ -7,59 +7,24 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from bakeoff import references
 from bakeoff.claims import ClaimSyntaxError, check
 from bakeoff.errors import UserError
-from bakeoff.experiment import clashes, keys, matrix, overrides, resolve, source
-from bakeoff.experiment.catalogue import KERNEL, OWN, plain
-from bakeoff.experiment.clashes import Touch
+from bakeoff.experiment import clashes, matrix, overrides, source
+from bakeoff.experiment.catalogue import plain
+from bakeoff.experiment.cell import Cell, Unmet, assemble, resolve_cell
 from bakeoff.experiment.likely import nearest
-from bakeoff.experiment.problems import FileWanted, KeyProblem, first_problem
-from bakeoff.experiment.schema import ExperimentFile
 from bakeoff.experiment.units import shown
-from bakeoff.scheme import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bakeoff.experiment.catalogue import Catalogue
     from bakeoff.experiment.keys import Setting
-    from bakeoff.experiment.matrix import Axis, Choice
+    from bakeoff.experiment.matrix import Axis
     from bakeoff.experiment.overrides import Shorthand
-    from bakeoff.experiment.schema import Claim
+    from bakeoff.experiment.schema import Claim, ExperimentFile
     from bakeoff.experiment.source import Source
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of the matrix.
-
-    Attributes:
-        labels: the value of each axis.
-        model: the experiment with those values in place.
-        scenario: what a world runs, without the seed.
-    """
-
-    labels: dict[str, str]
-    model: ExperimentFile
-    scenario: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Unmet:
-    """A cell of the matrix that cannot be run until the user gives a file.
-
-    Attributes:
-        labels: the value of each axis.
-        reason: what is missing.
-        remedy: the option that gives it.
-    """
-
-    labels: dict[str, str]
-    reason: str
-    remedy: str
 
 
 @dataclass(frozen=True)
@@ -174,7 +139,7 @@ class Experiment:
             UserError: a cell is wrong.
         """
         for choices in matrix.cells(self.axes):
-            yield _cell(self.source, self.settings, self.axes, choices, self.catalogue)
+            yield resolve_cell(self.source, self.settings, self.axes, choices, self.catalogue)
 
 
 def load(name_or_path: str, changes: Sequence[str | Shorthand] = (), catalogue: Catalogue | None = None) -> Experiment:
@@ -228,75 +193,13 @@ def _first(found: Source, settings: Sequence[Setting], axes: Sequence[Axis], cat
     """The first cell that can be run."""
     unmet: Unmet | None = None
     for choices in matrix.cells(axes):
-        cell = _cell(found, settings, axes, choices, catalogue)
+        cell = resolve_cell(found, settings, axes, choices, catalogue)
         if isinstance(cell, Cell):
             return cell
         unmet = unmet or cell
     who = ", ".join(unmet.labels.values()) or "a flow" if unmet else ""
     missing = f"{who} {unmet.reason}; add {unmet.remedy}" if unmet else "no cell"
     raise UserError(f"{found.name}: nothing to run: {missing}")
-
-
-def _cell(
-    found: Source,
-    settings: Sequence[Setting],
-    axes: Sequence[Axis],
-    choices: Sequence[Choice],
-    catalogue: Catalogue,
-) -> Cell | Unmet:
-    raw, touched = _assembled(found, settings, axes, choices)
-    clashes.check_axes(touched, found.name)
-    try:
-        model = ExperimentFile.model_validate(raw, context=catalogue)
-    except ValidationError as error:
-        key, sentence = first_problem(error)
-        raise UserError(f"{_blamed(key, touched, found.name)}{key}: {sentence}") from error
-    labels = {axis.name: choice.label for axis, choice in zip(axes, choices, strict=True)}
-    try:
-        _check_names(model, catalogue)
-        scenario = resolve.scenario(model, found.folder, catalogue)
-    except FileWanted as error:
-        return Unmet(labels, error.sentence, f"--set {error.key}=FILE")
-    except KeyProblem as error:
-        raise UserError(f"{_blamed(error.key, touched, found.name)}{error}") from error
-    return Cell(labels, model, scenario)
-
-
-def _check_names(model: ExperimentFile, catalogue: Catalogue) -> None:
-    """Finds what is named as a scheme of the core and is another: it would be reported as that scheme.
-
-    Raises:
-        KeyProblem: there is such a name.
-    """
-    for name, variant in model.variant.items():
-        if name in catalogue.schemes and variant.scheme.removeprefix(OWN).removeprefix(KERNEL) != name:
-            sentence = f"{shown(name)} is the name of another scheme; write {shown(name)}, or rename the variant"
-            raise KeyProblem(f"variant.{name}.scheme", sentence)
-    for number, flow in enumerate(model.flow, 1):
-        of_variant = model.variant.get(flow.scheme or "")
-        named = reference.parse(of_variant.scheme if of_variant else flow.scheme or "")
-        if named is not None and named.name in catalogue.schemes:
-            sentence = f"the class {named.name} of {named.file} has the name of a scheme of bakeoff; rename the class"
-            raise KeyProblem(f"flow.{number}.scheme", sentence)
-
-
-def _assembled(
-    found: Source, settings: Sequence[Setting], axes: Sequence[Axis], choices: Sequence[Choice]
-) -> tuple[dict[str, Any], list[Touch]]:
-    """The content of the file with the values of a cell in place, and what was set for that."""
-    raw = keys.copied(found.raw)
-    of_axes = [(setting, axis.name) for axis, one in zip(axes, choices, strict=True) for setting in one.settings]
-    # A named path must be in place before its hops can be changed.
-    ordered = sorted([*((setting, None) for setting in settings), *of_axes], key=lambda pair: pair[0].key != keys.USE)
-    touched: list[Touch] = []
-    named = True
-    for setting, axis in ordered:
-        if setting.key != keys.USE and named:
-            source.use_named_path(raw, _blamed(keys.USE, touched, found.name))
-            named = False
-        touched += [Touch(key, setting, axis) for key in keys.apply(raw, setting)]
-    source.use_named_path(raw, _blamed(keys.USE, touched, found.name))
-    return raw, touched
 
 
 def _check_effects(found: Source, settings: Sequence[Setting], axes: Sequence[Axis]) -> tuple[Replaced, ...]:
@@ -311,11 +214,11 @@ def _check_effects(found: Source, settings: Sequence[Setting], axes: Sequence[Ax
     replaced: list[Replaced] = []
     first = [axis.choices[0] for axis in axes]
     if settings:
-        clashes.check_settings(_assembled(found, settings, axes, first)[1])
+        clashes.check_settings(assemble(found, settings, axes, first)[1])
     for place, axis in enumerate(axes if settings else ()):
         lost: list[list[Setting]] = []
         for choice in axis.choices:
-            _, touched = _assembled(found, settings, axes, [*first[:place], choice, *first[place + 1 :]])
+            _, touched = assemble(found, settings, axes, [*first[:place], choice, *first[place + 1 :]])
             lost.append(clashes.without_effect(touched, axis.name))
         for setting in settings:
             labels = [
@@ -329,14 +232,6 @@ def _check_effects(found: Source, settings: Sequence[Setting], axes: Sequence[Ax
             if labels:
                 replaced.append(Replaced(setting, axis.name, tuple(labels)))
     return tuple(replaced)
-
-
-def _blamed(key: str, touched: Sequence[Touch], name: str) -> str:
-    """Who put the value of a key there: the file, an axis or the command line."""
-    for touch in reversed(touched):
-        if f"{key}.".startswith(f"{touch.key}.") or f"{touch.key}.".startswith(f"{key}."):
-            return f"{touch.setting.origin}: "
-    return f"{name}: " if key else name
 
 
 def _names(table: Any) -> list[str]:

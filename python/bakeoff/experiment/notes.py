@@ -9,7 +9,8 @@ from bakeoff.experiment import keys, source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from bakeoff.experiment.load import Cell, Experiment
+    from bakeoff.experiment.cell import Cell
+    from bakeoff.experiment.load import Experiment
 
 _OF_SHORT_WORDS = {"rtt": "delay", "trace": "rate"}
 

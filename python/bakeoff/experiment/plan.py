@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import claimed, estimate, matrix, notes, overrides
-from bakeoff.experiment.load import Unmet
+from bakeoff.experiment.cell import Unmet
 from bakeoff.scenario import NAMES
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def of_experiment(name_or_path: str | Path, changes: Sequence[str] = ()) -> Path
         UserError: an argument is not what it has to be, or the experiment is wrong, or cannot be run here.
     """
     from bakeoff.experiment import load  # noqa: PLC0415 - only where experiments are read
-    from bakeoff.experiment.load import Unmet  # noqa: PLC0415
+    from bakeoff.experiment.cell import Unmet  # noqa: PLC0415
 
     if not isinstance(name_or_path, (str, Path)):
         raise UserError(f"name_or_path: {quoted(name_or_path)}; give a suite or an experiment file")
