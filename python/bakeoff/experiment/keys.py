@@ -31,7 +31,10 @@ COUNTED_FROM_ONE = frozenset({"flow", "probe", "claim"})
 """Lists of tables whose numbers in keys begin with 1."""
 
 USE = "path.use"
+"""The key that names a path of the collection."""
+
 RATE_FORMS = ("poisson", "trace", "schedule", "token_bucket")
+"""Keys of the tables that a rate may be; each table has one of them."""
 
 
 @dataclass(frozen=True)

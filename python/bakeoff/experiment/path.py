@@ -22,6 +22,7 @@ from bakeoff.experiment.base import (
     default,
     problem,
 )
+from bakeoff.experiment.keys import RATE_FORMS
 from bakeoff.experiment.units import is_queue_kind
 from bakeoff.formats.mahimahi import MAX_PERIOD_MS
 
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
 
     from bakeoff.experiment.catalogue import Catalogue
 
-_RATE_FORMS = (
-    'write a rate such as "12Mbit/s", "unlimited", '
-    "or a table with one of the keys poisson, trace, schedule, token_bucket"
+_RATE_SENTENCE = (
+    f'write a rate such as "12Mbit/s", "unlimited", or a table with one of the keys {", ".join(RATE_FORMS)}'
 )
 
 
@@ -151,10 +151,7 @@ def _rate_form(value: Any) -> str | None:
         return "<constant>"
     if not isinstance(value, dict):
         return None
-    for key in ("poisson", "trace", "schedule", "token_bucket"):
-        if key in value:
-            return f"<{key}>"
-    return None
+    return next((f"<{form}>" for form in RATE_FORMS if form in value), None)
 
 
 LinkRate = Annotated[
@@ -168,7 +165,7 @@ LinkRate = Annotated[
         _rate_form,
         custom_error_type="sentence",
         custom_error_message="{sentence}",
-        custom_error_context={"sentence": _RATE_FORMS},
+        custom_error_context={"sentence": _RATE_SENTENCE},
     ),
 ]
 
