@@ -26,7 +26,7 @@ from bakeoff.experiment import expand, load
 from bakeoff.metrics.bins import Rates
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
-from bakeoff.reports import html, looks, model, shares, terminal
+from bakeoff.reports import html, looks, model, shares, summary_columns, terminal
 from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.html import page as pages
 from bakeoff.reports.words import MISSING
@@ -239,7 +239,7 @@ def test_totals_are_judged_by_the_band_of_the_claims(text: str) -> None:
     claims = tomllib.loads(suites.file("pantheon/india-ppp0").read_text(encoding="utf-8"))["claim"]
     assert {claim["expect"] for claim in claims if " / published." in claim["measure"]} == {"1 +- 25%"}
     assert "within 25 % of the published throughput and delay" in section(text, "totals")
-    metric = terminal.METRICS[0]
+    metric = summary_columns.METRICS[0]
     verdicts = [
         tables.compare(metric, Published(ours, 100, 0.1), Published(1.0, 100, 0.1)).verdict for ours in (1.25, 1.26)
     ]
@@ -445,7 +445,7 @@ def test_columns_of_flows_that_meet_name_their_schemes_in_a_second_line(
     plan = plan_of(("cubic",), 1, flows=2, seconds=3)
     plan.runs[0].scenario["flows"][1]["scheme"] = "bbr"
     text = html.render(model.load(filled(plan)), GENERATED)
-    assert text.count("flow 2<br>TCP BBR</th>") == len(terminal.METRICS)
+    assert text.count("flow 2<br>TCP BBR</th>") == len(summary_columns.METRICS)
 
 
 def test_flows_of_one_scheme_among_others_are_paler_one_by_one(

@@ -13,7 +13,7 @@ import pytest
 
 from bakeoff.metrics import queueing
 from bakeoff.metrics.statistics import Estimate, t95
-from bakeoff.reports import corrected, looks, model, shares, terminal, words
+from bakeoff.reports import corrected, looks, model, shares, summary_columns, words
 from bakeoff.reports.html import encode, run_figures, summary_figures, sweep_figures, tables
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def test_a_line_of_a_sweep_is_of_all_flows_of_a_scheme(report: model.Report) -> 
     rates = [sum(flow.delivered_bytes for flow in run.flows) * 8e-6 / run.duration_s for run in group.valid]
     delays = [max(numbers.owd_p95_ms or 0 for numbers in run) for run in zip(*of_flows, strict=True)]
     assert min(of_flows[0][0].owd_p95_ms or 0, of_flows[1][0].owd_p95_ms or 0) < delays[0]
-    throughput, delay, loss = terminal.METRICS
+    throughput, delay, loss = summary_columns.METRICS
     assert sweep_figures._of_scheme(group, throughput, "cubic") == pytest.approx(rates)
     assert sweep_figures._of_scheme(group, delay, "cubic") == delays
     assert sweep_figures._of_scheme(group, loss, "cubic") == []

@@ -14,7 +14,7 @@ from tests.conftest import SECOND, simulate
 
 from bakeoff.recording import ResultFolder
 from bakeoff.references.model import Published
-from bakeoff.reports import model, shares, terminal
+from bakeoff.reports import model, shares, summary_columns, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,9 +160,9 @@ def test_columns_of_flows_that_meet_name_their_schemes(
     filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], india: ResultFolder
 ) -> None:
     report = _mixed(filled, plan_of, "cubic", "bbr")
-    assert [heading for heading, _ in terminal.columns(report)] == ["flow 1\nTCP Cubic", "flow 2\nTCP BBR"]
+    assert [heading for heading, _ in summary_columns.of(report)] == ["flow 1\nTCP Cubic", "flow 2\nTCP BBR"]
     assert "flow 2 TCP BBR:" in printed(report, 40)
-    assert [heading for heading, _ in terminal.columns(model.load(india))] == ["flow 1", "flow 2", "flow 3"]
+    assert [heading for heading, _ in summary_columns.of(model.load(india))] == ["flow 1", "flow 2", "flow 3"]
 
 
 def test_claims_and_failures(tmp_path: Any, filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:
@@ -264,11 +264,11 @@ def test_a_run_without_the_time_of_a_published_rate_has_none_beside_it(
 
 def test_a_number_that_a_published_row_lacks_is_not_shown_beside_ours() -> None:
     def shown(*numbers: float | None) -> list[bool]:
-        return [terminal.has_published(metric, Published(*numbers)) for metric in terminal.METRICS]
+        return [summary_columns.has_published(metric, Published(*numbers)) for metric in summary_columns.METRICS]
 
     assert shown(1.0, None, 0.1) == [True, False, True]
     assert shown(None, None, None) == [True, True, True], "a row that has none at all says so"
-    assert not terminal.has_published(terminal.METRICS[0], None)
+    assert not summary_columns.has_published(summary_columns.METRICS[0], None)
 
 
 def test_a_published_table_fits_into_eighty_columns(india: ResultFolder) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import model, shares, terminal
+from bakeoff.reports import model, shares, summary_columns, terminal
 from bakeoff.reports.html import page
 from bakeoff.reports.model import Absent
 from bakeoff.worlds import registry, runner
@@ -131,7 +131,7 @@ def _opponents(report: model.Report) -> list[str]:
 def test_flows_are_called_after_their_variants(tmp_path: Path) -> None:
     # As `bakeoff report` does, from the folder alone.
     report = model.load(ResultFolder.open(_run(tmp_path, MIXED).path))
-    assert [heading.split("\n")[1] for heading, _ in terminal.columns(report)] == ["TCP Cubic", "gentle", "harsh"]
+    assert [heading.split("\n")[1] for heading, _ in summary_columns.of(report)] == ["TCP Cubic", "gentle", "harsh"]
     assert _opponents(report) == ["TCP Cubic", "gentle", "harsh"]
     assert len({look.light for look in report.scheme_looks.values()}) == 3
     (run,) = report.to_json()["runs"]

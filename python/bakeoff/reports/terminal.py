@@ -6,93 +6,28 @@ very narrow ones one line a number.
 
 from __future__ import annotations
 
-import math
 import statistics
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from bakeoff.reports import completions, looks, model, shares, starts, words
+from bakeoff.reports import completions, model, shares, starts, summary_columns, words
 from bakeoff.reports.console import fits, print_table
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
+from bakeoff.reports.summary_columns import METRICS, Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
     from bakeoff.claims import ClaimResult
-    from bakeoff.references import Published
     from bakeoff.reports.completions import Transfers
     from bakeoff.reports.shares import Shares
 
-MAX_FLOW_COLUMNS = 4
 _VERDICT_STYLE = {"holds": "green", "fails": "red", "undecided": "yellow"}
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One of Pantheon's three numbers, as a column group.
-
-    Attributes:
-        title: heading.
-        value: how to take it from numbers.
-        text: how to print it.
-        is_judged: a faithful model comes near the published number; loss may be next to nothing.
-        factor: the printed number over that taken.
-        most: the largest printed number that there can be; the least is 0.
-    """
-
-    title: str
-    value: Callable[[Published], float | None]
-    text: Callable[[float | None], str]
-    is_judged: bool = True
-    factor: float = 1
-    most: float = math.inf
-
-
-METRICS = (
-    Metric("throughput (Mbit/s)", lambda numbers: numbers.throughput_mbps, words.number),
-    Metric("95th-%ile delay (ms)", lambda numbers: numbers.owd_p95_ms, words.number),
-    Metric("loss (%)", lambda numbers: numbers.loss, words.percent, is_judged=False, factor=100, most=100),
-)
-
-
-def columns(report: Report) -> list[tuple[str, int | None]]:
-    """Heading and flow number of the columns of a metric; too many flows are shown together only.
-
-    So are those beside a published table that has nothing else. Where schemes meet, and each flow has its scheme in all
-    cells, the heading says which, in a line of its own.
-    """
-    reference = report.reference
-    has_totals_only = reference is not None and not any(row.flows for row in reference.schemes)
-    if report.flow_count > MAX_FLOW_COLUMNS or has_totals_only:
-        return [("all flows", None)]
-    has_mixed = any(not group.key for group in report.groups)
-    found: list[tuple[str, int | None]] = []
-    for number in range(1, report.flow_count + 1):
-        schemes = {run.flows[number - 1].name for run in report.complete if number <= len(run.flows)}
-        name = f"\n{looks.title(schemes.pop())}" if has_mixed and len(schemes) == 1 else ""
-        found.append((f"flow {number}{name}", number))
-    return found
-
-
-def published(row: Group | Absent, flow: int | None) -> Published | None:
-    """The published numbers beside a cell."""
-    scheme = row.published
-    if scheme is None:
-        return None
-    return scheme.total if flow is None else scheme.flows.get(flow)
-
-
-def has_published(metric: Metric, numbers: Published | None) -> bool:
-    """Whether a published number belongs beside ours; it does not where a row has others, but never this one."""
-    if numbers is None:
-        return False
-    return metric.value(numbers) is not None or all(other.value(numbers) is None for other in METRICS)
 
 
 def show(report: Report, console: Console) -> None:
@@ -120,7 +55,10 @@ def show(report: Report, console: Console) -> None:
 
 def _tables(report: Report, console: Console) -> None:
     """One table, a table a metric, or lines: the first that fits."""
-    layouts = [[_summary_table(report, METRICS)], [_summary_table(report, (metric,)) for metric in METRICS]]
+    layouts = [
+        [_summary_table(report, METRICS)],
+        [_summary_table(report, (metric,)) for metric in METRICS],
+    ]
     for tables in layouts:
         if all(fits(table, console) for table in tables):
             for number, table in enumerate(tables):
@@ -152,11 +90,11 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
     table.add_column(report.noun, no_wrap=True)
     table.add_column("runs", justify="right", no_wrap=True)
     for metric in metrics:
-        for place, (heading, _) in enumerate(columns(report)):
+        for place, (heading, _) in enumerate(summary_columns.of(report)):
             title = f"{metric.title}\n{heading}" if place == 0 else f"\n{heading}"
             table.add_column(title, justify="right", no_wrap=True)
     for row in _rows(report):
-        cells = [_cell(metric, row, flow) for metric in metrics for _, flow in columns(report)]
+        cells = [_cell(metric, row, flow) for metric in metrics for _, flow in summary_columns.of(report)]
         if isinstance(row, Group):
             table.add_row(Text(row.label), row.counted, *cells)
         else:
@@ -165,14 +103,14 @@ def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
 
 
 def _cell(metric: Metric, row: Group | Absent, flow: int | None) -> Text:
-    theirs = published(row, flow)
+    theirs = summary_columns.published(row, flow)
     expected = metric.value(theirs) if theirs is not None else None
     text = Text()
     ours = None
     if isinstance(row, Group):
         ours = metric.value(row.pantheon(flow))
         text.append(metric.text(ours))
-    if has_published(metric, theirs):
+    if summary_columns.has_published(metric, theirs):
         # Also where there is none of ours above it.
         text.append("\n")
         text.append(metric.text(expected), style="dim")
@@ -190,7 +128,7 @@ def _lines(report: Report, console: Console) -> None:
         console.print(Text(f"{row.label} ({row.counted} {'run' if len(row.runs) == 1 else 'runs'})", style="bold"))
         for metric in METRICS:
             console.print(f"  {metric.title}")
-            for heading, flow in columns(report):
+            for heading, flow in summary_columns.of(report):
                 lines = _cell(metric, row, flow).plain.split("\n")
                 name = heading.replace("\n", " ")
                 console.print(f"    {name}: {', published '.join(lines)}")
@@ -198,14 +136,14 @@ def _lines(report: Report, console: Console) -> None:
 
 def _definitions(report: Report, console: Console) -> None:
     """Whose numbers these are."""
-    clause = report.definitions(of_flows=columns(report)[0][1] is not None)
+    clause = report.definitions(of_flows=summary_columns.of(report)[0][1] is not None)
     console.print(Text(words.sentence(clause), style="dim"))
     console.print(Text("`bakeoff list metrics` has these and others.", style="dim"))
 
 
 def _starts(report: Report, console: Console) -> None:
     """That chance decided which of several flows was first; of use only where flows have columns."""
-    if report.groups and columns(report)[0][1] is not None:
+    if report.groups and summary_columns.of(report)[0][1] is not None:
         for sentence in starts.sentences(report):
             console.print(Text(sentence, style="yellow"))
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import cell_looks, model, terminal, ticks
+from bakeoff.reports import cell_looks, model, ticks
+from bakeoff.reports.summary_columns import METRICS, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -104,7 +105,7 @@ def figure(report: Report) -> Figure | None:
         return None
     colours = report.cell_looks.colours if report.cell_looks else cell_looks.of_values(varying[0], series)
     layout = _Layout(varying[0], varying[1], series, rows, _LETTER * max(map(len, names)) + _GAP)
-    panels = [panel for metric in terminal.METRICS if (panel := layout.panel(report, metric)) is not None]
+    panels = [panel for metric in METRICS if (panel := layout.panel(report, metric)) is not None]
     if not panels:
         return None
     return Figure(
@@ -142,7 +143,7 @@ class _Layout:
         """Pixels from the left."""
         return self.left + share * (WIDTH - self.left - RIGHT)
 
-    def panel(self, report: Report, metric: terminal.Metric) -> Panel | None:
+    def panel(self, report: Report, metric: Metric) -> Panel | None:
         """What there is of a metric; None if there is nothing."""
         found = [number for group in report.groups for number in _numbers(group, metric)]
         if not found:
@@ -152,7 +153,7 @@ class _Layout:
         marked = [(self.x(scale.share(tick)), ticks.label(tick)) for tick in ticks.even(scale.low, scale.high)]
         return Panel(metric.title, marked, marks)
 
-    def _mark(self, metric: terminal.Metric, scale: _Scale, number: _Number) -> Mark:
+    def _mark(self, metric: Metric, scale: _Scale, number: _Number) -> Mark:
         group, estimated = number.group, number.estimate
         series, row = self.series.index(group.cell[self.series_axis]), self.rows.index(group.cell[self.row_axis])
         ours = "one run" if estimated.count == 1 else f"mean of {estimated.count} runs"
@@ -200,7 +201,7 @@ class _Number:
         return [self.estimate.mean, *(end for end in (self.estimate.low, self.estimate.high) if end is not None)]
 
 
-def _numbers(group: Group, metric: terminal.Metric) -> Iterable[_Number]:
+def _numbers(group: Group, metric: Metric) -> Iterable[_Number]:
     """Our mean as it is printed, and the published one."""
     ours = [metric.factor * value for numbers in group.numbers(None) if (value := metric.value(numbers)) is not None]
     if (estimated := estimate(ours)) is not None:

@@ -9,9 +9,21 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
-from bakeoff.reports import completions, looks, losses, model, pantheon_text, path, shares, starts, terminal, words
+from bakeoff.reports import (
+    completions,
+    looks,
+    losses,
+    model,
+    pantheon_text,
+    path,
+    shares,
+    starts,
+    summary_columns,
+    words,
+)
 from bakeoff.reports.html import axis_figures, doc, run_figures, summary_figures, sweep_figures, tables, worlds
 from bakeoff.reports.html.encode import Pack, json_for_script
+from bakeoff.reports.summary_columns import METRICS
 from bakeoff.scenario import FILES
 
 if TYPE_CHECKING:
@@ -96,8 +108,8 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "hops": path.describe(first) if first else None,
         "ways": path.ways(first) if first else None,
         "facts": _facts(report),
-        "columns": terminal.columns(report),
-        "metrics": terminal.METRICS,
+        "columns": summary_columns.of(report),
+        "metrics": METRICS,
         "losses": losses.sentence(report),
         "has_figures": bool(means["series"] or sweep or by_axis) and (has_repeats or len(report.rows) > 1),
         "discarded": model.discarded(report),

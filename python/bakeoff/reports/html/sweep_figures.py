@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from bakeoff.experiment import units
 from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import cell_looks, model, shares, terminal, ticks
+from bakeoff.reports import cell_looks, model, shares, ticks
+from bakeoff.reports.summary_columns import DELAY, METRICS, THROUGHPUT, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +33,6 @@ _DECADES_APART = 8.0
 _ROOM = 1.07
 # Pixels between the labels of the horizontal axis.
 _LABEL = 34.0
-_THROUGHPUT, _DELAY, _ = terminal.METRICS
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([^\s0-9][^\s]*)")
 _PARSERS: tuple[Callable[[object], float], ...] = (units.parse_time, units.parse_rate, units.parse_size)
 
@@ -117,7 +117,7 @@ def figure(report: Report) -> Figure | None:
     drawn = [
         (
             ", ".join(model.axis_value(axis, value) for axis, value in zip(others, row, strict=True)),
-            [panel for metric in terminal.METRICS if (panel := drawing.panel(metric, row)) is not None],
+            [panel for metric in METRICS if (panel := drawing.panel(metric, row)) is not None],
         )
         for row in rows
     ]
@@ -206,14 +206,14 @@ class _Drawing:
                 found.append((self.x(value), value))
         return found
 
-    def panel(self, metric: terminal.Metric, row: tuple[str, ...]) -> Panel | None:
+    def panel(self, metric: Metric, row: tuple[str, ...]) -> Panel | None:
         """A metric in the cells of a row, on the scale of all rows; None if there is nothing."""
         numbers = list(self._numbers(metric))
         here = [number for number in numbers if tuple(number.group.cell[axis] for axis in self.others) == row]
         if not here:
             return None
         # What schemes have of one link are parts of a whole.
-        is_linear = self.is_by_scheme and metric is _THROUGHPUT
+        is_linear = self.is_by_scheme and metric is THROUGHPUT
         axis = _Axis.of((number.estimate.mean for number in numbers), is_vertical=True, is_linear=is_linear)
         dots = {
             value: sorted(
@@ -228,7 +228,7 @@ class _Drawing:
             [(look, dots[value]) for value, look in self.colours.items() if dots[value]],
         )
 
-    def _numbers(self, metric: terminal.Metric) -> Iterable[_Number]:
+    def _numbers(self, metric: Metric) -> Iterable[_Number]:
         """Our means as they are printed: of all flows of a cell, or of those of each scheme."""
         for group in self.report.groups:
             for series in self.colours if self.is_by_scheme else [group.cell.get(self.compared, "")]:
@@ -236,7 +236,7 @@ class _Drawing:
                 if (found := estimate([metric.factor * value for value in values])) is not None:
                     yield _Number(group, series, found.between(0, metric.most))
 
-    def _dot(self, axis: _Axis, metric: terminal.Metric, number: _Number) -> Dot:
+    def _dot(self, axis: _Axis, metric: Metric, number: _Number) -> Dot:
         found = number.estimate
         runs = "one run" if found.count == 1 else f"mean of {found.count} runs"
         whose = f", {model.axis_value(SCHEME_AXIS, number.series)}" if self.is_by_scheme else ""
@@ -260,20 +260,20 @@ def _y(axis: _Axis, number: float) -> float:
     return HEIGHT - BOTTOM - axis.share(number) * (HEIGHT - BOTTOM - TOP)
 
 
-def _of_all(group: Group, metric: terminal.Metric) -> list[float]:
+def _of_all(group: Group, metric: Metric) -> list[float]:
     values = (metric.value(numbers) for numbers in group.numbers(None))
     return [value for value in values if value is not None]
 
 
-def _of_scheme(group: Group, metric: terminal.Metric, key: str) -> list[float]:
+def _of_scheme(group: Group, metric: Metric, key: str) -> list[float]:
     """A number a run: what the flows of a scheme get while any of them sends, or the delay of the worst of them.
 
     Their shares of lost packets become no number.
     """
     flows = [flow.flow for flow in group.valid[0].flows if flow.name == key] if group.valid else []
-    if metric is _THROUGHPUT:
+    if metric is THROUGHPUT:
         return [shares.throughput_mbps(run.flows, key) for run in group.valid if flows]
-    if metric is _DELAY:
+    if metric is DELAY:
         runs = zip(*(group.numbers(flow) for flow in flows), strict=True)
         return [max(metric.value(numbers) or 0.0 for numbers in run) for run in runs]
     return []

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.metrics.statistics import paired
-from bakeoff.reports import cell_looks, model, terminal, words
+from bakeoff.reports import cell_looks, model, summary_columns, words
 from bakeoff.reports.corrected import CORRECTED, Column, existing
 from bakeoff.reports.model import Absent, Group, Report
+from bakeoff.reports.summary_columns import METRICS, Metric
 
 if TYPE_CHECKING:
     from bakeoff.references import Published
@@ -54,15 +55,15 @@ def summary(report: Report) -> list[SummaryRow]:
             runs=row.counted if isinstance(row, Group) else "",
             note="" if isinstance(row, Group) else row.reason,
             remedy="" if isinstance(row, Group) else row.remedy,
-            cells=[[_cell(metric, row, flow) for _, flow in terminal.columns(report)] for metric in terminal.METRICS],
+            cells=[[_cell(metric, row, flow) for _, flow in summary_columns.of(report)] for metric in METRICS],
         )
         for row in report.rows
     ]
 
 
-def _cell(metric: terminal.Metric, row: Group | Absent, flow: int | None) -> Cell:
-    theirs = terminal.published(row, flow)
-    is_shown = terminal.has_published(metric, theirs)
+def _cell(metric: Metric, row: Group | Absent, flow: int | None) -> Cell:
+    theirs = summary_columns.published(row, flow)
+    is_shown = summary_columns.has_published(metric, theirs)
     expected = metric.value(theirs) if theirs is not None else None
     printed = metric.text(expected) if is_shown else ""
     if isinstance(row, Absent):
@@ -106,7 +107,7 @@ class Totals:
         rows: schemes.
     """
 
-    metrics: list[terminal.Metric]
+    metrics: list[Metric]
     rows: list[TotalsRow]
 
 
@@ -115,7 +116,7 @@ def totals(report: Report) -> Totals:
     # A table of single flows has no totals.
     has_totals = report.reference is not None and any(row.runs for row in report.reference.schemes)
     found = [(group, group.published.total) for group in report.groups if has_totals and group.published is not None]
-    metrics = [metric for metric in terminal.METRICS if any(metric.value(theirs) is not None for _, theirs in found)]
+    metrics = [metric for metric in METRICS if any(metric.value(theirs) is not None for _, theirs in found)]
     rows = [
         TotalsRow(group.label, group.look, [compare(metric, group.pantheon(None), theirs) for metric in metrics])
         for group, theirs in found
@@ -123,7 +124,7 @@ def totals(report: Report) -> Totals:
     return Totals(metrics, rows)
 
 
-def compare(metric: terminal.Metric, our_numbers: Published, their_numbers: Published) -> Comparison:
+def compare(metric: Metric, our_numbers: Published, their_numbers: Published) -> Comparison:
     """One number of ours beside the published one."""
     ours, theirs = metric.value(our_numbers), metric.value(their_numbers)
     verdict = ""

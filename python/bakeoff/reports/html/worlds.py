@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from bakeoff.experiment.catalogue import plain
 from bakeoff.experiment.published_row import SCHEME_AXIS
-from bakeoff.reports import terminal, words
+from bakeoff.reports import words
+from bakeoff.reports.summary_columns import METRICS, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def table(report: Report, beside: Sequence[Report]) -> Worlds | None:
     published = [group.published.total for groups in found for group in groups.values() if group.published]
     return Worlds(
         [one.experiment["world"] for one in reports],
-        [any(metric.value(numbers) is not None for numbers in published) for metric in terminal.METRICS],
+        [any(metric.value(numbers) is not None for numbers in published) for metric in METRICS],
         [_row([groups.get(key) for groups in found]) for key in keys],
     )
 
@@ -76,10 +77,10 @@ def _row(groups: Sequence[Group | None]) -> Row:
     return Row(
         first.published.name if first.published and set(first.cell) <= {SCHEME_AXIS} else first.label,
         first.look,
-        [[_text(metric, numbers) for numbers in ours] for metric in terminal.METRICS],
-        [_text(metric, theirs) for metric in terminal.METRICS],
+        [[_text(metric, numbers) for numbers in ours] for metric in METRICS],
+        [_text(metric, theirs) for metric in METRICS],
     )
 
 
-def _text(metric: terminal.Metric, numbers: Published | None) -> str:
+def _text(metric: Metric, numbers: Published | None) -> str:
     return metric.text(metric.value(numbers)) if numbers else words.MISSING
