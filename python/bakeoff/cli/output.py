@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _NARROWEST_COLUMN = 22
-# Spaces between columns, and before what stands below a row.
-_GAP = 2
+# Spaces before what stands below a row.
 _INDENT = 4
 
 
@@ -57,14 +56,13 @@ def print_table(
         details: how many of the last columns stand below their row where rows would not fit into a line.
     """
     from rich.cells import cell_len  # noqa: PLC0415 - loaded when something is printed
-    from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    from bakeoff.reports.console import make_console  # noqa: PLC0415
+    from bakeoff.reports.console import GAP, make_console, make_table  # noqa: PLC0415
 
     lines = [list(row) for row in rows]
     out = make_console()
-    widths = [max(map(cell_len, column)) + _GAP for column in zip(head, *lines, strict=True)]
+    widths = [max(map(cell_len, column)) + GAP for column in zip(head, *lines, strict=True)]
     beside = len(head) - details
     if details and sum(widths[:beside]) <= out.width < sum(widths):
         _print_with_details(out, head, lines, widths[:beside])
@@ -75,7 +73,7 @@ def print_table(
                     out.print(Text(f"{name}: {cell}"))
             out.print()
     else:
-        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        table = make_table()
         for name in head:
             justify = "right" if name in right else "left"
             table.add_column(name, justify=justify, overflow="fold", no_wrap=name == head[0])  # type: ignore[arg-type]

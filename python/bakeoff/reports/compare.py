@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from bakeoff import references
@@ -23,12 +22,13 @@ from bakeoff.experiment.published_row import published_row
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import completions, model, words
-from bakeoff.reports.console import fits
+from bakeoff.reports.console import fits, make_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from bakeoff.metrics import RunSummary, TotalSummary
     from bakeoff.references import Published, PublishedScheme, Reference
@@ -283,9 +283,7 @@ def show(comparison: Comparison, console: Console) -> None:
 
 def _table(comparison: Comparison, left: str, right: str) -> Table:
     has_differences = any(line.difference is not None for line in comparison.lines)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("row", "flow", "metric"):
-        table.add_column(heading)
+    table = make_table(("row", "flow", "metric"))
     for heading in (left, right, f"{left} /\n{right}"):
         table.add_column(Text(heading), justify="right")
     if has_differences:

@@ -6,7 +6,10 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from bakeoff.reports import path, terminal, words
+from bakeoff.reports.console import make_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +18,6 @@ if TYPE_CHECKING:
 
     from bakeoff.claims import ClaimResult
     from bakeoff.reports.model import Report
-
-_STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
 
 
 @dataclass(frozen=True)
@@ -85,23 +86,20 @@ def to_json(scheme: str, report: Report, found: Sequence[Case]) -> dict[str, Any
 
 def show(found: Sequence[Case], console: Console) -> None:
     """Prints the cases as a table."""
-    from rich.table import Table  # noqa: PLC0415 - loaded when something is printed
-    from rich.text import Text  # noqa: PLC0415
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = make_table()
     table.add_column("verdict", no_wrap=True)
     table.add_column("case", overflow="fold")
     table.add_column("measured", justify="right", no_wrap=True)
     table.add_column("expected", no_wrap=True)
     for case in found:
         heading = Text(case.source, style="bold").append(f" ({case.path})", style="not bold dim")
-        table.add_row(Text(case.verdict, style=f"bold {_STYLES[case.verdict]}"), heading)
+        table.add_row(Text(case.verdict, style=f"bold {terminal.VERDICT_STYLES[case.verdict]}"), heading)
         for result in case.results:
             says = Text(f"  {result.says}")
             if result.reason:
                 says.append(f" ({result.reason})", style="dim")
             table.add_row(
-                Text(result.verdict, style=_STYLES[result.verdict]),
+                Text(result.verdict, style=terminal.VERDICT_STYLES[result.verdict]),
                 says,
                 terminal.measured(result),
                 words.expected(result),

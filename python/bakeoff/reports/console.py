@@ -7,19 +7,37 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from collections.abc import Sequence
 
 PIPE_WIDTH = 10_000
 """As many columns as no table has: where no terminal limits lines, none is broken."""
+GAP = 2
+"""Spaces between the columns of a table."""
 _INDENT = 2
 
 
 def make_console() -> Console:
     """A console on stdout, with styles where it is a terminal; lines are not broken where it is not."""
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+
+
+def make_table(left: Sequence[str] = (), right: Sequence[str] = ()) -> Table:
+    """A table without lines, for rows to be added.
+
+    Args:
+        left: headings of its first columns.
+        right: headings of those behind, of numbers, which are aligned right.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for heading in left:
+        table.add_column(heading)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table
 
 
 def fits(table: Table, console: Console) -> bool:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bakeoff.reports import completions, model, shares, starts, summary_columns, words
-from bakeoff.reports.console import fits, print_table
+from bakeoff.reports.console import GAP, fits, make_table, print_table
 from bakeoff.reports.corrected import CORRECTED, existing
 from bakeoff.reports.model import Absent, Group, Report
 from bakeoff.reports.summary_columns import METRICS, Metric
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bakeoff.reports.completions import Transfers
     from bakeoff.reports.shares import Shares
 
-_VERDICT_STYLE = {"holds": "green", "fails": "red", "undecided": "yellow"}
+VERDICT_STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}
 
 
 def show(report: Report, console: Console) -> None:
@@ -86,7 +86,7 @@ def _left_out(report: Report, console: Console) -> None:
 
 
 def _summary_table(report: Report, metrics: Sequence[Metric]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", collapse_padding=True)
+    table = make_table()
     table.add_column(report.noun, no_wrap=True)
     table.add_column("runs", justify="right", no_wrap=True)
     for metric in metrics:
@@ -154,11 +154,8 @@ def _shares(found: Shares, noun: str, console: Console) -> None:
         return
     console.print()
     console.print(Text("Who gets what", style="bold"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in (noun, "scheme"):
-        table.add_column(heading)
-    for heading in ("share (%)", "throughput\n(Mbit/s)", "95th-%ile\ndelay (ms)", "Jain's\nindex"):
-        table.add_column(heading, justify="right")
+    numbers = ("share (%)", "throughput\n(Mbit/s)", "95th-%ile\ndelay (ms)", "Jain's\nindex")
+    table = make_table((noun, "scheme"), numbers)
     lines = []
     for cell in found.cells:
         lines.append(f"{cell.label}: Jain's index {' '.join(cell.jain)}")
@@ -180,11 +177,7 @@ def _completions(found: Sequence[Transfers], noun: str, console: Console) -> Non
     """How long transfers took, a row for each size and scheme in a cell."""
     if not found:
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(noun)
-    table.add_column("transfers of")
-    for heading in ("completed", *completions.HEADINGS):
-        table.add_column(heading, justify="right")
+    table = make_table((noun, "transfers of"), ("completed", *completions.HEADINGS))
     for row in found:
         table.add_row(Text(row.label), Text(row.name), f"{row.completed} of {row.count}", *row.times)
     console.print()
@@ -198,7 +191,7 @@ def _corrected(report: Report, console: Console) -> None:
     if not groups:
         return
     found = existing(CORRECTED, groups)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = make_table()
     table.add_column("all flows, without Pantheon's rules", no_wrap=True)
     for column in found:
         table.add_column(column.title, justify="right")
@@ -265,26 +258,24 @@ def _claims(claims: Sequence[ClaimResult], console: Console) -> None:
     if not claims:
         return
     console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("claim", "verdict", "measured", "expected"):
-        table.add_column(heading)
+    table = make_table(("claim", "verdict", "measured", "expected"))
     for claim in claims:
         table.add_row(Text(f"{claim.id}: {claim.says}"), _verdict(claim), measured(claim), words.expected(claim))
     if fits(table, console):
         console.print(table)
         return
-    lines = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    lines = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=False)
     lines.add_column(no_wrap=True)
     lines.add_column()
     for claim in claims:
-        lines.add_row(Text(claim.verdict, style=_VERDICT_STYLE[claim.verdict]), Text(f"{claim.id}: {claim.says}"))
+        lines.add_row(Text(claim.verdict, style=VERDICT_STYLES[claim.verdict]), Text(f"{claim.id}: {claim.says}"))
         found = Text(f"measured {measured(claim)}, expected {words.expected(claim)}", style="dim")
         lines.add_row("", found.append(f" ({claim.reason})" if claim.reason else ""))
     console.print(lines)
 
 
 def _verdict(claim: ClaimResult) -> Text:
-    verdict = Text(claim.verdict, style=_VERDICT_STYLE[claim.verdict])
+    verdict = Text(claim.verdict, style=VERDICT_STYLES[claim.verdict])
     return verdict.append(f" ({claim.reason})", style="dim") if claim.reason else verdict
 
 

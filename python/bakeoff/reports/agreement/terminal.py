@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from bakeoff.reports import words
 from bakeoff.reports.agreement import shown
-from bakeoff.reports.console import print_table
+from bakeoff.reports.console import make_table, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from bakeoff.metrics.agreement import Line
     from bakeoff.reports.agreement.model import Report
@@ -43,18 +43,9 @@ def show(report: Report, console: Console) -> None:
         print_table(_lines(report, every), console)
 
 
-def _table(left: Sequence[str], right: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in left:
-        table.add_column(heading)
-    for heading in right:
-        table.add_column(heading, justify="right")
-    return table
-
-
 def _summary(report: Report) -> Table:
     numbers = ("lines", "median error", "90th %ile", "seeds", "agrees", "beyond 3", "in spread")
-    table = _table(("metric", "tolerance"), numbers)
+    table = make_table(("metric", "tolerance"), numbers)
     table.add_column("worst")
     for found in (entry for entry in report.metrics if entry.exists):
         row = shown.summary(found.metric, found.whole)
@@ -76,7 +67,7 @@ def _summary(report: Report) -> Table:
 
 def _lines(report: Report, lines: Sequence[Line]) -> Table:
     here, there = (side.world for side in report.sides)
-    table = _table(("cell", "metric"), (here, there, "difference", "relative", "spread", "in spread", "tolerances"))
+    table = make_table(("cell", "metric"), (here, there, "difference", "relative", "spread", "in spread", "tolerances"))
     for found in lines:
         row = shown.line(found)
         numbers = (row.a, row.b, row.difference, row.relative, row.spread, row.within, row.tolerance)
