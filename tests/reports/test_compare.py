@@ -15,7 +15,7 @@ from tests.conftest import SECOND, fill
 from bakeoff.errors import UserError
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import compare, looks, model, words
+from bakeoff.reports import compare, comparison_table, looks, model, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def shown(found: compare.Comparison, width: int = 400) -> str:
     file = io.StringIO()
-    compare.show(found, Console(file=file, width=width))
+    comparison_table.show(found, Console(file=file, width=width))
     return file.getvalue()
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import compare, completions, html, model, terminal, words
+from bakeoff.reports import compare, comparison_table, completions, html, model, terminal, words
 from bakeoff.worlds import registry, runner
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_two_folders_are_compared_by_the_median_of_each_size(report: model.Repor
     assert (small.left, small.right, small.is_paired, small.verdict) == (0.102, 0.101, True, "higher")
     assert (large.left, large.right, large.verdict) == (None, None, "")
     file = io.StringIO()
-    compare.show(found, Console(file=file, width=200))
+    comparison_table.show(found, Console(file=file, width=200))
     assert re.search(r"1.448 kB, TCP Cubic +completion_s +0.102\d* +0.101", file.getvalue())
     assert "The completion_s of transfers of one size is the median of a run" in file.getvalue()
 

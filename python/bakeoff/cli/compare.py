@@ -14,11 +14,11 @@ from bakeoff.cli.output import print_json
 @arguments.json_option
 def command(left: str, right: str, *, as_json: bool) -> None:
     """Lay two result folders, or one and a published reference, side by side."""
-    from bakeoff.reports import compare  # noqa: PLC0415 - loaded when the command runs
+    from bakeoff.reports import compare, comparison_table  # noqa: PLC0415 - loaded when the command runs
     from bakeoff.reports.console import make_console  # noqa: PLC0415
 
     comparison = compare.compare(left, right)
     if as_json:
         print_json(comparison.to_json())
     else:
-        compare.show(comparison, make_console())
+        comparison_table.show(comparison, make_console())
