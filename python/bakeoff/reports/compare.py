@@ -19,22 +19,23 @@ from bakeoff.experiment.published_row import published_row
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import completions, model
+from bakeoff.reports.model import of_total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bakeoff.metrics import RunSummary, TotalSummary
+    from bakeoff.metrics import RunSummary
     from bakeoff.references import Published, PublishedScheme, Reference
     from bakeoff.reports.model import Group, Report
 
-_TOTALS: dict[str, Callable[[TotalSummary], float | None]] = {
-    "throughput_mbps": lambda total: total.throughput_mbps,
-    "goodput_mbps": lambda total: total.goodput_mbps,
-    "owd_p95_ms": lambda total: total.owd_p95_ms,
-    "queue_p95_ms": lambda total: total.queue_p95_ms,
-    "loss": lambda total: total.loss,
-    "jain": lambda total: total.jain,
-    "utilisation": lambda total: total.utilisation,
+_TOTALS: dict[str, Callable[[RunSummary], float | None]] = {
+    "throughput_mbps": of_total(lambda total: total.throughput_mbps),
+    "goodput_mbps": of_total(lambda total: total.goodput_mbps),
+    "owd_p95_ms": of_total(lambda total: total.owd_p95_ms),
+    "queue_p95_ms": of_total(lambda total: total.queue_p95_ms),
+    "loss": of_total(lambda total: total.loss),
+    "jain": of_total(lambda total: total.jain),
+    "utilisation": of_total(lambda total: total.utilisation),
 }
 # Longer lists of rows are in the way of the rest.
 _MOST_NAMED = 3
@@ -170,7 +171,7 @@ def _folders(left: str, ours: Report, right: str, theirs: Report) -> Comparison:
         other = others.get(tuple(sorted(group.cell.items())))
         if other is not None:
             matched.append(group.label)
-            lines += [_line(group, metric, _by_seed(group, metric), _by_seed(other, metric)) for metric in _TOTALS]
+            lines += [_line(group, metric, group.by_seed(of), other.by_seed(of)) for metric, of in _TOTALS.items()]
             lines += _transfers(group, other)
     return Comparison(
         left=left,
@@ -179,13 +180,6 @@ def _folders(left: str, ours: Report, right: str, theirs: Report) -> Comparison:
         only_left=tuple(group.label for group in ours.groups if group.label not in matched),
         only_right=tuple(group.label for group in theirs.groups if group.label not in matched),
     )
-
-
-def _by_seed(group: Group, metric: str) -> dict[int, float]:
-    def value(summary: RunSummary) -> float | None:
-        return _TOTALS[metric](summary.total) if summary.total else None
-
-    return {summary.seed: number for summary in group.summaries if (number := value(summary)) is not None}
 
 
 def _transfers(group: Group, other: Group) -> Iterator[Line]:

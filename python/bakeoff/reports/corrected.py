@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from bakeoff.reports import words
+from bakeoff.reports.model import of_total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from bakeoff.reports.model import Group
 
 
-def jain_bounds(group: Group) -> tuple[float, float]:
+def _jain_bounds(group: Group) -> tuple[float, float]:
     """What Jain's index of the flows of a cell can be: from 1/n, if one has everything, to 1."""
     return 1 / max((len(run.flows) for run in group.summaries), default=1), 1.0
 
@@ -39,26 +40,19 @@ class Column(NamedTuple):
         return words.plus_minus(group.over_runs(self.value), self.text, self.bounds(group))
 
 
+JAIN = Column("Jain's index", of_total(lambda total: total.jain), lambda x: words.number(x, 3), _jain_bounds)
 CORRECTED: tuple[Column, ...] = (
-    Column("Throughput (Mbit/s)", lambda run: run.total.throughput_mbps if run.total else None, words.number),
-    Column("Goodput (Mbit/s)", lambda run: run.total.goodput_mbps if run.total else None, words.number),
+    Column("Throughput (Mbit/s)", of_total(lambda total: total.throughput_mbps), words.number),
+    Column("Goodput (Mbit/s)", of_total(lambda total: total.goodput_mbps), words.number),
     Column(
         "Utilisation, whole run (%)",
-        lambda run: run.total.utilisation if run.total else None,
+        of_total(lambda total: total.utilisation),
         lambda x: words.percent(x, 1),
         lambda _: (0.0, 1.0),
     ),
-    Column(
-        "Loss without tail (%)", lambda run: run.total.loss if run.total else None, words.percent, lambda _: (0.0, 1.0)
-    ),
-    Column(
-        "Queueing delay, 95th-%ile (ms)",
-        lambda run: run.total.queue_p95_ms if run.total else None,
-        lambda x: words.number(x, 1),
-    ),
-    Column(
-        "Jain's index", lambda run: run.total.jain if run.total else None, lambda x: words.number(x, 3), jain_bounds
-    ),
+    Column("Loss without tail (%)", of_total(lambda total: total.loss), words.percent, lambda _: (0.0, 1.0)),
+    Column("Queueing delay, 95th-%ile (ms)", of_total(lambda total: total.queue_p95_ms), lambda x: words.number(x, 1)),
+    JAIN,
     Column("Retransmissions", lambda run: sum(flow.retransmits for flow in run.flows), lambda x: words.number(x, 0)),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bakeoff.reports import words
+from bakeoff.reports.model import of_total
 
 if TYPE_CHECKING:
     from bakeoff.reports.model import Group, Report
@@ -31,5 +32,5 @@ def _loss(group: Group) -> float | None:
     """As in the summary; where Pantheon would count no run, of all runs."""
     if group.valid:
         return group.pantheon(None).loss
-    mean = group.over_runs(lambda run: run.total.loss if run.total else None)
+    mean = group.over_runs(of_total(lambda total: total.loss))
     return mean.mean if mean else None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from bakeoff.metrics import TotalSummary
     from bakeoff.metrics.pantheon import PantheonMetrics
     from bakeoff.recording import ResultFolder, RunRecording
     from bakeoff.references.model import Steady
@@ -108,6 +109,10 @@ class Group:
         """Mean and interval of a number over the complete runs that have it."""
         values = [value(summary) for summary in self.summaries]
         return estimate([number for number in values if number is not None])
+
+    def by_seed(self, value: Callable[[RunSummary], float | None]) -> dict[int, float]:
+        """A number of the complete runs that have it, by their seeds."""
+        return {summary.seed: number for summary in self.summaries if (number := value(summary)) is not None}
 
     def numbers(self, flow: int | None, beside: PublishedScheme | None = None) -> list[Published]:
         """Pantheon's numbers of each valid run, as its statistics print them.
@@ -241,6 +246,11 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The object of the JSON contract, with the claims."""
         return self._json
+
+
+def of_total(value: Callable[[TotalSummary], float | None]) -> Callable[[RunSummary], float | None]:
+    """How to take a number of all flows together from a run; one that is not complete has none."""
+    return lambda run: value(run.total) if run.total else None
 
 
 def queues(report: Report) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bakeoff.metrics.quantities import NS_PER_S, mbps
 from bakeoff.metrics.statistics import estimate
 from bakeoff.reports import looks, words
-from bakeoff.reports.corrected import jain_bounds
+from bakeoff.reports.corrected import JAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,15 +90,7 @@ def _cells(group: Group, part: Callable[[FlowSummary], float], known: Mapping[st
         runs = [[flow for flow in run.flows if flow.direction == direction] for run in group.summaries]
         if len({flow.name for flows in runs for flow in flows}) > 1:
             label = f"{group.label}, {direction}" if group.summaries[0].goes_both_ways else group.label
-            yield Cell(label, _parts(runs, part, known), _jain(group))
-
-
-def _jain(group: Group) -> tuple[str, str]:
-    return words.plus_minus(
-        group.over_runs(lambda run: run.total.jain if run.total else None),
-        lambda value: words.number(value, 3),
-        jain_bounds(group),
-    )
+            yield Cell(label, _parts(runs, part, known), JAIN.interval(group))
 
 
 def _parts(runs: Sequence[_Flows], part: Callable[[FlowSummary], float], known: Mapping[str, Look]) -> list[Share]:

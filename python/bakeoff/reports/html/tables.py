@@ -196,11 +196,8 @@ def _beside(group: Group, axis: str) -> tuple[tuple[str, str], ...]:
 
 
 def _difference(group: Group, baseline: Group, column: Column) -> tuple[str, str]:
-    def by_seed(one: Group) -> dict[int, float]:
-        return {run.seed: number for run in one.summaries if (number := column.value(run)) is not None}
-
     least, most = column.bounds(group)
-    found = paired(by_seed(group), by_seed(baseline))
+    found = paired(group.by_seed(column.value), baseline.by_seed(column.value))
     mean, half = words.plus_minus(found, column.text, (least - most, most - least))
     return (mean if mean.startswith("-") or mean == words.MISSING else f"+{mean}"), half
 
