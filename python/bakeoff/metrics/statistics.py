@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom, from any table of it.
 _T95 = (
@@ -40,6 +40,12 @@ class Estimate:
         if self.low is None or self.high is None:
             return self
         return replace(self, low=max(self.low, least), high=min(self.high, most))
+
+
+def mean_of_known(values: Iterable[float | None]) -> float | None:
+    """The plain mean of those values that exist; None if none does."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
 
 
 def t95(freedom: int) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import shlex
-import statistics
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -16,12 +15,12 @@ from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.corrected import Interval
 from bakeoff.metrics.dynamics import goodputs_mbps
 from bakeoff.metrics.quantities import NS_PER_S
-from bakeoff.metrics.statistics import Estimate, estimate
+from bakeoff.metrics.statistics import Estimate, estimate, mean_of_known
 from bakeoff.references import Published, PublishedScheme, Reference, find
 from bakeoff.reports import cell_looks, looks, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -139,9 +138,9 @@ class Group:
         """Means of `numbers`, as in Pantheon's report."""
         known = self.numbers(flow, beside)
         return Published(
-            _mean(numbers.throughput_mbps for numbers in known),
-            _mean(numbers.owd_p95_ms for numbers in known),
-            _mean(numbers.loss for numbers in known),
+            mean_of_known(numbers.throughput_mbps for numbers in known),
+            mean_of_known(numbers.owd_p95_ms for numbers in known),
+            mean_of_known(numbers.loss for numbers in known),
         )
 
 
@@ -276,11 +275,6 @@ def discarded(report: Report) -> list[str]:
 def _not_counted(first: str, others: int, reason: str) -> str:
     more = f" and {words.count(others, 'run')} more" if others else ""
     return f"{first}{more}: not counted, as Pantheon would: {reason}"
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
 
 
 def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | None:

@@ -6,12 +6,12 @@ very narrow ones one line a number.
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from bakeoff.metrics.statistics import mean_of_known
 from bakeoff.reports import completions, model, shares, starts, summary_columns, words
 from bakeoff.reports.console import GAP, fits, make_table, print_table
 from bakeoff.reports.corrected import CORRECTED, existing
@@ -218,7 +218,7 @@ def _probes(report: Report, console: Console) -> None:
     for group, number in rows:
         found = [probe for run in group.summaries for probe in run.probes if probe.probe == number]
         times = [
-            f"{words.number(_mean([getattr(probe, name) for probe in found]))} {word}"
+            f"{words.number(mean_of_known([getattr(probe, name) for probe in found]))} {word}"
             for name, word in (("rtt_p50_ms", "median"), ("rtt_p95_ms", "95th-%ile"), ("rtt_p99_ms", "99th-%ile"))
         ]
         sent, lost = sum(probe.sent_packets for probe in found), sum(probe.lost_packets for probe in found)
@@ -239,11 +239,6 @@ def _queues(report: Report, console: Console) -> None:
     for run in report.runs:
         for warning in model.warnings(run.summary):
             console.print(Text(f"{run.summary.id}: {warning}", style="yellow"))
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
 
 
 def show_claims(reports: Sequence[Report], console: Console) -> None:
