@@ -87,7 +87,7 @@ def of_run(recording: RunRecording, intervals: Mapping[int, Interval]) -> Dynami
         }
         if not goes_both_ways(recording.scenario):
             converged = convergence_s(series, numbers, together, interval_ns)
-    rows = _round_trips(recording.table("telemetry")) if recording.has("telemetry") else None
+    rows = round_trips(recording.table("telemetry")) if recording.has("telemetry") else None
     flows = {
         number: FlowDynamics(**{name: of.get(number) for name, of in rates.items()}, **_percentiles(rows, number))
         for number in numbers
@@ -169,8 +169,12 @@ def spike(round_trips: pl.DataFrame, last_start_ns: int, interval_ns: int) -> tu
     return float(rises.max()), float((rises > _SPIKE_MS).sum()) * interval_ns / NS_PER_S
 
 
-def _round_trips(telemetry: pl.DataFrame) -> pl.DataFrame:
-    """Samples before the first round trip are 0 and left out."""
+def round_trips(telemetry: pl.DataFrame) -> pl.DataFrame:
+    """Samples of the smoothed round-trip time, in ms; those before the first round trip are 0 and left out.
+
+    Args:
+        telemetry: the table `telemetry`.
+    """
     return telemetry.filter((telemetry["name"] == "srtt") & (telemetry["value"] > 0))
 
 

@@ -44,6 +44,11 @@ class Look:
     dark: str
     marker: str = "circle"
 
+    @property
+    def colours(self) -> dict[str, str]:
+        """Both colours, as figures have them in their data."""
+        return {"light": self.light, "dark": self.dark}
+
 
 SCHEMES = {
     "cubic": Look("#1b1f24", "#e8eaed", "star"),

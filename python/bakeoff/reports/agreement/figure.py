@@ -196,13 +196,11 @@ def _band(metric: Metric, values: _Values, scale: _Ratios) -> str:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round values inside the limits: powers of ten, or 1, 2 and 5 times them, or even steps of a narrow range."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for factors in ((1, 2, 5), (1, 3), (1,)):
-        round_ones = [factor * 10.0**power for power in decades for factor in factors]
-        inside = [tick for tick in round_ones if low <= tick <= high]
-        if 3 <= len(inside) <= ticks.MOST:
-            return inside
+    found = ticks.logarithmic(low, high)
+    if 3 <= len(found) <= ticks.MOST:
+        return found
     if high / low > 100:
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         stride = math.ceil(len(decades) / ticks.MOST)
         return [10.0**power for power in decades[::stride] if low <= 10.0**power <= high]
     return ticks.even(low, high)

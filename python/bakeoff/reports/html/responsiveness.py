@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bakeoff.metrics import dynamics
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S, mbps
 from bakeoff.reports import looks, words
 from bakeoff.reports.html import spans
@@ -111,7 +112,7 @@ def _rates(
         curve[times <= flow.start_s * NS_PER_S] = np.nan
         curve[(times - interval_ns >= flow.stop_s * NS_PER_S) & (curve == 0)] = np.nan
         label = f"Flow {flow.flow}, {looks.title(flow.name)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
-        lines.append(({"label": label, "style": "solid", **_colours(look)}, curve))
+        lines.append(({"label": label, "style": "solid", **look.colours}, curve))
     return lines
 
 
@@ -119,20 +120,19 @@ def _round_trips(
     run: Run, times: NDArray[np.int64], flow_looks: Sequence[Look]
 ) -> list[tuple[dict[str, str], NDArray[np.float64], dict[str, str]]]:
     found = []
-    telemetry = run.recording.table("telemetry")
-    telemetry = telemetry.filter((telemetry["name"] == "srtt") & (telemetry["value"] > 0))
+    samples = dynamics.round_trips(run.recording.table("telemetry"))
     for flow, look in zip(run.summary.flows, flow_looks, strict=True):
-        rows = telemetry.filter(telemetry["flow"] == flow.flow)
+        rows = samples.filter(samples["flow"] == flow.flow)
         label = f"Round trip of flow {flow.flow} (median {words.number(flow.srtt_p50_ms)} ms)"
         curve = _on_grid(rows, "t_ns", rows["value"].to_numpy(), times)
-        found.append(({"label": label, "style": "dashed"}, curve, _colours(look)))
+        found.append(({"label": label, "style": "dashed"}, curve, look.colours))
     probes = run.recording.table("probes")
     probes = probes.filter(probes["rtt_ns"].is_not_null())
     for probe, config in zip(run.summary.probes, run.recording.scenario["probes"], strict=True):
         rows = probes.filter(probes["probe"] == probe.probe)
         label = f"Probe {probe.probe}{mark(config)} (median {words.number(probe.rtt_p50_ms)} ms)"
         curve = _on_grid(rows, "sent_ns", rows["rtt_ns"].to_numpy() / NS_PER_MS, times)
-        found.append(({"label": label, "style": "dotted"}, curve, _colours(looks.of_probe(probe.probe))))
+        found.append(({"label": label, "style": "dotted"}, curve, looks.of_probe(probe.probe).colours))
     return found
 
 
@@ -156,7 +156,3 @@ def _on_grid(
     inside = where < times.size
     curve[where[inside]] = values[inside]
     return curve
-
-
-def _colours(look: Look) -> dict[str, str]:
-    return {"light": look.light, "dark": look.dark}

@@ -45,7 +45,7 @@ class _Flows:
     looks: list[Look]
 
     def colours(self, flow: int) -> dict[str, str]:
-        return _colours(self.looks[flow - 1])
+        return self.looks[flow - 1].colours
 
     def name(self, flow: int) -> str:
         """The flow's number, and where several schemes meet its scheme."""
@@ -108,10 +108,6 @@ def _spanning(figure: dict[str, Any], span: list[float]) -> dict[str, Any]:
 
 def _shown(numbers: list[int]) -> list[int]:
     return sorted(number for number in numbers if 0 < number <= MAX_FLOWS)
-
-
-def _colours(look: looks.Look) -> dict[str, str]:
-    return {"light": look.light, "dark": look.dark}
 
 
 def _capacity(run: Run, rates: Rates) -> NDArray[np.float64] | None:
@@ -269,7 +265,7 @@ def _probes(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: 
             "label": f"Probe {probe.probe}{mark} (95th percentile {words.number(probe.rtt_p95_ms)} ms)",
             "style": "dots",
             "y": pack.add(np.where(probes == probe.probe, round_trips, np.nan)),
-            **_colours(looks.of_probe(probe.probe)),
+            **looks.of_probe(probe.probe).colours,
         }
         for probe, mark in zip(summary.probes[:MAX_FLOWS], marks, strict=False)
     ]

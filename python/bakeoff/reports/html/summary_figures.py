@@ -163,7 +163,7 @@ def _name(row: Group | Absent) -> str:
 
 
 def _style(look: Look) -> dict[str, str]:
-    return {"light": look.light, "dark": look.dark, "marker": look.marker}
+    return {**look.colours, "marker": look.marker}
 
 
 def linear_limits(delays: Sequence[float]) -> list[float]:
