@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import model
+from bakeoff.reports import commands, model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,7 @@ def test_a_cell_runs_again(bakeoff: Command, here: Path, matrix: str) -> None:
     report = model.load(ResultFolder.open(here / "all"))
     assert len(report.groups) > 1
     for number, group in enumerate(report.groups):
-        words = shlex.split(model.cell_command(report.experiment, group.cell))
+        words = shlex.split(commands.run_cell(report.experiment, group.cell))
         assert words[0] == "bakeoff"
         ended = bakeoff(*words[1:], "--out", f"cell-{number}", "--quiet")
         assert ended.code == 0, ended.err
@@ -86,6 +86,6 @@ def test_what_narrowed_an_axis_gives_way_to_the_cell(bakeoff: Command, here: Pat
     changes = ("--set", "matrix.path.rate=3Mbit/s,4Mbit/s", "--set", "seed=7", "--scheme", "cubic")
     assert bakeoff("run", "x.toml", *changes, "--out", "all", "--quiet").code == 0
     report = model.load(ResultFolder.open(here / "all"))
-    commands = [model.cell_command(report.experiment, group.cell) for group in report.groups]
+    found = [commands.run_cell(report.experiment, group.cell) for group in report.groups]
     start = "bakeoff run x.toml --set seed=7 --set"
-    assert commands == [f"{start} path.rate={rate} --scheme cubic" for rate in ("3Mbit/s", "4Mbit/s")]
+    assert found == [f"{start} path.rate={rate} --scheme cubic" for rate in ("3Mbit/s", "4Mbit/s")]

@@ -18,6 +18,7 @@ from rich.console import Console
 from bakeoff.metrics.agreement import Line, compare
 from bakeoff.metrics.tolerance import METRICS
 from bakeoff.recording import ResultFolder
+from bakeoff.reports import commands
 from bakeoff.reports import looks as known_looks
 from bakeoff.reports.agreement import figure, model, page, shown, terminal
 
@@ -110,7 +111,7 @@ def test_a_narrow_terminal_breaks_no_word(make: Any, plan_of: Any, tables_of: An
 def test_the_command_that_repeats_an_agreement_takes_root_where_emu_is(make: Any, plan_of: Any, tables_of: Any) -> None:
     report = make(plan_of, tables_of)
     assert report.command.startswith("bakeoff agree ")
-    assert model._command({"source": "x.toml", "settings": []}, ("sim", "emu")).startswith("sudo bakeoff agree x.toml")
+    assert commands.agree({"source": "x.toml", "settings": []}, ("sim", "emu")).startswith("sudo bakeoff agree x.toml")
 
 
 def test_runs_of_several_lengths_are_said_to_be(tmp_path: Path, plan_of: Any, tables_of: Any) -> None:

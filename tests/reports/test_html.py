@@ -26,7 +26,7 @@ from bakeoff.experiment import expand, load
 from bakeoff.metrics.bins import Rates
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
-from bakeoff.reports import html, looks, model, shares, summary_columns, terminal
+from bakeoff.reports import commands, html, looks, model, shares, summary_columns, terminal
 from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables, worlds
 from bakeoff.reports.html import page as pages
 from bakeoff.reports.words import MISSING
@@ -648,7 +648,7 @@ def test_lower_levels(filled: Callable[..., ResultFolder], plan_of: Callable[...
 def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) -> None:
     plan = expand(load(suite))
     run = plan.runs[-1]
-    *start, settings = model.cell_command(plan.to_json(), run.cell).split(" ", 3)
+    *start, settings = commands.run_cell(plan.to_json(), run.cell).split(" ", 3)
     assert start == ["bakeoff", "run", suite]
     words = shlex.split(settings)
     keys = {"--set": "", "--scheme": "scheme="}
@@ -659,6 +659,6 @@ def test_the_command_under_a_figure_repeats_its_cell_and_no_other(suite: str) ->
 
 def test_the_command_that_repeats_runs_names_their_world() -> None:
     experiment = {"source": "x.toml", "settings": ["--set rate=2Mbit/s"], "world": "sim"}
-    assert model.cell_command(experiment, {}) == "bakeoff run x.toml --set rate=2Mbit/s"
-    assert model.cell_command(experiment | {"world": "emu"}, {}).startswith("sudo bakeoff run x.toml --world emu --set")
-    assert model.cell_command(experiment | {"world": "linux"}, {}).startswith("bakeoff run x.toml --world linux --set")
+    assert commands.run_cell(experiment, {}) == "bakeoff run x.toml --set rate=2Mbit/s"
+    assert commands.run_cell(experiment | {"world": "emu"}, {}).startswith("sudo bakeoff run x.toml --world emu --set")
+    assert commands.run_cell(experiment | {"world": "linux"}, {}).startswith("bakeoff run x.toml --world linux --set")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import shlex
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import ClaimResult, Telemetry, evaluate
-from bakeoff.experiment import keys, overrides
 from bakeoff.experiment.published_row import SCHEME_AXIS, published_row, scheme_of
 from bakeoff.metrics import RunSummary, summarise, to_json
 from bakeoff.metrics.corrected import Interval
@@ -17,7 +15,7 @@ from bakeoff.metrics.dynamics import goodputs_mbps
 from bakeoff.metrics.quantities import NS_PER_S
 from bakeoff.metrics.statistics import Estimate, estimate, mean_of_known
 from bakeoff.references import Published, PublishedScheme, Reference, find
-from bakeoff.reports import cell_looks, looks, words
+from bakeoff.reports import cell_looks, commands, looks, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -327,7 +325,7 @@ def load(folder: ResultFolder) -> Report:
         claims=claims,
         planned=len(folder.plan),
         flow_count=max((len(run.recording.scenario["flows"]) for run in runs), default=0),
-        command=_command(experiment),
+        command=commands.run(experiment),
         path=str(folder.path),
         cell_looks=known_looks,
         _json=contract,
@@ -442,33 +440,3 @@ def axis_value(axis: str, value: str) -> str:
     if axis == SCHEME_AXIS:
         return looks.title(value)
     return f"{axis.rpartition('.')[2]} {value}" if value[:1].isdigit() else value
-
-
-def _command(experiment: dict[str, Any]) -> str:
-    return shlex.join(_words(experiment, experiment["settings"]))
-
-
-def _words(experiment: Mapping[str, Any], settings: Sequence[str]) -> list[str]:
-    world = [] if experiment["world"] == "sim" else ["--world", experiment["world"]]
-    own = (word for setting in settings for word in setting.split(" ", 1))
-    return [*words.program([experiment["world"]]), "run", experiment["source"], *world, *own]
-
-
-def cell_command(experiment: Mapping[str, Any], cell: Mapping[str, str]) -> str:
-    """What repeats the runs of one cell; their seeds do not depend on the rest of the matrix."""
-    settings = [
-        setting
-        for setting in experiment["settings"]
-        if not any(_narrows(setting.removeprefix("--set ").partition("=")[0], axis) for axis in cell)
-    ]
-    # Folders of earlier versions have no values.
-    values = experiment.get("axis_values", {})
-    for axis, label in cell.items():
-        option = "--scheme " if axis == SCHEME_AXIS and axis in values else f"--set {axis}="
-        settings.append(option + (values[axis][label] if axis in values else overrides.written(label)))
-    return shlex.join(_words(experiment, settings))
-
-
-def _narrows(key: str, axis: str) -> bool:
-    key = key.removeprefix("matrix.")
-    return key == axis or (keys.short_word(axis) is not None and keys.short_word(key) == keys.short_word(axis))

@@ -1,4 +1,4 @@
-"""Numbers as people read them, with their units."""
+"""Numbers as people read them, with their units, and what claims measured and expect."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ _SIGNS = {
     ">=": "\N{GREATER-THAN OR EQUAL TO}",
     "<=": "\N{LESS-THAN OR EQUAL TO}",
 }
-
-
-def program(worlds: Collection[str]) -> list[str]:
-    """How bakeoff is called to run something in these worlds: emu takes root."""
-    return ["sudo", "bakeoff"] if "emu" in worlds else ["bakeoff"]
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from bakeoff.metrics import summarise
 from bakeoff.metrics.agreement import Agreement, Line, compare
 from bakeoff.metrics.agreement import summarise as summarise_lines
 from bakeoff.metrics.tolerance import METRICS
-from bakeoff.reports import words
+from bakeoff.reports import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -192,7 +191,7 @@ def load(first: ResultFolder, second: ResultFolder) -> Report:
         sides=(here, there),
         lines=lines,
         metrics=tuple(_metric(metric, lines) for metric in METRICS),
-        command=_command(first.experiment, (here.world, there.world)),
+        command=commands.agree(first.experiment, (here.world, there.world)),
     )
 
 
@@ -259,8 +258,3 @@ def _metric(metric: Metric, lines: Sequence[Line]) -> MetricAgreement:
         {scheme: summarise_lines(metric, some) for scheme, some in by_scheme.items()},
         exists=any(line.exists for line in own),
     )
-
-
-def _command(experiment: Mapping[str, Any], worlds: Sequence[str]) -> str:
-    settings = [word for setting in experiment["settings"] for word in setting.split(" ", 1)]
-    return shlex.join([*words.program(worlds), "agree", experiment["source"], "--worlds", ",".join(worlds), *settings])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.metrics import DEFINITIONS
 from bakeoff.reports import (
+    commands,
     completions,
     looks,
     losses,
@@ -243,7 +244,7 @@ def _runs(report: Report, group: Group, generated: datetime) -> list[RunSection]
 def _run(report: Report, group: Group, run: Run, generated: datetime, most: int) -> RunSection:
     summary = run.summary
     identity = f"run-{summary.id}"
-    command = model.cell_command(report.experiment, group.cell)
+    command = commands.run_cell(report.experiment, group.cell)
     if summary.total is None:
         note = f"{summary.status}: {summary.error}"
         return RunSection(identity, f"Run {summary.repeat}", note, [], [], "", [], "", "", command)
