@@ -15,7 +15,7 @@ from tests.conftest import SECOND, fill
 from bakeoff.errors import UserError
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
-from bakeoff.reports import compare, comparison_table, looks, model, words
+from bakeoff.reports import compare, comparison_table, model, titles, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ def test_comparison_of_two_folders(
         values = [getattr(summary.total, line.metric) for summary in group.summaries]
         assert line.left == pytest.approx(statistics.fmean(values)), line.metric
     assert all(line.verdict == "same" for line in found.lines if line.difference)
-    assert found.only_right == (looks.title("reno"),)
+    assert found.only_right == (titles.scheme("reno"),)
     assert "TCP Cubic  all   throughput_mbps" in shown(found)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bakeoff import suites
 from bakeoff.experiment import expand, load
-from bakeoff.reports import looks
+from bakeoff.reports import looks, titles
 from bakeoff.reports.html.run_figures import MAX_FLOWS
 
 FAMILIES = ("bbr-loss/", "dumbbell/", "mixed/", "quic/", "sce-l4s/s")
@@ -38,7 +38,7 @@ def test_relatives_have_very_different_colours(family: tuple[str, ...]) -> None:
 
 
 def test_every_scheme_of_the_core_has_a_look() -> None:
-    assert looks.implemented().keys() <= looks.SCHEMES.keys()
+    assert titles.implemented().keys() <= looks.SCHEMES.keys()
 
 
 def test_a_scheme_without_a_look_takes_no_colour_that_only_nearly_differs() -> None:

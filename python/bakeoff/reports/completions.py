@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bakeoff.metrics.percentile import nearest_of
-from bakeoff.reports import looks, words
+from bakeoff.reports import titles, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +68,7 @@ def medians(group: Group) -> dict[Class, dict[int, float]]:
 def title(key: Class) -> str:
     """A class for people."""
     size, name = words.size(key[0]), key[1]
-    return f"{size}, {looks.title(name)}" if name else size
+    return f"{size}, {titles.scheme(name)}" if name else size
 
 
 def _by_class(runs: Iterable[Run], group: Group) -> dict[Class, list[float | None]]:

@@ -7,16 +7,9 @@ they would not stand out on the paper. Schemes that it does not have got theirs 
 from __future__ import annotations
 
 import functools
-import itertools
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from bakeoff import _core
-from bakeoff.experiment.catalogue import plain
-from bakeoff.references.pantheon import SCHEME_KEYS
-from bakeoff.scheme.reference import PREFIX as PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -254,24 +247,3 @@ def of_flow(flow: int) -> Look:
 def of_probe(probe: int) -> Look:
     """The look of a probe, by its number from 1; its colours are those after the ones of the first flows."""
     return of_flow(_PROBES_AFTER + probe)
-
-
-@functools.cache
-def implemented() -> dict[str, str]:
-    """Title of every scheme of the core, by key."""
-    return {scheme["name"]: scheme["title"] for scheme in json.loads(_core.schemes())}
-
-
-def title(key: str) -> str:
-    """The name of a scheme for people: Pantheon's if it has one, then the core's; parameters behind it stay."""
-    scheme, space, parameters = key.partition(" ")
-    published = next((name for name, known in SCHEME_KEYS.items() if known == scheme), None)
-    return (published or implemented().get(scheme, scheme.removeprefix(PYTHON))) + space + parameters
-
-
-@functools.cache
-def telemetry_units(scheme: str) -> dict[str, str]:
-    """Unit of every telemetry of the transport and of a scheme, by name."""
-    everywhere = json.loads(_core.telemetry())
-    own = (known["telemetry"] for known in json.loads(_core.schemes()) if known["name"] == plain(scheme))
-    return {entry["name"]: entry["unit"] for entry in itertools.chain(everywhere, *own)}

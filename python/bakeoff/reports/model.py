@@ -15,7 +15,7 @@ from bakeoff.metrics.dynamics import goodputs_mbps
 from bakeoff.metrics.quantities import NS_PER_S
 from bakeoff.metrics.statistics import Estimate, estimate, mean_of_known
 from bakeoff.references import Published, PublishedScheme, Reference, find
-from bakeoff.reports import cell_looks, commands, looks, words
+from bakeoff.reports import cell_looks, commands, looks, titles, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -386,11 +386,11 @@ class _Table:
         cell = unmet["cell"]
         key = cell.get(SCHEME_AXIS, "")
         published, look = published_row(self.reference, key, cell), self._look(key, index)
-        return Absent(_title_of_cell(key, cell), published, look, unmet["reason"], unmet["remedy"])
+        return Absent(titles.cell(key, cell), published, look, unmet["reason"], unmet["remedy"])
 
     def _absent(self, published: PublishedScheme, index: int) -> Absent:
         # A row without a key is about flows of several schemes.
-        known = not published.key or published.key in looks.implemented() or published.key in self.variants
+        known = not published.key or published.key in titles.implemented() or published.key in self.variants
         reason = "not in this run" if known else "not implemented yet"
         return Absent(published.name, published, self._look(published.key, index), reason)
 
@@ -418,7 +418,7 @@ class _Table:
         first = runs[0]
         key = self._key(first)
         return Group(
-            label=_title_of_cell(key, first.summary.cell),
+            label=titles.cell(key, first.summary.cell),
             key=key,
             cell=first.summary.cell,
             look=look,
@@ -427,16 +427,3 @@ class _Table:
             loss=loss_beside(self.reference),
             steady=self.reference.steady if self.reference else None,
         )
-
-
-def _title_of_cell(key: str, cell: Mapping[str, str]) -> str:
-    parts = [looks.title(key)] if key and (SCHEME_AXIS in cell or not cell) else []
-    parts += [axis_value(axis, value) for axis, value in cell.items() if axis != SCHEME_AXIS or not key]
-    return ", ".join(parts) or "all runs"
-
-
-def axis_value(axis: str, value: str) -> str:
-    """A value of an axis for people: a scheme by its name, a number with what it is of."""
-    if axis == SCHEME_AXIS:
-        return looks.title(value)
-    return f"{axis.rpartition('.')[2]} {value}" if value[:1].isdigit() else value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.metrics.quantities import NS_PER_S, mbps
 from bakeoff.metrics.statistics import estimate
-from bakeoff.reports import looks, words
+from bakeoff.reports import titles, words
 from bakeoff.reports.corrected import JAIN
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _parts(runs: Sequence[_Flows], part: Callable[[FlowSummary], float], known: 
         ]
         found.append(
             Share(
-                name=looks.title(key) if count == 1 else f"{count} {looks.title(key)}",
+                name=titles.scheme(key) if count == 1 else f"{count} {titles.scheme(key)}",
                 look=known[key],
                 percent=100 * parts[key] / whole if whole else 0.0,
                 throughput=words.plus_minus(estimate([throughput_mbps(flows, key) for flows in runs]), words.number),

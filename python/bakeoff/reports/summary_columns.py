@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bakeoff.reports import looks, words
+from bakeoff.reports import titles, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def of(report: Report) -> list[tuple[str, int | None]]:
     found: list[tuple[str, int | None]] = []
     for number in range(1, report.flow_count + 1):
         schemes = {run.flows[number - 1].name for run in report.complete if number <= len(run.flows)}
-        name = f"\n{looks.title(schemes.pop())}" if has_mixed and len(schemes) == 1 else ""
+        name = f"\n{titles.scheme(schemes.pop())}" if has_mixed and len(schemes) == 1 else ""
         found.append((f"flow {number}{name}", number))
     return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.experiment.catalogue import plain
 from bakeoff.experiment.published_row import SCHEME_AXIS
-from bakeoff.reports import looks, model, words
+from bakeoff.reports import looks, titles, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ def unit(metric: Metric) -> str:
 def name(line: Line) -> str:
     """The cell and the flow or probe of a line; a flow with its scheme where the cell does not tell."""
     parts = [scheme(line.cell[SCHEME_AXIS])] if SCHEME_AXIS in line.cell else []
-    parts += [model.axis_value(axis, text) for axis, text in line.cell.items() if axis != SCHEME_AXIS]
+    parts += [titles.axis_value(axis, text) for axis, text in line.cell.items() if axis != SCHEME_AXIS]
     if line.flow is not None:
         told = plain(line.scheme) == plain(line.cell.get(SCHEME_AXIS, ""))
         parts.append(f"flow {line.flow}" if told else f"flow {line.flow} ({scheme(line.scheme)})")
@@ -211,7 +211,7 @@ def scheme(key: str) -> str:
 def _one(key: str) -> str:
     name = plain(key)
     origin = key.removesuffix(name).removesuffix(":")
-    return f"{looks.title(name)} ({origin})" if origin else looks.title(name)
+    return f"{titles.scheme(name)} ({origin})" if origin else titles.scheme(name)
 
 
 def scheme_looks(keys: Sequence[str]) -> dict[str, looks.Look]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import cell_looks, model, ticks
+from bakeoff.reports import cell_looks, ticks, titles
 from bakeoff.reports.summary_columns import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def figure(report: Report) -> Figure | None:
     if len(varying) != 2:
         return None
     series, rows = (values[axis] for axis in varying)
-    names = [model.axis_value(varying[1], value) for value in rows]
+    names = [titles.axis_value(varying[1], value) for value in rows]
     if len(rows) not in _ROWS or len(series) not in _SERIES or max(map(len, names)) > _LONGEST:
         return None
     colours = report.cell_looks.colours if report.cell_looks else cell_looks.of_values(varying[0], series)
@@ -109,8 +109,8 @@ def figure(report: Report) -> Figure | None:
     if not panels:
         return None
     return Figure(
-        axis=varying[1].removesuffix(".use").rpartition(".")[2],
-        series=[(model.axis_value(varying[0], value), colours[value]) for value in series],
+        axis=titles.axis(varying[1]),
+        series=[(titles.axis_value(varying[0], value), colours[value]) for value in series],
         rows=[(layout.middle(row), name) for row, name in enumerate(names)],
         left=layout.left - _GAP,
         height=layout.bottom + BOTTOM,

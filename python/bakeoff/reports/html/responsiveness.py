@@ -13,7 +13,7 @@ import numpy as np
 
 from bakeoff.metrics import dynamics
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S, mbps
-from bakeoff.reports import looks, words
+from bakeoff.reports import looks, titles, words
 from bakeoff.reports.html import spans
 from bakeoff.scenario import base_rtt_ns
 
@@ -111,7 +111,7 @@ def _rates(
         # The recording has bins of nothing from the beginning of the run on, and to its end.
         curve[times <= flow.start_s * NS_PER_S] = np.nan
         curve[(times - interval_ns >= flow.stop_s * NS_PER_S) & (curve == 0)] = np.nan
-        label = f"Flow {flow.flow}, {looks.title(flow.name)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
+        label = f"Flow {flow.flow}, {titles.scheme(flow.name)} (mean {words.number(flow.goodput_mbps)} Mbit/s)"
         lines.append(({"label": label, "style": "solid", **look.colours}, curve))
     return lines
 

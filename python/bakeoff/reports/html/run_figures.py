@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from bakeoff import _core
+from bakeoff.experiment.catalogue import plain
 from bakeoff.metrics import bins, utilisation
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S
-from bakeoff.reports import looks, words
+from bakeoff.reports import looks, titles, words
 from bakeoff.reports.html import responsiveness, spans
 
 if TYPE_CHECKING:
@@ -50,7 +55,7 @@ class _Flows:
     def name(self, flow: int) -> str:
         """The flow's number, and where several schemes meet its scheme."""
         schemes = [flow.name for flow in self.summary.flows]
-        return f"Flow {flow}, {looks.title(schemes[flow - 1])}" if len(set(schemes)) > 1 else f"Flow {flow}"
+        return f"Flow {flow}, {titles.scheme(schemes[flow - 1])}" if len(set(schemes)) > 1 else f"Flow {flow}"
 
     def delay_label(self, flow: int) -> str:
         return f"{self.name(flow)} (95th percentile {words.number(self.summary.flows[flow - 1].owd_p95_ms)} ms)"
@@ -289,7 +294,7 @@ def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pac
         taken = spans.of_samples(times_s, MAX_TELEMETRY_POINTS)
         curves: list[dict[str, Any]] = []
         for flow in _shown(numbers):
-            name_of_flow = looks.title(flows.summary.flows[flow - 1].name)
+            name_of_flow = titles.scheme(flows.summary.flows[flow - 1].name)
             entry = {"label": f"Flow {flow}, {name_of_flow}", "style": "solid", **flows.colours(flow)}
             curve = _held(rows.filter(rows["flow"] == flow), times)
             curves += taken.lines(entry, curve, "median", pack) if taken else [{**entry, "y": pack.add(curve)}]
@@ -311,7 +316,7 @@ def _quantities(by_name: Mapping[str, pl.DataFrame], summary: RunSummary) -> Ite
     for name in sorted(by_name, key=lambda name: (name != "cwnd", name)):
         of_unit: dict[str, list[int]] = {}
         for flow in by_name[name]["flow"].unique().sort().to_list():
-            unit = looks.telemetry_units(summary.flows[flow - 1].scheme).get(name, "")
+            unit = telemetry_units(summary.flows[flow - 1].scheme).get(name, "")
             of_unit.setdefault(unit, []).append(flow)
         for unit, numbers in of_unit.items():
             yield name, unit, numbers
@@ -325,3 +330,11 @@ def _held(rows: pl.DataFrame, times: NDArray[np.int64]) -> NDArray[np.float64]:
     where = np.searchsorted(own, times, side="right") - 1
     there = (where >= 0) & (times <= own[-1])
     return np.where(there, values[np.maximum(where, 0)], np.nan)
+
+
+@functools.cache
+def telemetry_units(scheme: str) -> dict[str, str]:
+    """Unit of every telemetry of the transport and of a scheme, by name."""
+    everywhere = json.loads(_core.telemetry())
+    own = (known["telemetry"] for known in json.loads(_core.schemes()) if known["name"] == plain(scheme))
+    return {entry["name"]: entry["unit"] for entry in itertools.chain(everywhere, *own)}

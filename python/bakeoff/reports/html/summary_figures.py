@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.reports import looks, model, ticks
+from bakeoff.reports import looks, ticks, titles
 from bakeoff.reports.model import Absent, Group
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class _Figure:
         marker = looks.Look(looks.NEUTRAL.light, looks.NEUTRAL.dark, row.look.marker)
         styles = [_style(looks.with_marker(row.look, 0)), _style(marker)]
         return [
-            (axis, model.axis_value(axis, row.cell[axis]), styles[place] if place < len(styles) else {})
+            (axis, titles.axis_value(axis, row.cell[axis]), styles[place] if place < len(styles) else {})
             for place, axis in enumerate(self.looks.axes)
         ]
 
@@ -151,7 +151,7 @@ def panels(figure: dict[str, Any], cells: CellLooks | None) -> list[tuple[str, d
 
 def alike(cells: CellLooks | None) -> list[str]:
     """The axes that neither colour nor marker tell, as they are called on the page."""
-    return [axis.removesuffix(".use").rpartition(".")[2] for axis in cells.axes[_SHOWN:]] if cells else []
+    return [titles.axis(axis) for axis in cells.axes[_SHOWN:]] if cells else []
 
 
 def _with_symbol(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

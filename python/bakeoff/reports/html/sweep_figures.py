@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bakeoff.experiment import units
 from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import cell_looks, model, shares, ticks
+from bakeoff.reports import cell_looks, shares, ticks, titles
 from bakeoff.reports.summary_columns import DELAY, METRICS, THROUGHPUT, Metric
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def figure(report: Report) -> Figure | None:
     drawing = _Drawing(report, swept, scales[swept], compared, others, colours, is_by_scheme=bool(schemes))
     drawn = [
         (
-            ", ".join(model.axis_value(axis, value) for axis, value in zip(others, row, strict=True)),
+            ", ".join(titles.axis_value(axis, value) for axis, value in zip(others, row, strict=True)),
             [panel for metric in METRICS if (panel := drawing.panel(metric, row)) is not None],
         )
         for row in rows
@@ -125,10 +125,10 @@ def figure(report: Report) -> Figure | None:
         return None
     axis = SCHEME_AXIS if schemes else compared
     return Figure(
-        axis=swept.rpartition(".")[2],
+        axis=titles.axis(swept),
         is_log=drawing.x_axis.is_log,
         ticks=drawing.x_ticks(values[swept]),
-        series=[(model.axis_value(axis, value), colours[value]) for value in series] if axis else [],
+        series=[(titles.axis_value(axis, value), colours[value]) for value in series] if axis else [],
         is_by_scheme=bool(schemes),
         rows=drawn,
     )
@@ -239,7 +239,7 @@ class _Drawing:
     def _dot(self, axis: _Axis, metric: Metric, number: _Number) -> Dot:
         found = number.estimate
         runs = "one run" if found.count == 1 else f"mean of {found.count} runs"
-        whose = f", {model.axis_value(SCHEME_AXIS, number.series)}" if self.is_by_scheme else ""
+        whose = f", {titles.axis_value(SCHEME_AXIS, number.series)}" if self.is_by_scheme else ""
         return Dot(
             x=self.x(number.group.cell[self.swept]),
             y=_y(axis, found.mean),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.metrics.statistics import paired
-from bakeoff.reports import cell_looks, model, summary_columns, words
+from bakeoff.reports import cell_looks, model, summary_columns, titles, words
 from bakeoff.reports.corrected import CORRECTED, Column, existing
 from bakeoff.reports.model import Absent, Group, Report
 from bakeoff.reports.summary_columns import METRICS, Metric
@@ -186,7 +186,7 @@ def differences(report: Report) -> Differences | None:
         for group in groups
         if (baseline := baselines.get(_beside(group, axes[0]))) is not None and group is not baseline
     ]
-    name = first.label if len(axes) == 1 else model.axis_value(axes[0], chosen)
+    name = first.label if len(axes) == 1 else titles.axis_value(axes[0], chosen)
     return Differences(name, len(axes) > 1, [column.title for column in columns], rows)
 
 
