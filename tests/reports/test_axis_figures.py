@@ -11,6 +11,7 @@ import pytest
 from bakeoff.references import Published
 from bakeoff.reports import cell_looks, html, looks, model, ticks
 from bakeoff.reports.html import axis_figures, summary_figures, tables
+from bakeoff.reports.rows import Group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,7 +88,7 @@ def test_numbers_that_are_alike_stand_close_together(report: Callable[..., Repor
 
 def test_intervals_end_where_numbers_do(report: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [Published(0.1, 20.0, 0.2), Published(4.0, 20.0, 1.0), Published(5.0, 20.0, 1.0)]
-    monkeypatch.setattr(model.Group, "numbers", lambda *_: runs)
+    monkeypatch.setattr(Group, "numbers", lambda *_: runs)
     matrix = report(("CUBIC", "other"), CASES)
     found = axis_figures.figure(matrix)
     assert found is not None

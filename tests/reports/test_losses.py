@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bakeoff.recording import ResultFolder
+    from bakeoff.reports.rows import Run
 
 SCHEMES = ("bbr", "cubic", "ledbat", "reno", "vegas", "copa", "verus")
 
@@ -34,7 +35,7 @@ def report(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> 
     return make
 
 
-def _losing(run: model.Run, loss: float, *, counts: bool) -> model.Run:
+def _losing(run: Run, loss: float, *, counts: bool) -> Run:
     total = run.summary.total
     assert total is not None
     pantheon = total.pantheon if counts else None

@@ -15,6 +15,7 @@ from bakeoff.metrics import queueing
 from bakeoff.metrics.statistics import Estimate, t95
 from bakeoff.reports import corrected, looks, model, shares, summary_columns, words
 from bakeoff.reports.html import encode, run_figures, summary_figures, sweep_figures, tables
+from bakeoff.reports.rows import Group, Loss, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,7 @@ def report(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> 
     return replace(found, rows=tuple(rows))
 
 
-def _numbered(run: model.Run, number: int) -> model.Run:
+def _numbered(run: Run, number: int) -> Run:
     total = total_of(run)
     values: dict[str, Any] = {
         "throughput_mbps": number + 0.1,
@@ -65,7 +66,7 @@ def _numbered(run: model.Run, number: int) -> model.Run:
     return replace(run, summary=replace(run.summary, flows=flows, total=replace(total, **values)))
 
 
-def total_of(run: model.Run) -> TotalSummary:
+def total_of(run: Run) -> TotalSummary:
     total = run.summary.total
     assert total is not None
     return total
@@ -127,13 +128,13 @@ def test_differences_are_over_pairs_of_equal_seeds(report: model.Report) -> None
 
 def test_loss_is_counted_as_the_report_says(report: model.Report) -> None:
     group = report.groups[0]
-    for counted, name in ((model.Loss.PACKETS, "packet_loss"), (model.Loss.BYTES, "loss")):
+    for counted, name in ((Loss.PACKETS, "packet_loss"), (Loss.BYTES, "loss")):
         losses = [getattr(total_of(run), name) for run in group.runs]
         assert replace(group, loss=counted).pantheon(None).loss == pytest.approx(statistics.fmean(losses))
     printed = [total.pantheon.loss for run in group.runs if (total := total_of(run)).pantheon]
     assert len(printed) == 3
     # Pantheon's means are of what it prints of each run.
-    exact = replace(group, loss=model.Loss.PANTHEON).pantheon(None).loss
+    exact = replace(group, loss=Loss.PANTHEON).pantheon(None).loss
     assert exact == pytest.approx(statistics.fmean(round(100 * loss, 2) / 100 for loss in printed), abs=1e-12)
     assert exact != pytest.approx(statistics.fmean(printed), abs=1e-9)
 
@@ -141,7 +142,7 @@ def test_loss_is_counted_as_the_report_says(report: model.Report) -> None:
 def test_places_of_queues_are_counted_run_by_run(report: model.Report) -> None:
     places = iter(["forward.0", "forward.1", None, "forward.0", "forward.0", None])
 
-    def placed(run: model.Run) -> model.Run:
+    def placed(run: Run) -> Run:
         found = queueing.Queueing(
             direction="forward", meant=(), hop=next(places), queue_p95_ms=1, meant_p95_ms=1, warning=None
         )
@@ -257,7 +258,7 @@ def test_lines_of_delay_are_called_what_they_are(report: model.Report) -> None:
 
 
 def test_indices_of_two_flows_differ_by_no_more_than_a_half(report: model.Report) -> None:
-    def with_jain(group: model.Group, values: tuple[float, float]) -> model.Group:
+    def with_jain(group: Group, values: tuple[float, float]) -> Group:
         runs = [
             replace(run, summary=replace(run.summary, total=replace(total_of(run), jain=jain)))
             for run, jain in zip(group.runs, values, strict=False)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bakeoff.recording import ResultFolder
+    from bakeoff.reports.rows import Run
 
 JITTER_NS = 100_000_000
 
@@ -42,7 +43,7 @@ def report(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> 
     return make
 
 
-def _started(run: model.Run, begins: Sequence[float]) -> model.Run:
+def _started(run: Run, begins: Sequence[float]) -> Run:
     flows = tuple(replace(flow, start_s=start) for flow, start in zip(run.summary.flows, begins, strict=True))
     return replace(run, summary=replace(run.summary, flows=flows))
 

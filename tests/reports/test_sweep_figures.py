@@ -14,6 +14,7 @@ from tests.conftest import SECOND
 from bakeoff.references import Published
 from bakeoff.reports import html, looks, model, shares, ticks
 from bakeoff.reports.html import sweep_figures
+from bakeoff.reports.rows import Group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +87,7 @@ def test_logarithmic_axes_are_said_to_be(
 
 def test_intervals_end_where_numbers_do(report: Callable[..., Report], monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [Published(4.0, 20.0, 0.9), Published(4.0, 20.0, 1.0)]
-    monkeypatch.setattr(model.Group, "numbers", lambda *_: runs)
+    monkeypatch.setattr(Group, "numbers", lambda *_: runs)
     found = sweep_figures.figure(report(scheme=("cubic", "bbr"), rtt=RTTS))
     assert found is not None
     loss = found.rows[0][1][2]

@@ -15,6 +15,7 @@ from tests.conftest import SECOND, simulate
 from bakeoff.recording import ResultFolder
 from bakeoff.references.model import Published
 from bakeoff.reports import model, shares, summary_columns, terminal
+from bakeoff.reports.rows import Absent, Group, Loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,7 @@ def test_no_number_is_cut(india: ResultFolder, width: int) -> None:
 @pytest.mark.parametrize("width", [200, 100, 40])
 def test_published_rows_without_runs_are_counted_in_one_line(india: ResultFolder, width: int) -> None:
     report = model.load(india)
-    absent = [row for row in report.rows if isinstance(row, model.Absent)]
+    absent = [row for row in report.rows if isinstance(row, Absent)]
     later = sum(row.reason == "not implemented yet" for row in absent)
     text = printed(report, width)
     line = (
@@ -58,9 +59,9 @@ def test_published_rows_without_runs_are_counted_in_one_line(india: ResultFolder
 
 def test_the_report_has_published_rows_without_runs_below_ours(india: ResultFolder) -> None:
     kinds = [type(row) for row in model.load(india).rows]
-    ours = kinds.count(model.Group)
-    assert kinds == [model.Group] * ours + [model.Absent] * (len(kinds) - ours)
-    assert model.Absent in kinds
+    ours = kinds.count(Group)
+    assert kinds == [Group] * ours + [Absent] * (len(kinds) - ours)
+    assert Absent in kinds
 
 
 def test_wide_is_one_table(india: ResultFolder) -> None:
@@ -201,7 +202,7 @@ def test_all_rows_of_a_report_count_losses_alike(
     with_published, without = report.groups
     assert with_published.published is not None
     assert without.published is None
-    assert report.loss is model.Loss.PACKETS
+    assert report.loss is Loss.PACKETS
     assert "By Pantheon's definitions, but loss as published: of packets," in printed(report, 200)
     for group in report.groups:
         total = group.runs[0].summary.total
@@ -212,15 +213,15 @@ def test_all_rows_of_a_report_count_losses_alike(
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [
-        ("pantheon/india-ppp0", model.Loss.PANTHEON),
-        ("pantheon/london-sydney", model.Loss.PANTHEON),
-        ("bbr-loss/as-published", model.Loss.PACKETS),
-        ("l4s-tests/s6", model.Loss.BYTES),
-        (None, model.Loss.BYTES),
+        ("pantheon/india-ppp0", Loss.PANTHEON),
+        ("pantheon/london-sydney", Loss.PANTHEON),
+        ("bbr-loss/as-published", Loss.PACKETS),
+        ("l4s-tests/s6", Loss.BYTES),
+        (None, Loss.BYTES),
     ],
 )
 def test_a_published_table_without_losses_leaves_ours_as_it_is(
-    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], reference: str | None, expected: model.Loss
+    filled: Callable[..., ResultFolder], plan_of: Callable[..., Any], reference: str | None, expected: Loss
 ) -> None:
     report = model.load(filled(plan_of(("cubic",), 1, level="summary", seconds=3, reference=reference)))
     assert report.loss is expected

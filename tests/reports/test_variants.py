@@ -14,7 +14,7 @@ from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model, shares, summary_columns, terminal
 from bakeoff.reports.html import page
-from bakeoff.reports.model import Absent
+from bakeoff.reports.rows import Absent
 from bakeoff.worlds import registry, runner
 
 if TYPE_CHECKING:

@@ -19,14 +19,15 @@ from bakeoff.experiment.published_row import published_row
 from bakeoff.metrics.statistics import Estimate, paired, unpaired
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import completions, model
-from bakeoff.reports.model import of_total
+from bakeoff.reports.rows import Loss, loss_beside, of_total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bakeoff.metrics import RunSummary
     from bakeoff.references import Published, PublishedScheme, Reference
-    from bakeoff.reports.model import Group, Report
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group
 
 _TOTALS: dict[str, Callable[[RunSummary], float | None]] = {
     "throughput_mbps": of_total(lambda total: total.throughput_mbps),
@@ -45,7 +46,7 @@ _PUBLISHED: dict[str, Callable[[Published], float | None]] = {
     "pantheon.owd_p95_ms": lambda numbers: numbers.owd_p95_ms,
     "pantheon.loss": lambda numbers: numbers.loss,
 }
-_LOSS = {model.Loss.PANTHEON: "pantheon.loss", model.Loss.PACKETS: "packet_loss", model.Loss.BYTES: "loss"}
+_LOSS = {Loss.PANTHEON: "pantheon.loss", Loss.PACKETS: "packet_loss", Loss.BYTES: "loss"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +230,7 @@ def _published(left: str, ours: Report, reference: Reference) -> Comparison:
 
 
 def _published_lines(group: Group, row: PublishedScheme) -> Iterator[Line]:
-    names = {name: name for name in _PUBLISHED} | {"pantheon.loss": _LOSS[model.loss_beside(row)]}
+    names = {name: name for name in _PUBLISHED} | {"pantheon.loss": _LOSS[loss_beside(row)]}
     for flow in (None, *sorted(row.flows)):
         if flow is not None and row.steady:
             names[_THROUGHPUT] = GOODPUT

@@ -18,7 +18,8 @@ from bakeoff.reports import titles, words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bakeoff.reports.model import Group, Report, Run
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group, Run
 
     Class = tuple[int, str]
 

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from bakeoff.reports import words
-from bakeoff.reports.model import of_total
+from bakeoff.reports.rows import of_total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bakeoff.metrics import RunSummary
-    from bakeoff.reports.model import Group
+    from bakeoff.reports.rows import Group
 
 
 def _jain_bounds(group: Group) -> tuple[float, float]:

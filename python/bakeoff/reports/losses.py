@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bakeoff.reports import words
-from bakeoff.reports.model import of_total
+from bakeoff.reports.rows import of_total
 
 if TYPE_CHECKING:
-    from bakeoff.reports.model import Group, Report
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group
 
 # About what three flows of BBR lose behind a third of a BDP.
 _MUCH = 0.1

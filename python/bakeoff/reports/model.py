@@ -4,161 +4,20 @@ from __future__ import annotations
 
 import functools
 from dataclasses import asdict, dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import ClaimResult, Telemetry, evaluate
-from bakeoff.experiment.published_row import SCHEME_AXIS, published_row, scheme_of
+from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics import RunSummary, summarise, to_json
-from bakeoff.metrics.corrected import Interval
-from bakeoff.metrics.dynamics import goodputs_mbps
-from bakeoff.metrics.quantities import NS_PER_S
-from bakeoff.metrics.statistics import Estimate, estimate, mean_of_known
-from bakeoff.references import Published, PublishedScheme, Reference, find
-from bakeoff.reports import cell_looks, commands, looks, titles, words
+from bakeoff.references import PublishedScheme, Reference, find
+from bakeoff.reports import cell_looks, commands, looks, words
+from bakeoff.reports.rows import Absent, Group, Loss, RowMaker, Run, by_cell, loss_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    import polars as pl
-
-    from bakeoff.metrics import TotalSummary
-    from bakeoff.metrics.pantheon import PantheonMetrics
-    from bakeoff.recording import ResultFolder, RunRecording
-    from bakeoff.references.model import Steady
+    from bakeoff.recording import ResultFolder
     from bakeoff.reports.cell_looks import CellLooks
-
-PUBLISHED_BAND = 0.25
-"""How far from the published throughput and delay a faithful model may be, as in the claims of the suites."""
-
-
-class Loss(Enum):
-    """What the summary calls loss, after "by Pantheon's definitions": as the published table does, if there is one."""
-
-    PANTHEON = "loss with what was in flight at the end"
-    PACKETS = "but loss as published: of packets, without those in flight at the end"
-    BYTES = "but loss without what was in flight at the end"
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run: its recording and its numbers."""
-
-    recording: RunRecording
-    summary: RunSummary
-
-    @functools.cached_property
-    def _goodput(self) -> pl.DataFrame | None:
-        has_series = self.recording.has("series")
-        return self.recording.table("series", ("flow", "t_ns", "goodput_bytes")) if has_series else None
-
-    def steady_mbps(self, flow: int, steady: Steady) -> float | None:
-        """Mean goodput of a flow over the time of published ones; None in a run that is shorter, or without series."""
-        record, end_ns = self.recording.scenario["record"], self.recording.scenario["duration_ns"]
-        stop_ns = end_ns - steady.rest_s * NS_PER_S
-        stretch = Interval(stop_ns - steady.length_s * NS_PER_S, stop_ns)
-        if self._goodput is None or stretch.start_ns < 0:
-            return None
-        return goodputs_mbps(self._goodput, [flow], stretch, int(record["interval_ns"]))[flow]
-
-
-@dataclass(frozen=True)
-class Group:
-    """All repeats of one cell of the matrix: a row of the tables.
-
-    Attributes:
-        label: the cell for people.
-        key: key of the scheme, empty if its flows differ.
-        cell: value of each axis.
-        look: colour and marker.
-        runs: its runs, in order; failed ones too.
-        published: the published row of the same scheme, if there is one.
-        loss: what counts as lost.
-        steady: when the throughputs of flows are measured; None for Pantheon's time.
-    """
-
-    label: str
-    key: str
-    cell: dict[str, str]
-    look: looks.Look
-    runs: tuple[Run, ...]
-    published: PublishedScheme | None
-    loss: Loss
-    steady: Steady | None
-
-    @property
-    def summaries(self) -> list[RunSummary]:
-        """The numbers of the runs that are complete."""
-        return [run.summary for run in self.runs if run.summary.total is not None]
-
-    @property
-    def valid(self) -> list[RunSummary]:
-        """The complete runs that Pantheon would count."""
-        return [summary for summary in self.summaries if summary.total and summary.total.pantheon]
-
-    @property
-    def counted(self) -> str:
-        """Over how many runs Pantheon's numbers are: "3", or "2 of 3" where some are not valid."""
-        valid, whole = len(self.valid), len(self.runs)
-        return str(whole) if valid == whole else f"{valid} of {whole}"
-
-    def over_runs(self, value: Callable[[RunSummary], float | None]) -> Estimate | None:
-        """Mean and interval of a number over the complete runs that have it."""
-        values = [value(summary) for summary in self.summaries]
-        return estimate([number for number in values if number is not None])
-
-    def by_seed(self, value: Callable[[RunSummary], float | None]) -> dict[int, float]:
-        """A number of the complete runs that have it, by their seeds."""
-        return {summary.seed: number for summary in self.summaries if (number := value(summary)) is not None}
-
-    def numbers(self, flow: int | None, beside: PublishedScheme | None = None) -> list[Published]:
-        """Pantheon's numbers of each valid run, as its statistics print them.
-
-        Args:
-            flow: its number; None for all flows together.
-            beside: a published row that they are to be compared with. If it does not count packets in flight at the
-                end as lost, neither do these, and if its throughputs of flows are of a part of the run, so are these;
-                without one they count as the whole report does.
-        """
-        counted, steady = (loss_beside(beside), beside.steady) if beside else (self.loss, self.steady)
-        found = []
-        for run in self.runs:
-            summary = run.summary
-            if (exact := _pantheon_of(summary, flow)) is not None:
-                printed = float(f"{100 * exact.loss:.2f}") / 100
-                loss = printed if counted is Loss.PANTHEON else _loss_of(summary, flow, counted)
-                whole, delay = float(f"{exact.throughput_mbps:.2f}"), float(f"{exact.owd_p95_ms:.3f}")
-                throughput = run.steady_mbps(flow, steady) if steady and flow is not None else whole
-                found.append(Published(throughput, delay, loss))
-        return found
-
-    def pantheon(self, flow: int | None, beside: PublishedScheme | None = None) -> Published:
-        """Means of `numbers`, as in Pantheon's report."""
-        known = self.numbers(flow, beside)
-        return Published(
-            mean_of_known(numbers.throughput_mbps for numbers in known),
-            mean_of_known(numbers.owd_p95_ms for numbers in known),
-            mean_of_known(numbers.loss for numbers in known),
-        )
-
-
-@dataclass(frozen=True)
-class Absent:
-    """A row that this folder has no runs for.
-
-    Attributes:
-        name: the scheme, or the cell of the matrix.
-        published: the published row, if there is one.
-        look: colour and marker.
-        reason: why there is none: `not implemented yet`, `not in this run`, or what the user has to give.
-        remedy: the option that gives it, or empty.
-    """
-
-    name: str
-    published: PublishedScheme | None
-    look: looks.Look
-    reason: str
-    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -245,11 +104,6 @@ class Report:
         return self._json
 
 
-def of_total(value: Callable[[TotalSummary], float | None]) -> Callable[[RunSummary], float | None]:
-    """How to take a number of all flows together from a run; one that is not complete has none."""
-    return lambda run: value(run.total) if run.total else None
-
-
 def queues(report: Report) -> dict[str, int]:
     """Where queues built up, and in how many runs; `no hop` stands for runs without a queue."""
     places = [found.hop or "no hop" for run in report.runs for found in run.summary.queueing]
@@ -275,27 +129,6 @@ def _not_counted(first: str, others: int, reason: str) -> str:
     return f"{first}{more}: not counted, as Pantheon would: {reason}"
 
 
-def _pantheon_of(summary: RunSummary, flow: int | None) -> PantheonMetrics | None:
-    if flow is None:
-        return summary.total.pantheon if summary.total else None
-    return summary.flows[flow - 1].pantheon if flow <= len(summary.flows) else None
-
-
-def loss_beside(published: Reference | PublishedScheme | None) -> Loss:
-    """What loss counts beside a published table, or a row of one."""
-    if published is None or not published.has_loss:
-        return Loss.BYTES
-    return Loss.PACKETS if published.counts_packets else Loss.PANTHEON
-
-
-def _loss_of(summary: RunSummary, flow: int | None, counted: Loss) -> float | None:
-    """The loss of a run without what was in flight at its end."""
-    part = summary.total if flow is None else next((one for one in summary.flows if one.flow == flow), None)
-    if part is None:
-        return None
-    return part.packet_loss if counted is Loss.PACKETS else part.loss
-
-
 def load(folder: ResultFolder) -> Report:
     """Reads a folder and computes all that a report shows.
 
@@ -308,10 +141,10 @@ def load(folder: ResultFolder) -> Report:
     contract = to_json(experiment["name"], experiment["world"], [run.summary for run in runs])
     # Folders of earlier versions have neither.
     variants, unmet = experiment.get("variants", {}), experiment.get("unmet", [])
-    table = _Table(reference, variants, unmet)
-    cells = _grouped(runs)
+    maker = RowMaker(reference, variants, unmet)
+    cells = by_cell(runs)
     known_looks = cell_looks.of_cells([runs[0].summary.cell for runs in cells])
-    groups = table.groups(cells, known_looks)
+    groups = maker.groups(cells, known_looks)
     recordings = {run.summary.id: run.recording for run in runs}
     # A run that has yet to be executed leaves a claim about it as open as one that failed.
     planned = [{**entry, "status": "absent"} for entry in folder.plan if entry["id"] not in recordings]
@@ -320,7 +153,7 @@ def load(folder: ResultFolder) -> Report:
     contract["claims"] = [asdict(claim) for claim in claims]
     return Report(
         experiment=experiment,
-        rows=tuple(table.rows(groups)),
+        rows=tuple(maker.rows(groups)),
         reference=reference,
         claims=claims,
         planned=len(folder.plan),
@@ -330,13 +163,6 @@ def load(folder: ResultFolder) -> Report:
         cell_looks=known_looks,
         _json=contract,
     )
-
-
-def _grouped(runs: Sequence[Run]) -> list[list[Run]]:
-    cells: dict[tuple[tuple[str, str], ...], list[Run]] = {}
-    for run in runs:
-        cells.setdefault(tuple(run.summary.cell.items()), []).append(run)
-    return list(cells.values())
 
 
 def _beside_published(runs: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> list[dict[str, Any]]:
@@ -349,81 +175,3 @@ def _beside_published(runs: Sequence[Mapping[str, Any]], groups: Sequence[Group]
 def _numbers(row: PublishedScheme) -> dict[str, Any]:
     """What a claim may ask of a published row: the numbers of all flows together, and of each."""
     return {**asdict(row.total), **{f"flow{number}": asdict(flow) for number, flow in row.flows.items()}}
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Makes the rows of the tables.
-
-    Attributes:
-        reference: the published report, if there is one.
-        variants: names that the experiment gives to schemes with parameters, and their schemes.
-        unmet: cells that were not run, and why.
-    """
-
-    reference: Reference | None
-    variants: Mapping[str, str]
-    unmet: Sequence[Mapping[str, Any]]
-
-    def groups(self, cells: Sequence[Sequence[Run]], known: CellLooks | None) -> list[Group]:
-        """A group of each cell."""
-        found = [known.of(runs[0].summary.cell) for runs in cells] if known else self._looks(cells)
-        return [self._group(runs, look) for runs, look in zip(cells, found, strict=True)]
-
-    def rows(self, groups: Sequence[Group]) -> list[Group | Absent]:
-        """Rows of this folder in the order of the reference, then those it lacks; last what is only published."""
-        here: list[Group | Absent] = [*groups, *(self._waiting(unmet, index) for index, unmet in enumerate(self.unmet))]
-        rows: list[Group | Absent] = []
-        absent: list[Absent] = []
-        for index, published in enumerate(self.reference.schemes if self.reference else ()):
-            found = [row for row in here if row.published is published]
-            rows += found
-            absent += [] if found else [self._absent(published, index)]
-        return [*rows, *(row for row in here if row.published is None), *absent]
-
-    def _waiting(self, unmet: Mapping[str, Any], index: int) -> Absent:
-        """The row of a cell that waits for a file."""
-        cell = unmet["cell"]
-        key = cell.get(SCHEME_AXIS, "")
-        published, look = published_row(self.reference, key, cell), self._look(key, index)
-        return Absent(titles.cell(key, cell), published, look, unmet["reason"], unmet["remedy"])
-
-    def _absent(self, published: PublishedScheme, index: int) -> Absent:
-        # A row without a key is about flows of several schemes.
-        known = not published.key or published.key in titles.implemented() or published.key in self.variants
-        reason = "not in this run" if known else "not implemented yet"
-        return Absent(published.name, published, self._look(published.key, index), reason)
-
-    def _look(self, key: str, index: int) -> looks.Look:
-        own = looks.SCHEMES.get(key)
-        return own or looks.of_scheme(self.variants.get(key, key), index)
-
-    def _looks(self, cells: Sequence[Sequence[Run]]) -> list[looks.Look]:
-        """The look of each cell: its scheme's, and a marker for the rest of the cell if there is more than that."""
-        # A cell whose flows differ has the look of the scheme that it is called after.
-        keys = [self._key(runs[0]) or runs[0].summary.cell.get(SCHEME_AXIS, "") for runs in cells]
-        rests = [tuple(item for item in runs[0].summary.cell.items() if item[0] != SCHEME_AXIS) for runs in cells]
-        places = {rest: place for place, rest in enumerate(dict.fromkeys(rests))}
-        known = looks.of_schemes(dict.fromkeys(filter(None, keys)), self.variants)
-        found = []
-        for index, (key, rest) in enumerate(zip(keys, rests, strict=True)):
-            look = self._look(key, index) if key in looks.SCHEMES else known.get(key) or looks.of_scheme(key, index)
-            found.append(look if len(places) == 1 or not key else looks.with_marker(look, places[rest]))
-        return found
-
-    def _key(self, run: Run) -> str:
-        return scheme_of(run.recording.scenario, run.summary.cell, self.variants)
-
-    def _group(self, runs: Sequence[Run], look: looks.Look) -> Group:
-        first = runs[0]
-        key = self._key(first)
-        return Group(
-            label=titles.cell(key, first.summary.cell),
-            key=key,
-            cell=first.summary.cell,
-            look=look,
-            runs=tuple(sorted(runs, key=lambda run: run.summary.repeat)),
-            published=published_row(self.reference, key, first.summary.cell),
-            loss=loss_beside(self.reference),
-            steady=self.reference.steady if self.reference else None,
-        )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from bakeoff.metrics import FlowSummary
     from bakeoff.reports.looks import Look
-    from bakeoff.reports.model import Group, Report
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group
 
     _Flows = Sequence[FlowSummary]
 

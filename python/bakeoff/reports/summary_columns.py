@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bakeoff.references import Published
-    from bakeoff.reports.model import Absent, Group, Report
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Absent, Group
 
 MAX_FLOW_COLUMNS = 4
 

@@ -15,7 +15,7 @@ from bakeoff.metrics.statistics import mean_of_known
 from bakeoff.reports import completions, model, shares, starts, summary_columns, words
 from bakeoff.reports.console import GAP, fits, make_table, print_table
 from bakeoff.reports.corrected import CORRECTED, existing
-from bakeoff.reports.model import Absent, Group, Report
+from bakeoff.reports.rows import Absent, Group
 from bakeoff.reports.summary_columns import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bakeoff.claims import ClaimResult
     from bakeoff.reports.completions import Transfers
+    from bakeoff.reports.model import Report
     from bakeoff.reports.shares import Shares
 
 VERDICT_STYLES = {"holds": "green", "fails": "red", "undecided": "yellow"}

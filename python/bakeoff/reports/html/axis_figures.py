@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bakeoff.reports.looks import Look
-    from bakeoff.reports.model import Group, Report
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group
 
 WIDTH, RIGHT, TOP, BOTTOM = 340.0, 10.0, 8.0, 22.0
 # Width of a letter of the names of rows, and what lies between these and the axis.

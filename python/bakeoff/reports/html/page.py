@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from bakeoff.reports.model import Group, Report, Run
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group, Run
 
 # All dots of a page together, and at most so many and at least so few in one run.
 _ALL_POINTS = 1_000_000
@@ -117,7 +118,7 @@ def context(report: Report, generated: datetime, beside: Sequence[Report] = ()) 
         "summary": tables.summary(report),
         "starts": starts.sentences(report),
         "totals": tables.totals(report),
-        "published_band": 100 * model.PUBLISHED_BAND,
+        "published_band": 100 * tables.PUBLISHED_BAND,
         "shares": shares.of(report),
         "transfers": completions.of(report),
         "completion_headings": completions.HEADINGS,

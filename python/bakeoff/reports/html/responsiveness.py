@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bakeoff.reports.html.encode import Pack
     from bakeoff.reports.looks import Look
-    from bakeoff.reports.model import Run
+    from bakeoff.reports.rows import Run
 
 MAX_FLOWS = 4
 _FIXED_MS = 100.0

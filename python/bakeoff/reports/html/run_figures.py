@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bakeoff.recording import RunRecording
     from bakeoff.reports.html.encode import Pack
     from bakeoff.reports.looks import Look
-    from bakeoff.reports.model import Run
+    from bakeoff.reports.rows import Run
 
 MAX_FLOWS = 12
 MAX_TELEMETRY_POINTS = 1500

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.reports import looks, ticks, titles
-from bakeoff.reports.model import Absent, Group
+from bakeoff.reports.rows import Absent, Group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

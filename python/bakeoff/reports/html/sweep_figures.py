@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bakeoff.reports.looks import Look
-    from bakeoff.reports.model import Group, Report
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 340.0, 210.0, 46.0, 22.0, 8.0, 22.0
 # Fewer values are no sweep; more lines, or more rows of panels, are no overview.

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from bakeoff.references import Published
     from bakeoff.reports.looks import Look
-    from bakeoff.reports.model import Group, Report
+    from bakeoff.reports.model import Report
+    from bakeoff.reports.rows import Group
 
 
 @dataclass(frozen=True)
