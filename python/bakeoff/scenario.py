@@ -29,6 +29,31 @@ EMULATION = "emulation"
 """Where it keeps what only emu asks."""
 
 
+def flow_name(scenario: Mapping[str, Any], number: int) -> str:
+    """What the scheme of a flow is called, by the number of the flow."""
+    # Scenarios of earlier versions have no names.
+    return str(scenario.get(NAMES, {}).get(str(number), scenario["flows"][number - 1]["scheme"]))
+
+
+def flow_names(scenario: Mapping[str, Any]) -> list[str]:
+    """What the scheme of each flow is called, in order."""
+    return [flow_name(scenario, number) for number in range(1, len(scenario["flows"]) + 1)]
+
+
+def hops(scenario: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The hops there and back by their names, such as `forward.0`."""
+    return {
+        f"{direction}.{place}": hop
+        for direction in ("forward", "reverse")
+        for place, hop in enumerate(scenario[direction])
+    }
+
+
+def merges(scenario: Mapping[str, Any]) -> bool:
+    """Whether the emulator hands segments that are due together over together."""
+    return bool(scenario.get(EMULATION, {}).get("merge", False))
+
+
 def rtt_ns(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> int:
     """Round-trip time of a flow without queues, in nanoseconds.
 

@@ -11,6 +11,7 @@ from bakeoff.claims.tree import NUMBERED
 from bakeoff.errors import UserError
 from bakeoff.experiment.likely import nearest
 from bakeoff.experiment.published_row import published_row, scheme_of
+from bakeoff.scenario import hops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,8 +87,7 @@ def _problem(claim: Claim, steps: tuple[str, ...], cell: Cell) -> Iterator[_Miss
         known = [f"{kind}{number}" for number in range(1, count + 1)]
         hint = f"there is {known[0]}" if count == 1 else f"there are {known[0]} to {known[-1]}" if known else "add one"
     elif head == "hops":
-        name, directions = steps[1], ("forward", "reverse")
-        known = [f"{direction}.{index}" for direction in directions for index in range(len(scenario[direction]))]
+        name, known = steps[1], list(hops(scenario))
         hint = nearest(name, known)
     else:
         return

@@ -11,7 +11,7 @@ from bakeoff.errors import UserError
 from bakeoff.experiment.catalogue import is_stack
 from bakeoff.experiment.limits import MAX_LINK_STEPS, MAX_PACKETS
 from bakeoff.formats.mahimahi import BITS_PER_OPPORTUNITY
-from bakeoff.scenario import rtt_ns
+from bakeoff.scenario import hops, rtt_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -119,10 +119,9 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
     _check_links(scenario, where)
     estimate = cost(scenario)
     if estimate.packets > MAX_PACKETS:
-        many = 2 * _requests(scenario) > estimate.packets
-        remedy = (
-            "make the interval of the probes longer" if many else f"shorten the duration, lower the rate, or {_BOUND}"
-        )
+        of_probes = 2 * _requests(scenario) > estimate.packets
+        shorten = f"shorten the duration, lower the rate, or {_BOUND}"
+        remedy = "make the interval of the probes longer" if of_probes else shorten
         raise UserError(
             f"{where}: about {estimate.packets:.1e} packets, which would take {estimate.cpu_s / 3600:.0f} hours of "
             f"CPU; the most is {MAX_PACKETS:.0e}: {remedy}"
@@ -151,21 +150,20 @@ def _check_bounded(scenario: Mapping[str, Any], where: str) -> None:
 
 
 def _check_links(scenario: Mapping[str, Any], where: str) -> None:
-    for direction in ("forward", "reverse"):
-        for index, hop in enumerate(scenario[direction]):
-            link = hop["link"]
-            if link["kind"] == "trace":
-                each, period_ns = len(link["opportunities_ms"]), link["opportunities_ms"][-1] * 10**6
-            elif link["kind"] == "schedule" and link["period_ns"] is not None:
-                each, period_ns = len(link["steps"]), link["period_ns"]
-            else:
-                continue
-            steps = each * scenario["duration_ns"] // period_ns
-            if steps > MAX_LINK_STEPS:
-                raise UserError(
-                    f"{where}: path.{direction}.{index}.rate: the {link['kind']} has {steps:.1e} steps in one run; "
-                    f"the most is {MAX_LINK_STEPS:.0e}: make its period longer, or the run shorter"
-                )
+    for name, hop in hops(scenario).items():
+        link = hop["link"]
+        if link["kind"] == "trace":
+            each, period_ns = len(link["opportunities_ms"]), link["opportunities_ms"][-1] * 10**6
+        elif link["kind"] == "schedule" and link["period_ns"] is not None:
+            each, period_ns = len(link["steps"]), link["period_ns"]
+        else:
+            continue
+        steps = each * scenario["duration_ns"] // period_ns
+        if steps > MAX_LINK_STEPS:
+            raise UserError(
+                f"{where}: path.{name}.rate: the {link['kind']} has {steps:.1e} steps in one run; "
+                f"the most is {MAX_LINK_STEPS:.0e}: make its period longer, or the run shorter"
+            )
 
 
 def _packets(scenario: Mapping[str, Any], direction: str) -> int:

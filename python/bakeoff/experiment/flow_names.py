@@ -6,7 +6,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment.schema import label
-from bakeoff.scenario import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -33,12 +32,6 @@ def names(experiment: ExperimentFile, flows: Sequence[Mapping[str, Any]]) -> dic
         if called != flow["scheme"]:
             found[str(number)] = str(called)
     return found
-
-
-def of_scenario(scenario: Mapping[str, Any]) -> list[str]:
-    """What the scheme of each flow is called, in order."""
-    known = scenario.get(NAMES, {})
-    return [str(known.get(str(number), flow["scheme"])) for number, flow in enumerate(scenario["flows"], 1)]
 
 
 def _differing(flows: Sequence[Mapping[str, Any]]) -> dict[str, frozenset[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment.catalogue import plain
-from bakeoff.experiment.flow_names import of_scenario
+from bakeoff.scenario import flow_names
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -23,7 +23,7 @@ def scheme_of(scenario: Mapping[str, Any], cell: Mapping[str, str], variants: Co
         cell: its place in the matrix.
         variants: names that the experiment gives to schemes with parameters.
     """
-    used = set(of_scenario(scenario))
+    used = set(flow_names(scenario))
     variant = cell.get(SCHEME_AXIS, "")
     if len(used) != 1:
         return ""

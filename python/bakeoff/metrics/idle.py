@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.scenario import hops as scenario_hops
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,14 +23,9 @@ def check(hops: Sequence[HopSummary], scenario: Mapping[str, Any]) -> tuple[str,
         scenario: the scenario of the run, for what it asked of them.
     """
     counted = {hop.hop: hop for hop in hops}
-    asked = {
-        f"{direction}.{index}": config
-        for direction in ("forward", "reverse")
-        for index, config in enumerate(scenario[direction])
-    }
     return tuple(
         sentence
-        for name, config in asked.items()
+        for name, config in scenario_hops(scenario).items()
         if name in counted and counted[name].in_packets
         for sentence in _check(counted[name], config)
     )

@@ -11,7 +11,7 @@ from bakeoff.metrics.hops import summarise_hops
 from bakeoff.metrics.pantheon import Discarded, PantheonMetrics, PantheonRun
 from bakeoff.metrics.percentile import nearest
 from bakeoff.metrics.quantities import ms
-from bakeoff.scenario import NAMES, goes_both_ways
+from bakeoff.scenario import flow_name, goes_both_ways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -273,8 +273,7 @@ def _flow(
     return FlowSummary(
         flow=number,
         scheme=asked["scheme"],
-        # Recordings of older versions have no names.
-        name=scenario.get(NAMES, {}).get(str(number), asked["scheme"]),
+        name=flow_name(scenario, number),
         direction=asked["direction"],
         start_s=interval.start_ns / 1e9,
         stop_s=interval.stop_ns / 1e9,

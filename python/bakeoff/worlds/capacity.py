@@ -14,7 +14,7 @@ from bakeoff.experiment import estimate
 from bakeoff.experiment.plan import PlannedRun
 from bakeoff.experiment.units import format_rate
 from bakeoff.recording import atomic
-from bakeoff.scenario import EMULATION
+from bakeoff.scenario import EMULATION, merges
 from bakeoff.worlds.outcome import RunInvalid, RunStopped
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def check(scenario: Mapping[str, Any]) -> None:
         if capacity is None or rate_bps is None or not flows:
             continue
         packet_bytes = max(flow["mss_bytes"] + flow["header_bytes"] for flow in flows)
-        merges = scenario.get(EMULATION, {}).get("merge", False)
-        carried = capacity.merged_packets_per_second if merges else capacity.packets_per_second
+        carried = capacity.merged_packets_per_second if merges(scenario) else capacity.packets_per_second
         if rate_bps / 8 / packet_bytes > carried:
             merging = "set emulation.merge = true, " if carried < capacity.merged_packets_per_second else ""
             raise RunStopped(

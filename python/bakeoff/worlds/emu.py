@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff import _core
 from bakeoff.errors import RunFailed
 from bakeoff.experiment import estimate
-from bakeoff.scenario import CONTROLLERS, EMULATION
+from bakeoff.scenario import CONTROLLERS, merges
 from bakeoff.worlds import (
     capacity,
     controllers,
@@ -64,7 +64,7 @@ def execute(run: PlannedRun) -> Outcome:
     """
     named_files.check_unchanged(run.scenario)
     scenario = names.for_host(run.scenario)
-    job = {"scenario": scenario, "merge": _merges(run.scenario), "programs": programs.of(run.scenario)}
+    job = {"scenario": scenario, "merge": merges(run.scenario), "programs": programs.of(run.scenario)}
     job["schemes"] = python_schemes.servers(run.scenario, privilege.ordinary())
     with processes.folder() as place, controllers.loaded(run.scenario.get(CONTROLLERS, {})):
         (place / _JOB).write_text(json.dumps(job), encoding="utf-8")
@@ -153,10 +153,6 @@ def stop() -> None:
 def provenance() -> dict[str, str]:
     """The kernel that sends, and the emulator."""
     return {"host_kernel": platform.release(), "emulator_sha256": hashlib.sha256(_EMULATOR.read_bytes()).hexdigest()}
-
-
-def _merges(scenario: Mapping[str, Any]) -> bool:
-    return bool(scenario.get(EMULATION, {}).get("merge", False))
 
 
 def _problem(watched: processes.Watched, scenario: Mapping[str, Any]) -> str:

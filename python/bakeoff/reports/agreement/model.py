@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import bakeoff
-from bakeoff.experiment.flow_names import of_scenario
 from bakeoff.metrics import summarise
 from bakeoff.metrics.agreement import Agreement, Line, compare
 from bakeoff.metrics.agreement import summarise as summarise_lines
 from bakeoff.metrics.tolerance import METRICS
 from bakeoff.reports import commands
+from bakeoff.scenario import flow_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -202,7 +202,7 @@ def _key(cell: Mapping[str, str]) -> Key:
 def _cells(recordings: Sequence[RunRecording]) -> dict[Key, _Cell]:
     cells: dict[Key, _Cell] = {}
     for recording in recordings:
-        schemes = of_scenario(recording.scenario)
+        schemes = flow_names(recording.scenario)
         probes = len(recording.scenario.get("probes", ()))
         cell = cells.setdefault(_key(recording.manifest.cell), _Cell([], schemes, probes))
         if recording.complete:
