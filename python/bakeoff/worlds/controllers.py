@@ -59,7 +59,7 @@ def loaded(objects: Mapping[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _loaded(name: str, file: str) -> Iterator[None]:
-    before = _registered()
+    before = available()
     if name in before:
         raise RunStopped(f"kernel:{name}: the kernel has a controller of this name already; give yours another one")
     _NOTES.mkdir(mode=0o700, exist_ok=True)
@@ -70,7 +70,7 @@ def _loaded(name: str, file: str) -> Iterator[None]:
         note.write_text(" ".join(_ID.findall(answer.stdout + answer.stderr)), encoding="ascii")
         if answer.returncode != 0:
             raise RunStopped(f"kernel:{name}: the kernel refuses {file}: {_complaint(answer)}")
-        found = _registered() - before
+        found = set(available()).difference(before)
         if name not in found:
             has = ", ".join(sorted(found)) or "none"
             raise RunStopped(f"kernel:{name}: {file} has no controller of this name; it has {has}")
@@ -79,23 +79,23 @@ def _loaded(name: str, file: str) -> Iterator[None]:
         _remove(note)
 
 
+def available() -> tuple[str, ...]:
+    """Names of the controllers of this machine's kernel, those that were loaded from objects among them."""
+    try:
+        return tuple(_AVAILABLE.read_text(encoding="ascii").split())
+    except OSError:
+        return ()
+
+
 def sweep() -> list[str]:
     """Removes the controllers that a killed process has left, and returns their names."""
     if not _NOTES.is_dir() or shutil.which(_TOOL) is None:
         return []
     left = [note.name for note in _NOTES.iterdir()]
-    there = _registered()
+    there = available()
     for name in left:
         _remove(_NOTES / name)
     return [name for name in left if name in there]
-
-
-def _registered() -> frozenset[str]:
-    """Names of the kernel's controllers, those that were loaded from objects among them."""
-    try:
-        return frozenset(_AVAILABLE.read_text(encoding="ascii").split())
-    except OSError:
-        return frozenset()
 
 
 def _remove(note: Path) -> None:

@@ -7,13 +7,13 @@ stack that is the same in every world that has it.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.experiment import catalogue
 from bakeoff.experiment.catalogue import KERNEL, KERNEL_CONTROLLERS, OWN, PROGRAM, STACK, is_stack
 from bakeoff.scenario import CONTROLLERS, EMULATION, FILES, NAMES, PROGRAMS, PYTHON, TRACES
 from bakeoff.scheme import reference
+from bakeoff.worlds import controllers
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # What the worlds take from a scenario themselves, before the core reads it.
 _OF_WORLDS = frozenset({PROGRAMS, CONTROLLERS, EMULATION, PYTHON, FILES, NAMES, TRACES})
-_OFFERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def for_simulator(scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +49,7 @@ def for_host(scenario: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         RunStopped: a flow asks for a controller that this kernel lacks, or gives one parameters.
     """
-    offered = (*_offered(), *scenario.get(CONTROLLERS, ()))
+    offered = (*controllers.available(), *scenario.get(CONTROLLERS, ()))
     return _renamed(scenario, lambda number, flow: _on_host(number, flow, offered))
 
 
@@ -103,20 +102,12 @@ def _on_host(number: int, flow: Mapping[str, Any], offered: Collection[str]) -> 
     return _with_prefix(number, flow, offered)
 
 
-def _offered() -> tuple[str, ...]:
-    """The controllers of this machine's kernel."""
-    try:
-        return tuple(_OFFERED.read_text(encoding="ascii").split())
-    except OSError:
-        return ()
-
-
-def _with_prefix(number: int, flow: Mapping[str, Any], controllers: Collection[str]) -> str:
+def _with_prefix(number: int, flow: Mapping[str, Any], known: Collection[str]) -> str:
     name = str(flow["scheme"])
     plain = name.removeprefix(KERNEL)
     if name.startswith(OWN):
         return name
-    if name == plain and name not in controllers:
+    if name == plain and name not in known:
         return OWN + name
     if flow["parameters"]:
         raise RunStopped(
