@@ -81,16 +81,8 @@ def write_file(path: Path, content: bytes, *, writing: str) -> None:
     Raises:
         RunFailed, UserError: the file cannot be written; nothing half-written is left.
     """
-    with explained(path, writing=writing):
-        target = _target(path)
-        temporary = _temporary_name(target)
-        try:
-            _write_synced(temporary, content)
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_directory(target.parent)
+    with stream_file(path, writing=writing) as file:
+        file.write(content)
 
 
 @contextlib.contextmanager
