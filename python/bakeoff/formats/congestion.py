@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import bakeoff
 from bakeoff.errors import UserError
+from bakeoff.formats.exported import check_recorded, make_folder
 from bakeoff.metrics import congestion
 from bakeoff.recording import atomic
 from bakeoff.recording.manifest import encode_json
@@ -24,19 +25,14 @@ def write(recording: RunRecording, experiment: str, folder: Path) -> Iterator[Pa
     Raises:
         UserError: the run did not record packets, none of its flows can be read, or a table of it is damaged.
     """
-    if not recording.has("passages"):
-        raise UserError(
-            f'{recording.id}: recorded at level "{recording.level}", and this needs every packet at every hop; run it '
-            "again with --set record.level=packets"
-        )
+    check_recorded(recording, "passages", level="packets", why="this needs every packet at every hop")
     flows = congestion.of_run(recording)
     if not flows:
         raise UserError(
             f"{recording.id}: no flow has headers that can be read, as those of quinn and of other programs' datagrams "
             "cannot; export it as pcapng or flent"
         )
-    with atomic.explained(folder, writing="the folder of the files"):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     content = {
         "bakeoff": bakeoff.__version__,
         "experiment": experiment,

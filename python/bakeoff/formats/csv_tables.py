@@ -12,6 +12,7 @@ import io
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.formats.exported import make_folder
 from bakeoff.metrics import summarise
 from bakeoff.metrics.contract import run_to_json
 from bakeoff.metrics.pantheon import PantheonMetrics
@@ -35,8 +36,7 @@ def write(recordings: Iterable[RunRecording], folder: Path) -> Iterator[Path]:
         UserError: a table of a run is damaged.
     """
     runs = [run_to_json(summarise(recording)) for recording in recordings]
-    with atomic.explained(folder, writing="the folder of the files"):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name in ("flows", "hops", "probes"):
         if rows := list(_rows(runs, name)):
             path = folder / f"{name}.csv"

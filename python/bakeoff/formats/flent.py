@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import bakeoff
-from bakeoff.errors import UserError
+from bakeoff.formats.exported import check_recorded, make_folder
 from bakeoff.metrics import corrected
 from bakeoff.metrics.fairness import jain
 from bakeoff.recording import atomic
@@ -96,8 +96,7 @@ class _Clock:
 def write(recording: RunRecording, experiment: str, folder: Path) -> Iterator[Path]:
     """Writes the file of a run into a folder; see `encode`."""
     content = encode(recording, experiment)
-    with atomic.explained(folder, writing="the folder of the files"):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     path = folder / f"{recording.id}{SUFFIX}"
     atomic.write_file(path, content, writing="a file of Flent")
     yield path
@@ -113,11 +112,7 @@ def encode(recording: RunRecording, experiment: str) -> bytes:
     Raises:
         UserError: the run recorded nothing over time, or a table of it is damaged.
     """
-    if not recording.has("series"):
-        raise UserError(
-            f'{recording.id}: recorded at level "{recording.level}", and Flent draws what happens over time; run it '
-            "again with --set record.level=series"
-        )
+    check_recorded(recording, "series", level="series", why="Flent draws what happens over time")
     clock = _clock(recording)
     directions = [flow["direction"] for flow in recording.scenario["flows"]]
     ups, downs = directions.count("forward"), directions.count("reverse")

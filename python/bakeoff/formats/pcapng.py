@@ -22,9 +22,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import bakeoff
-from bakeoff.errors import UserError
 from bakeoff.formats import packets
+from bakeoff.formats.exported import check_recorded, make_folder
 from bakeoff.recording import atomic
+from bakeoff.scenario import hops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,13 +66,8 @@ def write(recording: RunRecording, experiment: str, folder: Path, snap_bytes: in
     Raises:
         UserError: the run did not record packets, or a table of it is damaged.
     """
-    if not recording.has("passages"):
-        raise UserError(
-            f'{recording.id}: recorded at level "{recording.level}", and this needs every packet at every hop; run it '
-            "again with --set record.level=packets"
-        )
-    with atomic.explained(folder, writing="the folder of the files"):
-        folder.mkdir(parents=True, exist_ok=True)
+    check_recorded(recording, "passages", level="packets", why="this needs every packet at every hop")
+    make_folder(folder)
     for hop in _hops(recording.scenario):
         path = folder / f"{recording.id}.{hop}.pcapng"
         with atomic.stream_file(path, writing="a capture") as file:
@@ -82,12 +78,7 @@ def write(recording: RunRecording, experiment: str, folder: Path, snap_bytes: in
 
 def _hops(scenario: dict[str, Any]) -> list[str]:
     """The hops that are worth a capture: those with a rate, or the first one."""
-    found = [
-        f"{direction}.{index}"
-        for direction in ("forward", "reverse")
-        for index, hop in enumerate(scenario[direction])
-        if hop["link"]["kind"] != "unlimited"
-    ]
+    found = [name for name, hop in hops(scenario).items() if hop["link"]["kind"] != "unlimited"]
     return found or ["forward.0"]
 
 
