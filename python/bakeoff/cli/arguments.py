@@ -8,15 +8,32 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
+
+    from click.shell_completion import CompletionItem
 
     from bakeoff.experiment.overrides import Shorthand
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
 
-def complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
+def completing(names: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
+    """What completes an argument in the shell: those of some names that begin as it does.
+
+    Args:
+        names: called only while something is completed.
+    """
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only while completing
+
+        return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def _complete_experiment(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Names of suites, and files, for the shell."""
     from click.shell_completion import CompletionItem  # noqa: PLC0415 - only while completing
 
@@ -29,7 +46,7 @@ def complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 def experiment_argument(function: _F) -> _F:
     """The experiment: a suite or a file."""
-    return click.argument("experiment", metavar="SUITE|FILE", shell_complete=complete_suite)(function)
+    return click.argument("experiment", metavar="SUITE|FILE", shell_complete=_complete_experiment)(function)
 
 
 def change_options(function: _F) -> _F:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.execution import execute, place
-from bakeoff.cli.output import amount, print_json, say
+from bakeoff.cli.execution import execute, place, status
+from bakeoff.cli.output import print_json, say
 from bakeoff.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,14 +23,8 @@ def _schemes() -> list[str]:
     return [name.removeprefix(_GROUP) for name in suites.names() if name.startswith(_GROUP)]
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
-    from click.shell_completion import CompletionItem  # noqa: PLC0415 - only while completing
-
-    return [CompletionItem(name) for name in _schemes() if name.startswith(incomplete)]
-
-
 @click.command("conformance")
-@click.argument("scheme", shell_complete=_complete)
+@click.argument("scheme", shell_complete=arguments.completing(_schemes))
 @arguments.execution_options
 @arguments.json_option
 @click.pass_obj
@@ -60,8 +54,4 @@ def command(  # noqa: PLR0913 - one argument per option
     else:
         conformance.show(cases, make_console())
     say(f"recordings: {folder.path}")
-    unfinished = [run for run in report.runs if run.summary.status != "complete"]
-    failed = [claim.id for claim in report.claims if claim.verdict == "fails"]
-    if failed:
-        say(f"{amount(len(failed), 'claim')} failed: {', '.join(failed)}")
-    return 1 if unfinished or failed else 0
+    return status([report], check=True)

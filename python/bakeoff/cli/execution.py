@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bakeoff.experiment import Experiment, Plan, PlannedRun
     from bakeoff.experiment.estimate import Cost
     from bakeoff.recording import ResultFolder
+    from bakeoff.reports.model import Report
     from bakeoff.worlds.runner import Finished
     from bakeoff.worlds.world import World
 
@@ -164,6 +165,21 @@ def check_jobs(world: str, asked: int | None) -> None:
         raise UserError(
             f"--jobs {asked}: runs in {world} would disturb each other, so {most} goes at a time; omit --jobs"
         )
+
+
+def status(reports: Sequence[Report], *, check: bool) -> int:
+    """The exit status of a command that ran something, after a sentence about claims that fail.
+
+    Args:
+        reports: of what ran.
+        check: whether a claim that fails counts.
+    """
+    failed = any(run.summary.status != "complete" for report in reports for run in report.runs)
+    claims = [claim for report in reports for claim in report.claims]
+    broken = [claim.id for claim in claims if claim.verdict == "fails"] if check else []
+    if broken:
+        say(f"{amount(len(broken), 'claim')} failed: {', '.join(broken)}")
+    return 1 if failed or broken else 0
 
 
 def _default_jobs(whole: Cost) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from bakeoff.cli import arguments
-from bakeoff.cli.output import amount_of_bytes, print_json, print_table
+from bakeoff.cli.output import amount_of_bytes, print_json, print_table, say
 
 
 @click.group("kernel")
@@ -27,8 +27,8 @@ def build(source: Path | None, jobs: int | None) -> None:
     """
     from bakeoff.kernel.build import build as build_kernel  # noqa: PLC0415 - only this command needs it
 
-    built = build_kernel(source, jobs or len(os.sched_getaffinity(0)), _say)
-    _say(f"built and booted: {built.banner}")
+    built = build_kernel(source, jobs or len(os.sched_getaffinity(0)), say)
+    say(f"built and booted: {built.banner}")
     click.echo(built.name)
 
 
@@ -42,14 +42,14 @@ def list_kernels(*, as_json: bool) -> None:
     whole = {built.name for built in found}
     for name in cache.names():
         if name not in whole:
-            _say(f"{name}: damaged, or of another bakeoff; remove it with: bakeoff kernel remove {name}")
+            say(f"{name}: damaged, or of another bakeoff; remove it with: bakeoff kernel remove {name}")
     if as_json:
         print_json([{**asdict(built), "path": str(cache.kernel_of(built))} for built in found])
     elif found:
         rows = [[b.name, b.version, b.source, amount_of_bytes(b.size_bytes), b.sha256[:12]] for b in found]
         print_table(["kernel", "Linux", "source", "size", "sha256"], rows)
     else:
-        _say("no kernel is built yet; bakeoff kernel build makes one")
+        say("no kernel is built yet; bakeoff kernel build makes one")
 
 
 @command.command("remove")
@@ -59,7 +59,3 @@ def remove(name: str) -> None:
     from bakeoff.kernel import cache  # noqa: PLC0415 - only this command needs it
 
     cache.remove(name)
-
-
-def _say(text: str) -> None:
-    click.echo(f"bakeoff: {text}", err=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bakeoff.cli import arguments, preview
-from bakeoff.cli.execution import check_jobs, execute, place, planned
-from bakeoff.cli.output import amount, print_json, say, say_writing
+from bakeoff.cli.execution import check_jobs, execute, place, planned, status
+from bakeoff.cli.output import print_json, say, say_writing
 from bakeoff.errors import Interrupted, UserError
 from bakeoff.worlds import registry
 
@@ -98,7 +98,7 @@ def _single(plan: Plan, options: _Options) -> int:
         print_json(report.to_json())
     else:
         terminal.show(report, make_console())
-    return _status([report], options)
+    return status([report], check=options.check)
 
 
 def _family(name: str, plans: list[Plan], options: _Options) -> int:
@@ -119,7 +119,7 @@ def _family(name: str, plans: list[Plan], options: _Options) -> int:
     else:
         terminal.show_claims(reports, make_console())
     say(f"all claims: {root / family.PAGE}")
-    return _status(reports, options)
+    return status(reports, check=options.check)
 
 
 def _run(plan: Plan, root: Path, options: _Options) -> Report:
@@ -139,13 +139,3 @@ def _run(plan: Plan, root: Path, options: _Options) -> Report:
         raise Interrupted(f"interrupted: the runs are kept; `{again}` writes their report") from None
     say(f"report: {page}")
     return report
-
-
-def _status(reports: list[Report], options: _Options) -> int:
-    """The exit status, after a sentence about claims that fail if they were asked for."""
-    failed = any(run.summary.status != "complete" for report in reports for run in report.runs)
-    claims = [claim for report in reports for claim in report.claims]
-    broken = [claim.id for claim in claims if claim.verdict == "fails"] if options.check else []
-    if broken:
-        say(f"{amount(len(broken), 'claim')} failed: {', '.join(broken)}")
-    return 1 if failed or broken else 0

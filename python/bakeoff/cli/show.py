@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bakeoff.cli import arguments
 from bakeoff.cli.output import print_json, print_paragraphs, print_table
 from bakeoff.errors import UserError
 
@@ -13,12 +14,6 @@ if TYPE_CHECKING:
     from bakeoff.experiment.catalogue import Entry, Parameter
 
 SCHEMA = "schema"
-
-
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
-    from click.shell_completion import CompletionItem  # noqa: PLC0415 - only while completing
-
-    return [CompletionItem(name) for name in _names() if name.startswith(incomplete)]
 
 
 def _names() -> list[str]:
@@ -32,7 +27,7 @@ def _names() -> list[str]:
 
 
 @click.command("show", short_help="Show a suite, path, scheme, queue or metric.")
-@click.argument("name", shell_complete=_complete)
+@click.argument("name", shell_complete=arguments.completing(_names))
 def command(name: str) -> None:
     """Show a suite, path, scheme, queue or metric; "schema" is the JSON Schema of experiment files.
 
