@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import statistics
-from pathlib import Path
 from typing import Any
 
 import printed
@@ -15,7 +14,7 @@ from agreement_figure import figure
 from agreement_pages import PAGES, Page, of
 from bakeoff.metrics.agreement import FAR
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = printed.ROOT / "docs"
 WORST = 20
 
 

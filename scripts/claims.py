@@ -14,11 +14,10 @@ import printed
 from bakeoff import suites
 from bakeoff.claims import ClaimResult
 from bakeoff.reports import terminal, words
+from bakeoff.reports.family import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-VERDICTS = ("holds", "fails", "undecided")
 
 
 def main() -> None:
@@ -37,7 +36,7 @@ def page(family: dict[str, Any]) -> Iterator[str]:
     """
     name = family["family"]
     experiments = [experiment for experiment in family["experiments"] if experiment["claims"]]
-    yield f"# Claims: {suites.family_doc(name).partition(chr(10))[0].removeprefix('# ')}"
+    yield f"# Claims: {suites.family_title(name)}"
     yield ""
     yield f"Written by `scripts/claims.py` from what `bakeoff run {name} --set claim_repeats=5 --json` prints."
     yield "Measured: the mean over the seeds and its 95 % interval. A claim holds if the whole interval is as expected,"

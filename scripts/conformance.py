@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import printed
@@ -17,7 +16,7 @@ from bakeoff.reports import terminal, words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "conformance.md"
+PAGE = printed.ROOT / "docs" / "conformance.md"
 
 
 def main() -> None:

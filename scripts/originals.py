@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -18,8 +17,7 @@ import printed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "originals.md"
+PAGE = printed.ROOT / "docs" / "originals.md"
 HEAD = [
     "| scheme | link | Mbit/s: program | ours | 95 % delay, ms: program | ours | dropped, %: program | ours |",
     "|---|---|---|---|---|---|---|---|",
@@ -51,13 +49,8 @@ def main() -> None:
 
 def cells(folder: Path) -> Cells:
     """The sound runs of a folder, by scheme and link."""
-    command = [str(ROOT / "bakeoff"), "report", str(folder), "--json"]
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, cwd=ROOT)
-    # Of what is wrong bakeoff has told.
-    if done.returncode:
-        sys.exit(done.returncode)
     found: Cells = defaultdict(list)
-    for run in json.loads(done.stdout)["runs"]:
+    for run in printed.runs_of("report", str(folder)):
         if (
             run["error"] is None
             and run["status"] == "complete"

@@ -1,9 +1,11 @@
-"""What the scripts that write pages share: their arguments, and how what they have found gets into a page."""
+"""What the scripts that write pages share: their arguments, runs of bakeoff, and how a text gets into a page."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ from bakeoff.errors import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def by(command: str, key: str) -> Callable[[str], Any]:
@@ -35,6 +39,16 @@ def by(command: str, key: str) -> Callable[[str], Any]:
         return found
 
     return read
+
+
+def runs_of(*words: str) -> list[dict[str, Any]]:
+    """The runs that a command of bakeoff prints with `--json`; ends the program if it fails, of which it has told."""
+    command = [str(ROOT / "bakeoff"), *words, "--json"]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, cwd=ROOT)
+    if done.returncode:
+        sys.exit(done.returncode)
+    found: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
+    return found
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:

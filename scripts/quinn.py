@@ -7,17 +7,12 @@ It needs the kernel of the linux world: bakeoff kernel build.
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import printed
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "quinn.md"
+PAGE = printed.ROOT / "docs" / "quinn.md"
 HEAD = ["| path | scheme | throughput | goodput | 95 % delay | loss |", "|---|---|---|---|---|---|"]
 JITTERS = ("none", "2ms", "10ms")
 JITTER_SCHEMES = ("quinn:bbr", "bbr", "quinn:cubic", "cubic")
@@ -65,13 +60,8 @@ def row(path: str, title: str, found: list[dict[str, Any]], cell: dict[str, str]
 
 
 def runs(suite: str, world: str, *more: str) -> list[dict[str, Any]]:
-    """The runs of a suite in a world; ends the program if there are none, or one failed, of which bakeoff has told."""
-    command = [str(ROOT / "bakeoff"), "run", suite, "--world", world, "--json", *more]
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, cwd=ROOT)
-    if done.returncode:
-        sys.exit(done.returncode)
-    found: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
-    return found
+    """The runs of a suite in a world."""
+    return printed.runs_of("run", suite, "--world", world, *more)
 
 
 def values(cells: list[dict[str, Any]]) -> list[str]:

@@ -28,12 +28,11 @@ def render(family: str, reports: Sequence[Report], generated: datetime) -> str:
         reports: of its suites; each report lies in the folder of the suite's name below the page.
         generated: the time it carries.
     """
-    text = suites.family_doc(family)
     context = {
         "family": family,
-        "title": text.partition("\n")[0].removeprefix("# ") or family,
+        "title": suites.family_title(family),
         "generated": generated,
-        "doc": doc.render(text),
+        "doc": doc.render(suites.family_doc(family)),
         "members": [_member(report) for report in reports],
         "verdicts": VERDICTS,
         "whole": Counter(claim.verdict for report in reports for claim in report.claims),

@@ -44,6 +44,11 @@ def family_doc(family: str) -> str:
     return text.read_text(encoding="utf-8") if text.is_file() else ""
 
 
+def family_title(family: str) -> str:
+    """The heading of the text of a family; its name if there is no text."""
+    return family_doc(family).partition("\n")[0].removeprefix("# ") or family
+
+
 def path_names() -> list[str]:
     """Names of all named paths, sorted."""
     return sorted(file.stem for file in (_FOLDER / _PATHS).glob("*.toml"))
