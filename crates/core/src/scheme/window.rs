@@ -169,14 +169,17 @@ pub struct WindowBased<A> {
     algorithm: A,
     /// The reduction under way.
     reduction: Option<Prr>,
-    /// Window and threshold before the last reduction, while it may still be undone.
-    before: Option<(u32, u32)>,
+    /// The window before the last reduction (`prior_cwnd`).
+    prior_cwnd: u32,
+    /// The threshold that an undo returns to; `None` if there is nothing to be undone, or nothing may be
+    /// (`prior_ssthresh`).
+    prior_ssthresh: Option<u32>,
 }
 
 impl<A: WindowAlgorithm> WindowBased<A> {
     /// A flow's initial window around `algorithm`.
     pub fn new(algorithm: A) -> Self {
-        Self { window: Window::initial(), algorithm, reduction: None, before: None }
+        Self { window: Window::initial(), algorithm, reduction: None, prior_cwnd: 0, prior_ssthresh: None }
     }
 
     /// The algorithm inside.
@@ -240,10 +243,16 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         }
     }
 
-    /// `tcp_init_cwnd_reduction`.
+    /// `tcp_enter_cwr`, `tcp_enter_recovery`, `tcp_process_tlp_ack`, and `tcp_init_cwnd_reduction` in all of them.
     fn on_congestion(&mut self, congestion: &Congestion) {
-        // An ECN echo is congestion beyond doubt, so it cannot be undone.
-        self.before = (congestion.cause != Cause::Ecn).then(|| (self.window.cwnd, self.current_ssthresh()));
+        self.prior_cwnd = self.window.cwnd;
+        match congestion.cause {
+            // Congestion beyond doubt, which cannot be undone.
+            Cause::Ecn => self.prior_ssthresh = None,
+            Cause::Loss => self.prior_ssthresh = Some(self.current_ssthresh()),
+            // No episode of its own: what may still be undone is the last one.
+            Cause::TailLoss => {}
+        }
         // A timer that finds a loss counts as one delivery (`tcp_rack_reo_timeout`).
         self.reduction = Some(Prr::new(self.window.cwnd, u32::from(congestion.is_timer)));
         self.window.ssthresh = match congestion.cause {
@@ -260,7 +269,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     /// `tcp_enter_loss`.
     fn on_timeout(&mut self, timeout: &Timeout) {
         if timeout.is_first {
-            self.before = Some((self.window.cwnd, self.current_ssthresh()));
+            (self.prior_cwnd, self.prior_ssthresh) = (self.window.cwnd, Some(self.current_ssthresh()));
             self.window.ssthresh = self.algorithm.ssthresh_after_timeout(&self.window, timeout.now);
         }
         self.reduction = None;
@@ -284,8 +293,8 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     /// `tcp_undo_cwnd_reduction`.
     fn on_undo(&mut self, _now: Instant) {
         self.reduction = None;
-        if let Some((cwnd, ssthresh)) = self.before.take() {
-            self.window.cwnd = self.window.cwnd.max(cwnd);
+        if let Some(ssthresh) = self.prior_ssthresh.take() {
+            self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
             self.window.ssthresh = self.window.ssthresh.max(ssthresh);
         }
     }

@@ -252,3 +252,56 @@ fn an_undo_takes_away_nothing_that_was_gained_meanwhile() {
     scheme.on_undo(NOW);
     assert_eq!(state(&scheme), (120, Some(110)));
 }
+
+#[test]
+fn the_loss_of_a_tail_moves_the_window_that_an_undo_returns_to_but_not_the_threshold() {
+    // A recovery from 100 packets has ended at 50 before a duplicate shows that it was needless.
+    let after_a_recovery = || {
+        let mut scheme = scheme(100, 40);
+        scheme.on_congestion(&congestion(Cause::Loss, 90));
+        scheme.on_reduced(NOW);
+        scheme.on_recovered(NOW);
+        scheme
+    };
+    let mut undone = after_a_recovery();
+    undone.on_undo(NOW);
+    assert_eq!(state(&undone), (100, Some(75)));
+    let mut undone = after_a_recovery();
+    undone.on_congestion(&congestion(Cause::TailLoss, 40));
+    undone.on_reduced(NOW);
+    undone.on_recovered(NOW);
+    assert_eq!(state(&undone), (25, Some(25)));
+    undone.on_undo(NOW);
+    assert_eq!(state(&undone), (50, Some(75)));
+}
+
+#[test]
+fn the_loss_of_a_tail_can_be_undone_no_more_than_what_came_before() {
+    for cause in [None, Some(Cause::Ecn)] {
+        let mut scheme = scheme(100, 40);
+        if let Some(cause) = cause {
+            scheme.on_congestion(&congestion(cause, 90));
+        }
+        scheme.on_congestion(&congestion(Cause::TailLoss, 40));
+        scheme.on_reduced(NOW);
+        scheme.on_recovered(NOW);
+        scheme.on_undo(NOW);
+        assert_eq!(state(&scheme), (50, Some(50)), "{cause:?}");
+    }
+}
+
+#[test]
+fn what_a_timeout_in_a_recovery_or_after_a_mark_can_undo_is_what_the_recovery_or_the_mark_could() {
+    for (cause, is_first, undone) in [
+        (Cause::Loss, false, (100, Some(75))),
+        (Cause::Ecn, false, (1, Some(50))),
+        (Cause::Loss, true, (100, Some(50))),
+        (Cause::Ecn, true, (100, Some(50))),
+    ] {
+        let mut scheme = scheme(100, 40);
+        scheme.on_congestion(&congestion(cause, 99));
+        scheme.on_timeout(&timeout(is_first));
+        scheme.on_undo(NOW);
+        assert_eq!(state(&scheme), undone, "{cause:?} {is_first}");
+    }
+}
