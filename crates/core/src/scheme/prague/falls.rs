@@ -12,7 +12,7 @@ const SHORT_SECOND: f64 = 1e6 / (1 << 20) as f64;
 /// What there was before a loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
-    pub(super) cwnd: u32,
+    cwnd: u32,
     window: f64,
     ssthresh: u32,
     srtt: Duration,
@@ -39,6 +39,13 @@ impl Prague {
     pub(super) fn remember(&mut self) {
         let Self { cwnd, window, srtt, .. } = *self;
         self.before_loss = Some(Before { cwnd, window, ssthresh: self.current_ssthresh(), srtt });
+    }
+
+    /// In the first revision any fall moves the window that an undo returns to (`loss_cwnd`, in `prague_ssthresh`).
+    pub(super) fn note_window_before_fall(&mut self) {
+        if let Some(before) = &mut self.before_loss {
+            before.cwnd = self.cwnd;
+        }
     }
 
     /// The window when a loss is undone.

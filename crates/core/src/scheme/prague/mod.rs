@@ -303,10 +303,12 @@ impl Scheme for Prague {
             self.set_cwnd(self.cwnd);
         }
         let is_loss = congestion.cause == Cause::Loss;
-        if is_loss {
-            self.remember();
-        } else {
-            self.before_loss = None;
+        match congestion.cause {
+            Cause::Loss => self.remember(),
+            Cause::Ecn => self.before_loss = None,
+            // No episode of its own: what may still be undone is the last one.
+            Cause::TailLoss if self.law.falls_after_rounds => self.note_window_before_fall(),
+            Cause::TailLoss => {}
         }
         self.begin_fall();
         if is_loss {

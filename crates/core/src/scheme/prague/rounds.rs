@@ -58,9 +58,7 @@ impl Prague {
                 detector.on_round(self.min_rtt);
             }
             if self.law.falls_after_rounds && share > 0.0 {
-                if let Some(before) = &mut self.before_loss {
-                    before.cwnd = self.cwnd;
-                }
+                self.note_window_before_fall();
                 self.ssthresh = self.threshold_of_marks();
                 self.set_cwnd(self.ssthresh);
             }

@@ -256,6 +256,21 @@ fn the_loss_of_a_tail_takes_half_of_alpha_and_the_first_mark_still_halves() {
 }
 
 #[test]
+fn the_loss_of_a_tail_leaves_what_an_undo_returns_to_but_for_the_window_of_the_first_revision() {
+    // The fourth revision returns to the same rate over an average round trip, which is not known here.
+    for (profile, cwnd) in [("draft", 100), ("linux", 100), ("2020", 100), ("2019b", 100), ("2019a", 60)] {
+        let mut prague = steady(&[("profile", profile)]);
+        prague.on_congestion(&congestion(Cause::Loss, 0));
+        prague.on_recovered(Instant::ZERO);
+        prague.cwnd = 60;
+        prague.on_congestion(&congestion(Cause::TailLoss, 0));
+        prague.on_recovered(Instant::ZERO);
+        prague.on_undo(Instant::ZERO);
+        assert_eq!((prague.cwnd, prague.ssthresh.max(75)), (cwnd, prague.ssthresh), "{profile}");
+    }
+}
+
+#[test]
 fn a_timeout_leaves_the_threshold_to_the_profile() {
     let after = |profile, threshold| {
         let mut prague = steady(&[("profile", profile)]);
