@@ -12,15 +12,14 @@
 //! window by 0.7 %.
 //!
 //! **Deviations.** Marks are learnt from accurate ECN, as Linux does where both ends have it, and not from the echo of
-//! RFC 8257, section 3.2. Both laws count packets, the RFC bytes. A loss that a timer finds while the window falls for
-//! a mark halves the threshold with the next ack, in Linux at once.
+//! RFC 8257, section 3.2. Both laws count packets, the RFC bytes.
 //!
 //! **How it is validated.** Alpha against its closed form and the kernel's integers here; standing queue and
 //! utilisation in the simulator's behaviour tests; beside the kernel by `bakeoff agree`, and beside its code, event by
 //! event, in docs/event-by-event.md.
 
 use super::window::{Window, WindowAlgorithm, WindowBased};
-use super::{Ack, EcnFeedback, Scheme, Setup, State};
+use super::{Ack, EcnFeedback, Scheme, Setup};
 use crate::info::{Info, Parameter, Quantity};
 use crate::units::Instant;
 
@@ -59,7 +58,7 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
         "rfc8257" => Alpha::Real { alpha, gain: 0.5_f64.powi(shift as i32) },
         law => Alpha::Whole { alpha: (alpha * SCALE as f64) as u64, shift, vanishes: law == "linux" },
     };
-    Box::new(WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false }))
+    Box::new(WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0 }))
 }
 
 /// The moving average of the share of marked packets.
@@ -114,13 +113,10 @@ struct Dctcp {
     /// Packets delivered and marked when it began.
     delivered: u64,
     marked: u64,
-    /// The recovery that begins or lasts has halved the threshold.
-    has_halved: bool,
 }
 
 impl WindowAlgorithm for Dctcp {
     fn ssthresh_after_loss(&mut self, window: &Window, _now: Instant) -> u32 {
-        self.has_halved = true;
         window.half()
     }
 
@@ -145,14 +141,9 @@ impl WindowAlgorithm for Dctcp {
         (self.end, self.delivered, self.marked) = (feedback.next_sequence, feedback.delivered, feedback.marked);
     }
 
-    /// A loss while the window falls for a mark begins no new fall, but a lower one (`dctcp_state`).
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {
-        if ack.state != State::Recovery {
-            self.has_halved = false;
-        } else if !self.has_halved {
-            window.ssthresh = window.half();
-            self.has_halved = true;
-        }
+    /// It begins no new fall, but a lower one (`dctcp_state`).
+    fn on_loss_while_reducing(&mut self, window: &mut Window) {
+        window.ssthresh = window.half();
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
@@ -169,7 +160,7 @@ mod tests {
     #![expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
 
     use super::super::window::ack;
-    use super::super::{Cause, Congestion};
+    use super::super::{Cause, Congestion, State};
     use super::*;
 
     const WHOLE: Alpha = whole(SCALE);
@@ -214,7 +205,7 @@ mod tests {
 
     #[test]
     fn marks_are_counted_window_by_window() {
-        let mut dctcp = Dctcp { alpha: REAL, end: 0, delivered: 0, marked: 0, has_halved: false };
+        let mut dctcp = Dctcp { alpha: REAL, end: 0, delivered: 0, marked: 0 };
         let feedback = |first_unacked, delivered, marked| EcnFeedback {
             now: Instant::ZERO,
             newly_delivered: 1,
@@ -244,7 +235,7 @@ mod tests {
     #[test]
     fn the_loss_of_a_tail_takes_half_of_alpha_from_the_kernels_window() {
         for (alpha, left) in [(whole(100), 96), (WHOLE, 50), (Alpha::Real { alpha: 0.1, gain: 1.0 / 16.0 }, 50)] {
-            let mut scheme = WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false });
+            let mut scheme = WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0 });
             (0..90).for_each(|_| scheme.on_ack(&ack(1)));
             let cause = Cause::TailLoss;
             scheme.on_congestion(&Congestion { now: Instant::ZERO, cause, in_flight: 100, is_timer: false });
@@ -254,35 +245,20 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_while_the_window_falls_for_a_mark_halves_the_threshold_once() {
-        let alpha = whole(100);
-        let mut scheme = WindowBased::new(Dctcp { alpha, end: 0, delivered: 0, marked: 0, has_halved: false });
-        let at = |state| Ack { state, in_flight: 100, ..ack(1) };
-        (0..90).for_each(|_| scheme.on_ack(&at(State::Open)));
-        let congestion = |cause| Congestion { now: Instant::ZERO, cause, in_flight: 100, is_timer: false };
-        scheme.on_congestion(&congestion(Cause::Ecn));
-        scheme.on_ack(&at(State::Cwr));
-        let cwnd = scheme.cwnd();
-        assert_eq!(scheme.ssthresh(), Some(96));
-        scheme.on_ack(&at(State::Recovery));
-        assert_eq!((cwnd, scheme.ssthresh()), (101, Some(50)));
-        scheme.on_ack(&Ack { in_flight: 60, ..at(State::Recovery) });
-        assert!(scheme.cwnd() < cwnd);
-        scheme.on_ack(&Ack { in_flight: 60, ..at(State::Recovery) });
-        assert_eq!(scheme.ssthresh(), Some(50), "once in a recovery");
-        scheme.on_reduced(Instant::ZERO);
-        scheme.on_recovered(Instant::ZERO);
-        scheme.on_ack(&at(State::Open));
-        scheme.on_congestion(&congestion(Cause::Loss));
-        scheme.on_ack(&at(State::Recovery));
-        assert_eq!(scheme.ssthresh(), Some(25), "and not again for a recovery that begins with a fall");
-        scheme.on_reduced(Instant::ZERO);
-        scheme.on_recovered(Instant::ZERO);
-        scheme.on_ack(&at(State::Open));
-        scheme.on_congestion(&congestion(Cause::Ecn));
-        scheme.on_ack(&Ack { in_flight: 24, ..at(State::Cwr) });
-        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (25, Some(24)));
-        scheme.on_ack(&at(State::Recovery));
-        assert_eq!(scheme.ssthresh(), Some(12), "but for every loss that comes while it falls for a mark");
+    fn a_loss_while_the_window_falls_for_a_mark_halves_the_threshold_at_once() {
+        let mut scheme = WindowBased::new(Dctcp { alpha: whole(100), end: 0, delivered: 0, marked: 0 });
+        let at = |state, in_flight| Ack { state, in_flight, ..ack(1) };
+        (0..90).for_each(|_| scheme.on_ack(&at(State::Open, 100)));
+        let loss = Congestion { now: Instant::ZERO, cause: Cause::Loss, in_flight: 98, is_timer: false };
+        scheme.on_congestion(&Congestion { cause: Cause::Ecn, in_flight: 100, ..loss });
+        scheme.on_ack(&at(State::Cwr, 99));
+        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (100, Some(96)));
+        scheme.on_loss_while_reducing(&loss);
+        assert_eq!(scheme.ssthresh(), Some(50), "what an ack finds");
+        scheme.on_ack(&at(State::Recovery, 98));
+        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (99, Some(50)));
+        // Three deliveries of a hundred, on the way from a hundred to half of 99, with nothing sent since.
+        scheme.on_loss_while_reducing(&Congestion { in_flight: 90, is_timer: true, ..loss });
+        assert_eq!((scheme.cwnd(), scheme.ssthresh()), (92, Some(49)), "and what a timer finds");
     }
 }

@@ -129,6 +129,9 @@ pub trait WindowAlgorithm: Send {
         self.ssthresh_after_loss(window, now)
     }
 
+    /// A loss while the window is being reduced for a mark; see [`Scheme::on_loss_while_reducing`].
+    fn on_loss_while_reducing(&mut self, _window: &mut Window) {}
+
     /// Grows the window; called for acks outside recovery that may raise it.
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>);
 
@@ -196,6 +199,15 @@ impl<A: WindowAlgorithm> WindowBased<A> {
             self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4)
         }
     }
+
+    /// Where a timer has found a loss, no ack follows that moves the window (`tcp_rack_reo_timeout`).
+    fn reduce_by_timer(&mut self, congestion: &Congestion) {
+        if congestion.is_timer
+            && let Some(reduction) = &mut self.reduction
+        {
+            self.window.cwnd = reduction.cwnd_after_timer(congestion.in_flight, self.window.ssthresh);
+        }
+    }
 }
 
 impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
@@ -253,8 +265,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
             // No episode of its own: what may still be undone is the last one.
             Cause::TailLoss => {}
         }
-        // A timer that finds a loss counts as one delivery (`tcp_rack_reo_timeout`).
-        self.reduction = Some(Prr::new(self.window.cwnd, u32::from(congestion.is_timer)));
+        self.reduction = Some(Prr::new(self.window.cwnd));
         self.window.ssthresh = match congestion.cause {
             Cause::Ecn => self.algorithm.ssthresh_after_mark(&self.window, congestion.now),
             Cause::Loss => self.algorithm.ssthresh_after_loss(&self.window, congestion.now),
@@ -264,6 +275,12 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         if congestion.cause == Cause::Loss {
             self.window.cwnd = congestion.in_flight + 1;
         }
+        self.reduce_by_timer(congestion);
+    }
+
+    fn on_loss_while_reducing(&mut self, congestion: &Congestion) {
+        self.algorithm.on_loss_while_reducing(&mut self.window);
+        self.reduce_by_timer(congestion);
     }
 
     /// `tcp_enter_loss`.

@@ -460,6 +460,9 @@ impl Sender {
         if self.state < State::Cwr || self.state == State::Loss {
             self.reduce(Cause::Loss, State::Recovery);
             self.may_undo = true;
+        } else if self.state == State::Cwr {
+            let (now, in_flight) = (self.now, self.in_flight);
+            self.scheme.on_loss_while_reducing(&Congestion { now, cause: Cause::Loss, in_flight, is_timer: false });
         }
         self.state = State::Recovery;
     }

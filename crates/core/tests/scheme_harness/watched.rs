@@ -75,6 +75,11 @@ impl Watched {
         self.check();
     }
 
+    pub(crate) fn on_loss_while_reducing(&mut self, congestion: &Congestion) {
+        self.scheme.on_loss_while_reducing(congestion);
+        self.check();
+    }
+
     pub(crate) fn on_lost(&mut self, lost: &Lost) {
         self.scheme.on_lost(lost);
         self.check();

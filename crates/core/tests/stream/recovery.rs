@@ -108,6 +108,23 @@ fn a_reduction_for_a_mark_ends_with_the_first_segment_that_left_after_it() {
 }
 
 #[test]
+fn a_loss_while_the_window_is_reduced_for_a_mark_begins_a_recovery_but_no_reduction() {
+    let mut script = Script::new(with_ecn());
+    assert_eq!(script.send(10, 100).len(), 10);
+    assert_eq!(script.echo(1, &[], 100, 120)[0], Event::Congestion(Cause::Ecn));
+    assert_eq!(script.ack(1, &[(4, 8)], 100, 121)[0], Event::LossWhileReducing { is_timer: false });
+    // In a recovery another loss is nothing new.
+    assert!(matches!(script.ack(1, &[(4, 8), (9, 10)], 100, 122)[..], [Event::Ack { delivered: 1, .. }]));
+    // One beyond the hole: RACK's timer waits for a quarter of the round trip.
+    let mut script = Script::new(with_ecn());
+    assert_eq!(script.send(10, 100).len(), 10);
+    script.echo(1, &[], 100, 120);
+    assert!(matches!(script.ack(1, &[(2, 3)], 100, 121)[..], [Event::Ack { delivered: 1, .. }]));
+    let (out, _) = script.wake(8);
+    assert_eq!((out, script.events()), (vec![Out::Again(1)], vec![Event::LossWhileReducing { is_timer: true }]));
+}
+
+#[test]
 fn of_several_late_segments_the_lowest_tells_how_far_packets_change_places() {
     for (lowest, is_common) in [(3, true), (6, false)] {
         let mut script = Script::new(StreamConfig::DEFAULT);

@@ -22,6 +22,9 @@ pub(super) enum Event {
         may_raise_cwnd: bool,
     },
     Congestion(Cause),
+    LossWhileReducing {
+        is_timer: bool,
+    },
     Timeout {
         is_first: bool,
     },
@@ -95,6 +98,10 @@ impl Scheme for Told {
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.has_threshold.store(true, Ordering::Relaxed);
         self.push(Event::Congestion(congestion.cause));
+    }
+
+    fn on_loss_while_reducing(&mut self, congestion: &Congestion) {
+        self.push(Event::LossWhileReducing { is_timer: congestion.is_timer });
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {

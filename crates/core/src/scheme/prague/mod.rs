@@ -282,11 +282,6 @@ impl Scheme for Prague {
         if ack.state == State::Open {
             self.is_in_loss = false;
         }
-        // A loss while the window falls for a mark begins no new fall of the transport's, and is one here
-        // (`prague_state`). It is not undone, as the mark is not.
-        if ack.state == State::Recovery && self.state != State::Recovery && !self.is_in_loss {
-            self.enter_loss();
-        }
         self.state = ack.state;
         self.grow(ack);
         if let Some(feedback) = self.feedback.take() {
@@ -321,6 +316,11 @@ impl Scheme for Prague {
             // A tail loss while the window falls for a mark begins no new fall (`prague_state`).
             self.reduce(congestion.now);
         }
+    }
+
+    /// It begins no new fall of the transport's, and is one here (`prague_state`). It is not undone, as the mark is not.
+    fn on_loss_while_reducing(&mut self, _congestion: &Congestion) {
+        self.enter_loss();
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {

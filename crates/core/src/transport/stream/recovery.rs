@@ -278,7 +278,9 @@ impl Sender {
     fn enter_recovery(&mut self, is_ecn_echo: bool, is_timer: bool, now: Instant) {
         self.forget_retransmissions_if_none_is_left();
         self.begin_undo();
-        if !self.recovery.is_reducing() {
+        if self.recovery.is_reducing() {
+            self.scheme.on_loss_while_reducing(&self.congestion(Cause::Loss, is_timer, now));
+        } else {
             self.recovery.is_undo_barred = is_ecn_echo;
             self.begin_reduction(Cause::Loss, is_timer, now);
         }
@@ -303,7 +305,11 @@ impl Sender {
         self.recovery.high = self.scoreboard.next();
         self.recovery.probe_high = None;
         self.must_announce_reduction = true;
-        self.scheme.on_congestion(&Congestion { now, cause, in_flight: self.scoreboard.in_flight(), is_timer });
+        self.scheme.on_congestion(&self.congestion(cause, is_timer, now));
+    }
+
+    fn congestion(&self, cause: Cause, is_timer: bool, now: Instant) -> Congestion {
+        Congestion { now, cause, in_flight: self.scoreboard.in_flight(), is_timer }
     }
 
     /// `tcp_try_to_open`.
