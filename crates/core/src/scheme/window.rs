@@ -170,8 +170,9 @@ pub trait WindowAlgorithm: Send {
 pub struct WindowBased<A> {
     window: Window,
     algorithm: A,
-    /// The reduction under way.
+    /// The reduction under way, and whether what is lost is sent again meanwhile.
     reduction: Option<Prr>,
+    is_recovering: bool,
     /// The window before the last reduction (`prior_cwnd`).
     prior_cwnd: u32,
     /// The threshold that an undo returns to; `None` if there is nothing to be undone, or nothing may be
@@ -182,7 +183,7 @@ pub struct WindowBased<A> {
 impl<A: WindowAlgorithm> WindowBased<A> {
     /// A flow's initial window around `algorithm`.
     pub fn new(algorithm: A) -> Self {
-        Self { window: Window::initial(), algorithm, reduction: None, prior_cwnd: 0, prior_ssthresh: None }
+        Self { window: Window::initial(), algorithm, reduction: None, is_recovering: false, prior_cwnd: 0, prior_ssthresh: None }
     }
 
     /// The algorithm inside.
@@ -223,8 +224,11 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         self.window.cwnd = self.algorithm.initial_window(connected.initial_window);
     }
 
-    fn on_sent(&mut self, _sent: &Sent) -> u64 {
-        if let Some(reduction) = &mut self.reduction {
+    fn on_sent(&mut self, sent: &Sent) -> u64 {
+        // Before something is found lost only a loss probe is sent again, which does not count (`prr_out`).
+        if let Some(reduction) = &mut self.reduction
+            && (self.is_recovering || !sent.is_retransmission)
+        {
             reduction.on_sent();
         }
         0
@@ -266,6 +270,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
             Cause::TailLoss => {}
         }
         self.reduction = Some(Prr::new(self.window.cwnd));
+        self.is_recovering = congestion.cause == Cause::Loss;
         self.window.ssthresh = match congestion.cause {
             Cause::Ecn => self.algorithm.ssthresh_after_mark(&self.window, congestion.now),
             Cause::Loss => self.algorithm.ssthresh_after_loss(&self.window, congestion.now),
@@ -279,6 +284,7 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
     }
 
     fn on_loss_while_reducing(&mut self, congestion: &Congestion) {
+        self.is_recovering = true;
         self.algorithm.on_loss_while_reducing(&mut self.window);
         self.reduce_by_timer(congestion);
     }

@@ -148,6 +148,21 @@ fn a_loss_halves_the_window_over_a_round_trip() {
 }
 
 #[test]
+fn the_retransmission_of_a_loss_probe_does_not_count_as_sent_in_a_reduction_for_a_mark() {
+    for (is_retransmission, finds_loss, cwnd) in [(false, false, 95), (true, false, 96), (true, true, 95)] {
+        let mut scheme = scheme(100, 50);
+        scheme.on_congestion(&congestion(Cause::Ecn, 99));
+        if finds_loss {
+            scheme.on_loss_while_reducing(&congestion(Cause::Loss, 99));
+        }
+        scheme.on_sent(&Sent { now: NOW, size: Bytes::ZERO, is_retransmission, in_flight: 100, delivered: 0 });
+        // Half of two packets leaves, if it has not.
+        scheme.on_ack(&Ack { state: State::Cwr, in_flight: 95, ..ack(2) });
+        assert_eq!(scheme.cwnd(), cwnd, "{is_retransmission} {finds_loss}");
+    }
+}
+
+#[test]
 fn a_timer_that_finds_a_loss_counts_as_a_delivery() {
     for (is_timer, cwnd) in [(false, 91), (true, 92)] {
         let mut scheme = scheme(100, 50);
