@@ -213,7 +213,7 @@ mod tests {
             delivered,
             marked,
             is_sce_echo: false,
-            is_reducing: false,
+            state: State::Open,
             first_unacked,
             next_sequence: first_unacked + 10,
         };

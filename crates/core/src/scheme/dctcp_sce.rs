@@ -64,6 +64,10 @@ impl WindowAlgorithm for DctcpSce {
         self.counter.fall(window, feedback, |marked, (cwnd, _)| marked * i64::from(cwnd) / 2);
     }
 
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack<'_>) {
+        self.counter.take(window, ack, self.ratios);
+    }
+
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
         self.counter.grow(window, ack, self.ratios);
     }
@@ -82,7 +86,9 @@ mod tests {
         let mut take = |acks: std::ops::RangeInclusive<u64>, is_marked| {
             for number in acks {
                 scheme.on_ecn_feedback(&mut window, &feedback(number, is_marked));
-                scheme.grow(&mut window, &ack(1));
+                let ack = Ack { first_unacked: number, ..ack(1) };
+                scheme.on_ack(&mut window, &ack);
+                scheme.grow(&mut window, &ack);
             }
             window.cwnd
         };

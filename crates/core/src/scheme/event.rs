@@ -178,8 +178,8 @@ pub struct EcnFeedback {
     pub marked: u64,
     /// True if the ack echoes that some congestion was experienced (ESCE).
     pub is_sce_echo: bool,
-    /// True while the window is being reduced, or a timeout repaired.
-    pub is_reducing: bool,
+    /// Congestion state before this ack.
+    pub state: State,
     /// Sequence number of the first packet not acknowledged, in packets.
     pub first_unacked: u64,
     /// Sequence number of the next new packet, in packets.

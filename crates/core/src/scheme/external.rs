@@ -266,8 +266,8 @@ mod tests {
 
     use super::*;
     use crate::random::RandomStream;
-    use crate::scheme::Parameters;
     use crate::scheme::window::{ack, timeout};
+    use crate::scheme::{Parameters, State};
 
     type Messages = Arc<Mutex<Vec<Vec<u8>>>>;
 
@@ -348,7 +348,7 @@ mod tests {
             delivered: 2,
             marked: 3,
             is_sce_echo: false,
-            is_reducing: false,
+            state: State::Open,
             first_unacked: 7,
             next_sequence: 9,
         };

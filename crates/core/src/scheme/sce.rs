@@ -9,7 +9,7 @@
 //! 536 = 2.7 times as fast as the draft and the comments of the code say: growth is 2.7 packets per round trip.
 
 use super::window::{INFINITE_SSTHRESH, Window};
-use super::{Ack, EcnFeedback, PacingRatios, Parameters};
+use super::{Ack, EcnFeedback, PacingRatios, Parameters, State};
 use crate::info::Parameter;
 use crate::units::Bytes;
 
@@ -39,11 +39,8 @@ pub(super) struct Echoes {
     mss: i64,
     /// Bytes in a segment as the count has it.
     pub rcv_mss: i64,
+    /// Of the ack before (`prior_snd_una`).
     first_unacked: u64,
-    /// Bytes that the last ack counts for.
-    acked: i64,
-    /// The last ack carried an echo.
-    is_marked: bool,
     /// Acks until the last echo is forgotten (`recent_sce`).
     recent: u32,
 }
@@ -52,18 +49,28 @@ impl Echoes {
     /// None so far, of packets with so many bytes.
     pub(super) fn new(mss: Bytes, parameters: &Parameters) -> Self {
         let rcv_mss = parameters.number("rcv_mss").round() as i64;
-        Self { mss: mss.count() as i64, rcv_mss, first_unacked: 0, acked: 0, is_marked: false, recent: 0 }
+        Self { mss: mss.count() as i64, rcv_mss, first_unacked: 0, recent: 0 }
     }
 
-    /// Reads an ack; returns the bytes that count as marked by it, if it carries an echo. An ack that acknowledges
-    /// nothing in order counts for a segment.
+    /// Bytes for which an ack counts. One that acknowledges nothing in order counts for a segment.
+    fn acked(&self, first_unacked: u64) -> i64 {
+        match first_unacked - self.first_unacked {
+            0 => self.rcv_mss,
+            packets => packets as i64 * self.mss,
+        }
+    }
+
+    /// Reads what an ack tells of marks; returns the bytes that count as marked by it, if it carries an echo.
     pub(super) fn read(&mut self, feedback: &EcnFeedback) -> Option<i64> {
-        let packets = feedback.first_unacked - self.first_unacked;
-        self.first_unacked = feedback.first_unacked;
-        self.acked = if packets == 0 { self.rcv_mss } else { packets as i64 * self.mss };
-        self.is_marked = feedback.is_sce_echo;
         self.recent = self.recent.saturating_sub(1);
-        self.is_marked.then_some(self.acked)
+        feedback.is_sce_echo.then(|| self.acked(feedback.first_unacked))
+    }
+
+    /// The ack has been read; returns the bytes for which it counted.
+    pub(super) fn take(&mut self, ack: &Ack<'_>) -> i64 {
+        let acked = self.acked(ack.first_unacked);
+        self.first_unacked = ack.first_unacked;
+        acked
     }
 
     /// The echo just read counts, for as many acks as the window has packets.
@@ -92,48 +99,56 @@ pub(super) struct Counter {
     root: u32,
     /// The largest window since the last reduction, slow start aside (`loss_cwnd`).
     largest: u32,
+    /// The ack that is being taken carried an echo, or ended a reduction.
+    is_counted: bool,
 }
 
 impl Counter {
     /// Nothing counted.
     pub(super) fn new(echoes: Echoes) -> Self {
-        Self { echoes, bytes: 0, root: 1, largest: 0 }
+        Self { echoes, bytes: 0, root: 1, largest: 0, is_counted: false }
     }
 
-    /// Takes an ack. An echo takes `fall` off the count: what so many marked bytes cost a window of that size and root,
-    /// in which the schemes differ. It also ends slow start. While the window is being reduced it is only remembered.
+    /// Takes an echo. It takes `fall` off the count: what so many marked bytes cost a window of that size and root, in
+    /// which the schemes differ. It also ends slow start.
     pub(super) fn fall(
         &mut self,
         window: &mut Window,
         feedback: &EcnFeedback,
         fall: impl FnOnce(i64, (u32, u32)) -> i64,
     ) {
-        let Some(marked) = self.echoes.read(feedback) else { return };
+        let marked = self.echoes.read(feedback);
         // One that comes with an echo of CE is none.
-        if feedback.newly_marked > 0 {
-            return;
-        }
+        let Some(marked) = marked.filter(|_| feedback.newly_marked == 0) else { return };
+        self.is_counted = true;
         self.echoes.remember(window);
-        if feedback.is_reducing {
-            return;
+        if !is_reducing(feedback) {
+            window.ssthresh = window.half();
         }
-        window.ssthresh = window.half();
         self.largest = window.cwnd;
         self.bytes -= fall(marked, (window.cwnd, self.root));
         self.settle(window);
     }
 
-    /// Grows as Reno, unless the last ack carried an echo; packets that slow start leaves over count as segments.
-    pub(super) fn grow(&mut self, window: &mut Window, ack: &Ack<'_>, ratios: Option<PacingRatios>) {
-        if self.echoes.is_marked || !is_limiting(window, ack, ratios) {
+    /// Takes any ack after that: without an echo and out of slow start it counts towards growth, whatever the transport
+    /// makes of the window. A window that it reduces is its own; of all that is counted then only the root stays.
+    pub(super) fn take(&mut self, window: &mut Window, ack: &Ack<'_>, ratios: Option<PacingRatios>) {
+        let acked = self.echoes.take(ack);
+        if std::mem::take(&mut self.is_counted) {
             return;
         }
-        if window.is_in_slow_start() {
-            self.bytes += i64::from(window.slow_start(ack.newly_delivered)) * self.echoes.rcv_mss;
-        } else {
-            self.bytes += self.echoes.acked;
+        let is_growing = !window.is_in_slow_start() && is_limiting(window, ack, ratios);
+        self.bytes += if is_growing { acked } else { 0 };
+        self.settle(window);
+        if is_growing {
             self.largest = self.largest.max(window.cwnd);
-            self.settle(window);
+        }
+    }
+
+    /// Slow start; the packets that it leaves over count as segments.
+    pub(super) fn grow(&mut self, window: &mut Window, ack: &Ack<'_>, ratios: Option<PacingRatios>) {
+        if window.is_in_slow_start() && is_limiting(window, ack, ratios) {
+            self.bytes += i64::from(window.slow_start(ack.newly_delivered)) * self.echoes.rcv_mss;
         }
     }
 
@@ -168,6 +183,7 @@ impl Counter {
     pub(super) fn on_reduced(&mut self, window: &mut Window) {
         let eighths = if self.echoes.is_recent() { 1 } else { 2 };
         self.restart(window);
+        self.is_counted = true;
         window.cwnd = (window.cwnd - (window.cwnd * eighths / 8).max(1)).max(2);
         self.follow(window.cwnd);
     }
@@ -192,6 +208,11 @@ impl Counter {
             self.root -= 1;
         }
     }
+}
+
+/// True while the transport reduces the window.
+pub(super) fn is_reducing(feedback: &EcnFeedback) -> bool {
+    matches!(feedback.state, State::Cwr | State::Recovery)
 }
 
 /// True if the network limits the sender. A paced one seldom fills its window, which in the kernel would end its

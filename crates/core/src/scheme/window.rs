@@ -183,7 +183,14 @@ pub struct WindowBased<A> {
 impl<A: WindowAlgorithm> WindowBased<A> {
     /// A flow's initial window around `algorithm`.
     pub fn new(algorithm: A) -> Self {
-        Self { window: Window::initial(), algorithm, reduction: None, is_recovering: false, prior_cwnd: 0, prior_ssthresh: None }
+        Self {
+            window: Window::initial(),
+            algorithm,
+            reduction: None,
+            is_recovering: false,
+            prior_cwnd: 0,
+            prior_ssthresh: None,
+        }
     }
 
     /// The algorithm inside.

@@ -313,7 +313,7 @@ impl Sender {
             delivered: self.delivered,
             marked: self.marked,
             is_sce_echo: step.is_sce_echo,
-            is_reducing: self.state >= State::Cwr,
+            state: self.state,
             first_unacked: self.first,
             next_sequence: self.next(),
         });

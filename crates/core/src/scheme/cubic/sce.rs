@@ -13,8 +13,9 @@
 //! **Deviations.** The plateau moves all the way with each echo, as in the source beyond the plateau. Before it the
 //! source cubes a negative number without a sign, so that the plateau leaps to some four billion packets and the window
 //! grows by half per round trip until the next CE; here it moves there too. While the transport reduces the window
-//! echoes count for nothing; in the source each of them halves the threshold that the window is reduced to. The curve is
-//! that of Linux 7.3. A paced sender counts as limited by its window.
+//! echoes count for nothing. In the source each then does what is meant to end slow start, and sets the threshold to half
+//! of the window as it is by then: of a hundred packets whose acks all carry one, a reduction to 7/8 leaves nine. The
+//! curve is that of Linux 7.3. A paced sender counts as limited by its window.
 //!
 //! **How it is validated.** The flattened curve and the falls here; the queue and utilisation in the simulator's
 //! behaviour tests.
@@ -75,7 +76,7 @@ impl WindowAlgorithm for CubicSce {
     fn on_ecn_feedback(&mut self, window: &mut Window, feedback: &EcnFeedback) {
         let Some(marked) = self.echoes.read(feedback) else { return };
         let Law::Linux(law) = &mut self.cubic.law else { return };
-        if feedback.is_reducing {
+        if sce::is_reducing(feedback) {
             return;
         }
         if law.epoch_start().is_some() {
@@ -89,6 +90,10 @@ impl WindowAlgorithm for CubicSce {
 
     fn on_acked(&mut self, window: &mut Window, acked: &Acked) {
         self.cubic.on_acked(window, acked);
+    }
+
+    fn on_ack(&mut self, _window: &mut Window, ack: &Ack<'_>) {
+        self.echoes.take(ack);
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack<'_>) {
@@ -112,6 +117,7 @@ impl WindowAlgorithm for CubicSce {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheme::State;
     use crate::scheme::sce::tests::{echoes, feedback};
     use crate::scheme::window::{INFINITE_SSTHRESH, ack, window_of};
     use crate::units::Duration;
@@ -137,9 +143,13 @@ mod tests {
         let mut scheme = CubicSce::new(echoes(1_448), None);
         let mut window = window_of(100, INFINITE_SSTHRESH);
         scheme.on_ecn_feedback(&mut window, &feedback(1, true));
+        scheme.on_ack(&mut window, &Ack { first_unacked: 1, ..ack(1) });
         assert_eq!((window.cwnd, window.ssthresh, scheme.echoes.is_recent()), (100, 50, false));
         scheme.grow(&mut window, &ack(1));
-        (2..=101).for_each(|number| scheme.on_ecn_feedback(&mut window, &feedback(number, true)));
+        for number in 2..=101 {
+            scheme.on_ecn_feedback(&mut window, &feedback(number, true));
+            scheme.on_ack(&mut window, &Ack { first_unacked: number, ..ack(1) });
+        }
         assert_eq!(window.cwnd, 91, "the root is 9 for a window of no more than 100");
         assert_eq!(scheme.ssthresh_after_loss(&window, Instant::ZERO), 79, "7/8 after recent echoes");
     }
@@ -154,8 +164,9 @@ mod tests {
         scheme.grow(&mut window, &Ack { now: at(0), ..ack(1) });
         let before = window.cwnd;
         let told = EcnFeedback { now: at(0), ..feedback(700, true) };
-        scheme.on_ecn_feedback(&mut window, &EcnFeedback { is_reducing: true, ..told });
+        scheme.on_ecn_feedback(&mut window, &EcnFeedback { state: State::Cwr, ..told });
         assert_eq!(window.cwnd, before, "not while it is being reduced");
+        scheme.on_ack(&mut window, &Ack { first_unacked: 700, ..ack(1) });
         scheme.on_ecn_feedback(&mut window, &EcnFeedback { first_unacked: 1_400, ..told });
         assert_eq!(window.cwnd, before - 25, "nearly a window of marks, and the root is 26");
         let Law::Linux(law) = &mut scheme.cubic.law else { panic!("the law of Linux") };

@@ -267,7 +267,7 @@ impl Scheme for Prague {
         } else {
             self.feedback = Some(*feedback);
         }
-        if feedback.newly_marked > 0 && feedback.is_reducing && self.is_answer_due(feedback.now) {
+        if feedback.newly_marked > 0 && feedback.state >= State::Cwr && self.is_answer_due(feedback.now) {
             self.reduce(feedback.now);
         }
     }

@@ -370,7 +370,8 @@ fn falls_at_ms(given: &[(&str, &str)], rtt_ms: u64) -> Vec<u64> {
         let window = prague.window;
         let is_reducing = transport_answered.is_some_and(|answered| millis < answered + 21);
         let now = Instant::ZERO + Duration::from_millis(millis);
-        prague.on_ecn_feedback(&EcnFeedback { now, newly_marked: 1, is_reducing, ..feedback(1, false) });
+        let state = if is_reducing { State::Cwr } else { State::Open };
+        prague.on_ecn_feedback(&EcnFeedback { now, newly_marked: 1, state, ..feedback(1, false) });
         if !is_reducing {
             prague.on_congestion(&congestion(Cause::Ecn, millis));
             transport_answered = Some(millis);
@@ -398,7 +399,7 @@ fn while_losses_are_repaired_no_mark_is_answered() {
     prague.on_congestion(&congestion(Cause::Ecn, 0));
     prague.on_congestion(&congestion(Cause::Loss, 10));
     let now = Instant::ZERO + Duration::from_millis(50);
-    prague.on_ecn_feedback(&EcnFeedback { now, newly_marked: 1, is_reducing: true, ..feedback(1, false) });
+    prague.on_ecn_feedback(&EcnFeedback { now, newly_marked: 1, state: State::Cwr, ..feedback(1, false) });
     assert_eq!(prague.window, 25.0);
 }
 

@@ -22,18 +22,26 @@ pub(in crate::scheme) fn feedback(first_unacked: u64, is_sce_echo: bool) -> EcnF
         delivered: 0,
         marked: 0,
         is_sce_echo,
-        is_reducing: false,
+        state: State::Open,
         first_unacked,
         next_sequence: first_unacked,
     }
+}
+
+/// Takes an ack; an echo costs nothing.
+fn take(counter: &mut Counter, window: &mut Window, feedback: &EcnFeedback, ack: &Ack<'_>) {
+    counter.fall(window, feedback, |_, _| 0);
+    let ack = Ack { first_unacked: feedback.first_unacked, ..*ack };
+    counter.take(window, &ack, None);
+    counter.grow(window, &ack, None);
 }
 
 /// The window after a round trip without marks, from 100 packets on.
 fn grown(rcv_mss: u32, packets_per_ack: u32) -> u32 {
     let (mut counter, mut window) = (Counter::new(echoes(rcv_mss)), window_of(100, 50));
     for number in 1..=u64::from(100 / packets_per_ack) {
-        counter.fall(&mut window, &feedback(number * u64::from(packets_per_ack), false), |_, _| 0);
-        counter.grow(&mut window, &ack(packets_per_ack), None);
+        let told = feedback(number * u64::from(packets_per_ack), false);
+        take(&mut counter, &mut window, &told, &ack(packets_per_ack));
     }
     window.cwnd
 }
@@ -48,20 +56,21 @@ fn a_host_that_receives_nothing_counts_in_segments_of_536_bytes() {
 #[test]
 fn nothing_is_counted_after_an_echo_or_where_the_window_does_not_limit() {
     let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(100, 50));
-    counter.fall(&mut window, &feedback(1, true), |_, _| 0);
-    counter.grow(&mut window, &ack(1), None);
-    counter.fall(&mut window, &feedback(2, false), |_, _| 0);
-    counter.grow(&mut window, &Ack { is_cwnd_limited: false, ..ack(1) }, None);
+    take(&mut counter, &mut window, &feedback(1, true), &ack(1));
+    take(&mut counter, &mut window, &feedback(2, false), &Ack { is_cwnd_limited: false, ..ack(1) });
     assert_eq!(counter.bytes, 0);
-    counter.grow(&mut window, &ack(1), None);
+    take(&mut counter, &mut window, &feedback(3, false), &ack(1));
     assert_eq!(counter.bytes, 1_448);
+    // What is due is settled whoever limits.
+    counter.bytes = 1_448 * 100;
+    take(&mut counter, &mut window, &feedback(4, false), &Ack { is_cwnd_limited: false, ..ack(1) });
+    assert_eq!((counter.bytes, window.cwnd), (0, 101));
 }
 
 #[test]
 fn the_threshold_is_half_of_the_largest_window_since_the_last_reduction_or_what_it_is() {
     let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 60));
-    counter.fall(&mut window, &feedback(1, false), |_, _| 0);
-    counter.grow(&mut window, &ack(1), None);
+    take(&mut counter, &mut window, &feedback(1, false), &ack(1));
     assert_eq!(counter.ssthresh(&window), 60);
     assert_eq!(counter.ssthresh(&window_of(20, 10)), 40);
     assert_eq!(Counter::new(echoes(1_448)).ssthresh(&window_of(2, 1)), 2);
@@ -70,8 +79,7 @@ fn the_threshold_is_half_of_the_largest_window_since_the_last_reduction_or_what_
 #[test]
 fn the_root_follows_the_window_step_by_step_but_not_through_slow_start() {
     let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(10, INFINITE_SSTHRESH));
-    counter.fall(&mut window, &feedback(90, false), |_, _| 0);
-    counter.grow(&mut window, &ack(90), None);
+    take(&mut counter, &mut window, &feedback(90, false), &ack(90));
     assert_eq!((window.cwnd, counter.root), (100, 1));
     window.ssthresh = 50;
     for steps in 1..=12 {
@@ -95,9 +103,11 @@ fn the_window_stays_above_two_packets() {
 #[test]
 fn an_ack_that_acknowledges_nothing_in_order_counts_for_a_segment() {
     let mut echoes = echoes(536);
-    assert_eq!(echoes.read(&feedback(2, true)), Some(2_896));
-    assert_eq!(echoes.read(&feedback(2, true)), Some(536));
-    assert_eq!(echoes.read(&feedback(3, false)), None);
+    for (first_unacked, acked) in [(2, 2_896), (2, 536), (3, 1_448)] {
+        assert_eq!(echoes.read(&feedback(first_unacked, true)), Some(acked));
+        assert_eq!(echoes.read(&feedback(first_unacked, false)), None);
+        assert_eq!(echoes.take(&Ack { first_unacked, ..ack(1) }), acked);
+    }
 }
 
 /// The window after the transport has reduced it from 80, `acks` after the last echo.
@@ -130,23 +140,59 @@ fn the_first_reduction_in_slow_start_takes_a_quarter() {
 #[test]
 fn an_echo_halves_the_threshold_and_the_largest_window_is_then_that_of_the_echo() {
     let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 2));
-    counter.fall(&mut window, &feedback(1, false), |_, _| 0);
-    counter.grow(&mut window, &ack(1), None);
+    take(&mut counter, &mut window, &feedback(1, false), &ack(1));
     window.cwnd = 60;
     counter.fall(&mut window, &feedback(2, true), |_, _| 0);
     assert_eq!((window.ssthresh, counter.ssthresh(&window_of(60, 10))), (30, 30), "not 40");
 }
 
 #[test]
-fn an_echo_that_comes_with_ce_is_none_and_one_in_a_recovery_makes_its_end_milder_only() {
-    for (newly_marked, is_reducing, left) in [(1, false, 60), (1, true, 60), (0, true, 70)] {
-        let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 40));
-        let echo = EcnFeedback { newly_marked, is_reducing, ..feedback(1, true) };
-        counter.fall(&mut window, &echo, |_, _| 1_000_000);
-        assert_eq!((window.cwnd, window.ssthresh, counter.largest, counter.bytes), (80, 40, 0, 0));
-        counter.on_reduced(&mut window);
-        assert_eq!(window.cwnd, left, "{newly_marked} {is_reducing}");
+fn an_echo_that_comes_with_ce_is_none_and_its_ack_counts_towards_growth() {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 30));
+    let echo = EcnFeedback { newly_marked: 1, ..feedback(1, true) };
+    take(&mut counter, &mut window, &echo, &ack(1));
+    assert_eq!((window.cwnd, window.ssthresh, counter.bytes, counter.echoes.is_recent()), (80, 30, 1_448, false));
+}
+
+#[test]
+fn an_echo_ends_slow_start_but_moves_no_threshold_to_which_the_window_is_being_reduced() {
+    for (state, ssthresh) in [(State::Open, 40), (State::Loss, 40), (State::Cwr, 60), (State::Recovery, 60)] {
+        let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 60));
+        counter.fall(&mut window, &EcnFeedback { state, ..feedback(1, true) }, |_, _| 0);
+        assert_eq!((window.ssthresh, counter.echoes.is_recent()), (ssthresh, true), "{state:?}");
     }
+}
+
+#[test]
+fn of_what_is_counted_while_the_window_is_reduced_the_root_stays() {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(80, 40));
+    // The transport moves the window, from ack to ack.
+    let mut reducing = |counter: &mut Counter, number, is_marked| {
+        window.cwnd = 80;
+        let told = EcnFeedback { state: State::Cwr, ..feedback(number, is_marked) };
+        take(counter, &mut window, &told, &ack(80));
+        window.cwnd
+    };
+    assert_eq!((reducing(&mut counter, 80, false), counter.root), (81, 2));
+    assert_eq!((reducing(&mut counter, 160, false), counter.root), (81, 3));
+    assert_eq!((reducing(&mut counter, 161, true), counter.root), (80, 3));
+    window.cwnd = 40;
+    counter.on_reduced(&mut window);
+    assert_eq!((window.cwnd, counter.root, counter.bytes), (35, 3, 0), "an eighth after an echo");
+    // The ack that ends it was taken before that.
+    take(&mut counter, &mut window, &feedback(162, false), &ack(1));
+    assert_eq!(counter.bytes, 0);
+    take(&mut counter, &mut window, &feedback(163, false), &ack(1));
+    assert_eq!(counter.bytes, 1_448);
+}
+
+#[test]
+fn without_ecn_a_window_grows_all_the_same() {
+    let (mut counter, mut window) = (Counter::new(echoes(1_448)), window_of(100, 50));
+    for first_unacked in 1..=100 {
+        counter.take(&mut window, &Ack { first_unacked, ..ack(1) }, None);
+    }
+    assert_eq!(window.cwnd, 101);
 }
 
 #[test]

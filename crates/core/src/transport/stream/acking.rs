@@ -379,7 +379,7 @@ impl Sender {
             delivered: self.sampler.delivered(),
             marked: self.stats.marked,
             is_sce_echo: ack.is_sce_echo,
-            is_reducing: self.recovery.state >= State::Cwr,
+            state: self.recovery.state,
             first_unacked: self.scoreboard.first(),
             next_sequence: self.scoreboard.next(),
         });
