@@ -47,7 +47,7 @@ def page(family: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield f"## {_title(experiment['experiment'])}"
         yield ""
-        yield "| claim | measured | expected | seeds | verdict | remark |"
+        yield "| claim | measured | expected | runs | verdict | remark |"
         yield "|---|---|---|---|---|---|"
         yield from map(_row, experiment["claims"])
 
@@ -70,7 +70,7 @@ def _counted(title: str, counts: Counter[str]) -> str:
 def _row(claim: dict[str, Any]) -> str:
     cells = ", ".join(f"{axis} {value}" for axis, value in claim["where"].items())
     beside = ", ".join(claim["against"].values())
-    about = f"{cells}, over that of {beside}" if beside else cells
+    about = f"{cells}, over that of {beside}" if beside else cells or "all cells"
     result = ClaimResult(**claim)
     first = f"**{claim['id']}** {claim['says']}<br>`{claim['measure']}` in {about}"
     verdict = claim["verdict"] if claim["verdict"] == "holds" else f"**{claim['verdict']}**"
