@@ -49,6 +49,21 @@ def test_the_file_has_a_key_for_every_parameter_of_the_core() -> None:
     assert of_files == declared
 
 
+@pytest.mark.parametrize(
+    ("queue", "parameter", "values"),
+    [
+        ("codel", "target", 'a time, as "5ms"'),
+        ("fq_codel", "quantum", 'a size, as "64kB"'),
+        ("codel", "limit", 'packets, as "50pkt"'),
+        ("dualpi2", "step_thresh", 'a time or packets, as "1ms" or "2pkt"'),
+        ("fifo", "limit", "a quantity with its unit"),
+    ],
+)
+def test_a_quantity_says_how_it_is_written(queue: str, parameter: str, values: str) -> None:
+    found = next(known for known in of_core().queues[queue].parameters if known.name == parameter)
+    assert found.values == values
+
+
 def test_parameters_have_their_units_in_the_scenario(tmp_path: Path) -> None:
     assert queue_of(tmp_path, 'kind = "fq_codel", target = "1ms", limit = "99pkt", quantum = "300B", ecn = false') == {
         "kind": "fq_codel",

@@ -45,6 +45,14 @@ def plain(scheme: str) -> str:
 
 # The largest published one has 3 MB.
 _MAX_FILE_BYTES = 2**26
+# What a quantity can be, by its unit. A limit without a unit takes several, which its meaning names.
+_QUANTITIES = {
+    "time": 'a time, as "5ms"',
+    "size": 'a size, as "64kB"',
+    "packets": 'packets, as "50pkt"',
+    "time or packets": 'a time or packets, as "1ms" or "2pkt"',
+    "": "a quantity with its unit",
+}
 
 KERNEL_CONTROLLERS = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno"),
@@ -120,7 +128,7 @@ class Parameter:
             return " or ".join(f'"{option}"' for option in self.options)
         if self.kind == "number":
             return f"a number from {self.least:g} to {self.most:g}"
-        return f"the path of {self.content}" if self.kind == "file" else "a text"
+        return f"the path of {self.content}" if self.kind == "file" else _QUANTITIES[self.unit]
 
 
 @dataclass(frozen=True)
