@@ -10,10 +10,10 @@
 //!
 //! **Parameters.** The defaults are the kernel's.
 //!
-//! **Deviations.** With that arithmetic the second gap of an episode is half an interval, where the law of RFC 8289 has
-//! 0.71 of it; from the third on they agree within 3 %. As under Linux' htb, the link never asks an empty queue for a
-//! packet. Before its first control the kernel takes the last one to have been at the boot of the machine: within 1.6 s
-//! of that, a queue that has overflowed drops packet after packet. Here it was long ago.
+//! **Deviations.** By the kernel's reciprocal square root the second gap of an episode is half an interval, where the
+//! law of RFC 8289 has 0.71 of it; from the third on they agree within 3 %. As under Linux' htb, the link never asks an
+//! empty queue for a packet. Before its first control the kernel takes the last one to have been at the boot of the
+//! machine: within 1.6 s of that, a queue that has overflowed drops packet after packet. Here it was long ago.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the
 //! arrivals at a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).

@@ -13,7 +13,7 @@
 //! **Deviations.** Loss detection, retransmission and timers are those of our transport, not of uTP.
 //! - uTP waits at least 1 s for a timeout, doubles it, and gives up after four; ours waits 200 ms or more and goes on.
 //!   Only a timeout finds a lost retransmission there, and takes the window to one packet; here RACK does within a
-//!   round trip, and it counts as a loss. Beside losses of 1 % at random that is some 6 % of throughput.
+//!   round trip, and it counts as a loss. Beside losses of 1 % at random that is some 5 % of throughput.
 //! - A selective ack of uTP tells of 30 packets at most, and a retransmission leaves whatever the window says. A loss
 //!   that our transport finds without an ack halves the window at once; uTP has none.
 //! - The window of libutp may fall to 10 bytes, at which it sends nothing until a timeout; here one packet may always
