@@ -190,9 +190,13 @@ def test_runs_are_paired_where_each_of_a_side_has_a_partner(
     )
     expected = paired(ours, theirs) if is_paired else unpaired([*ours.values()], [*theirs.values()])
     assert (line.difference, line.is_paired) == (expected, is_paired)
+    assert line.left is not None
+    assert line.right is not None
+    assert expected is not None
+    assert line.left - line.right == pytest.approx(expected.mean)
     assert found.to_json()["lines"][0]["is_paired"] is is_paired
     text = shown(found)
-    assert ("Intervals are over pairs of runs with equal seeds." in text) == is_paired
+    assert ("Means and intervals are over pairs of runs with equal seeds." in text) == is_paired
     assert ("Intervals are of the difference of two means (Welch's t)" in text) == (not is_paired)
     assert "No intervals" not in text
 

@@ -58,7 +58,7 @@ class Line:
         flow: number of the flow; None for all flows together.
         metric: name of the metric, as in `bakeoff list metrics`.
         transfers: which finite transfers it is the median of, in each run; None where it is not of transfers.
-        left: mean over runs on the left.
+        left: mean over runs on the left, over those of pairs where there are some.
         right: mean on the right.
         ratio: left over right; None if it does not exist.
         difference: mean of left - right over pairs of runs with equal seeds, or of the means of all runs; None where
@@ -193,9 +193,11 @@ def _transfers(group: Group, other: Group) -> Iterator[Line]:
 def _line(
     group: Group, metric: str, ours: dict[int, float], theirs: dict[int, float], transfers: str | None = None
 ) -> Line:
+    seeds = ours.keys() & theirs.keys()
+    is_paired = 0 < len(seeds) == min(len(ours), len(theirs))
+    if is_paired:
+        ours, theirs = ({seed: side[seed] for seed in sorted(seeds)} for side in (ours, theirs))
     left, right = _mean(ours), _mean(theirs)
-    pairs = len(ours.keys() & theirs.keys())
-    is_paired = 0 < pairs == min(len(ours), len(theirs))
     difference = paired(ours, theirs) if is_paired else unpaired([*ours.values()], [*theirs.values()])
     return Line(
         row=group.label,

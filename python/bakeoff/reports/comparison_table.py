@@ -100,7 +100,7 @@ def _remarks(comparison: Comparison) -> list[str]:
     if any(line.transfers for line in lines):
         found.append("The completion_s of transfers of one size is the median of a run; what did not complete is last.")
     if any(line.verdict and line.is_paired for line in lines):
-        found.append("Intervals are over pairs of runs with equal seeds.")
+        found.append("Means and intervals are over pairs of runs with equal seeds.")
     means = dict.fromkeys(line.row for line in lines if line.verdict and not line.is_paired)
     if means:
         found.append(
