@@ -105,7 +105,7 @@ def test_what_sce_does_to_a_flow_is_counted_by_hand(far: ResultFolder) -> None:
     came = data.filter(pl.col("fate") == "passed")
     changed = came.filter((pl.col("ecn_in") == 2) & (pl.col("ecn_out") == 1))
     assert (marked.sce, marked.data_segments) == (changed.height, came.height)
-    assert marked.sce > 100
+    assert marked.sce > 50
     assert (other.sce, other.esce) == (0, None), "what is ECT(1) from the beginning is no mark"
     # Acks have to pass the delay of the flow, too.
     acks = own.filter((pl.col("hop") == "flow1.ack") & (pl.col("fate") == "passed") & (pl.col("flags") & 2 == 0))

@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_loss_while_the_window_falls_for_a_mark_halves_the_threshold_at_once() {
         let mut scheme = WindowBased::new(Dctcp { alpha: whole(100), end: 0, delivered: 0, marked: 0 });
-        let at = |state, in_flight| Ack { state, in_flight, ..ack(1) };
+        let at = |state, in_flight| Ack { in_flight, state, ..ack(1) };
         (0..90).for_each(|_| scheme.on_ack(&at(State::Open, 100)));
         let loss = Congestion { now: Instant::ZERO, cause: Cause::Loss, in_flight: 98, is_timer: false };
         scheme.on_congestion(&Congestion { cause: Cause::Ecn, in_flight: 100, ..loss });
