@@ -198,6 +198,13 @@ pub trait Scheme: Send {
         Feedback::Tcp
     }
 
+    /// Whether the retransmission timer takes all that is overdue for lost, and tests with new data whether it went off
+    /// in vain, as TCP's does. If not, it only repeats the first packet outstanding, and acks tell what else is lost
+    /// (RFC 9002, section 6.2). It is asked once.
+    fn loses_flight_at_timeout(&self) -> bool {
+        true
+    }
+
     /// Reports inner state under the names that the scheme's [`crate::info::Info`] declares.
     fn telemetry(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
 }

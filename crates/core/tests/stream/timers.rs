@@ -5,6 +5,7 @@ use bakeoff_core::scheme::{Cause, State};
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stream::StreamConfig;
 
+use super::exchange::scheme_of;
 use super::script::{Event, Out, Script, with_ecn};
 
 /// Segments filled the receive window and left at 100 ms, after a round trip of 20: a timeout is 220 ms.
@@ -109,6 +110,25 @@ fn what_left_just_before_a_timeout_is_not_lost() {
     assert_eq!(script.send(3, due + 2 * TIMEOUT_MS - 5), [2, 3].map(Out::Again));
     assert_eq!(script.wake(1).0, [Out::Again(1)]);
     assert_eq!((script.sender.stats.timeouts, script.losses().len()), (2, 11));
+}
+
+#[test]
+fn in_quic_a_timeout_takes_the_first_segment_for_lost_and_its_answer_the_others() {
+    let receive_window = Some(StreamConfig::DEFAULT.mss * 10);
+    for (name, lost) in [("cubic", 10), ("quic_cubic", 1), ("quic_bbr", 1)] {
+        let scheme = scheme_of(name);
+        let config = StreamConfig { receive_window, feedback: scheme.feedback(), ..StreamConfig::DEFAULT };
+        let mut script = Script::with_scheme(config, scheme);
+        assert_eq!(script.send(0, 20).len(), 10, "{name}");
+        assert_eq!(script.wake(0).0, [Out::Again(9)], "{name}: a probe");
+        let (out, due) = script.wake(0);
+        assert_eq!((out, script.sender.stats.lost), (vec![Out::Again(0)], lost), "{name}");
+        script.ack(1, &[], due, due + 20);
+        assert_eq!(script.sender.stats.lost, 10, "{name}");
+        // Nor does it test with new data whether the timeout was needless (F-RTO).
+        let first = if name == "cubic" { Out::New(10) } else { Out::Again(1) };
+        assert_eq!(script.send(0, due + 20).first(), Some(&first), "{name}");
+    }
 }
 
 #[test]

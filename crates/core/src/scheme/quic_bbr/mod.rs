@@ -18,8 +18,9 @@
 //! had 2.0, 1.5, 10, 1 %, 100 ms and 1 ms.
 //!
 //! **Deviations.**
-//! - Loss detection, retransmission and timers are those of our transport. As in QUIC a transmission has a number of
-//!   its own, and no reaction is ever undone. A timeout sends one packet where Chromium sends two. Of a segment that
+//! - Loss detection, retransmission and timers are those of our transport ([`super::quic_cubic`] says what that means).
+//!   As in QUIC a transmission has a number of its own, a timeout takes none but the first packet for lost, and no
+//!   reaction is ever undone. It sends one packet where Chromium sends two. Of a segment that
 //!   was sent twice, the last transmission counts as what arrived; its round trip is that of the one that did. A lost
 //!   tail that a probe repairs costs nothing here, and a recovery in Chromium, which still finds its first transmission
 //!   lost.
@@ -235,6 +236,11 @@ impl Scheme for QuicBbr {
 
     fn feedback(&self) -> Feedback {
         Feedback::Numbered
+    }
+
+    /// `RetransmitRtoPackets`, `MarkForRetransmission`.
+    fn loses_flight_at_timeout(&self) -> bool {
+        false
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

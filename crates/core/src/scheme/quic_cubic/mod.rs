@@ -18,12 +18,14 @@
 //! in that port.
 //!
 //! **Deviations.**
-//! - Loss detection, retransmission and timers are those of our transport: three later packets, the time limit of RACK,
-//!   a timeout of at least 200 ms, which sends one packet where Chromium sends two. As in QUIC a transmission has a
-//!   number of its own, so a lost retransmission is a loss like any other; and no reduction is ever undone. Of a
-//!   segment that was sent twice, the last transmission counts as what arrived; its round trip is that of the one that
-//!   did. A lost tail that a probe repairs costs nothing here, and a reduction in Chromium, which still finds its first
-//!   transmission lost.
+//! - Loss detection, retransmission and timers are those of our transport: three later packets and the time limit of
+//!   RACK, once packets have changed places that alone, where Chromium keeps to three; a timeout of at least 200 ms,
+//!   which sends one packet and takes it for lost, where Chromium sends two and waits. An ack tells of three blocks
+//!   behind holes, in QUIC of all, so that after many losses at once lost acks make some repetitions needless. As in
+//!   QUIC a transmission has a number of its own, so a lost retransmission is a loss like any other; a timeout takes no
+//!   other packet for lost; and no reduction is ever undone. Of a segment that was sent twice, the last transmission
+//!   counts as what arrived; its round trip is that of the one that did. A lost tail that a probe repairs costs nothing
+//!   here, and a reduction in Chromium, which still finds its first transmission lost.
 //! - Acks and pacing are those of our transport, too: Chromium has an ack for every second packet, after 25 ms at the
 //!   latest, and lets ten packets out unpaced whenever it was idle, not only at the beginning.
 //! - After a timeout that was needed the window begins anew, as until 2022; Chromium of today has no such timeout.
@@ -219,6 +221,11 @@ impl Scheme for QuicCubic {
 
     fn feedback(&self) -> Feedback {
         Feedback::Numbered
+    }
+
+    /// `RetransmitRtoPackets`, `MarkForRetransmission`.
+    fn loses_flight_at_timeout(&self) -> bool {
+        false
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

@@ -371,7 +371,8 @@ impl Sender {
         if was <= State::Disorder {
             self.rack.on_timeout_in_disorder(self.scoreboard.sacked());
         }
-        self.recovery.is_frto = was < State::Recovery || self.recovery.timeouts > 0;
+        let may_test = was < State::Recovery || self.recovery.timeouts > 0;
+        self.recovery.is_frto = self.loses_flight_at_timeout && may_test;
         self.recovery.retransmit = Retransmit::First;
         self.recovery.state = State::Loss;
         self.recovery.high = self.scoreboard.next();
@@ -385,12 +386,14 @@ impl Sender {
         self.restart_retransmission_timer(now);
     }
 
+    /// `tcp_timeout_mark_lost`.
     fn take_overdue_for_lost(&mut self, now: Instant) {
+        let takes_all = self.loses_flight_at_timeout;
         for sequence in self.scoreboard.first()..self.scoreboard.next() {
             let Some(segment) = self.scoreboard.get(sequence).copied() else { break };
             let is_first = sequence == self.scoreboard.first();
             let is_news = !segment.is_lost || segment.is_retransmitted;
-            if is_news && !segment.is_sacked && (is_first || self.rack.is_overdue(&segment, now)) {
+            if is_news && !segment.is_sacked && (is_first || (takes_all && self.rack.is_overdue(&segment, now))) {
                 self.scoreboard.mark_lost(sequence);
                 self.stats.lost += 1;
                 self.scheme.on_lost(&Lost { now, size: segment.length, packet: segment.scheme_state, is_timer: false });

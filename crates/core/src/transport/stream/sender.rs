@@ -96,6 +96,7 @@ pub struct Sender {
     /// Says itself when its next packet may leave.
     scheme_paces: bool,
     scheme_has_timer: bool,
+    pub(super) loses_flight_at_timeout: bool,
     /// Says itself how large its next packet is.
     scheme_sizes: bool,
     /// Pacing of a scheme that has no rate of its own, and the rate since the last ack (`sk_pacing_rate`).
@@ -162,6 +163,7 @@ impl Sender {
             unpaced_header: scheme.unpaced_header().min(config.header),
             scheme_paces: scheme.next_departure().is_some(),
             scheme_has_timer: scheme.has_timer(),
+            loses_flight_at_timeout: scheme.loses_flight_at_timeout(),
             scheme_sizes: scheme.next_size().is_some(),
             ratios: scheme.pacing_ratios().or(internal),
             internal_rate: None,
