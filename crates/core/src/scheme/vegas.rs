@@ -8,8 +8,9 @@
 //! **Parameters.** See [`INFO`].
 //!
 //! **Deviations.** As Linux: slow start doubles every round trip, not every second one; the backlog is estimated as
-//! window x (rtt - base) / base, which exceeds the packets queued by the ratio of rtt to base; the base round trip
-//! never ages. Unlike there, that product has more than 32 bits: thousands of packets times a second overflow in Linux.
+//! window x (rtt - base) / base, which exceeds the packets queued by the ratio of rtt to base; the base round trip is
+//! forgotten only when the flow sends again with nothing in flight. Unlike there, that product has more than 32 bits:
+//! thousands of packets times a second overflow in Linux.
 //!
 //! **How it is validated.** The rules here; backlog and late-comer effect in the simulator's behaviour tests; beside
 //! the kernel's own code, event by event, in docs/event-by-event.md.
@@ -45,7 +46,7 @@ pub(super) const INFO: Info = Info {
         },
     ],
     telemetry: &[
-        Quantity { name: "base_rtt", unit: "ms", doc: "smallest round-trip time ever seen" },
+        Quantity { name: "base_rtt", unit: "ms", doc: "smallest round-trip time since nothing was in flight" },
         Quantity {
             name: "backlog",
             unit: "packets",

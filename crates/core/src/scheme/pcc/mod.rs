@@ -13,10 +13,10 @@
 //!
 //! **Deviations of all three.** Their transport was UDT over UDP: ours is another, but every transmission counts in the
 //! interval in which it leaves, as there. The window is 100,000 packets, as large as UDT's; packets are as large as the
-//! experiment's (the originals' 1464, 1400 and 1500 bytes of IP). The first two originals number their intervals round
-//! a ring, of 100 and of 500: what is not known when its place is needed again is forgotten, and here lost. Their acks
-//! are never repeated, so that a lost ack is a lost packet to them (to Allegro twenty); ours tell again what the last
-//! ones told. So where acks are lost the originals would slow down, and these do not.
+//! experiment's (1464 bytes of IP in Allegro's program, 1400 in Vivace's, 1500 in PCC-Expr's). Allegro and Vivace number
+//! their intervals round a ring, of 100 and of 500: what is not known when its place is needed again is forgotten, and
+//! here lost. Acks of the originals are never repeated, so that a lost ack is a lost packet to them (to Allegro twenty);
+//! ours tell again what the last ones told. So where acks are lost the originals would slow down, and these do not.
 
 pub(super) mod allegro;
 pub(super) mod experimental;

@@ -53,7 +53,7 @@ pub(super) const INFO: Info = Info {
         name: "delay_ratio",
         kind: Kind::Number { default: 6.0, min: 1.5, max: 100.0 },
         unit: "",
-        doc: "most that the longest delay may be of the shortest",
+        doc: "how many times the shortest delay the longest may be",
     }],
     telemetry: &[
         Quantity { name: "window", unit: "packets", doc: "window by the delay profile" },
