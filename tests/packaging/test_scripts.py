@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,27 @@ def test_numbers_are_put_between_the_comments_of_a_page(tmp_path: Path, monkeypa
     put(page, "newer", by="x", name="jitter")
     numbers = "<!-- numbers: written by scripts/x.py -->\n\nnew\n\n<!-- end of numbers -->"
     assert page.read_text() == f"a\n{numbers}\nb\n{jitter.replace('old', 'newer')}\n"
+
+
+@pytest.mark.parametrize(
+    ("where", "against", "said"),
+    [
+        ({"rtt": "10ms", "queue": "pie"}, {}, "`total.loss` in rtt 10ms, queue pie |"),
+        ({"rtt": "10ms"}, {"rtt": "80ms"}, "`total.loss` in rtt 10ms, over that of 80ms |"),
+        ({}, {}, "`total.loss` in all cells |"),
+    ],
+)
+def test_a_page_of_claims_says_which_cells_each_is_about(
+    monkeypatch: pytest.MonkeyPatch, where: dict[str, str], against: dict[str, str], said: str
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    page = importlib.import_module("claims").page
+    claim: dict[str, Any] = {"id": "A", "says": "Little is lost", "source": None, "where": where, "against": against}
+    claim |= {"measure": "total.loss", "statistic": "mean", "expect": "< 1", "verdict": "holds", "reason": None}
+    claim |= {"mean": 0.5, "low": None, "high": None, "runs": 3, "unit": "", "is_count": False, "absent": 0}
+    claim["note"] = None
+    experiments = [{"experiment": "sce-l4s/s1", "claims": [claim]}]
+    assert any(said in line for line in page({"family": "sce-l4s", "experiments": experiments}))
 
 
 @pytest.mark.parametrize("name", ["quinn", "agreement", "originals", "conformance"])

@@ -35,11 +35,19 @@ def render(family: str, reports: Sequence[Report], generated: datetime) -> str:
         "doc": doc.render(suites.family_doc(family)),
         "members": [_member(report) for report in reports],
         "verdicts": VERDICTS,
-        "whole": Counter(claim.verdict for report in reports for claim in report.claims),
+        "whole": whole(Counter(claim.verdict for report in reports for claim in report.claims)),
         "words": words,
         "style": asset("report.css"),
     }
     return html.fill("family.html.j2", context)
+
+
+def whole(verdicts: Counter[str]) -> str:
+    """How many claims hold, fail and are undecided, as a sentence without its full stop."""
+    holds, fails, undecided = (verdicts[verdict] for verdict in VERDICTS)
+    hold = f"{words.count(holds, 'claim')} {'holds' if holds == 1 else 'hold'}"
+    fail = f"{fails} {'fails' if fails == 1 else 'fail'}"
+    return f"{hold}, {fail}, {undecided} {'is' if undecided == 1 else 'are'} undecided"
 
 
 def _member(report: Report) -> dict[str, Any]:
