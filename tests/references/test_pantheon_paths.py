@@ -91,7 +91,8 @@ def trace_of(hop: Hop) -> tuple[int, ...]:
 def test_policers_are_a_queue_of_one_packet_before_so_many_every_millisecond(
     hops: Hops, mbps: int, packets: int, rtt_ms: int
 ) -> None:
-    for hop in hops(f"policer-{mbps}mbit-{rtt_ms}ms"):
+    forward, reverse = hops(f"policer-{mbps}mbit-{rtt_ms}ms")
+    for hop in forward, reverse:
         assert trace_of(hop) == (1,) * packets
         assert (hop["queue"]["limit_packets"], hop["delay_ns"]) == (1, rtt_ms * 500_000)
 

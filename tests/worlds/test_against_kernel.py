@@ -101,11 +101,13 @@ def golden() -> dict[str, list[int]]:
 
 def test_the_simulator_gives_what_the_kernel_gave(tmp_path: Path) -> None:
     known = golden()
-    for run in runs(tmp_path):
-        ours, kernels = numbers(sim.execute(run)), known[run.id]
-        received, dropped, *_, queue_us = ours
+    ours = runs(tmp_path)
+    assert {run.id for run in (*ours, *disordered(), *thinned())} == known.keys(), "no row stands there unused"
+    for run in ours:
+        found, kernels = numbers(sim.execute(run)), known[run.id]
+        received, dropped, *_, queue_us = found
         kernel_received, kernel_dropped, *_, kernel_queue_us = kernels
-        place = f"{run.id}: {ours} in the simulator, {kernels} on the kernel"
+        place = f"{run.id}: {found} in the simulator, {kernels} on the kernel"
         assert received == pytest.approx(kernel_received, rel=0.03), place
         assert queue_us == pytest.approx(kernel_queue_us, rel=0.07, abs=1250), place
         share, kernel_share = dropped / received, kernel_dropped / kernel_received

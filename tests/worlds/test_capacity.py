@@ -124,3 +124,5 @@ def test_a_fast_link_for_acks_is_not_refused() -> None:
     fast = {"kind": "constant", "rate_bps": 10**10}
     found = scenario(100_000_000)
     capacity.check({**found, "reverse": [{**found["reverse"][0], "link": fast}]})
+    with pytest.raises(RunStopped, match=r"path\.forward: 10Gbit/s"):
+        capacity.check({**found, "forward": [{**found["forward"][0], "link": fast}]})

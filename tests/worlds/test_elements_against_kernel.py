@@ -139,7 +139,9 @@ def golden() -> dict[str, list[float]]:
 
 def test_the_simulator_gives_what_the_kernel_gave(tmp_path: Path) -> None:
     known = golden()
-    for way, ours in measured(runs(tmp_path), sim.execute).items():
+    found = measured(runs(tmp_path), sim.execute)
+    assert found.keys() == known.keys()
+    for way, ours in found.items():
         place = f"{way}: {ours} in the simulator, {known[way]} on the kernel"
         received, dropped, marked, queue_us = ours
         kernel_received, kernel_dropped, kernel_marked, kernel_queue_us = known[way]
