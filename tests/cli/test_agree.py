@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from bakeoff.errors import Interrupted
+from bakeoff.experiment import estimate
 from bakeoff.worlds import registry, sim
 from bakeoff.worlds.outcome import Outcome, RunStopped
 from bakeoff.worlds.world import World
@@ -67,7 +68,7 @@ def worlds(monkeypatch: pytest.MonkeyPatch, here: Path, tables_of: Callable[...,
         return Outcome(tables | {"flows": flows})
 
     monkeypatch.setattr(sim, "WORLD", replace(sim.WORLD, execute=lambda run: Outcome(run_in("sim", run))))
-    monkeypatch.setitem(sys.modules, "pretended_linux", SimpleNamespace(WORLD=World(execute=linux)))
+    monkeypatch.setitem(sys.modules, "pretended_linux", SimpleNamespace(WORLD=World(execute=linux, cost=estimate.cost)))
     monkeypatch.setitem(registry.MODULES, "linux", "pretended_linux")
     return state
 

@@ -19,19 +19,13 @@ def _nothing(*_: Any) -> None:
     pass
 
 
-def _simulated(scenario: Mapping[str, Any]) -> Cost:
-    from bakeoff.experiment import estimate  # noqa: PLC0415 - only where runs are planned
-
-    return estimate.cost(scenario)
-
-
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What the module of a world offers: `execute` always, the rest where the world needs it.
+    """What the module of a world offers: `execute` and `cost` always, the rest where the world needs it.
 
     Attributes:
         execute: runs one planned run; see `runner.Execute`.
-        cost: estimates what a scenario will cost; by default as in the simulator.
+        cost: estimates what a scenario will cost.
         check: raises `RunStopped` if the world cannot run a scenario; before anything is run.
         prepare: makes ready for runs, and raises `RunFailed` if this machine lacks something.
         stop: ends what still works for runs outside this process.
@@ -40,7 +34,7 @@ class World:
     """
 
     execute: Execute
-    cost: Callable[[Mapping[str, Any]], Cost] = _simulated
+    cost: Callable[[Mapping[str, Any]], Cost]
     check: Callable[[Mapping[str, Any]], None] = _nothing
     prepare: Callable[[], None] = _nothing
     stop: Callable[[], None] = _nothing
