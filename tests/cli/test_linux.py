@@ -130,7 +130,7 @@ def test_the_doctor_looks_at_the_linux_world(
     def finding() -> Any:
         return next(entry for entry in json.loads(bakeoff("doctor", "--json").out) if entry["subject"] == "linux world")
 
-    monkeypatch.setattr("bakeoff.cli.doctor._emu_world", lambda: Finding("emu world", True, ""))  # noqa: FBT003
+    monkeypatch.setattr("bakeoff.cli.doctor._emu_world", lambda: Finding(subject="emu world", fine=True, text=""))
     missing = finding()
     assert (missing["fine"], missing["is_there"]) == (True, False)
     assert missing["text"].startswith("no kernel is built yet")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from bakeoff import machine
 from bakeoff.cli import arguments
 from bakeoff.cli.output import amount_of_bytes, print_json, print_table, say
 
@@ -18,7 +19,7 @@ PACKAGES = ("click", "jinja2", "numpy", "polars", "pydantic", "rich")
 _LOW_DISK_BYTES = 10**9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """One thing that was looked at.
 
@@ -43,33 +44,37 @@ def examine() -> list[Finding]:
 
 def _python() -> Finding:
     fine = sys.version_info >= (3, 11)
-    return Finding("python", fine, platform.python_version() + ("" if fine else "; 3.11 or newer is needed"))
+    return Finding(
+        subject="python", fine=fine, text=platform.python_version() + ("" if fine else "; 3.11 or newer is needed")
+    )
 
 
 def _core() -> Finding:
     try:
         from bakeoff import _core  # noqa: PLC0415 - it may be missing, which is what is asked
 
-        return Finding("core", True, _core.version())  # noqa: FBT003
+        return Finding(subject="core", fine=True, text=_core.version())
     except ImportError as error:
-        return Finding("core", False, f"cannot be loaded ({error}); start ./bakeoff once to compile it")  # noqa: FBT003
+        return Finding(
+            subject="core", fine=False, text=f"cannot be loaded ({error}); start ./bakeoff once to compile it"
+        )
 
 
 def _package(name: str) -> Finding:
     from importlib import metadata  # noqa: PLC0415 - slow to load
 
     try:
-        return Finding(name, True, metadata.version(name))  # noqa: FBT003
+        return Finding(subject=name, fine=True, text=metadata.version(name))
     except metadata.PackageNotFoundError:
-        return Finding(name, False, "is missing; start ./bakeoff once to install it")  # noqa: FBT003
+        return Finding(subject=name, fine=False, text="is missing; start ./bakeoff once to install it")
 
 
 def _processors() -> Finding:
-    return Finding("processors", True, f"{len(os.sched_getaffinity(0))}, {platform.machine()}")  # noqa: FBT003
+    return Finding(subject="processors", fine=True, text=f"{machine.processors()}, {platform.machine()}")
 
 
 def _memory() -> Finding:
-    return Finding("memory", True, amount_of_bytes(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))  # noqa: FBT003
+    return Finding(subject="memory", fine=True, text=amount_of_bytes(machine.memory_bytes()))
 
 
 def _disk() -> Finding:
@@ -80,7 +85,7 @@ def _disk() -> Finding:
         text += "; this folder is not writable: choose another with --out"
     elif free < _LOW_DISK_BYTES:
         text += "; recordings of packets need more: choose another folder with --out"
-    return Finding("disk", writable and free >= _LOW_DISK_BYTES, text)
+    return Finding(subject="disk", fine=writable and free >= _LOW_DISK_BYTES, text=text)
 
 
 def _linux_world() -> Finding:
@@ -92,12 +97,12 @@ def _linux_world() -> Finding:
         kernel = cache.default()
     except RunFailed as error:
         # Only this world needs a kernel, and only whoever wants it.
-        return Finding("linux world", True, str(error), is_there=False)  # noqa: FBT003
+        return Finding(subject="linux world", fine=True, text=str(error), is_there=False)
     try:
         guest.check_tools()
     except RunFailed as error:
-        return Finding("linux world", False, str(error))  # noqa: FBT003
-    return Finding("linux world", True, f"kernel {kernel.name}; {', '.join(guest.TOOLS)}")  # noqa: FBT003
+        return Finding(subject="linux world", fine=False, text=str(error))
+    return Finding(subject="linux world", fine=True, text=f"kernel {kernel.name}; {', '.join(guest.TOOLS)}")
 
 
 def _emu_world() -> Finding:
@@ -110,15 +115,17 @@ def _emu_world() -> Finding:
         carried = capacity.measure(emu.execute)
     except RunFailed as error:
         # Only this world needs it, and only whoever wants it.
-        return Finding("emu world", True, str(error), is_there=False)  # noqa: FBT003
+        return Finding(subject="emu world", fine=True, text=str(error), is_there=False)
     if carried is None:
-        return Finding("emu world", False, "packets are too late for real time; end other programs and try again")  # noqa: FBT003
+        return Finding(
+            subject="emu world", fine=False, text="packets are too late for real time; end other programs and try again"
+        )
     text = (
         f"carries {capacity.rate_of(carried.packets_per_second)}, merged "
         f"{capacity.rate_of(carried.merged_packets_per_second)}; one packet in a hundred later than "
         f"{carried.late_ns / 1e6:.2f} ms"
     )
-    return Finding("emu world", True, text)  # noqa: FBT003
+    return Finding(subject="emu world", fine=True, text=text)
 
 
 def _mark(finding: Finding) -> str:

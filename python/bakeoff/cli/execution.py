@@ -7,6 +7,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
+from bakeoff import machine
 from bakeoff.cli.output import amount, amount_of_bytes, amount_of_time, say
 from bakeoff.errors import Interrupted, UserError
 
@@ -184,15 +185,14 @@ def status(reports: Sequence[Report], *, check: bool) -> int:
 
 def _default_jobs(whole: Cost) -> int:
     """One job a processor, but no more than half the memory holds."""
-    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    fitting = installed // 2 // max(whole.memory_bytes, 1)
-    return max(1, min(len(os.sched_getaffinity(0)), fitting))
+    fitting = machine.memory_bytes() // 2 // max(whole.memory_bytes, 1)
+    return max(1, min(machine.processors(), fitting))
 
 
 def _announce(plan: Plan, missing: list[PlannedRun], whole: Cost, jobs: int) -> None:
     kept = len(plan.runs) - len(missing)
     rest = f" ({kept} complete already)" if kept else ""
-    cores = min(jobs, len(missing), len(os.sched_getaffinity(0)))
+    cores = min(jobs, len(missing), machine.processors())
     say(
         f"{amount(len(missing), 'run')}{rest} in {plan.world} on {amount(cores, 'core')}, "
         f"about {amount_of_time(whole.cpu_s / cores)} and {amount_of_bytes(whole.disk_bytes)}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from bakeoff import machine
 from bakeoff.cli import arguments
 from bakeoff.cli.output import amount_of_bytes, print_json, print_table, say
 
@@ -27,7 +27,7 @@ def build(source: Path | None, jobs: int | None) -> None:
     """
     from bakeoff.kernel.build import build as build_kernel  # noqa: PLC0415 - only this command needs it
 
-    built = build_kernel(source, jobs or len(os.sched_getaffinity(0)), say)
+    built = build_kernel(source, jobs or machine.processors(), say)
     say(f"built and booted: {built.banner}")
     click.echo(built.name)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bakeoff import machine
 from bakeoff.errors import UserError
 from bakeoff.experiment.catalogue import is_stack
 from bakeoff.experiment.limits import MAX_LINK_STEPS, MAX_PACKETS
@@ -126,7 +126,7 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
             f"{where}: about {estimate.packets:.1e} packets, which would take {estimate.cpu_s / 3600:.0f} hours of "
             f"CPU; the most is {MAX_PACKETS:.0e}: {remedy}"
         )
-    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    installed = machine.memory_bytes()
     if estimate.memory_bytes > installed:
         raise UserError(
             f"{where}: recording it needs about {estimate.memory_bytes / 1e9:.0f} GB of memory, and this machine has "

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from bakeoff import places
+from bakeoff import machine, places
 from bakeoff.errors import BakeoffError
 from bakeoff.experiment import estimate
 from bakeoff.experiment.plan import PlannedRun
@@ -167,7 +166,7 @@ def scenario_of(rate_bps: int, duration_ns: int) -> dict[str, Any]:
 
 
 def _machine() -> str:
-    return f"{platform.node()}, {platform.release()}, {len(os.sched_getaffinity(0))} processors"
+    return f"{platform.node()}, {platform.release()}, {machine.processors()} processors"
 
 
 def _place() -> Path:
