@@ -27,8 +27,7 @@ from bakeoff.metrics.bins import Rates
 from bakeoff.recording import Origin, ResultFolder
 from bakeoff.references import Published
 from bakeoff.reports import commands, html, looks, model, shares, summary_columns, terminal
-from bakeoff.reports.html import doc, encode, run_figures, summary_figures, tables, worlds
-from bakeoff.reports.html import page as pages
+from bakeoff.reports.html import doc, encode, run_figures, run_sections, summary_figures, tables, worlds
 from bakeoff.reports.words import MISSING
 
 if TYPE_CHECKING:
@@ -370,7 +369,7 @@ def test_flows_that_are_not_drawn_are_not_told_of_beside_probes(
 ) -> None:
     report = model.load(filled(plan_of(("cubic",), 1, flows=13, seconds=3, reference=None)))
     (group,) = report.groups
-    captions = [pages._figure("run", kind, {}, group, group.runs[0]).caption for kind in ("delay", "probes")]
+    captions = [run_sections._figure("run", kind, {}, group, group.runs[0]).caption for kind in ("delay", "probes")]
     assert ["Flows 1 to 12 of 13 are drawn." in caption for caption in captions] == [True, False]
 
 
