@@ -57,15 +57,6 @@ class Cost:
     disk_bytes: int
     memory_bytes: int
 
-    def __add__(self, other: Cost) -> Cost:
-        """The cost of both, one after the other."""
-        return Cost(
-            self.packets + other.packets,
-            self.cpu_s + other.cpu_s,
-            self.disk_bytes + other.disk_bytes,
-            max(self.memory_bytes, other.memory_bytes),
-        )
-
 
 def cost(scenario: Mapping[str, Any]) -> Cost:
     """What one run costs in the simulator."""
@@ -85,18 +76,15 @@ def cost(scenario: Mapping[str, Any]) -> Cost:
     )
 
 
-def _cpu_s_per_packet(scenario: Mapping[str, Any]) -> float:
-    flows = scenario["flows"]
-    stacks = sum(is_stack(flow["scheme"]) for flow in flows) / len(flows)
-    return stacks / _STACK_PACKETS_PER_CPU_SECOND + (1 - stacks) / _PACKETS_PER_CPU_SECOND
-
-
 def total(costs: Iterable[Cost]) -> Cost:
     """What several runs cost, one after the other; memory is that of the largest."""
-    whole = Cost(0, 0.0, 0, 0)
-    for each in costs:
-        whole += each
-    return whole
+    every = list(costs)
+    return Cost(
+        sum(each.packets for each in every),
+        sum((each.cpu_s for each in every), 0.0),
+        sum(each.disk_bytes for each in every),
+        max((each.memory_bytes for each in every), default=0),
+    )
 
 
 def report_cpu_s(scenarios: Iterable[Mapping[str, Any]]) -> float:
@@ -132,6 +120,12 @@ def check(scenario: Mapping[str, Any], where: str) -> None:
             f"{where}: recording it needs about {estimate.memory_bytes / 1e9:.0f} GB of memory, and this machine has "
             f"{installed / 1e9:.0f} GB; {_LESS_MEMORY[scenario['record']['level']]}"
         )
+
+
+def _cpu_s_per_packet(scenario: Mapping[str, Any]) -> float:
+    flows = scenario["flows"]
+    stacks = sum(is_stack(flow["scheme"]) for flow in flows) / len(flows)
+    return stacks / _STACK_PACKETS_PER_CPU_SECOND + (1 - stacks) / _PACKETS_PER_CPU_SECOND
 
 
 def _check_bounded(scenario: Mapping[str, Any], where: str) -> None:
