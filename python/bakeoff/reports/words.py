@@ -210,6 +210,11 @@ def count(amount: int, noun: str) -> str:
     return f"{amount} {noun}{'' if amount == 1 else 's'}"
 
 
+def mean_of(runs: int) -> str:
+    """What a number is over so many runs: "one run", "mean of 3 runs"."""
+    return "one run" if runs == 1 else f"mean of {runs} runs"
+
+
 def times(amount: int) -> str:
     """How often: once, twice, 3 times."""
     return _TIMES.get(amount, f"{amount} times")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import cell_looks, ticks, titles
+from bakeoff.reports import cell_looks, ticks, titles, words
 from bakeoff.reports.summary_columns import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -157,8 +157,7 @@ class _Layout:
     def _mark(self, metric: Metric, scale: _Scale, number: _Number) -> Mark:
         group, estimated = number.group, number.estimate
         series, row = self.series.index(group.cell[self.series_axis]), self.rows.index(group.cell[self.row_axis])
-        ours = "one run" if estimated.count == 1 else f"mean of {estimated.count} runs"
-        whose = "published" if number.is_published else ours
+        whose = "published" if number.is_published else words.mean_of(estimated.count)
         return Mark(
             series=series,
             x=self.x(scale.share(estimated.mean)),

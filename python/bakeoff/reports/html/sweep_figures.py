@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bakeoff.experiment import units
 from bakeoff.experiment.published_row import SCHEME_AXIS
 from bakeoff.metrics.statistics import Estimate, estimate
-from bakeoff.reports import cell_looks, shares, ticks, titles
+from bakeoff.reports import cell_looks, shares, ticks, titles, words
 from bakeoff.reports.summary_columns import DELAY, METRICS, THROUGHPUT, Metric
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class _Drawing:
 
     def _dot(self, axis: _Axis, metric: Metric, number: _Number) -> Dot:
         found = number.estimate
-        runs = "one run" if found.count == 1 else f"mean of {found.count} runs"
+        runs = words.mean_of(found.count)
         whose = f", {titles.axis_value(SCHEME_AXIS, number.series)}" if self.is_by_scheme else ""
         return Dot(
             x=self.x(number.group.cell[self.swept]),
