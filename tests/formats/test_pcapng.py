@@ -116,8 +116,11 @@ def test_sequence_numbers_and_payload_are_those_of_the_stream(capture: Path, pas
 
 
 @needs_tshark
-def test_with_payload_every_checksum_is_good(office: ResultFolder, tmp_path: Path) -> None:
-    (path,) = pcapng.write(office.recordings()[0], "office", tmp_path, snap_bytes=2000)
+def test_with_payload_every_checksum_is_good(
+    office: ResultFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pcapng, "SNAP_BYTES", 2000)
+    (path,) = pcapng.write(office.recordings()[0], "office", tmp_path)
     rows = tshark(path, *CHECKSUMS, "-Y", "tcp", "-e", "tcp.checksum.status")
     assert {row[0] for row in rows} == {"1"}
 
@@ -247,7 +250,7 @@ def test_a_path_without_a_rate_has_a_capture_of_its_first_hop() -> None:
 
 def test_an_ack_of_a_flow_beyond_the_first_255_has_its_addresses_and_blocks() -> None:
     flows = [{"direction": "forward", "mss_bytes": 1448}] * 300
-    encoder = pcapng.Encoder(cast("RunRecording", SimpleNamespace(scenario={"flows": flows}, timing=None)), 100)
+    encoder = pcapng.Encoder(cast("RunRecording", SimpleNamespace(scenario={"flows": flows}, timing=None)))
     # Bytes 10 to 19 of the stream have come out of order; the first byte has the number 1.
     sack = [10, 20, None, None, None, None]
     block = encoder.packet(9, 0, 300, "acks", 0, 64, 7, 16, None, 0, 5, *sack, 0, 0, 0, "passed", "", "")
@@ -259,14 +262,14 @@ def test_an_ack_of_a_flow_beyond_the_first_255_has_its_addresses_and_blocks() ->
 @pytest.mark.parametrize(("interface", "ecn"), [(0, 2), (1, 3)])
 def test_a_packet_is_as_it_comes_to_the_hop_or_as_it_left_the_last_one(interface: int, ecn: int) -> None:
     flow = {"direction": "forward", "mss_bytes": 1448}
-    encoder = pcapng.Encoder(cast("RunRecording", SimpleNamespace(scenario={"flows": [flow]}, timing=None)), 100)
+    encoder = pcapng.Encoder(cast("RunRecording", SimpleNamespace(scenario={"flows": [flow]}, timing=None)))
     sack = [None] * 6
     # Data of 1448 bytes that left at 7 ms, came at 9 ms, was marked, and waited for 1.5 ms.
     block = encoder.packet(
         9_000_000, interface, 1, "data", 0, 1500, 7_000_000, 16, 0, 1448, 0, *sack, 2, 3, 1_500_000, "passed", "", "x"
     )
     (kind, _, number, high, low, kept, size) = struct.unpack_from("<IIIIIII", block)
-    assert (kind, number, high << 32 | low, kept, size) == (6, interface, 9_000_000, 100, 1500)
+    assert (kind, number, high << 32 | low, kept, size) == (6, interface, 9_000_000, pcapng.SNAP_BYTES, 1500)
     packet = block[28:]
     assert packet[1] == ecn
     # The stamp of data is the millisecond at which it left, from 1.

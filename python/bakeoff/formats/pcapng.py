@@ -54,14 +54,13 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def write(recording: RunRecording, experiment: str, folder: Path, snap_bytes: int = SNAP_BYTES) -> Iterator[Path]:
+def write(recording: RunRecording, experiment: str, folder: Path) -> Iterator[Path]:
     """Writes the captures of a run into a folder, and yields their paths.
 
     Args:
         recording: a complete run.
         experiment: name of the experiment, for the comment of the file.
         folder: where they go.
-        snap_bytes: bytes to keep of each packet.
 
     Raises:
         UserError: the run did not record packets, or a table of it is damaged.
@@ -71,7 +70,7 @@ def write(recording: RunRecording, experiment: str, folder: Path, snap_bytes: in
     for hop in _hops(recording.scenario):
         path = folder / f"{recording.id}.{hop}.pcapng"
         with atomic.stream_file(path, writing="a capture") as file:
-            for block in _blocks(recording, experiment, hop, snap_bytes):
+            for block in _blocks(recording, experiment, hop):
                 file.write(block)
         yield path
 
@@ -82,8 +81,8 @@ def _hops(scenario: dict[str, Any]) -> list[str]:
     return found or ["forward.0"]
 
 
-def _blocks(recording: RunRecording, experiment: str, hop: str, snap_bytes: int) -> Iterator[bytes]:
-    encoder = Encoder(recording, snap_bytes)
+def _blocks(recording: RunRecording, experiment: str, hop: str) -> Iterator[bytes]:
+    encoder = Encoder(recording)
     forward = hop.startswith("forward")
     side = "left" if forward else "right"
     comment = f"{experiment}, {recording.id}\n" + "\n".join(encoder.names())
@@ -92,15 +91,15 @@ def _blocks(recording: RunRecording, experiment: str, hop: str, snap_bytes: int)
         struct.pack("<IHHq", _ORDER, 1, 0, -1),
         [(_COMMENT, comment.encode()), (_USER_APPLICATION, f"bakeoff {bakeoff.__version__}".encode())],
     )
-    yield _interface(hop, f"what arrives at the queue of {hop}", snap_bytes)
-    yield _interface(f"{side} hosts", f"what arrives at the hosts on this side of {hop}", snap_bytes)
+    yield _interface(hop, f"what arrives at the queue of {hop}")
+    yield _interface(f"{side} hosts", f"what arrives at the hosts on this side of {hop}")
     for rows in _in_order(recording, hop):
         yield b"".join(encoder.packet(*row) for row in rows.iter_rows())
 
 
-def _interface(name: str, description: str, snap_bytes: int) -> bytes:
+def _interface(name: str, description: str) -> bytes:
     options = [(_NAME, name.encode()), (_DESCRIPTION, description.encode()), (_RESOLUTION, _NANOSECONDS)]
-    return _block(_INTERFACE, struct.pack("<HHI", _RAW_IP, 0, snap_bytes), options)
+    return _block(_INTERFACE, struct.pack("<HHI", _RAW_IP, 0, SNAP_BYTES), options)
 
 
 def _padded(data: bytes) -> bytes:
@@ -155,13 +154,11 @@ class Encoder:
 
     Args:
         recording: the run.
-        snap_bytes: bytes to keep of each packet.
     """
 
-    def __init__(self, recording: RunRecording, snap_bytes: int) -> None:
+    def __init__(self, recording: RunRecording) -> None:
         self._flows = recording.scenario["flows"]
         self._senders: list[dict[str, Any]] = [*self._flows, *recording.scenario.get("probes", ())]
-        self._snap_bytes = snap_bytes
         self._epoch_ns = 0
         if recording.timing:
             self._epoch_ns = int(datetime.fromisoformat(recording.timing.started).timestamp() * 1e6) * 1000
@@ -238,7 +235,7 @@ class Encoder:
         return packets.udp(envelope, is_of_sender=is_request)
 
     def _enhanced(self, time: int, interface: int, headers: bytes, size: int, comment: str) -> bytes:
-        kept = headers.ljust(min(size, self._snap_bytes), b"\0")[: self._snap_bytes]
+        kept = headers.ljust(min(size, SNAP_BYTES), b"\0")[:SNAP_BYTES]
         moment = self._epoch_ns + time
         fixed = struct.pack("<IIIII", interface, moment >> 32, moment & 0xFFFFFFFF, len(kept), size)
         return _block(_PACKET, fixed + _padded(kept), [(_COMMENT, comment.encode())] if comment else [])
