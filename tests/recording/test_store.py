@@ -441,27 +441,39 @@ def test_a_folder_is_taken_by_one_process_at_a_time(tmp_path: Path, plan_of: Cal
         assert not left.exists()
 
 
-def test_new_folders_do_not_collide_and_latest_follows(tmp_path: Path) -> None:
-    first = new_folder("pantheon/india-ppp0", tmp_path)
-    second = new_folder("pantheon/india-ppp0", tmp_path)
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which commands begin, whose `results` has the results."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_new_folders_do_not_collide_and_latest_follows(here: Path) -> None:
+    first = new_folder("pantheon/india-ppp0")
+    second = new_folder("pantheon/india-ppp0")
     assert first != second
-    assert latest_folder("pantheon/india-ppp0", tmp_path) == second.resolve()
-    assert latest_folder("none", tmp_path) is None
+    assert latest_folder("pantheon/india-ppp0") == second.resolve() == here / second
+    assert latest_folder("none") is None
 
 
-def test_the_latest_is_found_where_all_results_have_moved_to(tmp_path: Path) -> None:
-    name = new_folder("x", tmp_path / "results").name
-    (tmp_path / "results").rename(tmp_path / "archive")
-    assert latest_folder("x", tmp_path / "archive") == tmp_path / "archive" / "x" / name
+def test_the_latest_is_found_where_all_results_have_moved_to(
+    here: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = new_folder("x").name
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (here / "results").rename(elsewhere / "results")
+    monkeypatch.chdir(elsewhere)
+    assert latest_folder("x") == elsewhere / "results" / "x" / name
 
 
-def test_what_stands_in_place_of_the_link_stays(tmp_path: Path) -> None:
-    (tmp_path / "x" / "latest").mkdir(parents=True)
+def test_what_stands_in_place_of_the_link_stays(here: Path) -> None:
+    folder = here / "results" / "x"
+    (folder / "latest").mkdir(parents=True)
     with pytest.raises(
         UserError, match=r"x/latest: is no link, so it is not replaced; rename it, or name a folder with --out$"
     ):
-        new_folder("x", tmp_path)
-    assert [entry.name for entry in (tmp_path / "x").iterdir()] == ["latest"]
+        new_folder("x")
+    assert [entry.name for entry in folder.iterdir()] == ["latest"]
 
 
 def test_the_journal_survives_a_crash(filled: Callable[..., ResultFolder], plan_of: Callable[..., Any]) -> None:

@@ -12,23 +12,22 @@ LATEST = "latest"
 BASE = Path("results")
 
 
-def latest_link(name: str, base: Path = BASE, *, kind: str = "") -> Path:
+def latest_link(name: str, *, kind: str = "") -> Path:
     """The link to the latest folder of an experiment, whether it is there or not; see `new_folder`."""
-    return base / name / f"{LATEST}{kind}"
+    return BASE / name / f"{LATEST}{kind}"
 
 
-def new_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path:
+def new_folder(name: str, *, kind: str = "") -> Path:
     """Makes a fresh folder `results/<name>/<UTC time><kind>`, and `latest<kind>` beside it to point there.
 
     Args:
         name: name of the experiment; slashes make sub-folders.
-        base: folder of all results.
         kind: ends the names of folders that hold something else than the runs of one world, as in "-agree".
 
     Raises:
         UserError: the folder cannot be made.
     """
-    parent, latest = base / name, latest_link(name, base, kind=kind)
+    parent, latest = BASE / name, latest_link(name, kind=kind)
     stamp = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     path = parent / f"{stamp}{kind}"
     with atomic.explained(parent, writing="the result folder"):
@@ -49,7 +48,7 @@ def new_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path:
     return path
 
 
-def latest_folder(name: str, base: Path = BASE, *, kind: str = "") -> Path | None:
+def latest_folder(name: str, *, kind: str = "") -> Path | None:
     """The latest folder of an experiment, or None; see `new_folder`."""
-    link = latest_link(name, base, kind=kind)
+    link = latest_link(name, kind=kind)
     return link.resolve() if link.is_dir() else None
