@@ -44,6 +44,8 @@ MAX_SIZE_BYTES = 2**50
 MAX_PACKETS = 10**9
 MAX_BDP = 10**4
 
+# Characters of a value that a message quotes.
+_MOST_SHOWN = 40
 _INFINITE = "infinite"
 _RATIO_EXAMPLE = 'write for example 0.01 or "1%"'
 _QUANTITY = re.compile(r"([+-]?)([0-9]{1,30}(?:\.[0-9]{1,30})?) ?([^\s0-9][^\s]{0,15})?")
@@ -95,11 +97,11 @@ class Limit:
     bdp: float | None = None
 
 
-def shown(value: object, *, length: int = 40) -> str:
+def shown(value: object) -> str:
     """The value as a message quotes it: text in quotes, long things cut."""
     text = f'"{value}"' if isinstance(value, str) else _described(value)
     text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-    return text if len(text) <= length else f"{text[: length - 4]}...{text[-1]}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 4]}...{text[-1]}"
 
 
 def _described(value: object) -> str:
