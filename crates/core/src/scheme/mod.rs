@@ -149,8 +149,8 @@ pub trait Scheme: Send {
     /// Congestion, at most once per window of data: the transport enters recovery because of a loss or an ECN echo.
     fn on_congestion(&mut self, congestion: &Congestion);
 
-    /// A loss while the window is being reduced for a mark: the transport enters recovery, but begins no new reduction
-    /// (`set_state`, where `tcp_enter_recovery` finds one under way).
+    /// A loss while the window is being reduced for a mark or a lost tail: the transport enters recovery, but begins no
+    /// new reduction, and none may be undone (`set_state`, where `tcp_enter_recovery` finds one under way).
     fn on_loss_while_reducing(&mut self, _congestion: &Congestion) {}
 
     /// A packet was declared lost.

@@ -129,7 +129,7 @@ pub trait WindowAlgorithm: Send {
         self.ssthresh_after_loss(window, now)
     }
 
-    /// A loss while the window is being reduced for a mark; see [`Scheme::on_loss_while_reducing`].
+    /// A loss while the window is being reduced for a mark or a lost tail; see [`Scheme::on_loss_while_reducing`].
     fn on_loss_while_reducing(&mut self, _window: &mut Window) {}
 
     /// Grows the window; called for acks outside recovery that may raise it.
@@ -290,7 +290,9 @@ impl<A: WindowAlgorithm> Scheme for WindowBased<A> {
         self.reduce_by_timer(congestion);
     }
 
+    /// `tcp_enter_recovery`, where a reduction is under way: nothing may be undone.
     fn on_loss_while_reducing(&mut self, congestion: &Congestion) {
+        self.prior_ssthresh = None;
         self.is_recovering = true;
         self.algorithm.on_loss_while_reducing(&mut self.window);
         self.reduce_by_timer(congestion);

@@ -318,8 +318,10 @@ impl Scheme for Prague {
         }
     }
 
-    /// It begins no new fall of the transport's, and is one here (`prague_state`). It is not undone, as the mark is not.
+    /// It begins no new fall of the transport's, and is one here (`prague_state`). Nothing is undone then
+    /// (`tcp_enter_recovery`).
     fn on_loss_while_reducing(&mut self, _congestion: &Congestion) {
+        self.before_loss = None;
         self.enter_loss();
     }
 

@@ -340,6 +340,20 @@ fn a_loss_while_the_window_falls_for_a_mark_is_not_undone() {
 }
 
 #[test]
+fn nor_is_one_while_it_falls_for_a_lost_tail() {
+    for profile in ["draft", "linux", "2020", "2019b", "2019a"] {
+        let mut prague = steady(&[("profile", profile)]);
+        prague.on_congestion(&congestion(Cause::Loss, 0));
+        prague.on_recovered(Instant::ZERO);
+        prague.on_congestion(&congestion(Cause::TailLoss, 50));
+        prague.on_loss_while_reducing(&congestion(Cause::Loss, 50));
+        let (cwnd, ssthresh) = (prague.cwnd, prague.ssthresh);
+        prague.on_undo(Instant::ZERO);
+        assert_eq!((prague.cwnd, prague.ssthresh), (cwnd, ssthresh), "{profile}");
+    }
+}
+
+#[test]
 fn with_a_short_round_trip_it_falls_once_in_25_ms() {
     let mut prague = steady(&[]);
     prague.alpha = 1.0;

@@ -306,6 +306,18 @@ fn the_loss_of_a_tail_can_be_undone_no_more_than_what_came_before() {
 }
 
 #[test]
+fn a_loss_while_the_window_is_reduced_for_a_lost_tail_can_be_undone_no_more_than_what_came_before() {
+    let mut scheme = scheme(100, 40);
+    scheme.on_congestion(&congestion(Cause::Loss, 90));
+    scheme.on_reduced(NOW);
+    scheme.on_recovered(NOW);
+    scheme.on_congestion(&congestion(Cause::TailLoss, 40));
+    scheme.on_loss_while_reducing(&congestion(Cause::Loss, 40));
+    scheme.on_undo(NOW);
+    assert_eq!(state(&scheme), (50, Some(25)));
+}
+
+#[test]
 fn what_a_timeout_in_a_recovery_or_after_a_mark_can_undo_is_what_the_recovery_or_the_mark_could() {
     for (cause, is_first, undone) in [
         (Cause::Loss, false, (100, Some(75))),
