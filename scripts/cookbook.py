@@ -16,8 +16,7 @@ from pathlib import Path
 
 import printed
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "cookbook.md"
+PAGE = printed.ROOT / "docs" / "cookbook.md"
 BLOCK = re.compile(r"(?:^ {4}.*\n(?:\n+(?= {4}))?)+", re.MULTILINE)
 _FILE = re.compile(r"\(\.\./(examples/[a-z0-9-]+\.toml)\)")
 _PROMPT = "    $ "
@@ -33,7 +32,7 @@ def main() -> int:
     if not asked.check:
         PAGE.write_text(after, encoding="utf-8")
     elif after != before:
-        print(f"{PAGE.relative_to(ROOT)} is stale: run .venv/bin/python scripts/cookbook.py", file=sys.stderr)
+        print(f"{PAGE.relative_to(printed.ROOT)} is stale: run .venv/bin/python scripts/cookbook.py", file=sys.stderr)
         return 1
     return 0
 
@@ -42,13 +41,13 @@ def filled(before: str, block: str) -> str:
     """A block as it should be: the file that the paragraph before it names, its command, and what that prints."""
     command = next(line for line in block.splitlines() if line.startswith(_PROMPT)).removeprefix(_PROMPT)
     file = _FILE.search(before.rstrip().rpartition("\n\n")[2])
-    shown = f"{(ROOT / file[1]).read_text(encoding='utf-8')}\n" if file else ""
+    shown = f"{(printed.ROOT / file[1]).read_text(encoding='utf-8')}\n" if file else ""
     return textwrap.indent(f"{shown}$ {command}\n{_output(command)}", "    ")
 
 
 def _output(command: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "examples").symlink_to(ROOT / "examples")
+        Path(folder, "examples").symlink_to(printed.ROOT / "examples")
         words = ["bash", "-c", command.replace("./bakeoff", f"{sys.executable} -m bakeoff")]
         ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if ended.returncode:

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import cookbook  # noqa: E402 - a script, found where the line above says
+import printed  # noqa: E402 - another one
 
 PAGE = cookbook.PAGE.read_text(encoding="utf-8")
 
@@ -32,7 +33,7 @@ def test_a_page_that_shows_something_else_is_stale(shown: str, tmp_path: Path, m
     page.parent.mkdir()
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "one.toml").write_text('name = "one"\n')
-    monkeypatch.setattr(cookbook, "ROOT", tmp_path)
+    monkeypatch.setattr(printed, "ROOT", tmp_path)
     monkeypatch.setattr(cookbook, "PAGE", page)
     head = "# One\n\n[examples/one.toml](../examples/one.toml):\n\n"
     page.write_text(f"{head}{shown}\nThe end.\n")
