@@ -33,3 +33,14 @@ def test_numbers_are_those_of_the_table() -> None:
     assert row is not None
     assert row.flows[2].throughput_mbps == 0.78
     assert str(row.steady) == "the 40 s that end 2 s before the end"
+
+
+@pytest.mark.parametrize("name", ["s1-50mbit", "s1-10mbit", "s6"])
+def test_claims_look_at_the_stretch_of_the_table(name: str) -> None:
+    experiment, steady = load(f"l4s-tests/{name}", []), published(f"l4s-tests/{name}").steady
+    assert steady is not None
+    stop = experiment.first.model.duration // 10**9 - steady.rest_s
+    stretch = f".goodput_mbps while time_s > {stop - steady.length_s} and time_s <= {stop})"
+    measures = [claim.measure for claim in experiment.claims]
+    assert measures
+    assert all(measure.count(stretch) == 2 == measure.count("goodput_mbps") for measure in measures)
