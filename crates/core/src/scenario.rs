@@ -23,6 +23,9 @@ pub use probe::{MAX_PROBES, ProbeConfig, ProbeEcn, ProbeKind};
 pub const MAX_FLOWS: usize = 10_000;
 /// The most hops in one direction.
 pub const MAX_HOPS: usize = 64;
+/// Segments that an on-off application is ahead of what has left, as one of a kernel's socket that blocks: one is queued,
+/// and the next is in the call that waits until that one leaves.
+const WRITTEN_AHEAD: u64 = 2;
 /// The largest differentiated services codepoint: six bits.
 const MAX_DSCP: u8 = 63;
 /// The longest run: a day.
@@ -272,7 +275,7 @@ impl Scenario {
         };
         let scheme = make(setup)?;
         let stream = StreamConfig { feedback: scheme.feedback(), has_capable_syn, ..stream };
-        let source = Source::new(&config.traffic, start, random("traffic"));
+        let source = Source::new(&config.traffic, start, random("traffic")).with_backlog(stream.mss * WRITTEN_AHEAD);
         let sender = Sender::new(id, stream, scheme, source, start, random("send"));
         Ok((sender, Receiver::new(id, stream)))
     }

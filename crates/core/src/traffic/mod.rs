@@ -69,6 +69,9 @@ struct OnOff {
     random: RandomStream,
     is_on: bool,
     until: Instant,
+    /// What the application has written before the transport can take it, while it is on, and what of that is left.
+    backlog: Bytes,
+    written: Bytes,
 }
 
 /// More than any run can send.
@@ -84,11 +87,22 @@ impl Source {
             }
             TrafficConfig::Finite { size } => Self { left: size, writes: None, on_off: None },
             TrafficConfig::OnOff { on, off, distribution } => {
-                let mut on_off = OnOff { on, off, distribution, random, is_on: false, until: start };
+                let (is_on, backlog, written) = (false, Bytes::ZERO, Bytes::ZERO);
+                let mut on_off = OnOff { on, off, distribution, random, is_on, until: start, backlog, written };
                 on_off.advance(start);
                 Self { left: UNLIMITED, writes: None, on_off: Some(on_off) }
             }
         }
+    }
+
+    /// One that writes into a socket, which holds so much that the transport has not taken yet: when an on-off
+    /// application falls silent, that is still to be sent.
+    #[must_use]
+    pub fn with_backlog(mut self, backlog: Bytes) -> Self {
+        if let Some(on_off) = &mut self.on_off {
+            on_off.backlog = backlog;
+        }
+        self
     }
 
     /// Bytes that can be sent at `now`, in as many packets as it takes.
@@ -96,14 +110,18 @@ impl Source {
         if let Some(on_off) = &mut self.on_off {
             on_off.advance(now);
             if !on_off.is_on {
-                return Bytes::ZERO;
+                return on_off.written;
             }
+            on_off.written = on_off.backlog;
         }
         self.writes.as_ref().map_or(self.left, |writes| writes.left)
     }
 
     /// The transport has taken `size` bytes.
     pub fn take(&mut self, size: Bytes) {
+        if let Some(on_off) = self.on_off.as_mut().filter(|on_off| !on_off.is_on) {
+            on_off.written = on_off.written.saturating_sub(size);
+        }
         if self.left != UNLIMITED {
             self.left = self.left.saturating_sub(size);
         }
@@ -115,9 +133,15 @@ impl Source {
         }
     }
 
+    /// True for an application that writes segment by segment.
+    pub fn writes_segments(&self) -> bool {
+        self.on_off.is_some()
+    }
+
     /// When there will be data again, if there is none at the moment.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        self.on_off.as_ref().filter(|on_off| !on_off.is_on).map(|on_off| on_off.until)
+        let silent = self.on_off.as_ref().filter(|on_off| !on_off.is_on && on_off.written == Bytes::ZERO);
+        silent.map(|on_off| on_off.until)
     }
 
     /// True if everything has been taken and nothing will follow.
@@ -181,5 +205,22 @@ mod tests {
         let is_on: Vec<_> = (0..10).map(|second| source.available(at(second)) > Bytes::ZERO).collect();
         assert_eq!(is_on, [true, true, false, false, false, true, true, false, false, false]);
         assert_eq!(source.next_wakeup(), Some(at(10)));
+    }
+
+    #[test]
+    fn what_a_socket_holds_is_still_to_be_sent_when_the_application_falls_silent() {
+        let (on, off) = (Duration::from_secs(2), Duration::from_secs(3));
+        let on_off = TrafficConfig::OnOff { on, off, distribution: Distribution::Constant };
+        let segment = Bytes::new(1_448);
+        let mut source = source(&on_off).with_backlog(segment * 2);
+        assert_eq!(source.available(at(2)), Bytes::ZERO, "nobody asked while it wrote: it waited for the connection");
+        source.available(at(5));
+        source.take(segment * 9);
+        assert_eq!((source.available(at(7)), source.next_wakeup()), (segment * 2, None));
+        source.take(segment);
+        assert_eq!((source.available(at(8)), source.next_wakeup()), (segment, None));
+        source.take(segment);
+        assert_eq!((source.available(at(9)), source.next_wakeup()), (Bytes::ZERO, Some(at(10))));
+        assert_eq!(source.available(at(10)), UNLIMITED);
     }
 }

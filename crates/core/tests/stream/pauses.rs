@@ -34,6 +34,36 @@ fn what_is_written_after_a_pause_is_limited_by_the_application_and_no_repair_bef
 }
 
 #[test]
+fn a_connection_begins_limited_by_the_application() {
+    let traffic = TrafficConfig::Bulk { write: None };
+    let mut script = Script::unconfirmed(StreamConfig::DEFAULT, &traffic);
+    assert_eq!(script.send(3, 30).len(), 3);
+    let limited = (1..=4).map(|cumulative| {
+        let sent = if cumulative < 4 { 30 } else { 50 };
+        script.ack(cumulative, &[], sent, 50);
+        script.send(3, 50);
+        script.last_sample().map(|sample| sample.is_app_limited)
+    });
+    assert_eq!(limited.collect::<Vec<_>>(), [Some(true), Some(true), Some(true), Some(false)]);
+}
+
+#[test]
+fn each_segment_that_finds_nothing_queued_is_limited_by_the_application() {
+    let mut script = pausing(100);
+    assert_eq!(script.send(3, 30).len(), 3);
+    script.ack(3, &[], 30, 50);
+    assert_eq!((script.send(3, 105).len(), script.send(3, 200).len()), (0, 3));
+    let limited = (4..=9).map(|cumulative| {
+        script.ack(cumulative, &[], if cumulative < 7 { 200 } else { 220 }, 220);
+        assert_eq!(script.send(3, 220).len(), 1, "{cumulative}");
+        script.last_sample().map(|sample| sample.is_app_limited)
+    });
+    // Before the third of the first three there was room for one more.
+    let expected = [true, true, true, true, true, false].map(Some);
+    assert_eq!(limited.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn what_is_written_into_a_full_window_is_not_limited() {
     let mut script = pausing(10);
     assert_eq!(script.send(5, 95).len(), 5);

@@ -144,10 +144,15 @@ impl Script {
 
     /// One whose application sends this.
     pub(super) fn with_traffic(config: StreamConfig, traffic: &TrafficConfig) -> Self {
-        let told = Told::default();
-        let mut script = Self::connected(config, traffic, Box::new(told.clone()), told);
+        let mut script = Self::unconfirmed(config, traffic);
         assert_eq!(script.send(0, 20), [], "ACK");
         script
+    }
+
+    /// The same, before anything but the SYN has left.
+    pub(super) fn unconfirmed(config: StreamConfig, traffic: &TrafficConfig) -> Self {
+        let told = Told::default();
+        Self::connected(config, traffic, Box::new(told.clone()), told)
     }
 
     /// One with a window of its own, before anything but the SYN has left.

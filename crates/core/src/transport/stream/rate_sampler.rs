@@ -22,8 +22,8 @@ pub(super) struct RateSampler {
     delivered_at: Instant,
     /// When the first packet of the flight being sampled was sent.
     first_sent: Instant,
-    /// The sender is application-limited until this many packets are delivered.
-    app_limited_until: u64,
+    /// The sender is application-limited until more than this many packets are delivered.
+    app_limited_until: Option<u64>,
     /// The sample that the current ack builds.
     candidate: Option<Candidate>,
 }
@@ -43,7 +43,7 @@ impl RateSampler {
             delivered: 0,
             delivered_at: Instant::ZERO,
             first_sent: Instant::ZERO,
-            app_limited_until: 0,
+            app_limited_until: None,
             candidate: None,
         }
     }
@@ -53,10 +53,10 @@ impl RateSampler {
         self.delivered
     }
 
-    /// True until more is delivered than the sender had in flight when its application wrote again after a pause; a
-    /// connection begins so (`tp->app_limited`).
+    /// True until more is delivered than the sender had in flight when its application wrote again after a pause
+    /// (`tp->app_limited`).
     pub(super) fn is_app_limited(&self) -> bool {
-        self.app_limited_until > 0 || self.delivered == 0
+        self.app_limited_until.is_some()
     }
 
     /// A packet leaves; `is_idle` if nothing else is outstanding.
@@ -69,14 +69,14 @@ impl RateSampler {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
-            is_app_limited: self.app_limited_until > 0,
+            is_app_limited: self.is_app_limited(),
         }
     }
 
     /// The application writes after it had left room in the window: what is in flight cannot show the path's rate
     /// (`tcp_rate_check_app_limited`).
     pub(super) fn on_app_limited(&mut self, in_flight: u32) {
-        self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
+        self.app_limited_until = Some(self.delivered + u64::from(in_flight));
     }
 
     /// A packet was newly reported as delivered (`tcp_rate_skb_delivered`); the most recently sent one makes the
@@ -116,8 +116,8 @@ impl RateSampler {
 
     /// Ends the ack and returns its sample (`tcp_rate_gen`).
     pub(super) fn finish(&mut self, now: Instant, has_delivered: bool, min_rtt: Duration) -> RateSample {
-        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
-            self.app_limited_until = 0;
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
         }
         if has_delivered {
             self.delivered_at = now;
@@ -271,7 +271,6 @@ mod tests {
     #[test]
     fn the_application_limits_until_more_is_delivered_than_was_in_flight() {
         let mut sampler = RateSampler::new();
-        assert!(sampler.is_app_limited(), "a connection begins so");
         sampler.on_app_limited(0);
         assert!(sampler.on_sent(at(0), true).is_app_limited, "with nothing delivered and nothing in flight, too");
         let snapshots = send(&mut sampler, &[(1, true), (1, false), (1, false), (1, false)]);

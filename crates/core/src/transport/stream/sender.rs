@@ -87,8 +87,10 @@ pub struct Sender {
     receive_window: u64,
     phase: Phase,
     source: Source,
-    /// The application had nothing to send when it was last asked.
+    /// The application had nothing to send when it was last asked, or has not begun.
     is_source_silent: bool,
+    /// It writes segment by segment, and what it wrote last left at once.
+    finds_nothing_queued: bool,
     random: RandomStream,
     pub(super) pacer: Pacer,
     /// What the scheme's rate does not count of every packet.
@@ -157,7 +159,8 @@ impl Sender {
             receive_window: config.receive_window_segments(),
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
             source,
-            is_source_silent: false,
+            is_source_silent: true,
+            finds_nothing_queued: false,
             random,
             pacer: Pacer::new(config.burst_packets, config.feedback),
             unpaced_header: scheme.unpaced_header().min(config.header),
@@ -384,11 +387,20 @@ impl Sender {
     #[cold]
     fn note_write(&mut self, now: Instant) {
         self.ask_application(now);
+        if !self.is_source_silent {
+            self.note_limit(now);
+        }
+    }
+
+    /// As long as what it writes leaves at once, its next segment finds nothing queued either.
+    #[cold]
+    fn note_limit(&mut self, now: Instant) {
         let in_flight = self.scoreboard.in_flight();
-        let is_repaired = self.scoreboard.lost() <= self.scoreboard.retransmitted();
-        if !self.is_source_silent && is_repaired && self.scheme.has_room(in_flight) {
+        let has_room = self.scheme.has_room(in_flight);
+        if has_room && self.scoreboard.lost() <= self.scoreboard.retransmitted() {
             self.sampler.on_app_limited(in_flight);
         }
+        self.finds_nothing_queued = self.source.writes_segments() && has_room && self.next_departure() <= now;
     }
 
     /// Remembers whether the window held the sender back, once something has left or would have (`tcp_cwnd_validate`).
@@ -439,6 +451,9 @@ impl Sender {
         self.source.take(length);
         self.usage.has_sent = true;
         self.after_sending(now, length);
+        if self.finds_nothing_queued {
+            self.note_limit(now);
+        }
         self.tell_if_application_is_silent(now);
         let must_rearm = is_idle || self.timer.is_some_and(|timer| timer.purpose == Purpose::LossProbe);
         if !self.schedule_loss_probe(now, false) && must_rearm {
