@@ -1,11 +1,14 @@
 //! What a world of real Linux is asked to run: a scenario whose queues the kernel has to know, not the simulator.
 
+use std::collections::BTreeSet;
+
 use bakeoff_core::hop::{Change, HopConfig, LinkConfig};
 use bakeoff_core::problem::Problem;
 use bakeoff_core::scenario::{Direction, FlowConfig, ProbeKind, Scenario, ScenarioError};
 use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stack::StackEntry;
 use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect};
+use bakeoff_core::units::Duration;
 use serde_json::{Map, Value};
 
 use crate::qdisc::{self, Qdisc};
@@ -84,6 +87,7 @@ impl Job {
     }
 
     fn check(&self) -> Result<(), JobError> {
+        let hosts: BTreeSet<_> = self.scenario.flows.iter().map(HostKey::of).collect();
         for direction in Direction::ALL {
             for (index, hop) in self.scenario.hops(direction).iter().enumerate() {
                 if let Some(problem) = hop_problem(hop) {
@@ -92,6 +96,15 @@ impl Job {
                 }
                 if hop.link != LinkConfig::Unlimited {
                     self.qdisc(direction, index)?;
+                }
+                if hosts.len() > 1 && shares_between_hosts(&self.queues(direction)[index]) {
+                    return Err(JobError::Unmappable {
+                        place: format!("path.{}.{index}.queue.flow_mode", direction.name()),
+                        problem: Problem::new(
+                            "flows with an extra_delay or ECN of their own have hosts of their own in the guest, between \
+                             which cake would share the link; write \"flows\"",
+                        ),
+                    });
                 }
             }
         }
@@ -179,6 +192,37 @@ pub fn host_ecn(flow: &FlowConfig) -> EcnMode {
     if uses_our_transport(flow) { mode.min(EcnMode::Classic) } else { mode }
 }
 
+/// What flows between the same two hosts have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostKey {
+    /// A flow's own delay.
+    pub extra_delay: Duration,
+    /// The side of the sender, where there is an extra delay.
+    pub is_sender_right: bool,
+    /// The ECN of both.
+    pub ecn: EcnMode,
+}
+
+impl HostKey {
+    /// Hosts for probes only.
+    pub const NEAR: Self = Self { extra_delay: Duration::ZERO, is_sender_right: false, ecn: EcnMode::Off };
+
+    /// Those of a flow.
+    pub fn of(flow: &FlowConfig) -> Self {
+        Self {
+            extra_delay: flow.extra_delay,
+            is_sender_right: !flow.extra_delay.is_zero() && flow.direction == Direction::Reverse,
+            ecn: host_ecn(flow),
+        }
+    }
+}
+
+/// True for a queue that shares the link between hosts, before it does between flows (`CAKE_FLOW_HOSTS`).
+fn shares_between_hosts(queue: &QueueChoice) -> bool {
+    let word = |key: &str| queue.get(key).and_then(Value::as_str);
+    word("kind") == Some("cake") && !matches!(word("flow_mode"), Some("flows" | "flowblind"))
+}
+
 /// Takes the queues of a direction out, and leaves one that every scenario may have.
 fn take_queues(scenario: &mut Value, direction: &str) -> Vec<QueueChoice> {
     let Some(hops) = scenario.get_mut(direction).and_then(Value::as_array_mut) else { return Vec::new() };
@@ -258,6 +302,24 @@ mod tests {
         let job = Job::from_json(&json).unwrap();
         assert_eq!(job.forward_queues[0]["kind"], "codel");
         assert_eq!(job.reverse_queues[0]["kind"], "fifo");
+    }
+
+    #[test]
+    fn cake_shares_between_flows_where_they_have_hosts_of_their_own() {
+        let with = |mode: &str, second: &str| {
+            let queue = format!(r#"{{"kind": "cake"{mode}}}"#);
+            let one = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, &queue);
+            let flow = r#"{"scheme": "kernel:reno", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 1000000000"#;
+            let two = one.replace(r#""flows": ["#, &format!(r#""flows": [{flow}{second}}}, "#));
+            Job::from_json(&two).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let own = [r#", "extra_delay_ns": 1000000"#, r#", "ecn": "classic""#];
+        assert_eq!(with("", ""), Ok(()));
+        for (mode, second) in [("", own[0]), ("", own[1]), (r#", "flow_mode": "dual-dsthost""#, own[0])] {
+            let refused = with(mode, second).unwrap_err();
+            assert!(refused.starts_with("path.forward.0.queue.flow_mode: flows with an extra_delay"), "{refused}");
+        }
+        assert_eq!(own.map(|second| with(r#", "flow_mode": "flows""#, second)), [Ok(()), Ok(())]);
     }
 
     #[test]

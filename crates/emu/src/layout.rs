@@ -16,7 +16,7 @@ use bakeoff_core::scenario::{Direction, FlowConfig, Scenario};
 use bakeoff_core::transport::stream::EcnMode;
 use bakeoff_core::units::Duration;
 
-use crate::job::host_ecn;
+use crate::job::HostKey;
 
 /// A namespace, by number.
 pub type Node = usize;
@@ -170,28 +170,6 @@ pub fn right_address(pair: usize) -> [u8; 4] {
     [10, 2, (pair >> 8) as u8, (pair & 0xff) as u8]
 }
 
-/// What flows of one host pair have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct PairKey {
-    extra_delay: Duration,
-    /// The side of the sender, where there is an extra delay.
-    is_sender_right: bool,
-    ecn: EcnMode,
-}
-
-impl PairKey {
-    /// Hosts for probes only.
-    const NEAR: Self = Self { extra_delay: Duration::ZERO, is_sender_right: false, ecn: EcnMode::Off };
-
-    fn of(flow: &FlowConfig) -> Self {
-        Self {
-            extra_delay: flow.extra_delay,
-            is_sender_right: !flow.extra_delay.is_zero() && flow.direction == Direction::Reverse,
-            ecn: host_ecn(flow),
-        }
-    }
-}
-
 impl Layout {
     /// Arranges a scenario.
     pub fn of(scenario: &Scenario) -> Self {
@@ -199,7 +177,7 @@ impl Layout {
         builder.add_chain();
         let mut pairs = BTreeMap::new();
         for flow in &scenario.flows {
-            let key = PairKey::of(flow);
+            let key = HostKey::of(flow);
             let next = pairs.len();
             pairs.entry(key).or_insert_with(|| {
                 builder.add_pair(next, key);
@@ -207,12 +185,12 @@ impl Layout {
             });
         }
         for (index, flow) in scenario.flows.iter().enumerate() {
-            builder.add_flow(index, flow, pairs[&PairKey::of(flow)]);
+            builder.add_flow(index, flow, pairs[&HostKey::of(flow)]);
         }
         if !scenario.probes.is_empty() {
             let near = pairs.iter().find(|(key, _)| key.extra_delay.is_zero()).map(|(_, pair)| *pair);
             let pair = near.unwrap_or_else(|| {
-                builder.add_pair(pairs.len(), PairKey::NEAR);
+                builder.add_pair(pairs.len(), HostKey::NEAR);
                 pairs.len()
             });
             for probe in &scenario.probes {
@@ -328,7 +306,7 @@ impl<'a> Builder<'a> {
         self.layout.nodes - 1
     }
 
-    fn add_pair(&mut self, pair: usize, key: PairKey) {
+    fn add_pair(&mut self, pair: usize, key: HostKey) {
         let (left_host, right_host) = (self.add_node(), self.add_node());
         let last = self.stages - 1;
         let own_delay = (!key.extra_delay.is_zero()).then_some(Duty::Delay(key.extra_delay));
