@@ -148,8 +148,8 @@ pub(super) fn build(settings: &Settings, _link: &Link) -> Result<Qdisc, Unmappab
     if settings.get("step_thresh_ns").is_some() && settings.get("step_thresh_packets").is_some() {
         return Err(Unmappable::Together {
             queue: "dualpi2",
-            first: "step_thresh_ns",
-            second: "step_thresh_packets",
+            first: "a step_thresh in time",
+            second: "one in packets",
             why: "the step is in time or in packets",
             instead: "state one of them",
         });
@@ -185,8 +185,8 @@ mod tests {
     fn a_step_has_one_unit() {
         assert_eq!(
             refusal(&json!({ "kind": "dualpi2", "step_thresh_ns": 1_000_000, "step_thresh_packets": 1 })),
-            "queue dualpi2 cannot have both step_thresh_ns and step_thresh_packets in Linux: the step is in time or in \
-             packets; state one of them"
+            "queue dualpi2 cannot have both a step_thresh in time and one in packets in Linux: the step is in time or \
+             in packets; state one of them"
         );
     }
 }

@@ -18,23 +18,23 @@ pub enum Unmappable {
         known: String,
     },
     /// The queue has no such parameter in Linux.
-    #[error("queue {queue} has no parameter {name:?} in Linux; it has {known}")]
+    #[error("queue {queue} has no parameter {key:?} in Linux; leave it out (it has {known})")]
     UnknownParameter {
         /// The queue.
         queue: &'static str,
-        /// The parameter.
-        name: String,
-        /// Those it has.
+        /// The parameter's key in an experiment file.
+        key: String,
+        /// The keys of those it has.
         known: String,
     },
     /// The parameter cannot have this value.
-    #[error("parameter {name} of queue {queue} cannot be {value} in Linux; it takes {expected}")]
+    #[error("parameter {key} of queue {queue} cannot be {value} in Linux; it takes {expected}")]
     Invalid {
         /// The queue.
         queue: &'static str,
-        /// The parameter.
-        name: &'static str,
-        /// What was given.
+        /// The parameter's key in an experiment file.
+        key: &'static str,
+        /// What was given, as an experiment file has it.
         value: String,
         /// What would be right.
         expected: String,
@@ -44,7 +44,7 @@ pub enum Unmappable {
     Together {
         /// The queue.
         queue: &'static str,
-        /// A parameter, or a parameter and its value.
+        /// A parameter, with its value or the unit that it is in.
         first: &'static str,
         /// Another one.
         second: &'static str,
@@ -54,12 +54,12 @@ pub enum Unmappable {
         instead: &'static str,
     },
     /// The kernel has no default for a parameter that is not stated.
-    #[error("queue {queue} needs parameter {name} in Linux, which has no default for it; set it to {expected}")]
+    #[error("queue {queue} needs parameter {key} in Linux, which has no default for it; set it to {expected}")]
     Missing {
         /// The queue.
         queue: &'static str,
-        /// The parameter.
-        name: &'static str,
+        /// The parameter's key in an experiment file.
+        key: &'static str,
         /// What would be right.
         expected: &'static str,
     },

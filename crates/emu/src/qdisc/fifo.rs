@@ -5,7 +5,7 @@
 //! **Deviations.** The kernel counts a limit in packets or in bytes, never in both, and drops the oldest only where it
 //! counts packets.
 
-use bakeoff_core::units::Duration;
+use bakeoff_core::units::{Bytes, Duration};
 
 use super::mapping::{Gap, LARGEST, Mapping, Parameter, Values, Wire};
 use super::settings::Settings;
@@ -72,13 +72,14 @@ pub(super) fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappabl
     let is_head = settings.get("drop").is_some_and(|drop| drop as u32 == HEAD);
     let together = |first, second, why, instead| Unmappable::Together { queue: "fifo", first, second, why, instead };
     let (kind, limit) = match (packets, bytes) {
-        (Some(_), Some((name, _))) => {
+        (Some(_), Some((other, _))) => {
             let why = "no qdisc limits packets and bytes at once";
-            return Err(together("limit_packets", name, why, "state one of them"));
+            return Err(together("a limit in packets", other, why, "state one of them"));
         }
-        (None, Some((name, _))) if is_head => {
+        (None, Some((other, _))) if is_head => {
             let why = "pfifo_head_drop counts packets only";
-            return Err(together("drop = \"head\"", name, why, "state limit_packets, or drop = \"tail\""));
+            let instead = "state a limit in packets, or drop = \"tail\"";
+            return Err(together("drop = \"head\"", other, why, instead));
         }
         (None, Some((_, limit))) => ("bfifo", limit),
         (limit, None) => (if is_head { "pfifo_head_drop" } else { "pfifo" }, limit.unwrap_or(u32::MAX)),
@@ -86,22 +87,22 @@ pub(super) fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappabl
     Ok(Qdisc { kind, options: Options::Structure(limit.to_ne_bytes().to_vec()) })
 }
 
-/// The smaller of the limits in bytes and in time, and which of them it is.
+/// The smaller of the limits in bytes and in time, and which of them it is in words.
 fn limit_bytes(settings: &Settings, link: &Link) -> Result<Option<(&'static str, u32)>, Unmappable> {
-    let bytes = settings.get("limit_bytes").map(|limit| ("limit_bytes", limit as u64));
-    let time = settings.get("limit_time_ns").zip(link.mean_rate).map(|(nanos, rate)| {
-        let limit = rate.amount_in(Duration::from_nanos(nanos as u64));
-        ("limit_time_ns", limit.count())
-    });
-    let Some((name, limit)) = bytes.into_iter().chain(time).min_by_key(|(_, limit)| *limit) else {
+    let bytes = settings.get("limit_bytes").map(|limit| ("a limit in bytes", Bytes::new(limit as u64)));
+    let time = settings
+        .get("limit_time_ns")
+        .zip(link.mean_rate)
+        .map(|(nanos, rate)| ("a limit in time", rate.amount_in(Duration::from_nanos(nanos as u64))));
+    let Some((words, limit)) = bytes.into_iter().chain(time).min_by_key(|(_, limit)| *limit) else {
         return Ok(None);
     };
-    match u32::try_from(limit) {
-        Ok(limit @ 1..) => Ok(Some((name, limit))),
+    match u32::try_from(limit.count()) {
+        Ok(limit @ 1..) => Ok(Some((words, limit))),
         _ => Err(settings.invalid(
-            name,
-            &format_args!("{limit} bytes at the link's mean rate"),
-            "a time of 1 to 4294967295 bytes",
+            "limit",
+            format!("a time in which the link sends {limit} at its mean rate"),
+            "one of 1B to 4294967295B".to_owned(),
         )),
     }
 }
@@ -137,18 +138,18 @@ mod tests {
     fn what_no_qdisc_does_is_refused() {
         assert_eq!(
             refusal(&json!({ "kind": "fifo", "limit_packets": 50, "limit_bytes": 64_000 })),
-            "queue fifo cannot have both limit_packets and limit_bytes in Linux: no qdisc limits packets and bytes at \
-             once; state one of them"
+            "queue fifo cannot have both a limit in packets and a limit in bytes in Linux: no qdisc limits packets and \
+             bytes at once; state one of them"
         );
         assert_eq!(
             refusal(&json!({ "kind": "fifo", "limit_time_ns": 1_000_000, "drop": "head" })),
-            "queue fifo cannot have both drop = \"head\" and limit_time_ns in Linux: pfifo_head_drop counts packets \
-             only; state limit_packets, or drop = \"tail\""
+            "queue fifo cannot have both drop = \"head\" and a limit in time in Linux: pfifo_head_drop counts packets \
+             only; state a limit in packets, or drop = \"tail\""
         );
         assert_eq!(
             refusal(&json!({ "kind": "fifo", "limit_time_ns": 100 })),
-            "parameter limit_time_ns of queue fifo cannot be 0 bytes at the link's mean rate in Linux; it takes a time \
-             of 1 to 4294967295 bytes"
+            "parameter limit of queue fifo cannot be a time in which the link sends 0B at its mean rate in Linux; it \
+             takes one of 1B to 4294967295B"
         );
     }
 }

@@ -1,11 +1,16 @@
 //! What is declared of a queue's mapping: the one place that checks, messages to the kernel and reference pages read.
 
+use bakeoff_core::queue::QUEUES;
+use bakeoff_core::units::{Bytes, Duration};
 use serde::Serialize;
 
 /// The longest time that all qdiscs can count; PIE's arithmetic overflows a little above it.
 const LONGEST_NS: f64 = 60e9;
 /// The largest number that an attribute of four bytes holds.
 pub(super) const LARGEST: f64 = u32::MAX as f64;
+
+/// What a parameter's name has behind its key in experiment files.
+const UNITS: [&str; 6] = ["", "_ns", "_time_ns", "_bytes", "_packets", "_hz"];
 
 /// How one queue maps to Linux.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -98,6 +103,28 @@ pub struct Gap {
     pub what: &'static str,
     /// Why Linux cannot do it, or need not.
     pub why: &'static str,
+}
+
+impl Mapping {
+    /// The key of an experiment file that states a parameter of the queue; `None` if no file can.
+    pub(super) fn key(&self, name: &str) -> Option<&'static str> {
+        let info = QUEUES.iter().find(|info| info.name == self.queue)?;
+        let states = |key: &str| name.strip_prefix(key).is_some_and(|unit| UNITS.contains(&unit));
+        info.parameters.iter().map(|parameter| parameter.name).find(|key| states(key))
+    }
+}
+
+impl Unit {
+    /// A number as an experiment file has it.
+    pub(super) fn write(&self, value: f64) -> String {
+        let is_count = value >= 0.0 && value.fract() == 0.0;
+        match self.unit {
+            "ns" if is_count => Duration::from_nanos(value as u64).to_string(),
+            "bytes" if is_count => Bytes::new(value as u64).to_string(),
+            "packets" if is_count => format!("{value}pkt"),
+            _ => value.to_string(),
+        }
+    }
 }
 
 impl Values {

@@ -34,6 +34,6 @@ mod tests {
     fn the_limit_is_that_of_the_device() {
         assert_eq!(bytes(&json!({ "kind": "pfifo_fast", "limit_packets": 1_000 })), ("pfifo_fast", Vec::new()));
         let refused = refusal(&json!({ "kind": "pfifo_fast", "limit_packets": 50 }));
-        assert!(refused.contains("limit_packets of queue pfifo_fast cannot be 50 in Linux"), "{refused}");
+        assert_eq!(refused, "parameter limit of queue pfifo_fast cannot be 50pkt in Linux; it takes 1000pkt");
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappabl
     let stated = |name| settings.get(name).map(|value| value as u32);
     let Some(limit) = stated("limit_bytes") else {
         let expected = "the most bytes that wait";
-        return Err(Unmappable::Missing { queue: "red", name: "limit_bytes", expected });
+        return Err(Unmappable::Missing { queue: "red", key: "limit", expected });
     };
     let stated = Stated {
         limit,
@@ -130,11 +130,10 @@ pub(super) fn build(settings: &Settings, link: &Link) -> Result<Qdisc, Unmappabl
     };
     let Thresholds { min, max, average_packet, burst, averaging, .. } =
         Thresholds::new(&stated, link.largest_packet)
-            .map_err(|Misfit { name, value, expected }| settings.invalid(name, &value, expected))?;
+            .map_err(|Misfit { key, value, expected }| settings.invalid(key, value, expected))?;
     let rate = link.mean_rate.unwrap_or(RATE_OF_UNLIMITED_LINK);
-    let decay = IdleDecay::new(averaging, average_packet, rate).ok_or_else(|| {
-        settings.invalid("burst_packets", &burst, format!("less, at a link of {} bit/s", rate.as_bits_per_second()))
-    })?;
+    let decay = IdleDecay::new(averaging, average_packet, rate)
+        .ok_or_else(|| settings.invalid("burst", format!("{burst}pkt"), format!("less, at a link of {rate}")))?;
     let probability = settings.get("probability").unwrap_or(DEFAULT_PROBABILITY);
     let flags = FLAGS.iter().filter(|(name, _)| settings.get(name) == Some(1.0)).fold(0, |flags, (_, bit)| flags | bit);
 
@@ -184,31 +183,31 @@ mod tests {
         for (queue, sentence) in [
             (
                 json!({ "kind": "red", "min_bytes": 3_000 }),
-                "queue red needs parameter limit_bytes in Linux, which has no default for it; set it to the most bytes \
-                 that wait",
+                "queue red needs parameter limit in Linux, which has no default for it; set it to the most bytes that \
+                 wait",
             ),
             (
                 json!({ "kind": "red", "limit_bytes": 15_000 }),
-                "parameter min_bytes of queue red cannot be 1250 in Linux; it takes more than avpkt_bytes, 1500, and \
-                 is a third of max_bytes by default",
+                "parameter min of queue red cannot be 1250B in Linux; it takes more than avpkt, 1500B, and is a third \
+                 of max by default",
             ),
             (
                 json!({ "kind": "red", "limit_bytes": 15_000, "min_bytes": 6_000, "max_bytes": 6_000 }),
-                "parameter max_bytes of queue red cannot be 6000 in Linux; it takes more than min_bytes, 6000, and is \
-                 a quarter of limit_bytes by default",
+                "parameter max of queue red cannot be 6000B in Linux; it takes more than min, 6000B, and is a quarter \
+                 of limit by default",
             ),
             (
                 json!({ "kind": "red", "limit_bytes": 1_000_000, "burst_packets": 10 }),
-                "parameter burst_packets of queue red cannot be 10 in Linux; it takes 56 (min_bytes / avpkt_bytes) or \
-                 more, yet so few that an average can follow them",
+                "parameter burst of queue red cannot be 10pkt in Linux; it takes 56pkt (min / avpkt) or more, yet so \
+                 few that an average can follow them",
             ),
             (
                 json!({
                     "kind": "red", "limit_bytes": 1_000_000, "min_bytes": 83_333, "max_bytes": 90_000_000,
                     "burst_packets": 10_000,
                 }),
-                "parameter max_bytes of queue red cannot be 90000000 in Linux; it takes less than 2048 with a \
-                 burst of 10000 packets, and more with a smaller burst_packets",
+                "parameter max of queue red cannot be 90000000B in Linux; it takes less than 2048B with a burst of \
+                 10000pkt, and more with a smaller burst",
             ),
         ] {
             assert_eq!(refusal(&queue), sentence);

@@ -18,18 +18,21 @@ impl Settings {
     pub(super) fn check(mapping: &'static Mapping, queue: &Map<String, Value>) -> Result<Self, Unmappable> {
         let known = |name: &str| name == "kind" || mapping.parameters.iter().any(|parameter| parameter.name == name);
         if let Some(name) = queue.keys().find(|name| !known(name)) {
-            let names: Vec<_> = mapping.parameters.iter().map(|parameter| parameter.name).collect();
+            let mut keys: Vec<_> =
+                mapping.parameters.iter().filter_map(|parameter| mapping.key(parameter.name)).collect();
+            // A limit in packets stands beside the same in bytes.
+            keys.dedup();
             return Err(Unmappable::UnknownParameter {
                 queue: mapping.queue,
-                name: name.clone(),
-                known: names.join(", "),
+                key: mapping.key(name).unwrap_or(name).to_owned(),
+                known: keys.join(", "),
             });
         }
         let mut stated = Vec::new();
         for parameter in mapping.parameters {
             match queue.get(parameter.name) {
                 None | Some(Value::Null) => {}
-                Some(value) => stated.push((parameter, number(mapping.queue, parameter, value)?)),
+                Some(value) => stated.push((parameter, number(mapping, parameter, value)?)),
             }
         }
         Ok(Self { mapping, stated })
@@ -58,8 +61,8 @@ impl Settings {
     }
 
     /// The refusal of a value that is within its bounds and yet does not fit.
-    pub(super) fn invalid(&self, name: &'static str, value: &impl ToString, expected: impl Into<String>) -> Unmappable {
-        Unmappable::Invalid { queue: self.mapping.queue, name, value: value.to_string(), expected: expected.into() }
+    pub(super) fn invalid(&self, key: &'static str, value: String, expected: String) -> Unmappable {
+        Unmappable::Invalid { queue: self.mapping.queue, key, value, expected }
     }
 }
 
@@ -72,7 +75,7 @@ fn in_kernel_units(values: &Values, value: f64) -> u32 {
 }
 
 /// The value as a number, if the parameter can have it.
-fn number(queue: &'static str, parameter: &Parameter, value: &Value) -> Result<f64, Unmappable> {
+fn number(mapping: &Mapping, parameter: &Parameter, value: &Value) -> Result<f64, Unmappable> {
     let found = match parameter.values {
         Values::Number { min, max, .. } => value.as_f64().filter(|found| (min..=max).contains(found)),
         Values::Flag => value.as_bool().map(f64::from),
@@ -81,12 +84,17 @@ fn number(queue: &'static str, parameter: &Parameter, value: &Value) -> Result<f
             .and_then(|word| options.iter().find(|(option, _)| *option == word))
             .map(|(_, number)| f64::from(*number)),
     };
-    let invalid = |expected| Unmappable::Invalid { queue, name: parameter.name, value: value.to_string(), expected };
+    let invalid = |expected| Unmappable::Invalid {
+        queue: mapping.queue,
+        key: mapping.key(parameter.name).unwrap_or(parameter.name),
+        value: written(&parameter.values, value),
+        expected,
+    };
     let found = found.ok_or_else(|| invalid(allowed(&parameter.values)))?;
     if let Values::Number { unit, .. } = parameter.values {
         let nearest = (found / unit.step).round() * unit.step;
         if (nearest - found).abs() > unit.tolerance * found {
-            let step = with_unit(unit.step, unit.unit);
+            let (step, nearest) = (unit.write(unit.step), unit.write(nearest));
             return Err(invalid(format!("multiples of {step}, of which {nearest} is the nearest")));
         }
     }
@@ -96,7 +104,8 @@ fn number(queue: &'static str, parameter: &Parameter, value: &Value) -> Result<f
 /// The values that a parameter takes, in words.
 fn allowed(values: &Values) -> String {
     match values {
-        Values::Number { min, max, unit } => format!("a number from {min} to {}", with_unit(*max, unit.unit)),
+        Values::Number { min, max, unit } if max <= min => unit.write(*min),
+        Values::Number { min, max, unit } => format!("{} to {}", unit.write(*min), unit.write(*max)),
         Values::Flag => "true or false".to_owned(),
         Values::Choice { options } => {
             let words: Vec<_> = options.iter().map(|(word, _)| format!("{word:?}")).collect();
@@ -105,6 +114,10 @@ fn allowed(values: &Values) -> String {
     }
 }
 
-fn with_unit(value: f64, unit: &str) -> String {
-    if unit.is_empty() { value.to_string() } else { format!("{value} {unit}") }
+/// What was given, as an experiment file has it.
+fn written(values: &Values, value: &Value) -> String {
+    match (values, value.as_f64()) {
+        (Values::Number { unit, .. }, Some(number)) => unit.write(number),
+        _ => value.to_string(),
+    }
 }

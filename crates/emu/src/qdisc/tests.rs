@@ -55,29 +55,37 @@ fn a_queue_that_cannot_be_mapped_says_what_would_be_right() {
         (json!({ "kind": "blue" }), format!("there is no queue called \"blue\" in Linux; it has {kinds}")),
         (
             json!({ "kind": "codel", "flows": null }),
-            "queue codel has no parameter \"flows\" in Linux; it has limit_packets, target_ns, interval_ns, ecn, \
-             ce_threshold_ns"
+            "queue codel has no parameter \"flows\" in Linux; leave it out (it has limit, target, interval, ecn, \
+             ce_threshold)"
                 .to_owned(),
         ),
         (
-            json!({ "kind": "codel", "target_ns": -1 }),
-            "parameter target_ns of queue codel cannot be -1 in Linux; it takes a number from 2000 to 60000000000 ns"
+            json!({ "kind": "fifo", "room_bytes": 3_000 }),
+            "queue fifo has no parameter \"room\" in Linux; leave it out (it has limit, drop)".to_owned(),
+        ),
+        (
+            json!({ "kind": "codel", "target_ns": 1_000 }),
+            "parameter target of queue codel cannot be 1us in Linux; it takes 2us to 60s".to_owned(),
+        ),
+        (
+            json!({ "kind": "fq", "quantum_bytes": 100 }),
+            "parameter quantum of queue fq cannot be 100B in Linux; it takes 256B to 1048576B"
                 .to_owned(),
         ),
         (
             json!({ "kind": "dualpi2", "coupling": "2" }),
-            "parameter coupling of queue dualpi2 cannot be \"2\" in Linux; it takes a number from 1 to 255".to_owned(),
+            "parameter coupling of queue dualpi2 cannot be \"2\" in Linux; it takes 1 to 255".to_owned(),
         ),
         (
             json!({ "kind": "codel", "limit_packets": 10.5 }),
-            "parameter limit_packets of queue codel cannot be 10.5 in Linux; it takes multiples of 1 packets, of which \
-             11 is the nearest"
+            "parameter limit of queue codel cannot be 10.5 in Linux; it takes multiples of 1pkt, of which 11pkt is the \
+             nearest"
                 .to_owned(),
         ),
         (
             json!({ "kind": "pie", "alpha_hz": 0.16 }),
-            "parameter alpha_hz of queue pie cannot be 0.16 in Linux; it takes multiples of 0.0625 Hz, of which 0.1875 \
-             is the nearest"
+            "parameter alpha of queue pie cannot be 0.16 in Linux; it takes multiples of 0.0625, of which 0.1875 is \
+             the nearest"
                 .to_owned(),
         ),
         (
@@ -92,6 +100,20 @@ fn a_queue_that_cannot_be_mapped_says_what_would_be_right() {
         ),
     ] {
         assert_eq!(refusal(&queue), sentence);
+    }
+}
+
+#[test]
+fn a_refusal_names_no_key_that_a_file_cannot_state() {
+    for mapping in mappings() {
+        let statable =
+            mapping.parameters.iter().map(|parameter| parameter.name).filter(|name| mapping.key(name).is_some());
+        for name in statable.chain(["nonsense"]) {
+            let refused = refusal(&json!({ "kind": mapping.queue, name: [] }));
+            for of_the_core in ["_ns", "_bytes", "_packets", "_hz", "wash", "ack_filter", "split_gso"] {
+                assert!(!refused.contains(of_the_core), "{refused}");
+            }
+        }
     }
 }
 

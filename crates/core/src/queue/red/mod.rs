@@ -115,8 +115,8 @@ impl RedConfig {
     }
 
     fn thresholds(&self, setup: &QueueSetup<'_>) -> Result<Thresholds, Problem> {
-        Thresholds::new(&self.stated(), setup.largest_packet).map_err(|Misfit { name, value, expected }| {
-            Problem::new(format!("{name} {value} is not possible; it takes {expected}"))
+        Thresholds::new(&self.stated(), setup.largest_packet).map_err(|Misfit { key, value, expected }| {
+            Problem::new(format!("{key} {value} is not possible; it takes {expected}"))
         })
     }
 
@@ -420,8 +420,11 @@ mod tests {
     fn impossible_parameters_are_refused() {
         for (json, part) in [
             (r#"{"kind": "red"}"#, "limit is missing"),
-            (r#"{"kind": "red", "limit_bytes": 100000, "min_bytes": 900}"#, "it takes more than avpkt_bytes, 1000"),
-            (r#"{"kind": "red", "limit_bytes": 100000, "min_bytes": 9000, "max_bytes": 8000}"#, "more than min_bytes"),
+            (
+                r#"{"kind": "red", "limit_bytes": 100000, "min_bytes": 900}"#,
+                "min 900B is not possible; it takes more than avpkt, 1000B",
+            ),
+            (r#"{"kind": "red", "limit_bytes": 100000, "min_bytes": 9000, "max_bytes": 8000}"#, "more than min, 9000B"),
             (r#"{"kind": "red", "limit_bytes": 100000, "probability": 0.0}"#, "probability 0 is not possible"),
         ] {
             assert!(problem(json).contains(part), "{}", problem(json));

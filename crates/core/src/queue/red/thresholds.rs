@@ -25,10 +25,10 @@ pub struct Stated {
 /// A parameter that does not fit the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Its name.
-    pub name: &'static str,
-    /// Its value, stated or following from others.
-    pub value: u32,
+    /// Its key in an experiment file.
+    pub key: &'static str,
+    /// Its value, stated or following from others, as a file has it.
+    pub value: String,
     /// What would be right.
     pub expected: String,
 }
@@ -65,29 +65,27 @@ impl Thresholds {
         let max = stated.max.or(stated.min.map(|min| min.saturating_mul(3))).unwrap_or(limit / 4);
         let min = stated.min.unwrap_or(max / 3);
         let average_packet = stated.average_packet.unwrap_or(largest_packet.count() as u32).max(1);
-        let misfit = |name, value, expected| Misfit { name, value, expected };
+        let misfit = |key, value, expected| Misfit { key, value, expected };
         if min <= average_packet {
-            let expected = format!("more than avpkt_bytes, {average_packet}, and is a third of max_bytes by default");
-            return Err(misfit("min_bytes", min, expected));
+            let expected = format!("more than avpkt, {average_packet}B, and is a third of max by default");
+            return Err(misfit("min", format!("{min}B"), expected));
         }
         if max <= min {
-            let expected = format!("more than min_bytes, {min}, and is a quarter of limit_bytes by default");
-            return Err(misfit("max_bytes", max, expected));
+            let expected = format!("more than min, {min}B, and is a quarter of limit by default");
+            return Err(misfit("max", format!("{max}B"), expected));
         }
         let usual = (2 * u64::from(min) + u64::from(max)) / (3 * u64::from(average_packet));
         // For thresholds close to each other `tc` takes a burst that it then refuses.
         let burst = stated.burst.unwrap_or((usual as u32).max(min.div_ceil(average_packet)));
         let averaging = Averaging::new(min, burst, average_packet).ok_or_else(|| {
             let least = min.div_ceil(average_packet);
-            let expected =
-                format!("{least} (min_bytes / avpkt_bytes) or more, yet so few that an average can follow them");
-            misfit("burst_packets", burst, expected)
+            let expected = format!("{least}pkt (min / avpkt) or more, yet so few that an average can follow them");
+            misfit("burst", format!("{burst}pkt"), expected)
         })?;
         if !averaging.holds(max) {
             let most = 1_u32 << (31 - averaging.log);
-            let expected =
-                format!("less than {most} with a burst of {burst} packets, and more with a smaller burst_packets");
-            return Err(misfit("max_bytes", max, expected));
+            let expected = format!("less than {most}B with a burst of {burst}pkt, and more with a smaller burst");
+            return Err(misfit("max", format!("{max}B"), expected));
         }
         Ok(Self { limit, min, max, average_packet, burst, averaging })
     }
@@ -140,10 +138,10 @@ mod tests {
         let misfit = |min, max| {
             let stated =
                 Stated { limit: 400_000, min: Some(min), max: Some(max), average_packet: Some(1_000), burst: Some(2) };
-            Thresholds::new(&stated, Bytes::new(1_500)).err().map(|misfit| misfit.name)
+            Thresholds::new(&stated, Bytes::new(1_500)).err().map(|misfit| misfit.key)
         };
-        assert_eq!((misfit(1_000, 3_000), misfit(1_001, 3_003)), (Some("min_bytes"), None));
-        assert_eq!((misfit(2_000, 2_000), misfit(2_000, 2_001)), (Some("max_bytes"), None));
+        assert_eq!((misfit(1_000, 3_000), misfit(1_001, 3_003)), (Some("min"), None));
+        assert_eq!((misfit(2_000, 2_000), misfit(2_000, 2_001)), (Some("max"), None));
     }
 
     #[test]
