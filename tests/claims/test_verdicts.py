@@ -62,10 +62,17 @@ def test_an_interval_ends_where_the_measure_does() -> None:
     assert most.low == pytest.approx(0.91428, abs=1e-5)
 
 
-def test_a_run_beyond_the_bounds_moves_them() -> None:
-    (result,) = evaluate([claim("<= 1")], [run(loss) for loss in (-0.2, -0.1)])
-    assert result.low == -0.2
-    assert result.high == pytest.approx(0.48531, abs=1e-5)
+def test_a_run_beyond_a_bound_shows_that_it_is_none() -> None:
+    (result,) = evaluate([claim("<= 1")], [run(loss) for loss in (0.7, 1.05, 1.1)])
+    assert (result.low, result.high) == pytest.approx((0.40859, 1.49141), abs=1e-5)
+    (result,) = evaluate([claim("<= 1")], [run(loss) for loss in (-0.2, 0.9)])
+    assert result.low == pytest.approx(0.35 - 12.7062 * 0.55)
+    assert result.high == 1
+
+
+def test_a_run_beyond_a_bound_by_rounding_leaves_it() -> None:
+    (result,) = evaluate([claim("<= 1")], [run(loss) for loss in (0.9, 1 + 2**-52)])
+    assert result.high == 1 + 2**-52
 
 
 def test_a_ratio_of_cells_has_no_unit() -> None:

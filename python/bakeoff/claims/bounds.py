@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
 _ANY = (-math.inf, math.inf)
 _FROM_ZERO = (0.0, math.inf)
 _SHARE = (0.0, 1.0)
-_RATIOS = ("loss", "packet_loss", "jain")
+_RATIOS = ("loss", "packet_loss", "jain", "utilisation")
+# Of schemes' telemetry: rates and shares.
+_UNSIGNED = ("bit/s", "Mbit/s", "packets/s", "1")
 
 
 def bounds_of(measure: Measure, *, compares: bool = False) -> tuple[float, float]:
     """The least and the most that a measure can be; infinite where nothing bounds it.
+
+    A utilisation counts as a share, though what a token bucket holds at the beginning can make it more than 1.
 
     Args:
         measure: what is measured.
@@ -35,13 +40,19 @@ def _bounds(node: Any) -> tuple[float, float]:
         return node.value, node.value
     if isinstance(node, Lookup):
         return _of_metric(node)
-    if isinstance(node, Binary):
+    if isinstance(node, (Binary, telemetry.Arithmetic)):
         return _of_binary(node)
-    if isinstance(node, Call):
-        return _of_call(node)
+    return _of_call(node) if isinstance(node, Call) else _over_time(node)
+
+
+def _over_time(node: Any) -> tuple[float, float]:
+    # What is bounded at every time is so over all of them.
     if isinstance(node, telemetry.Fold):
-        return _of_fold(node)
-    return _FROM_ZERO if isinstance(node, telemetry.Spells) else _ANY
+        return _bounds(node.array)
+    if isinstance(node, telemetry.Constant):
+        return _bounds(node.node)
+    signed = isinstance(node, telemetry.Quantity) and node.name not in _unsigned()
+    return _ANY if signed else _FROM_ZERO
 
 
 def _of_metric(node: Lookup) -> tuple[float, float]:
@@ -51,13 +62,15 @@ def _of_metric(node: Lookup) -> tuple[float, float]:
     return (-math.inf, 1.0) if "pantheon" in node.steps else _SHARE
 
 
-def _of_fold(node: telemetry.Fold) -> tuple[float, float]:
-    # Quantities of senders are not told whether they can be negative.
-    is_rate = isinstance(node.array, telemetry.Quantity) and node.array.name in telemetry.RATES
-    return _FROM_ZERO if is_rate else _ANY
+@functools.cache
+def _unsigned() -> frozenset[str]:
+    """Quantities of flows that are no less than 0; what else a scheme shows is not told whether it can be."""
+    signed = {entry["name"] for entry in telemetry.of_schemes() if entry["unit"] not in _UNSIGNED}
+    of_schemes = {entry["name"] for entry in telemetry.of_schemes()} - signed
+    return frozenset({*telemetry.RATES, *of_schemes, *(entry["name"] for entry in telemetry.of_transport())})
 
 
-def _of_binary(node: Binary) -> tuple[float, float]:
+def _of_binary(node: Binary | telemetry.Arithmetic) -> tuple[float, float]:
     left, right = _bounds(node.left), _bounds(node.right)
     if node.operator == "+":
         return left[0] + right[0], left[1] + right[1]
@@ -83,7 +96,7 @@ def _of_call(node: Call) -> tuple[float, float]:
 
 def _terms(node: Any) -> list[Any]:
     """The parts of a sum."""
-    if isinstance(node, Binary) and node.operator == "+":
+    if isinstance(node, (Binary, telemetry.Arithmetic)) and node.operator == "+":
         return [*_terms(node.left), *_terms(node.right)]
     return [node]
 

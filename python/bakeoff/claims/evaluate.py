@@ -7,12 +7,14 @@ single run has no interval: then its value alone decides.
 
 Few runs that scatter have an interval that reaches beyond what can be. It ends there: a loss and a share as in
 `flow1.goodput_mbps / (flow1.goodput_mbps + flow2.goodput_mbps)` lie from 0 to 1, a rate, a time and a ratio of them are
-no less than 0. The interval is as sure as before, for the mean lies within these bounds in any case.
+no less than 0. The interval is as sure as before, for the mean lies within these bounds in any case. Where a run lies
+beyond one, as the utilisation of a token bucket may, it bounds nothing.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 Verdict = Literal["holds", "fails", "undecided"]
 
 _NO_RUN = "no run matches"
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +159,7 @@ def _evaluate(
     statistic = claim.get("statistic", "mean")
     found = median(known) if statistic == "median" else estimate(known)
     if found is not None:
-        least, most = bounds_of(measure, compares=bool(against))
-        found = found.between(min(least, *known), max(most, *known))
+        found = found.between(*_reached(bounds_of(measure, compares=bool(against)), known))
     verdict, reason = _judge(expected, found, missing)
     if found is None and complete and not missing:
         reason = "too few cells have both values, or one of them is the same everywhere"
@@ -180,6 +182,15 @@ def _evaluate(
         unit="" if against else unit_of(measure),
         is_count=not against and is_count(measure),
         absent=absent,
+    )
+
+
+def _reached(bounds: tuple[float, float], known: Sequence[float]) -> tuple[float, float]:
+    """The bounds, without one that a run has shown to be none, by more than what rounding does."""
+    (least, most), (low, high) = bounds, (min(known), max(known))
+    return (
+        min(least, low) if low >= least - _ROUNDING else -math.inf,
+        max(most, high) if high <= most + _ROUNDING else math.inf,
     )
 
 

@@ -40,7 +40,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -285,8 +284,5 @@ def _over_time() -> frozenset[str]:
 @functools.cache
 def _quantities() -> tuple[str, ...]:
     """What changes with time: the rates of flows, the telemetry of the transport and of all schemes."""
-    from bakeoff import _core  # noqa: PLC0415 - loaded when a measure wants it
-
-    found = json.loads(_core.telemetry())
-    found += [entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"]]
+    found = (*telemetry.of_transport(), *telemetry.of_schemes())
     return tuple(dict.fromkeys((*telemetry.RATES, *(entry["name"] for entry in found))))

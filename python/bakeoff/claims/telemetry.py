@@ -5,6 +5,8 @@ Within a fold a value is an array over the sampled times; NaN is what is not the
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,22 @@ RATES = tuple(_RATES)
 FOLDS = tuple(_FOLDS)
 SPELLS = tuple(_SPELLS)
 COMPARISONS = tuple(_COMPARISONS)
+
+
+@functools.cache
+def of_transport() -> tuple[Mapping[str, str], ...]:
+    """The quantities that every sender reports, with `name` and `unit`."""
+    from bakeoff import _core  # noqa: PLC0415 - loaded when a measure wants it
+
+    return tuple(json.loads(_core.telemetry()))
+
+
+@functools.cache
+def of_schemes() -> tuple[Mapping[str, str], ...]:
+    """The quantities that schemes add, each as one of them declares it."""
+    from bakeoff import _core  # noqa: PLC0415 - loaded when a measure wants it
+
+    return tuple(entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"])
 
 
 class Telemetry:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.claims import telemetry
@@ -75,8 +74,4 @@ def _common(units: list[str]) -> str:
 @functools.cache
 def _telemetry() -> dict[str, str]:
     """The unit of each quantity of senders."""
-    from bakeoff import _core  # noqa: PLC0415 - loaded when a measure wants it
-
-    found = json.loads(_core.telemetry())
-    found += [entry for scheme in json.loads(_core.schemes()) for entry in scheme["telemetry"]]
-    return {entry["name"]: entry["unit"] for entry in found}
+    return {entry["name"]: entry["unit"] for entry in (*telemetry.of_transport(), *telemetry.of_schemes())}
