@@ -77,7 +77,7 @@ impl SchemeEntry {
     }
 }
 
-/// Every scheme there is.
+/// Every scheme there is, by name.
 pub const SCHEMES: &[SchemeEntry] = &[
     entry(bbr::INFO, Validation::Kernel, bbr::new),
     entry(bbr3::INFO, Validation::Specification, bbr3::new),
@@ -102,12 +102,12 @@ pub const SCHEMES: &[SchemeEntry] = &[
     entry(remy::REMYCC, Validation::Vectors, remy::new_remycc),
     entry(reno::INFO, Validation::Kernel, reno::new),
     entry(reno_sce::INFO, Validation::Published, reno_sce::new).with_ecn(EcnMode::Sce, Ect::Ect0),
-    entry(pcc::vivace::INFO, Validation::Code, pcc::vivace::new),
     entry(sprout::SPROUT, Validation::Code, sprout::new_sprout),
     entry(sprout::SPROUT_EWMA, Validation::Code, sprout::new_sprout_ewma),
     entry(remy::TAOVA, Validation::CodeInProfiles("\"pantheon\""), remy::new_taova),
     entry(vegas::INFO, Validation::Kernel, vegas::new),
     entry(verus::INFO, Validation::Code, verus::new),
+    entry(pcc::vivace::INFO, Validation::Code, pcc::vivace::new),
     entry(westwood::INFO, Validation::Kernel, westwood::new),
 ];
 
@@ -134,4 +134,14 @@ fn resolve(name: &str, given: &BTreeMap<String, Value>) -> Result<(&'static Sche
         .ok_or_else(|| ParameterError::NoScheme(name.to_owned()))?;
     let (scheme, declared) = (entry.info.name, entry.info.parameters);
     Ok((entry, Parameters::resolve(scheme, declared, given)?.with_files(scheme, declared)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCHEMES;
+
+    #[test]
+    fn schemes_are_listed_by_name() {
+        assert!(SCHEMES.is_sorted_by_key(|entry| entry.info.name));
+    }
 }
