@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.padding import Padding
 from rich.text import Text
 
 from bakeoff.reports import path, terminal, words
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from bakeoff.claims import ClaimResult
     from bakeoff.reports.model import Report
+
+# Sources, paths and reasons are sentences: as one line in a pipe they would move the numbers out of sight.
+_CASE_COLUMNS = 76
 
 
 @dataclass(frozen=True)
@@ -88,19 +92,19 @@ def show(found: Sequence[Case], console: Console) -> None:
     """Prints the cases as a table."""
     table = make_table()
     table.add_column("verdict", no_wrap=True)
-    table.add_column("case", overflow="fold")
+    table.add_column("case", overflow="fold", max_width=_CASE_COLUMNS)
     table.add_column("measured", justify="right", no_wrap=True)
     table.add_column("expected", no_wrap=True)
     for case in found:
         heading = Text(case.source, style="bold").append(f" ({case.path})", style="not bold dim")
         table.add_row(Text(case.verdict, style=f"bold {terminal.VERDICT_STYLES[case.verdict]}"), heading)
         for result in case.results:
-            says = Text(f"  {result.says}")
+            says = Text(result.says)
             if result.reason:
                 says.append(f" ({result.reason})", style="dim")
             table.add_row(
                 Text(result.verdict, style=terminal.VERDICT_STYLES[result.verdict]),
-                says,
+                Padding(says, (0, 0, 0, 2)),
                 terminal.measured(result),
                 words.expected(result),
             )
