@@ -398,6 +398,10 @@ def test_cake_has_no_tins_for_the_dscps_of_a_program(tmp_path: Path) -> None:
             r"flow 1: its sender \(.*\) ended early with status 1; it said: no such",
         ),
         ("import time; time.sleep(60)", r"flow 1: the sender of program:script sent nothing"),
+        (
+            "print('nothing to do')",
+            r"flow 1: the sender of program:script ended after .* s with status 0 .* \(it said: nothing to do\)",
+        ),
         ("import os; os.kill(os.getpid(), 9)", r"flow 1: its sender \(.*\) was ended early by signal 9"),
         (
             DATAGRAMS.format(bytes=4000, then="time.sleep(0.01)"),

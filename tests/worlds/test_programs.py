@@ -67,9 +67,20 @@ def test_a_wrapper_that_fails_has_said_nothing(answer: Callable[[str, int], None
 )
 def test_a_program_that_gets_nothing_across_is_told_of(sent: int, goodput: int, sentence: str | None) -> None:
     flows = pl.DataFrame({"flow": [0, 1, 2], "sent_packets": [0, 0, sent], "goodput_bytes": [0, 0, goodput]})
-    found = programs.silent(scenario("cubic", "program:mine", mine=COMMANDS), {"flows": flows})
+    found = programs.silent(scenario("cubic", "program:mine", mine=COMMANDS), {"flows": flows}, [])
     assert (found or "")[: len(sentence or "")] == (sentence or "")
     assert (found is None) == (sentence is None)
+
+
+@pytest.mark.parametrize(("said", "quoted"), [([], "it said nothing"), (["usage: x", "-h"], "it said: usage: x / -h")])
+def test_a_sender_that_ended_well_before_it_sent_is_told_of(said: list[str], quoted: str) -> None:
+    flows = pl.DataFrame({"flow": [1, 2], "sent_packets": [0, 0], "goodput_bytes": [0, 0]})
+    endings = [{"flow": 0, "after_ns": 10**9, "said": []}, {"flow": 1, "after_ns": 40_000_000, "said": said}]
+    found = programs.silent(scenario("cubic", "program:mine", mine=COMMANDS), {"flows": flows}, endings)
+    assert found == (
+        "flow 2: the sender of program:mine ended after 0.04 s with status 0 before it had sent anything; make it send "
+        f"until it is stopped, or end with another status if it cannot ({quoted})"
+    )
 
 
 @pytest.mark.parametrize(

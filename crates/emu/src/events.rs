@@ -14,6 +14,8 @@ pub const EVENTS_FILE: &str = "events.bin";
 pub const HEADERS_FILE: &str = "headers.bin";
 /// What the emulator says of its own work, in the folder of the run.
 pub const REPORT_FILE: &str = "report.json";
+/// How senders of others have ended by themselves, in the folder of the run.
+pub const ENDINGS_FILE: &str = "endings.json";
 /// Size of an event in the log.
 pub const EVENT_BYTES: usize = 32;
 /// Size of a transport header in the log.

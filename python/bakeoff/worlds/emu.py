@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _EMULATOR = Path(__file__).resolve().parents[1] / "_emulator"
 _JOB = "job.json"
 _REPORT = "report.json"
+_ENDINGS = "endings.json"
 _OWN_WORDS = "bakeoff-emulator: "
 _SCHEME_ENDED = re.compile(
     r"flow (?P<flow>\d+): the process of its scheme has ended (with status (?P<status>\d+)|by signal (?P<signal>\d+))"
@@ -76,6 +77,7 @@ def execute(run: PlannedRun) -> Outcome:
             raise RunStopped(_problem(watched, run.scenario), outcome)
         report = json.loads((place / _REPORT).read_text(encoding="utf-8"))
         outcome = replace(outcome, measurements=report)
+        endings = json.loads((place / _ENDINGS).read_text(encoding="utf-8")) if job["programs"] else []
         if (problem := trust.problem(run.scenario, report)) is not None:
             raise RunInvalid(problem, outcome)
         try:
@@ -85,7 +87,7 @@ def execute(run: PlannedRun) -> Outcome:
         except _core.ConservationError as error:
             raise RunInvalid(str(error), outcome) from error
     result = replace(outcome, tables=frames.of_core(tables), console=())
-    if (silent := programs.silent(scenario, result.tables)) is not None:
+    if (silent := programs.silent(scenario, result.tables, endings)) is not None:
         raise RunStopped(silent, outcome)
     return result
 

@@ -13,7 +13,7 @@ from bakeoff.worlds import privilege
 from bakeoff.worlds.outcome import RunStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -48,13 +48,28 @@ def check(scenario: Mapping[str, Any]) -> None:
                 raise RunStopped(f"flow {number}: {PROGRAM}{name}: {word} {state}")
 
 
-def silent(scenario: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> str | None:
-    """One sentence about the first program whose sender got no data across; None if all have."""
+def silent(
+    scenario: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], endings: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """One sentence about the first program whose sender got no data across; None if all have.
+
+    Args:
+        scenario: of the run.
+        tables: of the run.
+        endings: of the senders that have ended by themselves, and well.
+    """
     flows = {row[0]: row[1:] for row in tables["flows"].select("flow", "sent_packets", "goodput_bytes").iter_rows()}
     for number, name in _flows(scenario):
         sent, goodput = flows[number]
         if sent == 0:
-            return f"flow {number}: the sender of {PROGRAM}{name} sent nothing; run its command by hand to see why"
+            sender = f"flow {number}: the sender of {PROGRAM}{name}"
+            if (ending := next((ending for ending in endings if ending["flow"] == number - 1), None)) is None:
+                return f"{sender} sent nothing; run its command by hand to see why"
+            said = f"it said: {' / '.join(ending['said'])}" if ending["said"] else "it said nothing"
+            return (
+                f"{sender} ended after {ending['after_ns'] / 1e9:.2f} s with status 0 before it had sent anything; "
+                f"make it send until it is stopped, or end with another status if it cannot ({said})"
+            )
         if goodput == 0:
             return (
                 f"flow {number}: of {sent} packets that the sender of {PROGRAM}{name} sent, none brought data to the "

@@ -67,7 +67,7 @@ pub fn run(folder: &Path, identity: Identity, stacks: &[StackEntry]) -> Result<(
     let mut lead = LEAD;
     if !job.programs.is_empty() {
         let (environment, participant) = (Environment::create(folder, identity)?, starter.participant()?);
-        children.push(start(|| programs::run(&job.programs, scenario, &hosts, participant, &environment))?);
+        children.push(start(|| programs::run(&job.programs, scenario, &hosts, participant, &environment, folder))?);
         lead += programs::HEAD_START;
     }
     // A machine that grants none of these is only late, and the report says how late.

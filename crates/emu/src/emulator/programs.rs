@@ -14,11 +14,13 @@ use std::thread;
 
 use bakeoff_core::scenario::{Direction, Scenario};
 use bakeoff_core::units::Duration;
+use serde::Serialize;
 
 use super::hosts::{EmulatedHosts, ipv6_address};
 use super::job::{Program, Side};
 use super::readiness::Participant;
 use crate::error::{Context, RunError};
+use crate::events::ENDINGS_FILE;
 use crate::log::SENDER_PORT;
 use crate::senders::{Host, Hosts};
 use crate::sys::{self, Identity};
@@ -64,7 +66,19 @@ struct End {
     stop: Duration,
 }
 
-/// Waits for the start, and runs all programs until the end of the run, or until one fails.
+/// How a sender has ended by itself, and well.
+#[derive(Debug, Serialize)]
+struct Ending {
+    /// From 0.
+    flow: usize,
+    /// After its start.
+    after_ns: u64,
+    /// The last lines that it printed.
+    said: Vec<String>,
+}
+
+/// Waits for the start, and runs all programs until the end of the run, or until one fails; leaves in the folder of the
+/// run how senders have ended by themselves.
 #[expect(clippy::disallowed_methods, reason = "each program has its own time")]
 pub(super) fn run(
     programs: &[Program],
@@ -72,6 +86,7 @@ pub(super) fn run(
     hosts: &Arc<EmulatedHosts>,
     participant: Participant,
     environment: &Environment,
+    folder: &Path,
 ) -> Result<(), RunError> {
     let clock = participant.wait()?;
     let (tell, ended) = channel();
@@ -83,7 +98,11 @@ pub(super) fn run(
         }
     }
     drop(tell);
-    ended.iter().collect()
+    let ended: Vec<_> = ended.iter().collect::<Result<_, _>>()?;
+    let endings: Vec<Ending> = ended.into_iter().flatten().collect();
+    let writing = || format!("writing {ENDINGS_FILE}");
+    let text = serde_json::to_string(&endings).map_err(io::Error::other).context(writing)?;
+    fs::write(folder.join(ENDINGS_FILE), text).context(writing)
 }
 
 impl End {
@@ -104,28 +123,33 @@ impl End {
         }
     }
 
-    /// Starts the program at its time, and ends it at its time.
-    fn live(&self, hosts: &EmulatedHosts, environment: &Environment) -> Result<(), RunError> {
+    /// Starts the program at its time, and ends it at its time; tells of a sender that has ended before and well.
+    fn live(&self, hosts: &EmulatedHosts, environment: &Environment) -> Result<Option<Ending>, RunError> {
         sys::sleep_until(self.start);
         hosts.enter(self.host)?;
         let mut child = self.start(environment).map_err(|error| self.error(&starting_problem(&error)))?;
         let last_words = collect(&mut child);
-        while sys::monotonic().context(|| "reading the clock".to_owned())? < self.stop {
+        // What it has left behind may hold its console open.
+        let grace = std::time::Duration::from_nanos(GRACE.as_nanos());
+        loop {
+            let now = sys::monotonic().context(|| "reading the clock".to_owned())?;
+            if now >= self.stop {
+                return self.end(&mut child).map(|()| None);
+            }
             if let Some(status) = child.try_wait().context(|| "looking after a program".to_owned())? {
                 if status.success() {
                     // What it has left behind may go on until then.
                     sys::sleep_until(self.stop);
                     let _ = sys::signal_group(child.id(), libc::SIGKILL);
-                    return Ok(());
+                    let after_ns = now.saturating_sub(self.start).as_nanos();
+                    let said = last_words.recv_timeout(grace).unwrap_or_default();
+                    return Ok((self.side == Side::Sender).then_some(Ending { flow: self.flow, after_ns, said }));
                 }
-                // What it has left behind may hold its console open.
-                let last_words =
-                    last_words.recv_timeout(std::time::Duration::from_nanos(GRACE.as_nanos())).unwrap_or_default();
+                let last_words = last_words.recv_timeout(grace).unwrap_or_default();
                 return Err(self.error(&format!("{}{}", ending(status), said(&last_words))));
             }
             pause();
         }
-        self.end(&mut child)
     }
 
     fn start(&self, environment: &Environment) -> io::Result<Child> {
