@@ -37,7 +37,7 @@ class Finite(Model):
 
 
 class OnOff(Model):
-    """Bursts of bulk data with silence between them."""
+    """Bursts of bulk data with silence between them; two segments that wait in its socket leave after a burst."""
 
     kind: Literal["on-off"]
     on: Time = Field(gt=0, description="length of a burst, or its mean")
