@@ -449,6 +449,7 @@ impl Sender {
         let sequence = self.scoreboard.next();
         self.scoreboard.push(now, length, snapshot, scheme_state);
         self.source.take(length);
+        self.is_source_silent = self.source.next_wakeup().is_some();
         self.usage.has_sent = true;
         self.after_sending(now, length);
         if self.finds_nothing_queued {
