@@ -34,17 +34,19 @@ fn what_is_written_after_a_pause_is_limited_by_the_application_and_no_repair_bef
 }
 
 #[test]
-fn a_connection_begins_limited_by_the_application() {
-    let traffic = TrafficConfig::Bulk { write: None };
+fn a_connection_begins_limited_by_an_application_that_writes_segments() {
+    let (on, off) = (Duration::from_millis(100), Duration::from_millis(100));
+    let traffic = TrafficConfig::OnOff { on, off, distribution: Distribution::Constant };
     let mut script = Script::unconfirmed(StreamConfig::DEFAULT, &traffic);
     assert_eq!(script.send(3, 30).len(), 3);
-    let limited = (1..=4).map(|cumulative| {
+    let limited = (1..=6).map(|cumulative| {
         let sent = if cumulative < 4 { 30 } else { 50 };
         script.ack(cumulative, &[], sent, 50);
         script.send(3, 50);
         script.last_sample().map(|sample| sample.is_app_limited)
     });
-    assert_eq!(limited.collect::<Vec<_>>(), [Some(true), Some(true), Some(true), Some(false)]);
+    let expected = [true, true, true, true, true, false].map(Some);
+    assert_eq!(limited.collect::<Vec<_>>(), expected);
 }
 
 #[test]

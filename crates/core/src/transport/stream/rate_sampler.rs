@@ -53,10 +53,10 @@ impl RateSampler {
         self.delivered
     }
 
-    /// True until more is delivered than the sender had in flight when its application wrote again after a pause
-    /// (`tp->app_limited`).
+    /// True until more is delivered than the sender had in flight when its application wrote again after a pause; a
+    /// connection begins so (`tp->app_limited`).
     pub(super) fn is_app_limited(&self) -> bool {
-        self.app_limited_until.is_some()
+        self.app_limited_until.is_some() || self.delivered == 0
     }
 
     /// A packet leaves; `is_idle` if nothing else is outstanding.
@@ -69,7 +69,7 @@ impl RateSampler {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
-            is_app_limited: self.is_app_limited(),
+            is_app_limited: self.app_limited_until.is_some(),
         }
     }
 
@@ -271,6 +271,7 @@ mod tests {
     #[test]
     fn the_application_limits_until_more_is_delivered_than_was_in_flight() {
         let mut sampler = RateSampler::new();
+        assert!(sampler.is_app_limited(), "a connection begins so");
         sampler.on_app_limited(0);
         assert!(sampler.on_sent(at(0), true).is_app_limited, "with nothing delivered and nothing in flight, too");
         let snapshots = send(&mut sampler, &[(1, true), (1, false), (1, false), (1, false)]);

@@ -87,7 +87,7 @@ pub struct Sender {
     receive_window: u64,
     phase: Phase,
     source: Source,
-    /// The application had nothing to send when it was last asked, or has not begun.
+    /// The application had nothing to send when it was last asked, or writes segment by segment and has not begun.
     is_source_silent: bool,
     /// It writes segment by segment, and what it wrote last left at once.
     finds_nothing_queued: bool,
@@ -158,8 +158,8 @@ impl Sender {
             config,
             receive_window: config.receive_window_segments(),
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
+            is_source_silent: source.writes_segments(),
             source,
-            is_source_silent: true,
             finds_nothing_queued: false,
             random,
             pacer: Pacer::new(config.burst_packets, config.feedback),
