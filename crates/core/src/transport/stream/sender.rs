@@ -158,6 +158,7 @@ impl Sender {
             config,
             receive_window: config.receive_window_segments(),
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
+            // The kernel's bulk flows begin limited, too (`tcp_sendmsg`); what that changes is in docs/agreement.md.
             is_source_silent: source.writes_segments(),
             source,
             finds_nothing_queued: false,
