@@ -88,6 +88,7 @@ impl Job {
 
     fn check(&self) -> Result<(), JobError> {
         let hosts: BTreeSet<_> = self.scenario.flows.iter().map(HostKey::of).collect();
+        let flows_per_host = self.scenario.flows.len().div_ceil(hosts.len().max(1));
         for direction in Direction::ALL {
             for (index, hop) in self.scenario.hops(direction).iter().enumerate() {
                 if let Some(problem) = hop_problem(hop) {
@@ -97,7 +98,7 @@ impl Job {
                 if hop.link != LinkConfig::Unlimited {
                     self.qdisc(direction, index)?;
                 }
-                if hosts.len() > 1 && shares_between_hosts(&self.queues(direction)[index]) {
+                if hosts.len() > 1 && shares_between_hosts(&self.queues(direction)[index], flows_per_host) {
                     return Err(JobError::Unmappable {
                         place: format!("path.{}.{index}.queue.flow_mode", direction.name()),
                         problem: Problem::new(
@@ -217,10 +218,17 @@ impl HostKey {
     }
 }
 
-/// True for a queue that shares the link between hosts, before it does between flows (`CAKE_FLOW_HOSTS`).
-fn shares_between_hosts(queue: &QueueChoice) -> bool {
+/// True for a queue by which it matters between how many hosts the flows are (`CAKE_FLOW_HOSTS`).
+///
+/// With one flow each, fair to hosts is fair to flows, unless all flows of a host were to share one queue.
+fn shares_between_hosts(queue: &QueueChoice, flows_per_host: usize) -> bool {
     let word = |key: &str| queue.get(key).and_then(Value::as_str);
-    word("kind") == Some("cake") && !matches!(word("flow_mode"), Some("flows" | "flowblind"))
+    word("kind") == Some("cake")
+        && match word("flow_mode") {
+            Some("flows" | "flowblind") => false,
+            Some("hosts" | "srchost" | "dsthost") => true,
+            _ => flows_per_host > 1,
+        }
 }
 
 /// Takes the queues of a direction out, and leaves one that every scenario may have.
@@ -306,20 +314,28 @@ mod tests {
 
     #[test]
     fn cake_shares_between_flows_where_they_have_hosts_of_their_own() {
-        let with = |mode: &str, second: &str| {
-            let queue = format!(r#"{{"kind": "cake"{mode}}}"#);
+        let with = |mode: &str, others: &[&str]| {
+            let queue = format!(r#"{{"kind": "cake", "flow_mode": "{mode}"}}"#);
             let one = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, &queue);
             let flow = r#"{"scheme": "kernel:reno", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 1000000000"#;
-            let two = one.replace(r#""flows": ["#, &format!(r#""flows": [{flow}{second}}}, "#));
-            Job::from_json(&two).map(|_| ()).map_err(|error| error.to_string())
+            let more: String = others.iter().map(|own| format!("{flow}{own}}}, ")).collect();
+            let several = one.replace(r#""flows": ["#, &format!(r#""flows": [{more}"#));
+            Job::from_json(&several).map(|_| ()).map_err(|error| error.to_string())
         };
-        let own = [r#", "extra_delay_ns": 1000000"#, r#", "ecn": "classic""#];
-        assert_eq!(with("", ""), Ok(()));
-        for (mode, second) in [("", own[0]), ("", own[1]), (r#", "flow_mode": "dual-dsthost""#, own[0])] {
-            let refused = with(mode, second).unwrap_err();
+        let (late, marked) = (r#", "extra_delay_ns": 1000000"#, r#", "ecn": "classic""#);
+        for others in [&["", ""][..], &[late], &[late, marked]] {
+            assert_eq!(with("triple-isolate", others), Ok(()), "{others:?}");
+        }
+        for (mode, others) in [
+            ("triple-isolate", &[late, ""][..]),
+            ("triple-isolate", &[marked, marked]),
+            ("dual-dsthost", &[late, ""]),
+            ("hosts", &[late]),
+        ] {
+            let refused = with(mode, others).unwrap_err();
             assert!(refused.starts_with("path.forward.0.queue.flow_mode: flows with an extra_delay"), "{refused}");
         }
-        assert_eq!(own.map(|second| with(r#", "flow_mode": "flows""#, second)), [Ok(()), Ok(())]);
+        assert_eq!([late, marked].map(|own| with("flows", &[own, ""])), [Ok(()), Ok(())]);
     }
 
     #[test]
