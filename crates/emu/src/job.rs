@@ -318,8 +318,9 @@ mod tests {
             let queue = format!(r#"{{"kind": "cake", "flow_mode": "{mode}"}}"#);
             let one = scenario(r#"{"kind": "constant", "rate_bps": 1000000}"#, &queue);
             let flow = r#"{"scheme": "kernel:reno", "traffic": {"kind": "bulk"}, "start_ns": 0, "stop_ns": 1000000000"#;
-            let more: String = others.iter().map(|own| format!("{flow}{own}}}, ")).collect();
-            let several = one.replace(r#""flows": ["#, &format!(r#""flows": [{more}"#));
+            let several = others
+                .iter()
+                .fold(one, |json, own| json.replace(r#""flows": ["#, &format!(r#""flows": [{flow}{own}}}, "#)));
             Job::from_json(&several).map(|_| ()).map_err(|error| error.to_string())
         };
         let (late, marked) = (r#", "extra_delay_ns": 1000000"#, r#", "ecn": "classic""#);
