@@ -22,8 +22,13 @@ fn receiver() -> Receiver {
 /// A segment that was sent at `sent` milliseconds arrives at `millis`; the acks that it causes at once.
 fn arrive(receiver: &mut Receiver, sequence: u64, sent: u64, millis: u64) -> Vec<Told> {
     let at = |millis| Instant::ZERO + Duration::from_millis(millis);
-    let data =
-        Segment::Data { sequence, length: StreamConfig::DEFAULT.mss, is_window_reduced: false, is_pushed: false };
+    let data = Segment::Data {
+        sequence,
+        length: StreamConfig::DEFAULT.mss,
+        timestamp_echo: Instant::ZERO,
+        is_window_reduced: false,
+        is_pushed: false,
+    };
     receiver.accept(&data, Envelope { number: 0, ecn: Ecn::NotEct, sent: at(sent) }, at(millis));
     let mut pool = PacketPool::<Segment>::default();
     std::iter::from_fn(|| receiver.poll(at(millis), &mut pool))

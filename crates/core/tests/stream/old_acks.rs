@@ -3,7 +3,7 @@
 use bakeoff_core::scheme::{Cause, Feedback};
 use bakeoff_core::transport::stream::StreamConfig;
 
-use super::script::{Event, Out, Script};
+use super::script::{Event, Out, Script, WINDOW};
 
 /// Twenty segments left at 100 ms; an ack that left at 115 ms has told of the first four.
 fn script(feedback: Feedback) -> Script {
@@ -50,27 +50,27 @@ fn a_duplicate_is_read_unless_it_widens_the_window_or_is_older_than_any_retransm
     let sacked = [Event::Ack { delivered: 1, may_raise_cwnd: false }];
     assert_eq!(script(Feedback::Tcp).late(4, &[(5, 6)], 104, 121), sacked);
     let read = |script: &mut Script, window, left, millis| script.late_with_window(4, window, left, millis).len();
-    for (window, is_read) in [(0, 1), (1, 0), (127, 0), (128, 1), (255, 1)] {
+    for (window, is_read) in [(WINDOW, 1), (WINDOW + 1, 0), (u16::MAX, 0), (WINDOW - 1, 1), (0, 1)] {
         assert_eq!(read(&mut script(Feedback::Tcp), window, 104, 121), is_read, "{window}");
     }
     // The timeout is 220 ms: a round trip of 20 ms and the least that is added to it.
     for (age_ms, is_read) in [(264, 1), (265, 0)] {
         let mut script = script(Feedback::Tcp);
         assert_eq!(script.late(4, &[], 1_000, 1_020).len(), 1);
-        assert_eq!(read(&mut script, 0, 1_000 - age_ms, 1_021), is_read, "{age_ms} ms");
+        assert_eq!(read(&mut script, WINDOW, 1_000 - age_ms, 1_021), is_read, "{age_ms} ms");
     }
 }
 
 #[test]
 fn a_narrower_window_of_an_older_one_is_not_taken() {
     let mut script = script(Feedback::Tcp);
-    assert_eq!(script.late_with_window(4, 254, 104, 121).len(), 1);
-    assert_eq!(script.late_with_window(4, 255, 104, 121).len(), 1, "no wider than that of the newest");
+    assert_eq!(script.late_with_window(4, WINDOW - 2, 104, 121).len(), 1);
+    assert_eq!(script.late_with_window(4, WINDOW - 1, 104, 121).len(), 1, "no wider than that of the newest");
     // Nor is it where nothing is outstanding.
     script.late(20, &[], 121, 122);
-    script.late_with_window(20, 254, 122, 123);
+    script.late_with_window(20, WINDOW - 2, 122, 123);
     assert_eq!(script.send(5, 130).len(), 5);
-    assert_eq!(script.late_with_window(20, 255, 104, 131).len(), 1);
+    assert_eq!(script.late_with_window(20, WINDOW - 1, 104, 131).len(), 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bakeoff_core::scheme::Cause;
 use bakeoff_core::transport::stream::StreamConfig;
 
-use super::script::{Event, Out, Script, with_ecn};
+use super::script::{Event, Out, Script, WINDOW, with_ecn};
 
 /// True if the path is known to reorder packets by more than three, so that windows grow with any delivery.
 fn is_reordering_common(mut script: Script, cumulative: u64, blocks: &[(u64, u64)]) -> bool {
@@ -175,7 +175,7 @@ fn a_probe_whose_duplicate_comes_while_nothing_is_outstanding_has_repaired_nothi
 #[test]
 fn an_ack_that_only_widens_the_window_is_no_duplicate() {
     for (window, told) in
-        [(0, Event::Ack { delivered: 1, may_raise_cwnd: true }), (1, Event::Congestion(Cause::TailLoss))]
+        [(WINDOW, Event::Ack { delivered: 1, may_raise_cwnd: true }), (WINDOW + 1, Event::Congestion(Cause::TailLoss))]
     {
         let (mut script, probed) = Script::with_probe(3);
         script.send(0, probed);

@@ -13,6 +13,9 @@ use bakeoff_core::units::{Duration, Instant};
 
 use super::exchange::{ONE_WAY, random};
 
+/// The receive window of acks that say nothing else: more than any test needs, and less than an ack can tell.
+pub(super) const WINDOW: u16 = 0xff00;
+
 /// What a scheme was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
@@ -228,7 +231,7 @@ impl Script {
     }
 
     /// The same, that tells of another window.
-    pub(super) fn late_with_window(&mut self, cumulative: u64, window: u8, left: u64, millis: u64) -> Vec<Event> {
+    pub(super) fn late_with_window(&mut self, cumulative: u64, window: u16, left: u64, millis: u64) -> Vec<Event> {
         let mut ack = with_blocks(cumulative, &[], 100);
         ack.window = window;
         self.take(ack, left, millis)
@@ -313,6 +316,7 @@ impl Script {
 fn with_blocks(cumulative: u64, blocks: &[(u64, u64)], sent: u64) -> AckSegment {
     let mut ack = AckSegment::new(cumulative, at(sent), ONE_WAY);
     ack.set_blocks(blocks.iter().map(|(start, end)| Range { start: *start, end: *end }));
+    ack.window = WINDOW;
     ack
 }
 

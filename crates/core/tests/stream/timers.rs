@@ -6,7 +6,7 @@ use bakeoff_core::traffic::TrafficConfig;
 use bakeoff_core::transport::stream::StreamConfig;
 
 use super::exchange::scheme_of;
-use super::script::{Event, Out, Script, with_ecn};
+use super::script::{Event, Out, Script, WINDOW, with_ecn};
 
 /// Segments filled the receive window and left at 100 ms, after a round trip of 20: a timeout is 220 ms.
 const TIMEOUT_MS: u64 = 220;
@@ -256,7 +256,7 @@ fn a_mark_that_comes_during_a_recovery_bars_its_undo() {
 
 #[test]
 fn an_ack_that_only_widens_the_window_does_not_confirm_a_timeout() {
-    for (window, is_undone) in [(0, false), (1, true)] {
+    for (window, is_undone) in [(WINDOW, false), (WINDOW + 1, true)] {
         let (mut script, due) = timed_out();
         script.ack(1, &[], due, due + 20);
         assert_eq!(script.send(1, due + 20), [Out::New(10)]);

@@ -18,6 +18,9 @@ pub const SMALLEST_PACKET: Bytes = Bytes::new((IP_AND_UDP_BYTES + PREFIX_BYTES) 
 /// What the length of an IPv4 packet can say.
 const LARGEST_PACKET: u64 = 65_535;
 
+/// Of a receive window only the low bits travel, which tell whether it is another one; the others read as ones.
+pub(super) const UNBOUNDED_WINDOW: u16 = 0xfff0;
+
 /// Why a packet has no form as a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
@@ -71,7 +74,7 @@ pub fn encode(packet: &Packet<Segment>, datagram: &mut Vec<u8>) -> Result<(), En
     datagram.extend_from_slice(&prefix.write());
     if let Segment::Ack(ack) = &packet.payload {
         if prefix.has_eceb {
-            datagram.extend_from_slice(&ack.eceb.to_be_bytes());
+            datagram.extend_from_slice(&ack.eceb().to_be_bytes());
         }
         for block in ack.duplicate().into_iter().chain(ack.blocks()) {
             datagram.extend_from_slice(&(block.start as u32).to_be_bytes());
@@ -108,7 +111,7 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             Prefix { kind: Kind::SynAck, time: timestamp_echo.as_nanos(), detail: mode_number(ecn), ..bare }
         }
         Segment::HandshakeAck => Prefix { kind: Kind::HandshakeAck, ..bare },
-        Segment::Data { sequence, length, is_window_reduced, is_pushed } => Prefix {
+        Segment::Data { sequence, length, is_window_reduced, is_pushed, .. } => Prefix {
             kind: Kind::Data,
             is_window_reduced,
             is_pushed,
@@ -121,8 +124,8 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             is_ecn_echo: ack.is_ecn_echo,
             is_sce_echo: ack.is_sce_echo,
             ace: ack.ace,
-            window: ack.window,
-            has_eceb: ack.eceb > 0 && ack.has_room_for_accecn(),
+            window: ack.window as u8,
+            has_eceb: ack.eceb() > 0 && ack.has_room_for_accecn(),
             has_duplicate: ack.duplicate().is_some(),
             blocks: ack.blocks().len() as u8,
             sequence: ack.cumulative as u32,
@@ -162,7 +165,7 @@ impl Decoder {
     }
 
     /// The packet in a datagram that arrives at `now`. The send time of an ack or a SYN-ACK does not travel with it; it
-    /// reads as `now`.
+    /// reads as `now`. Neither does what data echoes; it reads as zero.
     pub fn decode(&mut self, datagram: &Datagram<'_>, now: Instant) -> Result<Packet<Segment>, DecodeError> {
         let Datagram { bytes, length, ecn } = *datagram;
         let prefix = Prefix::read(bytes)?;
@@ -180,7 +183,8 @@ impl Decoder {
                     return Err(DecodeError::Payload { length, payload: prefix.detail });
                 }
                 let Prefix { is_window_reduced, is_pushed, .. } = prefix;
-                Segment::Data { sequence, length: Bytes::new(prefix.detail), is_window_reduced, is_pushed }
+                let (length, timestamp_echo) = (Bytes::new(prefix.detail), Instant::ZERO);
+                Segment::Data { sequence, length, timestamp_echo, is_window_reduced, is_pushed }
             }
             Kind::Ack => Segment::Ack(read_ack(&prefix, bytes, sequence, time)?),
         };
@@ -211,8 +215,8 @@ fn read_ack(
     ack.is_ecn_echo = prefix.is_ecn_echo;
     ack.is_sce_echo = prefix.is_sce_echo;
     ack.ace = prefix.ace;
-    ack.window = prefix.window;
-    ack.eceb = counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count));
+    ack.window = UNBOUNDED_WINDOW | u16::from(prefix.window);
+    ack.set_eceb(counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count)));
     let (duplicate, sacked) = blocks.split_at(usize::from(prefix.has_duplicate));
     if let Some(block) = duplicate.first() {
         ack.set_duplicate(read_block(*block, cumulative)?);

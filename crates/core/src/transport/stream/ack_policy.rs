@@ -71,6 +71,8 @@ pub(super) struct AckPolicy {
     compressed: u32,
     compressed_until: Option<Instant>,
     rtt: Option<Duration>,
+    /// What time stamps tell of it, in whole milliseconds at first: zero if it is less (`rcv_rtt_est`).
+    stamped_rtt: Option<Duration>,
 }
 
 impl AckPolicy {
@@ -94,12 +96,18 @@ impl AckPolicy {
             compressed: 0,
             compressed_until: None,
             rtt: None,
+            stamped_rtt: None,
         }
     }
 
     /// The receiver has measured the round trip.
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);
+    }
+
+    /// Time stamps tell of the round trip.
+    pub(super) fn set_stamped_rtt(&mut self, rtt: Option<Duration>) {
+        self.stamped_rtt = rtt;
     }
 
     /// A segment arrived; `is_wider` if it widened the receive window, `quick` of the next ones are to be acknowledged
@@ -202,7 +210,8 @@ impl AckPolicy {
         if self.compressed >= MAX_COMPRESSED {
             self.is_due = true;
         } else if self.compressed_until.is_none() {
-            let share = self.rtt.map_or(COMPRESSION_DELAY, |rtt| rtt.scale(COMPRESSION_PERCENT, 100));
+            let rtt = self.rtt.map(|rtt| self.stamped_rtt.map_or(rtt, |stamped| stamped.min(rtt)));
+            let share = rtt.map_or(COMPRESSION_DELAY, |rtt| rtt.scale(COMPRESSION_PERCENT, 100));
             self.compressed_until = Some(now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK);
         }
     }
@@ -383,6 +392,18 @@ mod tests {
         policy.set_rtt(Duration::from_micros(1_500));
         policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
         assert_eq!(policy.next_wakeup(), Some(at(43) + Duration::from_micros(495) + COMPRESSION_SLACK));
+    }
+
+    #[test]
+    fn a_round_trip_of_less_than_a_tick_hardly_holds_acks_back() {
+        let mut policy = with_a_timer_of_no_use();
+        policy.set_rtt(Duration::from_micros(600));
+        for (stamped, waits) in [(Some(0), 0), (Some(1_000), 198), (None, 198)] {
+            policy.set_stamped_rtt(stamped.map(Duration::from_micros));
+            policy.on_arrival(Arrival::OutOfOrder, false, 0, at(43));
+            assert_eq!(policy.next_wakeup(), Some(at(43) + Duration::from_micros(waits) + COMPRESSION_SLACK));
+            policy.on_ack_sent();
+        }
     }
 
     #[test]

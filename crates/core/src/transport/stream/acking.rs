@@ -156,9 +156,16 @@ impl Sender {
     fn take_window(&mut self, ack: &AckSegment, report: &Report) -> bool {
         let is_unforeseen = self.window != Some(ack.window) || ack.has_sack() || report.is_ecn_echo;
         if report.is_advance || self.widens_window(ack) {
-            self.window = Some(ack.window);
+            self.set_window(ack.window);
         }
         is_unforeseen
+    }
+
+    fn set_window(&mut self, window: u16) {
+        if self.window.replace(window) != Some(window) {
+            cold_path();
+            self.receive_window = self.config.receive_window_segments(window);
+        }
     }
 
     fn tell_what_is_acked(
@@ -208,14 +215,14 @@ impl Sender {
             self.on_dubious_ack(&mut report, now);
         }
         if self.widens_window(ack) {
-            self.window = Some(ack.window);
+            self.set_window(ack.window);
         }
         self.on_ack_of_probe(&report, now);
     }
 
     /// True if the receiver has more room than it had (`tcp_may_update_window`).
     pub(super) fn widens_window(&self, ack: &AckSegment) -> bool {
-        self.window.is_none_or(|window| ack.window.wrapping_sub(window).cast_signed() > 0)
+        self.window.is_none_or(|window| ack.window > window)
     }
 
     pub(super) fn take_selective(&mut self, ack: &AckSegment, highest: u64, report: &mut Report, now: Instant) {

@@ -211,7 +211,7 @@ impl Echo {
             EcnMode::Sce => (ack.is_ecn_echo, ack.is_sce_echo) = (self.is_echoing, self.is_sce),
             EcnMode::Accurate => {
                 ack.ace = (self.cep + INITIAL_CEP) as u8 & ACE_MASK as u8;
-                ack.eceb = self.ceb as u32 & ECEB_MASK;
+                ack.set_eceb(self.ceb as u32);
             }
         }
     }
@@ -274,8 +274,8 @@ impl Marked {
     fn new_marks(&mut self, ack: &AckSegment, delivered: Delivered, mss: Bytes) -> u32 {
         let Delivered { packets, bytes } = delivered;
         let marked_bytes = ack.has_room_for_accecn().then(|| {
-            let new = ack.eceb.wrapping_sub(self.ceb) & ECEB_MASK;
-            self.ceb = ack.eceb;
+            let new = ack.eceb().wrapping_sub(self.ceb) & ECEB_MASK;
+            self.ceb = ack.eceb();
             u64::from(new)
         });
         let average = self.average_with(packets);
@@ -450,7 +450,7 @@ mod tests {
         let mut ack = ack();
         ack.ace = (INITIAL_CEP + least) as u8 & ACE_MASK as u8;
         match bytes {
-            Some(bytes) => ack.eceb = bytes,
+            Some(bytes) => ack.set_eceb(bytes),
             None => ack.set_blocks((1..4).map(|block| Range { start: 100 * block, end: 100 * block + 1 })),
         }
         let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };

@@ -4,12 +4,13 @@
 //! Sequence numbers count segments, not bytes: a segment is cut once, when it is first sent, and never changes
 //! afterwards. Everything that decides follows Linux `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`,
 //! `tcp_recovery.c` and `tcp_rate.c`; names of functions stand beside the parts. What is left out: segmentation
-//! offload, window scaling and auto-tuning, urgent data, simultaneous open, closing.
+//! offload, urgent data, simultaneous open, closing.
 //!
 //! Read first: [`Sender`] and [`Receiver`], two [`crate::endpoint::Endpoint`]s that exchange [`Segment`]s.
 
 mod ack_policy;
 mod acking;
+mod autotuning;
 mod ecn;
 mod old_ack;
 mod pacer;
@@ -125,9 +126,15 @@ impl StreamConfig {
         self.pacing == Pacing::Internal || self.max_pacing_rate.is_some()
     }
 
-    /// The receive window in segments, at least one.
-    fn receive_window_segments(&self) -> u64 {
-        self.receive_window.map_or(u64::MAX, |window| (window.count() / self.mss.count()).max(1))
+    /// Segments that may be outstanding with a `window` as a header has it: one at least, which stands for the probe of
+    /// a window that is closed.
+    fn receive_window_segments(&self, window: u16) -> u64 {
+        let told = match self.feedback {
+            Feedback::Tcp => u64::from(window) << receive_window::scale(self.receive_window),
+            Feedback::Numbered | Feedback::EveryPacket => u64::MAX,
+        };
+        let most = self.receive_window.map_or(told, |limit| limit.count().min(told));
+        (most / self.mss.count()).max(1)
     }
 
     /// Payload of a full segment without the counters of accurate ECN (`advmss`).

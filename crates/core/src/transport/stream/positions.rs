@@ -61,7 +61,7 @@ impl Positions {
                 let next = self.at(u64::MAX);
                 Header { flags: Header::ACK, sequence: Some(next), acknowledged: Some(0), ..Header::default() }
             }
-            Segment::Data { sequence, length, is_window_reduced, is_pushed } => Header {
+            Segment::Data { sequence, length, is_window_reduced, is_pushed, .. } => Header {
                 flags: Header::ACK | data_flags(is_window_reduced, is_pushed),
                 sequence: Some(self.start_of(sequence, length)),
                 payload: length,
@@ -110,7 +110,8 @@ mod tests {
     use crate::units::{Duration, Instant};
 
     fn data(sequence: u64, length: u64) -> Segment {
-        Segment::Data { sequence, length: Bytes::new(length), is_window_reduced: false, is_pushed: false }
+        let length = Bytes::new(length);
+        Segment::Data { sequence, length, timestamp_echo: Instant::ZERO, is_window_reduced: false, is_pushed: false }
     }
 
     #[test]

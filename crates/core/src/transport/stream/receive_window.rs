@@ -9,9 +9,12 @@
 //! The kernel forgets it when the first segment tells how large segments are (`tcp_measure_rcv_mss`), and the
 //! application sets it anew once it has something to read.
 
-use crate::units::Bytes;
+use std::hint::cold_path;
 
-/// The receiver's buffer.
+use super::autotuning::Autotuning;
+use crate::units::{Bytes, Duration, Instant};
+
+/// The receiver's buffer in the beginning.
 const BUFFER: u64 = 1 << 25;
 /// What a segment takes of the buffer beside its payload: `struct sk_buff`, `skb_shared_info`, and room for headers.
 const OVERHEAD: u64 = 832;
@@ -24,10 +27,22 @@ const MAX_MEMORY: u64 = 1 << 28;
 /// Bits of a window without the sign, which a scaled one may fill.
 const WINDOW_BITS: u32 = 15;
 
+/// Segments that an application is taken to want in the first round trip (`TCP_INIT_CWND`).
+const WANTED_AT_FIRST: u64 = 10;
+
+/// Bits by which the window in a header is shifted (`tcp_select_initial_window`).
+pub(super) fn scale(limit: Option<Bytes>) -> u32 {
+    limit.map_or(MAX_MEMORY, Bytes::count).clamp(1, MAX_MEMORY).ilog2().saturating_sub(WINDOW_BITS)
+}
+
 /// The window that a receiver would grant (`rcv_ssthresh`), and what its buffer holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveWindow {
     granted: u64,
+    buffer: u64,
+    /// The window of an empty buffer (`tcp_full_space`).
+    most: u64,
+    tuning: Autotuning,
     limit: u64,
     /// False while the kernel has forgotten the limit.
     is_limited: bool,
@@ -53,11 +68,14 @@ impl ReceiveWindow {
         let (mss, advertised) = (mss.count(), advertised.count());
         let ratio = (mss * RATIO_UNIT / (mss + OVERHEAD)).max(1);
         let half = BUFFER / 2;
+        let scale = scale(limit);
         let limit = limit.map_or(u64::MAX, Bytes::count);
         let granted = (half - half % advertised).min(half.saturating_sub(advertised)).min(limit);
-        let scale = limit.clamp(1, MAX_MEMORY).ilog2();
         Self {
             granted,
+            buffer: BUFFER,
+            most: BUFFER * ratio / RATIO_UNIT,
+            tuning: Autotuning::new(granted.min(WANTED_AT_FIRST * advertised)),
             limit,
             is_limited: false,
             ratio,
@@ -65,14 +83,31 @@ impl ReceiveWindow {
             step: 2 * advertised,
             unread: 0,
             held: 0,
-            scale: scale.saturating_sub(WINDOW_BITS),
+            scale,
             told: granted,
             right_edge: granted,
         }
     }
 
-    /// A segment arrived in order; `waiting` others wait behind holes. True if the window widens.
-    pub(super) fn on_next(&mut self, waiting: u64) -> bool {
+    /// The connection is there.
+    pub(super) fn on_connected(&mut self, now: Instant) {
+        self.tuning.begin(now);
+    }
+
+    /// A full segment comes whose sender has seen an ack that left at `echo`. True if that tells of the round trip anew.
+    #[inline(always)]
+    pub(super) fn on_echo(&mut self, echo: Instant, now: Instant) -> bool {
+        self.tuning.on_echo(echo, self.unread == 0, now)
+    }
+
+    /// What time stamps tell of the round trip.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        self.tuning.rtt()
+    }
+
+    /// The segment before `next` arrived in order; `waiting` others wait behind holes. True if the window widens.
+    pub(super) fn on_next(&mut self, waiting: u64, next: u64, now: Instant) -> bool {
+        self.tuning.on_next(next * self.mss, self.told, now);
         self.unread += 1;
         let is_wider = self.widen(self.unread + waiting);
         self.is_limited = true;
@@ -80,22 +115,42 @@ impl ReceiveWindow {
         is_wider
     }
 
-    /// A segment arrived out of order, `waiting` others before it. True if the window widens.
-    pub(super) fn on_later(&mut self, waiting: u64) -> bool {
+    /// A segment arrived out of order, `waiting` others before it, the last of `span` from the first hole on. True if
+    /// the window widens.
+    pub(super) fn on_later(&mut self, waiting: u64, span: u64) -> bool {
         self.held = self.unread + waiting + 1;
-        self.widen(self.unread + waiting)
+        let is_wider = self.widen(self.unread + waiting);
+        let before = self.buffer;
+        self.make_room(self.tuning.on_later(span * self.mss));
+        self.is_limited &= self.buffer == before;
+        is_wider
     }
 
-    /// Segments that waited can be read too, now that the hole before them is closed; `waiting` others cannot. True if
-    /// the application reads.
-    pub(super) fn on_released(&mut self, segments: u64, waiting: u64) -> bool {
+    /// Segments that waited can be read too, all before `next`, now that the hole before them is closed; `waiting`
+    /// others cannot. True if the application reads.
+    pub(super) fn on_released(&mut self, segments: u64, waiting: u64, next: u64, now: Instant) -> bool {
         self.unread += segments;
         self.held = self.unread + waiting;
         let is_read = self.unread >= READ_SEGMENTS;
         if is_read {
+            let taken = next + 1 - self.unread;
+            if let Some(window) = self.tuning.on_read(taken * self.mss, next * self.mss, now) {
+                self.make_room(window);
+            }
             self.unread = 0;
         }
         is_read
+    }
+
+    /// The buffer is to have such a window (`tcp_rcvbuf_grow`).
+    #[inline(always)]
+    fn make_room(&mut self, window: u64) {
+        if window > self.most {
+            cold_path();
+            let buffer = (window * RATIO_UNIT / self.ratio).min(MAX_MEMORY);
+            self.buffer = self.buffer.max(buffer);
+            self.most = self.space(0);
+        }
     }
 
     fn widen(&mut self, held: u64) -> bool {
@@ -107,7 +162,7 @@ impl ReceiveWindow {
 
     /// Payload that fits into what so many segments leave of the buffer (`tcp_space`).
     fn space(&self, held: u64) -> u64 {
-        BUFFER.saturating_sub(held * (self.mss + OVERHEAD)) * self.ratio / RATIO_UNIT
+        self.buffer.saturating_sub(held * (self.mss + OVERHEAD)) * self.ratio / RATIO_UNIT
     }
 
     /// Segments of what is granted.
@@ -116,12 +171,23 @@ impl ReceiveWindow {
     }
 
     /// The window in the header of an ack of everything before segment `next`, scaled (`tcp_select_window`).
-    pub(super) fn advertise(&mut self, next: u64) -> u64 {
+    pub(super) fn advertise(&mut self, next: u64) -> u16 {
         let position = next * self.mss;
         let left = self.right_edge.saturating_sub(position);
-        self.told = self.free().max(left.next_multiple_of(1 << self.scale));
+        self.told = self.in_steps(self.free().max(left));
         self.right_edge = position + self.told;
-        self.told >> self.scale
+        (self.told >> self.scale) as u16
+    }
+
+    /// Whether an application that has read what there was leaves so much more room than the last ack told that another
+    /// tells of it; `waiting` segments it could not read (`tcp_cleanup_rbuf`).
+    pub(super) fn must_update(&mut self, waiting: u64) -> bool {
+        if 2 * self.told > self.granted || self.unread > 0 {
+            return false;
+        }
+        self.held = waiting;
+        let free = self.free();
+        free > 0 && free >= 2 * self.told
     }
 
     /// True if less is free than the last ack told.
@@ -129,9 +195,14 @@ impl ReceiveWindow {
         self.free() < self.told
     }
 
-    /// The window that is free, in whole steps (`__tcp_select_window`).
+    /// The window that is free (`__tcp_select_window`).
     fn free(&self) -> u64 {
-        self.space(self.held).min(self.granted).next_multiple_of(1 << self.scale)
+        self.in_steps(self.space(self.held).min(self.granted))
+    }
+
+    /// In whole steps, and no more than a header can tell.
+    fn in_steps(&self, window: u64) -> u64 {
+        window.next_multiple_of(1 << self.scale).min(u64::from(u16::MAX) << self.scale)
     }
 }
 
@@ -144,9 +215,9 @@ mod tests {
     /// Numbers of the segments, from 1, that widen the window of a receiver that gets them all in order.
     fn widening(mut window: ReceiveWindow, count: u64) -> Vec<u64> {
         (1..=count)
-            .filter(|_| {
-                let is_wider = window.on_next(0);
-                window.on_released(0, 0);
+            .filter(|next| {
+                let is_wider = window.on_next(0, *next, Instant::ZERO);
+                window.on_released(0, 0, *next, Instant::ZERO);
                 is_wider
             })
             .collect()
@@ -176,18 +247,21 @@ mod tests {
     #[test]
     fn the_limit_is_forgotten_until_the_application_reads() {
         let mut window = ReceiveWindow::new(Some(Bytes::new(150_000)), MSS, MSS);
-        assert_eq!([0, 1, 2].map(|waiting| window.on_later(waiting)), [true; 3]);
+        assert_eq!([0, 1, 2].map(|waiting| window.on_later(waiting, waiting + 2)), [true; 3]);
         assert!(window.granted > 150_000);
-        assert!(window.on_next(3));
-        assert_eq!((window.granted, window.on_later(3)), (150_000, false));
+        assert!(window.on_next(3, 1, Instant::ZERO));
+        assert_eq!((window.granted, window.on_later(3, 6)), (150_000, false));
+        // A buffer that grows for what is not all there makes the kernel forget it too.
+        window.on_later(3, 20_000);
+        assert!(window.on_later(4, 20_000));
     }
 
     #[test]
     fn the_207th_segment_reaches_the_next_step() {
         let mut window = ReceiveWindow::new(None, MSS, MSS);
         let mut arrive = |next| {
-            window.on_next(0);
-            window.on_released(0, 0);
+            window.on_next(0, next, Instant::ZERO);
+            window.on_released(0, 0, next, Instant::ZERO);
             window.advertise(next)
         };
         let windows = (1..=208).map(&mut arrive).collect::<Vec<_>>();
@@ -195,35 +269,35 @@ mod tests {
     }
 
     /// What a receiver of Linux 7.3 tells in its first acks, in units of 8 KiB.
-    const WINDOWS: [u64; 12] = [2_049, 2_049, 2_049, 2_050, 2_050, 2_050, 2_051, 2_051, 2_052, 2_052, 2_052, 2_053];
+    const WINDOWS: [u16; 12] = [2_049, 2_049, 2_049, 2_050, 2_050, 2_050, 2_051, 2_051, 2_052, 2_052, 2_052, 2_053];
 
     #[test]
     fn the_window_grows_by_steps_and_is_smaller_after_many_segments_at_once() {
         let mut window = ReceiveWindow::new(None, MSS, MSS);
         let mut arrive = |next, released| {
-            window.on_next(released);
-            window.on_released(released, 0);
+            window.on_next(released, next - released, Instant::ZERO);
+            window.on_released(released, 0, next, Instant::ZERO);
             window.advertise(next)
         };
         assert_eq!((1..=12).map(|next| arrive(next, 0)).collect::<Vec<_>>(), WINDOWS);
         (13..=1_700).for_each(|next| assert!((2_049..=2_592).contains(&arrive(next, 0))));
         assert_eq!([arrive(1_731, 30), arrive(1_732, 0), arrive(1_734, 1)], [2_587, 2_592, 2_592]);
-        window.on_next(30);
-        window.on_released(30, 0);
+        window.on_next(30, 1_735, Instant::ZERO);
+        window.on_released(30, 0, 1_765, Instant::ZERO);
         assert!(window.is_narrower());
     }
 
     #[test]
     fn segments_behind_a_hole_take_room() {
         let mut window = ReceiveWindow::new(None, MSS, MSS);
-        assert!(window.on_next(0));
-        assert!(!window.on_next(8_000));
-        assert!(window.on_later(0));
+        assert!(window.on_next(0, 1, Instant::ZERO));
+        assert!(!window.on_next(8_000, 2, Instant::ZERO));
+        assert!(window.on_later(0, 2));
         // Long after the edge of what was granted first.
         let room = |waiting| {
-            window.on_released(1, waiting);
+            window.on_released(1, waiting, 1_000, Instant::ZERO);
             window.right_edge = 0;
-            window.advertise(1_000) << window.scale
+            u64::from(window.advertise(1_000)) << window.scale
         };
         let rooms = [0, 8_000, 10_000, 20_000].map(room);
         assert!(rooms.is_sorted_by(|more, less| more > less) && rooms[3] == 0, "{rooms:?}");
@@ -235,12 +309,13 @@ mod tests {
             let mut window = ReceiveWindow::new(Some(Bytes::new(limit)), MSS, MSS);
             assert_eq!(widening(window, 100), [1], "while the bound is forgotten");
             let mut filled = window;
-            filled.on_next(0);
-            filled.on_released(20, 20);
+            filled.on_next(0, 101, Instant::ZERO);
+            filled.on_released(20, 20, 121, Instant::ZERO);
             assert!(!filled.is_narrower(), "what waits takes no room of it");
-            let granted = |window: &mut ReceiveWindow| (window.advertise(1_000) << window.scale).abs_diff(limit);
+            let granted =
+                |window: &mut ReceiveWindow| (u64::from(window.advertise(1_000)) << window.scale).abs_diff(limit);
             assert!(granted(&mut window) < 1 << window.scale);
-            window.on_released(1, 100);
+            window.on_released(1, 100, 102, Instant::ZERO);
             assert!(granted(&mut window) < 1 << window.scale);
         }
     }

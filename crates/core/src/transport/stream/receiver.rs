@@ -110,10 +110,13 @@ impl Receiver {
             cold_path();
             let rtt = self.request.confirm(now);
             self.policy.set_rtt(rtt);
+            if let Some(window) = &mut self.window {
+                window.on_connected(now);
+            }
         }
     }
 
-    fn on_data(&mut self, sequence: u64, length: Bytes, envelope: Envelope, now: Instant) {
+    fn on_data(&mut self, sequence: u64, length: Bytes, echo: Instant, envelope: Envelope, now: Instant) {
         let Envelope { ecn, sent, .. } = envelope;
         self.measure_round_trip(now);
         if self.policy.is_delaying() && self.echo.is_turning(ecn) {
@@ -128,12 +131,19 @@ impl Receiver {
         if self.is_to_be_echoed(sequence, sent) {
             self.timestamp_echo = sent;
         }
+        if let Some(window) = &mut self.window
+            && length == self.config.mss
+            && sequence + 1 >= self.last_acked
+            && window.on_echo(echo, now)
+        {
+            self.policy.set_stamped_rtt(window.rtt());
+        }
         let waiting = self.waiting;
         let held_back = (self.policy.holds_back() && self.is_scattered(sequence)).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
         let news = self.echo.read(ecn, length, arrival == Arrival::Duplicate);
         let quick = if let News::Quick(count) = news { count } else { 0 };
-        let is_wider = self.take_room(&mut arrival, waiting);
+        let is_wider = self.take_room(&mut arrival, waiting, now);
         match held_back {
             // The ack that leaves for it is the last one for now: the kernel thinks that this segment is reported.
             Some(ack) => {
@@ -149,14 +159,15 @@ impl Receiver {
 
     /// What arrived takes room of the window, beside the `waiting` that were there; true if that widens.
     #[inline(always)]
-    fn take_room(&mut self, arrival: &mut Arrival, waiting: u64) -> bool {
+    fn take_room(&mut self, arrival: &mut Arrival, waiting: u64, now: Instant) -> bool {
         let Some(window) = &mut self.window else { return false };
         match arrival {
             Arrival::Duplicate | Arrival::Repeated => false,
-            Arrival::OutOfOrder => window.on_later(waiting),
+            Arrival::OutOfOrder => window.on_later(waiting, self.out_of_order.end() - self.next),
             Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
-                let is_wider = window.on_next(waiting);
-                let is_read = window.on_released(waiting - self.waiting, self.waiting);
+                let released = waiting - self.waiting;
+                let is_wider = window.on_next(waiting, self.next - released, now);
+                let is_read = window.on_released(released, self.waiting, self.next, now);
                 let is_left_to_reader = is_read && window.is_narrower();
                 if *arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_left_to_reader {
                     // More than a segment at once is acknowledged as if nothing were missing.
@@ -286,7 +297,10 @@ impl Receiver {
         }
         self.echo.write(&mut ack);
         if let Some(window) = &mut self.window {
-            ack.window = window.advertise(self.next) as u8;
+            ack.window = window.advertise(self.next);
+            if window.must_update(self.waiting) {
+                self.policy.acknowledge_now();
+            }
         }
         ack.set_blocks(self.recent.iter());
         ack
@@ -305,13 +319,13 @@ impl Endpoint<Segment> for Receiver {
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match *segment {
             Segment::Syn { ecn } => self.on_syn(ecn, envelope.sent, now),
-            Segment::Data { sequence, length, is_window_reduced, is_pushed } => {
+            Segment::Data { sequence, length, timestamp_echo, is_window_reduced, is_pushed } => {
                 if is_window_reduced {
                     // The sender's window may be so small that it waits for this ack (`tcp_ecn_accept_cwr`).
                     self.echo.on_window_reduced();
                     self.policy.acknowledge_now();
                 }
-                self.on_data(sequence, length, envelope, now);
+                self.on_data(sequence, length, timestamp_echo, envelope, now);
                 if is_pushed {
                     self.on_pushed(sequence);
                 }
@@ -375,7 +389,13 @@ mod tests {
         let now = Instant::ZERO + Duration::from_micros(micros);
         let length = receiver.config.mss;
         let envelope = Envelope { number: sequence, ecn: Ecn::NotEct, sent: now };
-        let data = Segment::Data { sequence, length, is_window_reduced: false, is_pushed: false };
+        let data = Segment::Data {
+            sequence,
+            length,
+            timestamp_echo: Instant::ZERO,
+            is_window_reduced: false,
+            is_pushed: false,
+        };
         receiver.accept(&data, envelope, now);
         let (mut acks, mut pool) = (Vec::new(), PacketPool::default());
         loop {
@@ -436,7 +456,8 @@ mod tests {
     fn the_end_of_a_transfer_lets_the_ack_go_unless_something_is_missing() {
         let acks_of_end = |receiver: &mut Receiver, sequence| {
             let length = StreamConfig::DEFAULT.mss;
-            let end = Segment::Data { sequence, length, is_window_reduced: false, is_pushed: true };
+            let timestamp_echo = Instant::ZERO;
+            let end = Segment::Data { sequence, length, timestamp_echo, is_window_reduced: false, is_pushed: true };
             receiver.accept(&end, Envelope { number: sequence, ecn: Ecn::NotEct, sent: Instant::ZERO }, Instant::ZERO);
             receiver.poll(Instant::ZERO, &mut PacketPool::<Segment>::default()).is_some()
         };
@@ -485,7 +506,7 @@ mod tests {
             let mut receiver = Receiver::new(FlowId(0), StreamConfig { feedback, ..StreamConfig::DEFAULT });
             let tells_of_one = |sequence| {
                 arrive(&mut receiver, sequence, 0);
-                receiver.ack().window != 0
+                receiver.ack().window < u16::MAX
             };
             (0..100).any(tells_of_one)
         };
@@ -517,7 +538,8 @@ mod tests {
         fn acks(&mut self, ecn: Ecn, is_window_reduced: bool) -> Vec<AckSegment> {
             let now = Instant::ZERO + Duration::from_millis(self.next);
             let (sequence, length) = (self.next, StreamConfig::DEFAULT.mss);
-            let data = Segment::Data { sequence, length, is_window_reduced, is_pushed: false };
+            let timestamp_echo = Instant::ZERO;
+            let data = Segment::Data { sequence, length, timestamp_echo, is_window_reduced, is_pushed: false };
             self.receiver.accept(&data, Envelope { number: self.next, ecn, sent: now }, now);
             self.next += 1;
             let mut pool = PacketPool::default();

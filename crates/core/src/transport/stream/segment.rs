@@ -82,6 +82,8 @@ pub enum Segment {
         sequence: u64,
         /// Payload.
         length: Bytes,
+        /// When the newest ack was sent that the sender has had, as the timestamp option echoes it.
+        timestamp_echo: Instant,
         /// True if the sender has reduced its window after an ECN echo (CWR).
         is_window_reduced: bool,
         /// True for the end of all that the application writes (PSH).
@@ -128,17 +130,15 @@ pub struct AckSegment {
     pub is_ecn_echo: bool,
     /// True if the last segment carried ECT(1) that says that some congestion was experienced (ESCE).
     pub is_sce_echo: bool,
-    /// The receive window as the header has it, scaled; the low eight bits, which tell whether it is another one.
-    pub window: u8,
+    /// The receive window as the header has it, scaled.
+    pub window: u16,
     /// Packets that arrived with CE, the low three bits (the field ACE of RFC 9768).
     pub ace: u8,
-    /// Payload that arrived with CE, the low 24 bits (the field ECEB of RFC 9768); means nothing where there is no room
-    /// for it.
-    pub eceb: u32,
+    eceb: [u8; 3],
 }
 
 impl AckSegment {
-    /// An ack without SACK blocks.
+    /// An ack without SACK blocks, and with the widest window.
     pub fn new(cumulative: u64, timestamp_echo: Instant, one_way_delay: Duration) -> Self {
         Self {
             cumulative,
@@ -148,9 +148,9 @@ impl AckSegment {
             one_way_delay,
             is_ecn_echo: false,
             is_sce_echo: false,
-            window: 0,
+            window: u16::MAX,
             ace: 0,
-            eceb: 0,
+            eceb: [0; 3],
         }
     }
 
@@ -194,6 +194,19 @@ impl AckSegment {
 
     fn option_blocks(&self) -> usize {
         self.block_count() + usize::from(self.duplicate.length > 0)
+    }
+
+    /// Payload that arrived with CE, the low 24 bits (the field ECEB of RFC 9768); means nothing where there is no room
+    /// for it.
+    pub fn eceb(&self) -> u32 {
+        let [high, middle, low] = self.eceb;
+        u32::from_be_bytes([0, high, middle, low])
+    }
+
+    /// Tells how much payload arrived with CE, of which the low 24 bits count.
+    pub fn set_eceb(&mut self, payload: u32) {
+        let [_, high, middle, low] = payload.to_be_bytes();
+        self.eceb = [high, middle, low];
     }
 
     /// True if the options have room for [`AckSegment::eceb`].

@@ -84,7 +84,7 @@ pub struct Sender {
     flow: FlowId,
     pub(super) config: StreamConfig,
     /// The receiver's, in segments.
-    receive_window: u64,
+    pub(super) receive_window: u64,
     phase: Phase,
     source: Source,
     /// The application had nothing to send when it was last asked, or writes segment by segment and has not begun.
@@ -119,7 +119,7 @@ pub struct Sender {
     /// When an ack that was not taken was last answered (`last_oow_ack_time`).
     pub(super) last_answer: Option<Instant>,
     /// The receive window in the last ack ([`super::segment::AckSegment::window`]).
-    pub(super) window: Option<u8>,
+    pub(super) window: Option<u16>,
     /// The blocks of the last ack that had any, which the next one mostly repeats.
     pub(super) known_blocks: [Range; MAX_SACK_BLOCKS],
     pub(super) rtt: RttEstimator,
@@ -156,7 +156,7 @@ impl Sender {
         Self {
             flow,
             config,
-            receive_window: config.receive_window_segments(),
+            receive_window: config.receive_window_segments(u16::MAX),
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
             // The kernel's bulk flows begin limited, too (`tcp_sendmsg`); what that changes is in docs/agreement.md.
             is_source_silent: source.writes_segments(),
@@ -476,7 +476,7 @@ impl Sender {
             length + self.config.header,
             ecn,
             false,
-            Segment::Data { sequence, length, is_window_reduced, is_pushed: self.ends_transfer(sequence) },
+            self.data(sequence, length, is_window_reduced),
             pool,
         ))
     }
@@ -561,14 +561,15 @@ impl Sender {
         self.scoreboard.mark_sent_again(sequence, now, snapshot, scheme_state);
         self.after_sending(now, length);
         let ecn = self.config.ecn.control(self.config.ect);
-        let is_pushed = self.ends_transfer(sequence);
-        let segment = Segment::Data { sequence, length, is_window_reduced: false, is_pushed };
+        let segment = self.data(sequence, length, false);
         Some(self.packet(now, length + self.config.header, ecn, true, segment, pool))
     }
 
-    /// Whether a segment that was sent is the last of a transfer (`tcp_mark_push`).
-    fn ends_transfer(&self, sequence: u64) -> bool {
-        self.source.is_finished() && sequence + 1 == self.scoreboard.next()
+    /// What leaves of a segment that was sent before, or is now; the last of a transfer is pushed (`tcp_mark_push`).
+    #[inline(always)]
+    fn data(&self, sequence: u64, length: Bytes, is_window_reduced: bool) -> Segment {
+        let is_pushed = self.source.is_finished() && sequence + 1 == self.scoreboard.next();
+        Segment::Data { sequence, length, timestamp_echo: self.newest_ack, is_window_reduced, is_pushed }
     }
 
     #[inline(always)]
@@ -616,7 +617,10 @@ impl Endpoint<Segment> for Sender {
     #[inline(never)]
     fn accept(&mut self, segment: &Segment, envelope: Envelope, now: Instant) {
         match segment {
-            Segment::SynAck { ecn, timestamp_echo } => self.on_connected(*ecn, *timestamp_echo, now),
+            Segment::SynAck { ecn, timestamp_echo } => {
+                self.newest_ack = self.newest_ack.max(envelope.sent);
+                self.on_connected(*ecn, *timestamp_echo, now);
+            }
             Segment::Ack(ack) => {
                 self.on_ack(ack, envelope.sent, now);
                 if !self.config.send_jitter.is_zero() {

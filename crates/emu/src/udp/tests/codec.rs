@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::FLOW;
-use crate::udp::codec::expand;
+use crate::udp::codec::{UNBOUNDED_WINDOW, expand};
 use crate::udp::{Datagram, DecodeError, Decoder, EncodeError, Kind, MAX_HEADER_BYTES, Prefix, encode};
 
 const HEADER: Bytes = Bytes::new(52);
@@ -34,14 +34,15 @@ fn ack(cumulative: u64, blocks: u64, has_duplicate: bool) -> Packet<Segment> {
         (1..=blocks).map(|block| Range { start: cumulative + 10 * block, end: cumulative + 10 * block + 7 }),
     );
     ack.is_ecn_echo = blocks == 1;
-    ack.window = 12 + blocks as u8;
+    ack.window = UNBOUNDED_WINDOW | (12 + blocks as u16);
     Packet::new(FLOW, false, 4, ack.size(HEADER, false), at(9), Segment::Ack(ack))
 }
 
 fn data(sequence: u64, length: u64, sent: Instant) -> Packet<Segment> {
     let (is_window_reduced, is_pushed) = (sequence % 2 == 1, sequence % 3 == 1);
-    let segment = Segment::Data { sequence, length: Bytes::new(length), is_window_reduced, is_pushed };
-    let packet = Packet::new(FLOW, true, sequence + 1, HEADER + Bytes::new(length), sent, segment);
+    let (length, timestamp_echo) = (Bytes::new(length), Instant::ZERO);
+    let segment = Segment::Data { sequence, length, timestamp_echo, is_window_reduced, is_pushed };
+    let packet = Packet::new(FLOW, true, sequence + 1, HEADER + length, sent, segment);
     Packet { is_retransmission: sequence.is_multiple_of(3), ..packet }
 }
 
@@ -66,7 +67,8 @@ fn examples_with_marks() -> Vec<Packet<Segment>> {
         let ace = blocks as u8 + 4;
         let eceb = if plain.has_room_for_accecn() { eceb } else { 0 };
         let mut ack = plain;
-        (ack.ace, ack.eceb, ack.is_sce_echo) = (ace, eceb, is_sce_echo);
+        (ack.ace, ack.is_sce_echo) = (ace, is_sce_echo);
+        ack.set_eceb(eceb);
         Packet { size: ack.size(HEADER + Bytes::new(12), true), payload: Segment::Ack(ack), ..packet }
     };
     (0..=3).flat_map(|blocks| [with_marks(blocks, 0xfe_dcba, false), with_marks(blocks, 0, true)]).collect()

@@ -118,7 +118,13 @@ fn packets_cross_with_size_number_and_codepoint() {
     // A DSCP leaves the codepoint as it is.
     let mut left = left.with_dscp(46);
     let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct];
-    let segment = Segment::Data { sequence: 9, length: Bytes::new(1_448), is_window_reduced: false, is_pushed: false };
+    let segment = Segment::Data {
+        sequence: 9,
+        length: Bytes::new(1_448),
+        timestamp_echo: Instant::ZERO,
+        is_window_reduced: false,
+        is_pushed: false,
+    };
     for (number, ecn) in (0..).zip(codepoints) {
         let packet = Packet::new(FLOW, true, number, Bytes::new(1_500), Instant::from_nanos(5), segment.clone());
         left.send(&Packet { ecn, ..packet }).unwrap();
@@ -161,7 +167,13 @@ fn bytes_of_others_are_counted_and_passed_over() {
 fn a_packet_that_cannot_be_sent_ends_the_flow_with_one_sentence() {
     let (mut socket, _right) = prepared();
     let config = StreamConfig { mss: Bytes::new(65_500), ..StreamConfig::DEFAULT };
-    let segment = Segment::Data { sequence: 0, length: config.mss, is_window_reduced: false, is_pushed: false };
+    let segment = Segment::Data {
+        sequence: 0,
+        length: config.mss,
+        timestamp_echo: Instant::ZERO,
+        is_window_reduced: false,
+        is_pushed: false,
+    };
     let packet = Packet::new(FLOW, true, 0, config.packet_size(), Instant::ZERO, segment);
     let error = socket.send(&packet).unwrap_err();
     assert!(matches!(error, FlowError::Encode(_)), "{error}");
