@@ -53,10 +53,30 @@ lossy = { "path.forward.0.loss" = "1%" }
 ]
 """
 
+# More than 21 MB are outstanding: the receiver's buffer grows, and holds the sender back for a while before.
+WIDE = """
+name = "wide"
+duration = "6s"
+repeats = 1
 
-def runs(folder: Path) -> list[PlannedRun]:
+[[path.forward]]
+rate = "200Mbit/s"
+delay = "100ms"
+queue = { kind = "fifo", limit = "4bdp" }
+
+[[flow]]
+
+[matrix]
+scheme = ["reno", "cubic", "illinois", "westwood"]
+
+[matrix.way]
+wide = {}
+"""
+
+
+def runs(folder: Path, experiment: str = EXPERIMENT) -> list[PlannedRun]:
     file = folder / "golden.toml"
-    file.write_text(EXPERIMENT, encoding="utf-8")
+    file.write_text(experiment, encoding="utf-8")
     return list(expand(load(str(file), [])).runs)
 
 
@@ -102,7 +122,9 @@ def golden() -> dict[str, list[int]]:
 def test_the_simulator_gives_what_the_kernel_gave(tmp_path: Path) -> None:
     known = golden()
     ours = runs(tmp_path)
-    assert {run.id for run in (*ours, *disordered(), *thinned())} == known.keys(), "no row stands there unused"
+    assert {run.id for run in (*ours, *disordered(), *thinned(), *runs(tmp_path, WIDE))} == known.keys(), (
+        "no row stands there unused"
+    )
     for run in ours:
         found, kernels = numbers(sim.execute(run)), known[run.id]
         received, dropped, *_, queue_us = found
@@ -128,12 +150,19 @@ def test_the_simulator_gives_exactly_that_where_acks_are_dropped() -> None:
     assert len(ours) == 4
 
 
+def test_the_simulator_gives_exactly_that_where_the_receive_window_has_to_grow(tmp_path: Path) -> None:
+    known = golden()
+    ours = {run.id: numbers(sim.execute(run)) for run in runs(tmp_path, WIDE)}
+    assert ours == {name: known[name] for name in ours}
+    assert len(ours) == 4
+
+
 def test_the_kernel_gives_what_it_gave(tmp_path: Path) -> None:
     try:
         built = cache.default()
     except RunFailed as error:
         pytest.skip(f"the live comparison needs a kernel: {error}")
-    every = [*runs(tmp_path), *disordered(), *thinned()]
+    every = [*runs(tmp_path), *disordered(), *thinned(), *runs(tmp_path, WIDE)]
     results: dict[str, Any] = {run.id: numbers(linux.execute(run)) for run in every}
     if os.environ.get("BAKEOFF_BLESS"):
         GOLDEN.write_text(table(results), encoding="utf-8")

@@ -83,7 +83,10 @@ class Flow(Model):
     direction: Literal["forward", "reverse"] = Field("forward", description="which way the data goes")
     extra_delay: Time = default(0, "0s", "one way, added each way for this flow only")
     mss: Size = default(1448, "1448B", "largest payload of a packet; headers of 52 bytes come on top")
-    receive_window: Size | None = Field(None, description="largest window that the receiver grants; default: unlimited")
+    receive_window: Size | None = Field(
+        None,
+        description="largest window that the receiver grants; default: one that grows with what it takes, as Linux' does",
+    )
     handshake: bool = Field(
         default=True,
         description="false: data leaves at once, as QUIC's 0-RTT has it, and no round trip is known before",

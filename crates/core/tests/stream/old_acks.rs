@@ -80,3 +80,17 @@ fn quic_reads_all_of_them() {
         assert!(matches!(read.last(), Some(Event::Ack { delivered: 6, .. })), "{read:?}");
     }
 }
+
+#[test]
+fn no_more_is_outstanding_than_the_window_that_the_newest_tells() {
+    for (feedback, first, second) in [(Feedback::Tcp, 11, 1), (Feedback::Numbered, 20, 20)] {
+        let mut script = script(feedback);
+        script.late_with_window(20, 2, 120, 121);
+        // Two steps of 8 KiB.
+        assert_eq!(script.send(20, 122).len(), first);
+        let next = 20 + first as u64;
+        script.late_with_window(next, 0, 142, 142);
+        // One that is closed is probed.
+        assert_eq!(script.send(20, 143).len(), second);
+    }
+}

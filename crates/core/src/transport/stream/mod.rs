@@ -130,8 +130,10 @@ impl StreamConfig {
     /// a window that is closed.
     fn receive_window_segments(&self, window: u16) -> u64 {
         let told = match self.feedback {
-            Feedback::Tcp => u64::from(window) << receive_window::scale(self.receive_window),
-            Feedback::Numbered | Feedback::EveryPacket => u64::MAX,
+            Feedback::Tcp if window < receive_window::UNBOUNDED => {
+                u64::from(window) << receive_window::scale(self.receive_window)
+            }
+            _ => u64::MAX,
         };
         let most = self.receive_window.map_or(told, |limit| limit.count().min(told));
         (most / self.mss.count()).max(1)

@@ -5,9 +5,12 @@
 //! the first segment how much of the buffer payload can fill. The application reads several segments at a time, so that
 //! those it has not read yet take room too. `tcp_select_window` grants what is free, in whole steps of the window
 //! scale, and never takes back what it has granted: only after many segments have become readable at once is the window
-//! smaller. A limit is no smaller buffer, but a bound of what is granted (`TCP_WINDOW_CLAMP`), from the beginning on.
+//! smaller. [`super::autotuning`] tells how large the buffer has to be. A limit is no smaller buffer, but a bound of what is granted (`TCP_WINDOW_CLAMP`), from the beginning on.
 //! The kernel forgets it when the first segment tells how large segments are (`tcp_measure_rcv_mss`), and the
 //! application sets it anew once it has something to read.
+//!
+//! **Deviation.** A receiver that has all the memory that it may have grants any window: that is a setting of a host, and
+//! no path's.
 
 use std::hint::cold_path;
 
@@ -27,6 +30,8 @@ const MAX_MEMORY: u64 = 1 << 28;
 /// Bits of a window without the sign, which a scaled one may fill.
 const WINDOW_BITS: u32 = 15;
 
+/// What an ack tells of a window that bounds nothing.
+pub(super) const UNBOUNDED: u16 = u16::MAX;
 /// Segments that an application is taken to want in the first round trip (`TCP_INIT_CWND`).
 const WANTED_AT_FIRST: u64 = 10;
 
@@ -172,6 +177,10 @@ impl ReceiveWindow {
 
     /// The window in the header of an ack of everything before segment `next`, scaled (`tcp_select_window`).
     pub(super) fn advertise(&mut self, next: u64) -> u16 {
+        if self.buffer == MAX_MEMORY {
+            cold_path();
+            return UNBOUNDED;
+        }
         let position = next * self.mss;
         let left = self.right_edge.saturating_sub(position);
         self.told = self.in_steps(self.free().max(left));
@@ -301,6 +310,51 @@ mod tests {
         };
         let rooms = [0, 8_000, 10_000, 20_000].map(room);
         assert!(rooms.is_sorted_by(|more, less| more > less) && rooms[3] == 0, "{rooms:?}");
+    }
+
+    #[test]
+    fn the_buffer_grows_with_what_is_taken_in_a_round_trip_and_with_what_waits() {
+        let mut window = ReceiveWindow::new(None, MSS, MSS);
+        window.tuning = Autotuning::new(1_000 * 1_448);
+        window.on_connected(Instant::ZERO);
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        window.on_echo(at(1), at(101));
+        // Round trips at whose ends nine segments are read, of which the last eight do not count yet.
+        let read = |window: &mut ReceiveWindow, next, millis| {
+            window.on_next(0, next, at(millis));
+            window.on_released(8, 0, next, at(millis))
+        };
+        assert!(read(&mut window, 1_000, 200) && read(&mut window, 3_000, 300));
+        assert_eq!(window.buffer, BUFFER);
+        assert!(read(&mut window, 7_000, 400));
+        // 3992 segments after 1992: twice that, and twice that again by the growth.
+        let wanted = (2 * 3_992 + 4 * 3_992 * 2_000 / 1_992) * 1_448;
+        assert_eq!(window.most / 1_000_000, wanted / 1_000_000);
+        assert!(read(&mut window, 10_000, 500) && window.most / 1_000_000 == wanted / 1_000_000, "no more than before");
+        window.on_later(0, 50_000);
+        assert_eq!(window.most / 1_000_000, (2 * 3_992 + 50_000) * 1_448 / 1_000_000);
+        window.on_later(0, 105_000);
+        assert!(window.advertise(0) < UNBOUNDED);
+        window.on_later(0, 120_000);
+        assert_eq!((window.buffer, window.advertise(0)), (MAX_MEMORY, UNBOUNDED));
+    }
+
+    #[test]
+    fn a_reader_that_makes_much_room_is_told_of_once() {
+        let mut window = ReceiveWindow::new(None, MSS, MSS);
+        // Nearly all of the buffer waits behind a hole that closes, and is read.
+        (0..14_000).for_each(|waiting| _ = window.on_later(waiting, waiting + 2));
+        window.on_next(14_000, 1, Instant::ZERO);
+        assert!(window.on_released(14_000, 0, 14_001, Instant::ZERO));
+        window.right_edge = 0;
+        assert!(window.advertise(14_001) < 200);
+        assert!(window.must_update(0));
+        assert!(window.advertise(14_001) > 2_000);
+        assert!(!window.must_update(0));
+        // Nor is there an end where a bound that is forgotten has let more be granted than a header can tell.
+        let mut bounded = ReceiveWindow::new(Some(Bytes::new(50_000)), MSS, MSS);
+        (0..100).for_each(|waiting| assert!(bounded.on_later(waiting, waiting + 2)));
+        assert_eq!((bounded.advertise(0), bounded.must_update(100)), (u16::MAX, false));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the two ends of a stream say to each other.
 
 use super::EcnMode;
+use super::receive_window::UNBOUNDED;
 use crate::units::{Bytes, Duration, Instant};
 
 /// SYN or SYN-ACK with its options: MSS, SACK permitted, timestamps, window scale.
@@ -138,7 +139,7 @@ pub struct AckSegment {
 }
 
 impl AckSegment {
-    /// An ack without SACK blocks, and with the widest window.
+    /// An ack without SACK blocks, and with a window that bounds nothing.
     pub fn new(cumulative: u64, timestamp_echo: Instant, one_way_delay: Duration) -> Self {
         Self {
             cumulative,
@@ -148,7 +149,7 @@ impl AckSegment {
             one_way_delay,
             is_ecn_echo: false,
             is_sce_echo: false,
-            window: u16::MAX,
+            window: UNBOUNDED,
             ace: 0,
             eceb: [0; 3],
         }

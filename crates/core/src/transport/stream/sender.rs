@@ -5,6 +5,7 @@ use super::pacer::{Pacer, internal_rate};
 use super::rack::Rack;
 use super::range_set::RangeSet;
 use super::rate_sampler::RateSampler;
+use super::receive_window::UNBOUNDED;
 use super::recovery::{Recovery, Retransmit};
 use super::resent::Resent;
 use super::rtt::RttEstimator;
@@ -156,7 +157,7 @@ impl Sender {
         Self {
             flow,
             config,
-            receive_window: config.receive_window_segments(u16::MAX),
+            receive_window: config.receive_window_segments(UNBOUNDED),
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
             // The kernel's bulk flows begin limited, too (`tcp_sendmsg`); what that changes is in docs/agreement.md.
             is_source_silent: source.writes_segments(),
