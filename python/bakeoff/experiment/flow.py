@@ -84,8 +84,7 @@ class Flow(Model):
     extra_delay: Time = default(0, "0s", "one way, added each way for this flow only")
     mss: Size = default(1448, "1448B", "largest payload of a packet; headers of 52 bytes come on top")
     receive_window: Size | None = Field(
-        None,
-        description="largest window that the receiver grants; default: one that grows with what it takes, as Linux' does",
+        None, description="largest window that the receiver grants; default: one that grows with use, as Linux' does"
     )
     handshake: bool = Field(
         default=True,
