@@ -5,7 +5,8 @@
 //! the first segment how much of the buffer payload can fill. The application reads several segments at a time, so that
 //! those it has not read yet take room too. `tcp_select_window` grants what is free, in whole steps of the window
 //! scale, and never takes back what it has granted: only after many segments have become readable at once is the window
-//! smaller. [`super::autotuning`] tells how large the buffer has to be. A limit is no smaller buffer, but a bound of what is granted (`TCP_WINDOW_CLAMP`), from the beginning on.
+//! smaller. How large the buffer has to be [`super::autotuning`] tells. A limit is no smaller buffer, but a bound of what
+//! is granted (`TCP_WINDOW_CLAMP`), from the beginning on.
 //! The kernel forgets it when the first segment tells how large segments are (`tcp_measure_rcv_mss`), and the
 //! application sets it anew once it has something to read.
 //!
@@ -177,15 +178,11 @@ impl ReceiveWindow {
 
     /// The window in the header of an ack of everything before segment `next`, scaled (`tcp_select_window`).
     pub(super) fn advertise(&mut self, next: u64) -> u16 {
-        if self.buffer == MAX_MEMORY {
-            cold_path();
-            return UNBOUNDED;
-        }
         let position = next * self.mss;
         let left = self.right_edge.saturating_sub(position);
         self.told = self.in_steps(self.free().max(left));
         self.right_edge = position + self.told;
-        (self.told >> self.scale) as u16
+        if self.buffer < MAX_MEMORY { (self.told >> self.scale) as u16 } else { UNBOUNDED }
     }
 
     /// Whether an application that has read what there was leaves so much more room than the last ack told that another
