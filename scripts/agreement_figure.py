@@ -193,6 +193,7 @@ def names(page: Page, metric: Metric, columns: Sequence[Column], scale: Scale) -
     """The cells that are farthest, by name, each once: where its farthest flow is."""
     every = [(column, place, cell) for column in columns for place, cell in enumerate(column.cells)]
     far = sorted((one for one in every if one[2]["tolerance_ratio"] > FAR), key=lambda one: -one[2]["tolerance_ratio"])
+    places = [(column.x(place), scale.y(ratio_of(metric, cell))) for column, place, cell in every]
     named: dict[tuple[str, str], tuple[float, float, float]] = {}
     parts: list[str] = []
     for column, place, cell in far:
@@ -202,6 +203,7 @@ def names(page: Page, metric: Metric, columns: Sequence[Column], scale: Scale) -
         is_left = x + width > WIDTH - 20
         at = x - 6 - width if is_left else x + 6
         is_free = all(abs(y - other) >= LINE or at > end or at + width < begin for begin, end, other in named.values())
+        is_free &= not any(at < beside < at + width and abs(y - 4 - level) < LINE / 2 for beside, level in places)
         if (column.row, own) in named or not is_free or len(named) == NAMED:
             continue
         named[column.row, own] = (at, at + width, y)
