@@ -24,7 +24,7 @@ const BUFFER: u64 = 1 << 25;
 const OVERHEAD: u64 = 832;
 /// Payload over buffer is counted in parts of this (`TCP_RMEM_TO_WIN_SCALE`); before the first segment it is a half.
 const RATIO_UNIT: u64 = 256;
-/// Segments that the application waits for before it reads.
+/// The application waits for so many segments, of those that may carry most, before it reads.
 const READ_SEGMENTS: u64 = 8;
 /// The most that a receiver may have of memory (`tcp_rmem[2]`), for which the window is scaled.
 const MAX_MEMORY: u64 = 1 << 28;
@@ -56,8 +56,9 @@ pub(super) struct ReceiveWindow {
     mss: u64,
     /// By how much a segment widens the window.
     step: u64,
-    /// Segments in order that the application has not read yet.
+    /// Segments in order that the application has not read yet, and with how many it reads.
     unread: u64,
+    most_unread: u64,
     /// Segments that took room when the last one had arrived, those included that are read since.
     held: u64,
     /// Bits by which the header's window is scaled, the window granted last (`rcv_wnd`), and where it ends, bytes from the
@@ -88,6 +89,7 @@ impl ReceiveWindow {
             mss,
             step: 2 * advertised,
             unread: 0,
+            most_unread: (READ_SEGMENTS * advertised).div_ceil(mss),
             held: 0,
             scale,
             told: granted,
@@ -137,7 +139,7 @@ impl ReceiveWindow {
     pub(super) fn on_released(&mut self, segments: u64, waiting: u64, next: u64, now: Instant) -> bool {
         self.unread += segments;
         self.held = self.unread + waiting;
-        let is_read = self.unread >= READ_SEGMENTS;
+        let is_read = self.unread >= self.most_unread;
         if is_read {
             let taken = next + 1 - self.unread;
             if let Some(window) = self.tuning.on_read(taken * self.mss, next * self.mss, now) {
@@ -247,7 +249,8 @@ mod tests {
             widening(ReceiveWindow::new(None, Bytes::new(mss), Bytes::new(advertised)), 4_000).last().copied()
         };
         assert_eq!([last(1_000, 1_000), last(536, 536), last(200, 200)], [Some(729), None, None]);
-        assert_eq!(last(1_436, 1_448), last(1_448, 1_448), "steps are those of segments without other options");
+        assert_eq!(last(1_448, 1_448), Some(1_545));
+        assert_eq!(last(1_436, 1_448), Some(1_549), "read by nine: eight are less than eight without other options");
     }
 
     #[test]
