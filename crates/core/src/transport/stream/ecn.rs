@@ -77,8 +77,8 @@ impl From<Ect> for Ecn {
 const INITIAL_CEP: u64 = 5;
 /// Three bits of the header count packets.
 const ACE_MASK: u32 = 7;
-/// Three bytes of the option count bytes.
-const ECEB_MASK: u32 = (1 << 24) - 1;
+/// Bits of a word that the three bytes of the option, which count bytes, do not have.
+const SPARE_BITS: u32 = 8;
 /// As many new CE marks as force an ack out: at most 6, or the counter might wrap (RFC 9768, section 3.2.2.5.1; Linux
 /// `TCP_ACCECN_ACE_MAX_DELTA`).
 const ACE_MAX_DELTA: u32 = 6;
@@ -237,12 +237,25 @@ pub(super) struct Marks {
     pub(super) packets: u32,
 }
 
+/// A counter of payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counter {
+    Unmarked,
+    Ce,
+}
+
 /// The sender's side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marked {
     /// Packets and payload reported with CE (s.cep and s.ceb of RFC 9768).
     cep: u64,
-    ceb: u32,
+    ceb: u64,
+    /// Payload reported without CE, and all that was delivered.
+    unmarked: u64,
+    delivered: u64,
+    /// The counter that grew last, if one alone did: what an ack without counters delivers is taken for its
+    /// (`est_ecnfield`).
+    growing: Option<Counter>,
     /// Packets per ack, in 64ths; zero before the first (`pkts_acked_ewma`).
     packets_per_ack: u32,
 }
@@ -273,11 +286,7 @@ impl Marked {
     /// (`__tcp_accecn_process`; RFC 9768, section 3.2.2.5.2 and appendix A.2).
     fn new_marks(&mut self, ack: &AckSegment, delivered: Delivered, mss: Bytes) -> u32 {
         let Delivered { packets, bytes } = delivered;
-        let marked_bytes = ack.has_room_for_accecn().then(|| {
-            let new = ack.eceb().wrapping_sub(self.ceb) & ECEB_MASK;
-            self.ceb = ack.eceb();
-            u64::from(new)
-        });
+        let marked_bytes = self.marked_bytes(ack, bytes.count());
         let average = self.average_with(packets);
         let known = (self.cep + INITIAL_CEP) as u32;
         let least = u32::from(ack.ace).wrapping_sub(known) & ACE_MASK;
@@ -299,6 +308,38 @@ impl Marked {
             Some(marked) if marked > mss.count() * u64::from(least) => most,
             Some(_) => least,
         }
+    }
+
+    /// By how much the counter of CE has grown, if the counters can be used (`tcp_accecn_process_option`).
+    fn marked_bytes(&mut self, ack: &AckSegment, delivered: u64) -> Option<u64> {
+        self.delivered += delivered;
+        if !ack.has_room_for_accecn() {
+            return self.growing.map(|counter| match counter {
+                Counter::Unmarked => {
+                    self.unmarked += delivered;
+                    0
+                }
+                Counter::Ce => {
+                    self.ceb += delivered;
+                    delivered
+                }
+            });
+        }
+        let grown = ack.eceb().wrapping_sub(self.ceb as u32) << SPARE_BITS;
+        let marked = i64::from(grown.cast_signed() >> SPARE_BITS);
+        self.ceb = self.ceb.saturating_add_signed(marked);
+        let unmarked = self.delivered.saturating_sub(self.ceb);
+        let others = unmarked.cast_signed() - self.unmarked.cast_signed();
+        self.unmarked = unmarked;
+        let before = self.growing;
+        let changed = [(Counter::Unmarked, others), (Counter::Ce, marked)];
+        let mut surprising = changed.iter().filter(|(counter, by)| *by != 0 && Some(*counter) != before);
+        self.growing = surprising.next().map(|(counter, _)| *counter).or(before);
+        let is_ambiguous = surprising.next().is_some() || marked < 0 || others < 0;
+        if is_ambiguous {
+            self.growing = None;
+        }
+        (before.is_some() && !is_ambiguous).then_some(marked.unsigned_abs())
     }
 
     /// The average of packets per ack with those of one more. The kernel rounds down with each, so that it grows more
@@ -335,7 +376,10 @@ mod tests {
 
     impl Pair {
         fn new(has_option: bool) -> Self {
-            Self { echo: Echo::new(EcnMode::Accurate), marked: Marked::default(), has_option }
+            let mut pair = Self { echo: Echo::new(EcnMode::Accurate), marked: Marked::default(), has_option };
+            // One without a mark: after that the counters are trusted.
+            pair.exchange(1, 0);
+            pair
         }
 
         fn exchange(&mut self, packets: u32, with_ce: u32) -> u32 {
@@ -398,10 +442,24 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_without_counters_is_taken_for_what_the_last_one_with_counters_told() {
+        let mut pair = Pair::new(true);
+        assert_eq!(pair.exchange(2, 0), 0);
+        pair.has_option = false;
+        assert_eq!((0..20).map(|_| pair.exchange(9, 0)).sum::<u32>(), 0, "no wrap is suspected");
+        assert_eq!(pair.exchange(9, 9), 1, "of nine marks the counter shows one");
+        pair.has_option = true;
+        // What is unmarked has been counted too high: that is noticed, and trusted no more.
+        pair.exchange(2, 2);
+        pair.has_option = false;
+        assert_eq!(pair.exchange(9, 0), 8);
+    }
+
+    #[test]
     fn bytes_wrap_too() {
         let mut pair = Pair::new(true);
         (0..3_000).for_each(|_| assert_eq!(pair.exchange(20, 11), 11));
-        assert!(pair.echo.ceb > u64::from(ECEB_MASK));
+        assert!(pair.echo.ceb >= 1 << 24);
     }
 
     #[test]
@@ -454,7 +512,7 @@ mod tests {
             None => ack.set_blocks((1..4).map(|block| Range { start: 100 * block, end: 100 * block + 1 })),
         }
         let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };
-        let mut marked = Marked::default();
+        let mut marked = Marked { growing: bytes.map(|_| Counter::Unmarked), ..Marked::default() };
         marked.average_with(2);
         marked.read(EcnMode::Accurate, &ack, delivered, MSS).packets
     }
