@@ -209,10 +209,10 @@ def test_a_dry_run_as_json_has_every_scenario(bakeoff: Command) -> None:
 
 def test_a_dry_run_in_real_time_says_how_long_it_takes(bakeoff: Command) -> None:
     words = ("run", "dumbbell/one-cubic", "--dry-run", "--repeats", "2")
-    assert " 2 runs, about 500,000 packets, 0.3 s of CPU, 1.3 s for the report, and " in bakeoff(*words).err
+    assert " 2 runs, about 500,000 packets, 0.3 s of CPU, 1.2 s for the report, and " in bakeoff(*words).err
     shown = bakeoff(*words, "--world", "emu")
     assert shown.out.splitlines()[0].split() == ["run", "repeat", "packets", "time", "disk"]
-    assert " of time, 1.3 s for the report, and " in shown.err
+    assert " of time, 1.2 s for the report, and " in shown.err
 
 
 @pytest.fixture

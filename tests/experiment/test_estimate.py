@@ -91,10 +91,13 @@ def test_a_report_costs_what_has_to_be_drawn(scenario: Scenario, minimal: str) -
     summary, series = (scenario(minimal, f"record.level={level}") for level in ("summary", "series"))
     nothing, one, ten = (estimate.report_cpu_s([series] * count) for count in (0, 1, 10))
     assert ten - nothing == pytest.approx(10 * (one - nothing))
-    assert 0 < estimate.report_cpu_s([summary] * 10) - nothing < (ten - nothing) / 5
+    assert 0 < estimate.report_cpu_s([summary] * 10) - nothing < (ten - nothing) / 3
     # Each flow has its curves.
     two = {**series, "flows": series["flows"] * 2}
     assert estimate.report_cpu_s([two]) > one > nothing > 0
+    # And each curve its points.
+    fine = scenario(minimal, "record.level=series", "record.interval=10ms")
+    assert estimate.report_cpu_s([fine]) - nothing > 3 * (one - nothing)
 
 
 def test_a_total_adds_up_all_but_memory(scenario: Scenario, minimal: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from bakeoff.metrics import queueing
 from bakeoff.metrics.statistics import Estimate, t95
 from bakeoff.reports import corrected, looks, model, shares, summary_columns, words
-from bakeoff.reports.html import encode, run_figures, summary_figures, sweep_figures, tables
+from bakeoff.reports.html import encode, run_figures, summary_figures, sweep_figures, tables, telemetry_figure
 from bakeoff.reports.rows import Group, Loss, Run
 
 if TYPE_CHECKING:
@@ -226,8 +226,7 @@ def test_a_line_of_a_sweep_is_of_all_flows_of_a_scheme(report: model.Report) -> 
 
 
 def test_a_state_holds_from_its_sample_on() -> None:
-    rows = pl.DataFrame({"t_ns": [20, 40], "value": [2.0, 4.0]})
-    held = run_figures._held(rows, np.array([10, 20, 30, 40, 50]))
+    held = telemetry_figure.held(np.array([20, 40]), np.array([2.0, 4.0]), np.array([10, 20, 30, 40, 50]))
     np.testing.assert_array_equal(held, [np.nan, 2, 2, 4, np.nan])
 
 

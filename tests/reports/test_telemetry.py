@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model
-from bakeoff.reports.html import encode, run_figures
+from bakeoff.reports.html import encode, run_figures, telemetry_figure
 from bakeoff.worlds import sim
 
 if TYPE_CHECKING:
@@ -48,5 +48,5 @@ def test_what_two_schemes_call_alike_is_drawn_apart(tmp_path: Path) -> None:
 
 
 def test_a_scheme_that_the_core_lacks_has_the_units_of_the_transport() -> None:
-    assert run_figures.telemetry_units("kernel:nosuch")["srtt"] == "ms"
-    assert "w_max" not in run_figures.telemetry_units("kernel:nosuch")
+    assert telemetry_figure.units("kernel:nosuch")["srtt"] == "ms"
+    assert "w_max" not in telemetry_figure.units("kernel:nosuch")

@@ -23,7 +23,8 @@ _CPU_SECONDS_PER_RUN = 0.03
 # Of the report, whatever world the runs were in.
 _REPORT_CPU_SECONDS = 1.2
 _REPORT_CPU_SECONDS_PER_RUN = 0.004
-_REPORT_CPU_SECONDS_PER_FLOW = 0.03
+_REPORT_CPU_SECONDS_PER_FLOW = 0.008
+_REPORT_CPU_SECONDS_PER_BIN = 1.2e-5
 _DISK_BYTES_PER_RUN = 20_000
 _DISK_BYTES_PER_PACKET = 45
 _DISK_BYTES_PER_REQUEST = 8
@@ -62,12 +63,11 @@ def cost(scenario: Mapping[str, Any]) -> Cost:
     """What one run costs in the simulator."""
     requests = _requests(scenario)
     packets = requests + sum(_packets(scenario, direction) for direction in ("forward", "reverse"))
-    bins = scenario["duration_ns"] // scenario["record"]["interval_ns"] * (len(scenario["flows"]) + 1)
     level = scenario["record"]["level"]
     disk, memory = requests * _DISK_BYTES_PER_REQUEST, requests * _MEMORY_BYTES_PER_REQUEST
     if level == "packets":
         disk, memory = packets * _DISK_BYTES_PER_PACKET, packets * _MEMORY_BYTES_PER_PACKET
-    bins = 0 if level == "summary" else bins
+    bins = _bins(scenario) * (len(scenario["flows"]) + 1)
     return Cost(
         packets,
         _CPU_SECONDS_PER_RUN + packets * _cpu_s_per_packet(scenario),
@@ -92,9 +92,19 @@ def report_cpu_s(scenarios: Iterable[Mapping[str, Any]]) -> float:
 
     Good to a factor of two.
     """
-    drawn = (0 if one["record"]["level"] == "summary" else len(one["flows"]) for one in scenarios)
-    per_run = (_REPORT_CPU_SECONDS_PER_RUN + flows * _REPORT_CPU_SECONDS_PER_FLOW for flows in drawn)
-    return _REPORT_CPU_SECONDS + sum(per_run)
+    found = _REPORT_CPU_SECONDS
+    for scenario in scenarios:
+        found += _REPORT_CPU_SECONDS_PER_RUN
+        if bins := _bins(scenario):
+            per_flow = _REPORT_CPU_SECONDS_PER_FLOW + bins * _REPORT_CPU_SECONDS_PER_BIN
+            found += len(scenario["flows"]) * per_flow
+    return found
+
+
+def _bins(scenario: Mapping[str, Any]) -> int:
+    """How often a quantity of a run is recorded."""
+    record = scenario["record"]
+    return 0 if record["level"] == "summary" else int(scenario["duration_ns"]) // int(record["interval_ns"])
 
 
 def check(scenario: Mapping[str, Any], where: str) -> None:

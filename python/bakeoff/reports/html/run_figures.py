@@ -1,25 +1,20 @@
-"""Data of the figures of one run: throughput, one-way delay, round trip of probes and inner state over time."""
+"""Data of the figures of one run: throughput, one-way delay and round trip of probes over time, and the others."""
 
 from __future__ import annotations
 
-import functools
-import itertools
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from bakeoff import _core
-from bakeoff.experiment.catalogue import plain
 from bakeoff.metrics import bins, utilisation
 from bakeoff.metrics.quantities import NS_PER_MS, NS_PER_S
 from bakeoff.reports import looks, titles, words
-from bakeoff.reports.html import responsiveness, spans
+from bakeoff.reports.html import responsiveness, spans, telemetry_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -31,7 +26,6 @@ if TYPE_CHECKING:
     from bakeoff.reports.rows import Run
 
 MAX_FLOWS = 12
-MAX_TELEMETRY_POINTS = 1500
 # Ten minutes.
 _MOST_BINS = 1200
 
@@ -93,7 +87,8 @@ def figures(run: Run, pack: Pack, most_points: int, known: Mapping[str, Look]) -
     if recording.has("probes"):
         found["probes"] = _probes(recording, run.summary, rates.origin_ns, pack)
     if recording.has("telemetry"):
-        found["telemetry"] = _telemetry(recording, flows, rates.origin_ns, pack)
+        telemetry = recording.table("telemetry").filter(pl.col("flow").is_between(1, MAX_FLOWS))
+        found["telemetry"] = telemetry_figure.figure(telemetry, rates.origin_ns, run.summary, flows.looks, pack)
     span = [0.0, _end_s(rates, int(recording.scenario["duration_ns"]))]
     return {kind: _spanning(figure, span) for kind, figure in found.items() if figure is not None}
 
@@ -276,65 +271,3 @@ def _probes(recording: RunRecording, summary: RunSummary, origin_ns: int, pack: 
     ]
     x = pack.add((rows["sent_ns"].to_numpy() - origin_ns) / NS_PER_S)
     return {"kind": "time", "unit": "Round trip (ms)", "x": x, "series": shown}
-
-
-def _telemetry(recording: RunRecording, flows: _Flows, origin_ns: int, pack: Pack) -> dict[str, Any] | None:
-    table = recording.table("telemetry")
-    table = table.filter(table["flow"] <= MAX_FLOWS)
-    if table.is_empty():
-        return None
-    choices = []
-    note = ""
-    # Once for all: there are dozens of names, and comparing text takes time.
-    by_name = {str(name): part for (name,), part in table.partition_by("name", as_dict=True).items()}
-    for name, unit, numbers in _quantities(by_name, flows.summary):
-        rows = by_name[name].filter(pl.col("flow").is_in(numbers))
-        times = np.unique(rows["t_ns"].to_numpy())
-        times_s = (times - origin_ns) / NS_PER_S
-        taken = spans.of_samples(times_s, MAX_TELEMETRY_POINTS)
-        curves: list[dict[str, Any]] = []
-        for flow in _shown(numbers):
-            name_of_flow = titles.scheme(flows.summary.flows[flow - 1].name)
-            entry = {"label": f"Flow {flow}, {name_of_flow}", "style": "solid", **flows.colours(flow)}
-            curve = _held(rows.filter(rows["flow"] == flow), times)
-            curves += taken.lines(entry, curve, "median", pack) if taken else [{**entry, "y": pack.add(curve)}]
-        if taken:
-            note = f"Lines are medians over {taken.name}, areas the range of the samples in them."
-        choices.append(
-            {
-                "name": name,
-                "unit": f"{name} ({unit})" if unit else name,
-                "x": pack.add(taken.centres() if taken else times_s),
-                "series": curves,
-            }
-        )
-    return {"kind": "choice", "note": note, "choices": choices}
-
-
-def _quantities(by_name: Mapping[str, pl.DataFrame], summary: RunSummary) -> Iterator[tuple[str, str, list[int]]]:
-    """Names with their units, and the flows that have them: two schemes may mean different things by one name."""
-    for name in sorted(by_name, key=lambda name: (name != "cwnd", name)):
-        of_unit: dict[str, list[int]] = {}
-        for flow in by_name[name]["flow"].unique().sort().to_list():
-            unit = telemetry_units(summary.flows[flow - 1].scheme).get(name, "")
-            of_unit.setdefault(unit, []).append(flow)
-        for unit, numbers in of_unit.items():
-            yield name, unit, numbers
-
-
-def _held(rows: pl.DataFrame, times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The latest value of a state at each time; NaN before the first and after the last."""
-    own, values = rows["t_ns"].to_numpy(), rows["value"].to_numpy()
-    order = np.argsort(own, kind="stable")
-    own, values = own[order], values[order]
-    where = np.searchsorted(own, times, side="right") - 1
-    there = (where >= 0) & (times <= own[-1])
-    return np.where(there, values[np.maximum(where, 0)], np.nan)
-
-
-@functools.cache
-def telemetry_units(scheme: str) -> dict[str, str]:
-    """Unit of every telemetry of the transport and of a scheme, by name."""
-    everywhere = json.loads(_core.telemetry())
-    own = (known["telemetry"] for known in json.loads(_core.schemes()) if known["name"] == plain(scheme))
-    return {entry["name"]: entry["unit"] for entry in itertools.chain(everywhere, *own)}

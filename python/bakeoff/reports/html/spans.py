@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import polars as pl
 
 from bakeoff.metrics.quantities import NS_PER_S
 from bakeoff.reports import words
@@ -27,12 +26,6 @@ _MOST = 500
 MOST_INTERVALS = 6000
 _ROUNDED = 1e-9
 _LENGTHS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600)
-_MIDDLES: dict[Middle, pl.Expr] = {
-    "mean": (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum(),
-    # One that there is: what stands between two states is none.
-    "median": pl.col("value").quantile(0.5, "lower"),
-    "largest": pl.col("value").max(),
-}
 
 
 @dataclass(frozen=True)
@@ -41,11 +34,11 @@ class Spans:
 
     Attributes:
         length_s: how long one is.
-        of: the number of the span that each sample lies in.
+        of: the number of the span that each sample lies in; no more than 500, and 16 bits are sorted fast.
     """
 
     length_s: float
-    of: NDArray[np.int64]
+    of: NDArray[np.int16]
 
     @property
     def name(self) -> str:
@@ -73,13 +66,17 @@ class Spans:
             middle: which one the line is through.
             weights: how much each counts in a mean; all the same by default.
         """
-        samples = pl.DataFrame({"span": self.of, "value": curve, "weight": 1.0 if weights is None else weights})
-        kept = samples.filter(pl.col("value").is_not_nan() & (pl.col("weight") > 0))
-        found = kept.group_by("span").agg(
-            pl.col("value").min().alias("low"), _MIDDLES[middle].alias("middle"), pl.col("value").max().alias("high")
-        )
+        weights = np.ones(curve.size) if weights is None else weights
+        kept = ~np.isnan(curve) & (weights > 0)
+        of, values = self.of[kept], curve[kept]
         columns = np.full((3, self.count), np.nan)
-        columns[:, found["span"].to_numpy()] = found.select("low", "middle", "high").to_numpy().T
+        if of.size:
+            first = np.flatnonzero(np.diff(of, prepend=-1))
+            columns[:, of[first]] = (
+                np.minimum.reduceat(values, first),
+                _middles(middle, of, values, weights[kept], first),
+                np.maximum.reduceat(values, first),
+            )
         return columns[0], columns[1], columns[2]
 
     def line(self, curve: _Floats, middle: Middle, weights: _Floats | None = None) -> _Floats:
@@ -103,6 +100,33 @@ class Spans:
         return [area | {"y": pack.add(high), "low": pack.add(low)}, entry | {"y": pack.add(line)}]
 
 
+def _middles(
+    middle: Middle, of: NDArray[np.int16], values: _Floats, weights: _Floats, first: NDArray[np.intp]
+) -> _Floats:
+    """A value of each span that has samples.
+
+    Args:
+        middle: which one.
+        of: the span of each sample, in order.
+        values: the samples.
+        weights: how much each counts in a mean.
+        first: the first sample of each span.
+    """
+    found: _Floats
+    match middle:
+        case "mean":
+            found = np.add.reduceat(values * weights, first) / np.add.reduceat(weights, first)
+        case "median":
+            ordered = np.argsort(values)
+            ordered = ordered[np.argsort(of[ordered], kind="stable")]
+            last = np.append(first[1:], of.size) - 1
+            # One that there is: what stands between two states is none.
+            found = values[ordered[(first + last) // 2]]
+        case "largest":
+            found = np.maximum.reduceat(values, first)
+    return found
+
+
 def of_samples(times_s: _Floats, most_samples: int) -> Spans | None:
     """Spans for samples at some times, in s from the beginning of the axis; None if there are few enough to draw all.
 
@@ -116,7 +140,7 @@ def of_samples(times_s: _Floats, most_samples: int) -> Spans | None:
     length_s = next((length for length in _LENGTHS_S if length >= wanted_s), wanted_s)
     # A time that was rounded lies where it is meant to, and the end of the run in the last span.
     count = max(1, math.ceil(times_s[-1] / length_s - _ROUNDED))
-    return Spans(length_s, np.floor(times_s / length_s + _ROUNDED).clip(0, count - 1).astype(np.int64))
+    return Spans(length_s, np.floor(times_s / length_s + _ROUNDED).clip(0, count - 1).astype(np.int16))
 
 
 def until_the_end(curve: _Floats) -> _Floats:
