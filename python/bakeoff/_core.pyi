@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Column: TypeAlias = (
-    NDArray[np.uint32] | NDArray[np.uint64] | NDArray[np.int64] | NDArray[np.float64] | NDArray[np.bool_] | list[str]
+    NDArray[np.uint32]
+    | NDArray[np.uint64]
+    | NDArray[np.int64]
+    | NDArray[np.float64]
+    | NDArray[np.bool_]
+    | list[str]
+    | tuple[NDArray[np.uint8] | NDArray[np.uint32], list[str]]
 )
 
 __all__ = [
@@ -58,8 +64,9 @@ def run(
             `bakeoff.scheme.messages`.
 
     Returns:
-        `{"tables": {table: {column: values}}}`. The columns of a table are equally long, numbers as arrays and words as
-        lists; -1 stands for what does not exist. `tables()` declares them.
+        `{"tables": {table: {column: values}}}`. The columns of a table are equally long, numbers as arrays, words as
+        lists, or as the index of each row into a list of words; -1 stands for what does not exist. `tables()` declares
+        them.
 
     Raises:
         ScenarioError: the scenario is malformed or names something unknown.

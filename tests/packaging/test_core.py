@@ -35,11 +35,12 @@ def test_a_recording_has_the_declared_tables_and_columns() -> None:
     assert list(found) == list(declared)
     for name, columns in found.items():
         assert list(columns) == [column["name"] for column in declared[name]]
-        assert len({len(values) for values in columns.values()}) == 1, name
+        rows = [values[0] if isinstance(values, tuple) else values for values in columns.values()]
+        assert len({len(values) for values in rows}) == 1, name
         for column in declared[name]:
             values = columns[column["name"]]
             kind = column["kind"]
-            if isinstance(values, list):
+            if isinstance(values, list | tuple):
                 assert kind == "text", column
             else:
                 assert values.dtype == KINDS[kind], column

@@ -1,11 +1,13 @@
-//! Recordings as Python sees them: numbers as numpy arrays that own the simulator's memory, words as lists.
+//! Recordings as Python sees them: numbers as numpy arrays that own the simulator's memory, words as lists, or as such
+//! arrays of indices into a list.
 
 use bakeoff_core::info::Info;
 use bakeoff_core::record::{Column, Names, Table};
 use numpy::IntoPyArray;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
 
 /// A scheme, a stack or a queue, for lists.
@@ -53,15 +55,8 @@ fn to_values(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
         Column::F64(values) => values.into_pyarray(py).into_any(),
         Column::Bool(values) => values.into_pyarray(py).into_any(),
         Column::Text(values) => PyList::new(py, values)?.into_any(),
-        Column::Category { codes, names } => {
-            // One string object per word, however many rows name it.
-            let words: Vec<_> = names.iter().map(|name| PyString::new(py, name)).collect();
-            PyList::new(py, codes.iter().map(|code| &words[usize::from(*code)]))?.into_any()
-        }
-        Column::Names(Names { codes, names }) => {
-            let words: Vec<_> = names.iter().map(|name| PyString::new(py, name)).collect();
-            PyList::new(py, codes.iter().map(|code| &words[*code as usize]))?.into_any()
-        }
+        Column::Category { codes, names } => (codes.into_pyarray(py), names).into_bound_py_any(py)?,
+        Column::Names(Names { codes, names }) => (codes.into_pyarray(py), names).into_bound_py_any(py)?,
     })
 }
 

@@ -18,12 +18,16 @@ def of_core(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
 
 
 def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
-    # Text comes as lists, which have no type when they are empty.
-    table = pl.DataFrame(
-        {
-            name: pl.Series(values, dtype=pl.String) if isinstance(values, list) else values
-            for name, values in columns.items()
-        }
-    )
+    table = pl.DataFrame({name: _column(values) for name, values in columns.items()})
     # Unsigned columns would wrap in the first subtraction of a reader; no count or time needs the 64th bit.
     return table.with_columns(selectors.unsigned_integer().cast(pl.Int64))
+
+
+def _column(values: Any) -> Any:
+    """A column; lists of words have no type when they are empty."""
+    match values:
+        case list():
+            return pl.Series(values, dtype=pl.String)
+        case (codes, words):
+            return pl.Series(words, dtype=pl.String).gather(codes)
+    return values
