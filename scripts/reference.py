@@ -25,12 +25,18 @@ from bakeoff.worlds.frames import of_core
 from schema_page import quoted, sections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "<!-- Written by `make docs` from the code. -->"
 # How the names of parameters of qdiscs end where their values have a unit.
 UNIT = "(_ns|_time_ns|_bytes|_packets|_hz)?"
+# How experiment files state what has a unit, the largest first.
+LONGEST = {
+    "ns": ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns")),
+    "bytes": ((1, "B"),),
+    "packets": ((1, "pkt"),),
+}
 # Parameters in text by their unit: what reads them, and an example.
 QUANTITIES: dict[str, tuple[Callable[[str], object], str]] = {
     "time": (units.parse_time, "80ms"),
@@ -159,14 +165,21 @@ def statable(parameter: dict[str, Any], key: catalogue.Parameter) -> dict[str, A
     return parameter
 
 
+def stated(value: float, unit: str) -> str:
+    """A number with its unit as an experiment file states it."""
+    for longer, words in LONGEST.get(unit, ()):
+        if value % longer == 0:
+            return quoted(f"{int(value / longer)}{words}")
+    return number(value)
+
+
 def kernel_values(parameter: dict[str, Any]) -> tuple[str, str]:
     """Which values a parameter of a qdisc takes, and how the kernel counts them."""
     match parameter["kind"]:
         case "number":
             unit, kernel_unit = parameter["unit"], parameter["kernel_unit"]
-            least, most = number(parameter["min"]), number(parameter["max"])
-            values = f"{least if least == most else f'{least} to {most}'} {unit}".strip()
-            return values, "" if kernel_unit == unit else kernel_unit
+            least, most = stated(parameter["min"], unit), stated(parameter["max"], unit)
+            return least if least == most else f"{least} to {most}", "" if kernel_unit == unit else kernel_unit
         case "choice":
             words = [quoted(word) for word, _ in parameter["options"]]
             return " or ".join(words), ", ".join(str(value) for _, value in parameter["options"])
@@ -177,6 +190,21 @@ def kernel_values(parameter: dict[str, Any]) -> tuple[str, str]:
 def code(text: str) -> str:
     """A text as code, unless parts of it are."""
     return text if "`" in text else f"`{text}`"
+
+
+def kernel_default(parameter: dict[str, Any]) -> str:
+    """The kernel's default, as an experiment file would state it if it is one value."""
+    default: str = parameter["default"]
+    if parameter["kind"] == "flag":
+        return f"`{default}`"
+    if parameter["kind"] == "number" and default.isdigit():
+        return stated(int(default), parameter["unit"])
+    return quoted(default.replace(" ", "")) if re.fullmatch(r"\d+ ms", default) else default
+
+
+def by_keys(text: str, keys: Mapping[str, str]) -> str:
+    """A text that names parameters of a qdisc by the keys of an experiment file."""
+    return re.sub(r"`(\w+)`", lambda named: f"`{keys.get(named[1], named[1])}`", text)
 
 
 def qdiscs() -> str:
@@ -193,15 +221,21 @@ def qdiscs() -> str:
         names = " or ".join(f"`{name}`" for name in entry["qdiscs"])
         parts += [f"## `{entry['queue']}`", "", f"Becomes {names} (Linux `{entry['source']}`). {entry['doc']}", ""]
         keys_of = [(p, stated_as(entry["queue"], p["name"])) for p in entry["parameters"]]
+        keys = {p["name"]: key.name for p, key in keys_of if key is not None}
         parts += table(
             ("parameter", "kernel's name", "values", "kernel's unit", "default", "meaning"),
             (
-                (f"`{p['name']}`", code(p["attribute"]), *kernel_values(statable(p, key)), p["default"], p["doc"])
+                (
+                    f"`{key.name}`",
+                    code(p["attribute"]),
+                    *kernel_values(statable(p, key)),
+                    *(by_keys(text, keys) for text in (kernel_default(p), p["doc"])),
+                )
                 for p, key in keys_of
                 if key is not None
             ),
         )
-        if left := [f"`{p['name']}`" for p, key in keys_of if key is None]:
+        if left := [f"`{re.sub(UNIT + '$', '', p['name'])}`" for p, key in keys_of if key is None]:
             parts += [f"Cannot be stated, and has the kernel's default: {', '.join(left)}.", ""]
         parts += table(("what cannot be mapped", "why"), ((gap["what"], gap["why"]) for gap in entry["gaps"]))
     return page("Queues in Linux", *parts)
