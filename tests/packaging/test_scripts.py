@@ -33,7 +33,7 @@ def script(name: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-@pytest.mark.parametrize("name", ["quinn", "agreement", "originals", "conformance", "claims", "cookbook"])
+@pytest.mark.parametrize("name", ["quinn", "agreement", "originals", "conformance", "claims", "cookbook", "dualpi2"])
 def test_a_script_explains_itself_and_writes_nothing(name: str) -> None:
     ended = script(name, "--help")
     assert (ended.returncode, ended.stderr) == (0, "")
