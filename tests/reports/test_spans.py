@@ -48,7 +48,10 @@ def test_a_span_has_the_least_a_middle_and_the_largest_of_its_samples() -> None:
     # A state between two others is none.
     np.testing.assert_array_equal(found.line(np.array([4.0, 1.0, 2.0, 3.0, 1.0, 3.0, 7.0]), "median"), [2, 1, NAN, 7])
     weights = np.array([1.0, 0.0, 3.0, 1.0, 1.0, 1.0, 1.0])
-    np.testing.assert_allclose(found.line(curve, "mean", weights), [10 / 4, NAN, NAN, 7])
+    low, mean, _ = found.taken(curve, "mean", weights)
+    np.testing.assert_allclose(mean, [10 / 4, NAN, NAN, 7])
+    # What counts for nothing is no sample.
+    np.testing.assert_array_equal(low, [2, NAN, NAN, 7])
 
 
 def test_the_figures_of_a_long_run_lose_nothing(

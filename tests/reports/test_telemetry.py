@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from bakeoff.experiment import expand, load
 from bakeoff.recording import ResultFolder
 from bakeoff.reports import model
@@ -44,6 +46,10 @@ def test_what_two_schemes_call_alike_is_drawn_apart(tmp_path: Path) -> None:
     assert drawn["w_max (packets)"] == ["Flow 3, TCP Cubic"]
     assert drawn["w_max (bytes)"] == ["Flow 4, QUIC Cubic"]
     assert len(drawn["cwnd (packets)"]) == 4
+    # All of them at the same times.
+    (window,) = (choice for choice in figure["choices"] if choice["unit"] == "cwnd (packets)")
+    telemetry = results.recordings()[0].table("telemetry").filter(pl.col("name") == "cwnd")
+    assert window["x"][1] == telemetry["t_ns"].n_unique() < telemetry.height
     assert next(iter(drawn)) == "cwnd (packets)"
 
 
