@@ -268,6 +268,7 @@ impl Scenario {
         let has_capable_syn = ecn == EcnMode::Accurate && scheme::needed_ecn(scheme).is_some();
         let setup = Setup {
             mss: stream.mss,
+            mss_cache: stream.mss_cache(),
             packet_size: stream.packet_size(),
             is_paced: stream.is_paced(),
             random: random("scheme"),

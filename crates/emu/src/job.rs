@@ -174,7 +174,7 @@ fn check_flow(index: usize, flow: &FlowConfig) -> Result<(), JobError> {
 }
 
 /// How a flow uses ECN. The kernel's DCTCP, other than ours, makes do with the classic echo.
-fn ecn_of(flow: &FlowConfig) -> Result<(EcnMode, Ect), Problem> {
+pub(crate) fn ecn_of(flow: &FlowConfig) -> Result<(EcnMode, Ect), Problem> {
     match flow.scheme.strip_prefix(KERNEL_PREFIX) {
         Some(_) if flow.ecn == Some(EcnMode::Classic) => flow.ecn_with(&flow.scheme),
         Some(controller) => flow.ecn_with(controller),

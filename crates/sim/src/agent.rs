@@ -245,6 +245,7 @@ mod tests {
     fn setup() -> Setup {
         Setup {
             mss: Bytes::new(1_000),
+            mss_cache: Bytes::new(1_000),
             packet_size: Bytes::new(1_052),
             is_paced: false,
             random: RandomStream::new(1, "test"),

@@ -303,6 +303,7 @@ mod tests {
         let answer = Answer::decode(&encoded(12, 5_000_000, 7, wanted)).unwrap();
         let mut setup = Setup {
             mss: Bytes::new(1_000),
+            mss_cache: Bytes::new(1_000),
             packet_size: Bytes::new(1_052),
             is_paced: false,
             random: RandomStream::new(1, "test"),

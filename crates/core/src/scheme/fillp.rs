@@ -131,6 +131,7 @@ mod tests {
     fn setup() -> Setup {
         Setup {
             mss: Bytes::new(1_448),
+            mss_cache: Bytes::new(1_448),
             packet_size: Bytes::new(1_500),
             is_paced: false,
             random: RandomStream::new(1, "scheme"),

@@ -185,6 +185,7 @@ mod tests {
     fn make(new: New) -> Box<dyn Scheme> {
         new(Setup {
             mss: Bytes::new(1_388),
+            mss_cache: Bytes::new(1_388),
             packet_size: Bytes::new(1_416),
             is_paced: false,
             random: RandomStream::new(1, "scheme"),

@@ -71,6 +71,8 @@ impl PacingRatios {
 pub struct Setup {
     /// Payload of a full packet.
     pub mss: Bytes,
+    /// What Linux takes for it ([`StreamConfig::mss_cache`](crate::transport::stream::StreamConfig::mss_cache)).
+    pub mss_cache: Bytes,
     /// IP size of a full packet.
     pub packet_size: Bytes,
     /// True if the transport paces a scheme that has no rate of its own.

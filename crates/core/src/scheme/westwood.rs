@@ -39,12 +39,13 @@ const INITIAL_RTT: u64 = 20_000;
 /// Makes one for a flow that starts.
 #[expect(clippy::needless_pass_by_value, reason = "all schemes are made alike")]
 pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
-    Box::new(WindowBased::new(Westwood::new(setup.mss)))
+    Box::new(WindowBased::new(Westwood::new(setup.mss, setup.mss_cache)))
 }
 
 #[derive(Debug)]
 struct Westwood {
     mss: u64,
+    mss_cache: u64,
     /// Bytes per millisecond, smoothed once and twice (`bw_ns_est`, `bw_est`).
     rough: u64,
     bandwidth: u64,
@@ -66,9 +67,10 @@ fn jiffies(time: Duration) -> u64 {
 }
 
 impl Westwood {
-    fn new(mss: Bytes) -> Self {
+    fn new(mss: Bytes, mss_cache: Bytes) -> Self {
         Self {
             mss: mss.count(),
+            mss_cache: mss_cache.count(),
             rough: 0,
             bandwidth: 0,
             rtt: INITIAL_RTT,
@@ -107,22 +109,22 @@ impl Westwood {
             return advance;
         }
         if advance == 0 {
-            self.counted_ahead += self.mss;
-            return self.mss;
+            self.counted_ahead += self.mss_cache;
+            return self.mss_cache;
         }
-        if advance == self.mss {
+        if advance <= self.mss_cache {
             return advance;
         }
         if self.counted_ahead >= advance {
             self.counted_ahead -= advance;
-            return self.mss;
+            return self.mss_cache;
         }
         advance - std::mem::take(&mut self.counted_ahead)
     }
 
     /// Packets that the path holds without a queue (`tcp_westwood_bw_rttmin`).
     fn path_holds(&self) -> u32 {
-        u32::try_from(self.bandwidth * self.min_rtt / self.mss).unwrap_or(u32::MAX / 2).max(2)
+        u32::try_from(self.bandwidth * self.min_rtt / self.mss_cache).unwrap_or(u32::MAX / 2).max(2)
     }
 }
 
@@ -192,12 +194,22 @@ mod tests {
 
     /// One packet per millisecond for a number of seconds: 1000 bytes per millisecond, 100 ms of round trip.
     fn informed(seconds: u64) -> Westwood {
-        let (mut westwood, mut window) = (Westwood::new(Bytes::new(MSS)), Window::initial());
+        let (mut westwood, mut window) = (Westwood::new(Bytes::new(MSS), Bytes::new(MSS)), Window::initial());
         westwood.on_restart(at(RTT_MS), Duration::ZERO);
         for n in 0..1_000 * seconds {
             westwood.on_acked(&mut window, &acked_at(RTT_MS + n, n));
         }
         westwood
+    }
+
+    #[test]
+    fn the_path_holds_packets_as_the_kernel_sizes_them() {
+        let with_counters = Westwood { mss: 900, ..informed(20) };
+        assert_eq!((informed(20).path_holds(), with_counters.path_holds()), (99, 99), "by `mss_cache`");
+        let mut westwood = Westwood::new(Bytes::new(988), Bytes::new(MSS));
+        westwood.count(0, true);
+        let counts = [1, 1, 3].map(|first| westwood.count(first, true));
+        assert_eq!(counts, [988, 1_000, 1_000], "one packet is not more than `mss_cache`, which a duplicate counts");
     }
 
     #[test]
@@ -224,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_duplicates_counted_is_not_counted_again() {
-        let mut westwood = Westwood::new(Bytes::new(MSS));
+        let mut westwood = Westwood::new(Bytes::new(MSS), Bytes::new(MSS));
         let counts = [10, 12, 12, 12, 12, 13, 15, 20].map(|first| westwood.count(first, true) / MSS);
         // The first ack, one of two packets less that, three duplicates, a partial ack of one packet, a cumulative one
         // of two, and one of five less the one left.
@@ -233,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_foreseen_ack_counts_whole_and_leaves_what_duplicates_counted() {
-        let mut westwood = Westwood::new(Bytes::new(MSS));
+        let mut westwood = Westwood::new(Bytes::new(MSS), Bytes::new(MSS));
         let acks = [(10, true), (10, true), (10, true), (15, false), (17, true), (20, true)];
         let counts = acks.map(|(first, is_unforeseen)| westwood.count(first, is_unforeseen) / MSS);
         assert_eq!(counts, [1, 1, 1, 5, 1, 2]);

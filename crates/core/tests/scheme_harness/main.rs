@@ -107,6 +107,7 @@ fn make(entry: &SchemeEntry, given: &BTreeMap<String, Value>, setup: Setup) -> B
 fn answers(entry: &SchemeEntry, given: &BTreeMap<String, Value>, case: &Case, progress: &Cell<usize>) -> Vec<Answer> {
     let setup = Setup {
         mss: Bytes::new(case.mss),
+        mss_cache: Bytes::new(case.mss),
         packet_size: Bytes::new(case.mss + 52),
         is_paced: case.is_paced,
         random: RandomStream::new(case.seed, "scheme"),

@@ -20,9 +20,14 @@ pub(super) fn random() -> RandomStream {
 }
 
 pub(super) fn scheme_of(name: &str) -> Box<dyn Scheme> {
-    let StreamConfig { mss, .. } = StreamConfig::DEFAULT;
-    let packet_size = StreamConfig::DEFAULT.packet_size();
-    let setup = Setup { mss, packet_size, is_paced: false, random: random(), parameters: Parameters::default() };
+    let setup = Setup {
+        mss: StreamConfig::DEFAULT.mss,
+        mss_cache: StreamConfig::DEFAULT.mss_cache(),
+        packet_size: StreamConfig::DEFAULT.packet_size(),
+        is_paced: false,
+        random: random(),
+        parameters: Parameters::default(),
+    };
     scheme::build(name, &BTreeMap::new(), setup).unwrap_or_else(|error| panic!("{error}"))
 }
 

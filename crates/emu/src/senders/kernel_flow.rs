@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::thread;
 
 use bakeoff_core::random::RandomStream;
+use bakeoff_core::scenario::FlowConfig;
 use bakeoff_core::traffic::{Source, TrafficConfig};
 use bakeoff_core::transport::stream::Pacing;
 use bakeoff_core::units::Bytes;
 
 use super::plan::Plan;
 use crate::error::{Context, RunError};
+use crate::job::ecn_of;
 use crate::sys::{self, TcpOption, TcpSocket};
 use crate::udp::Clock;
 
@@ -69,6 +71,12 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
     Ok(())
 }
 
+/// What a full segment carries beside the counters of accurate ECN.
+fn payload(flow: &FlowConfig) -> Bytes {
+    let stream = flow.stream();
+    ecn_of(flow).map_or(stream, |(ecn, ect)| stream.with_ecn(ecn, ect)).mss
+}
+
 #[expect(clippy::disallowed_methods, reason = "a thread that only blocks is the plainest application")]
 fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, RunError> {
     let (flow, scenario, index) = (plan.flow(), plan.stage.scenario, plan.index);
@@ -86,8 +94,8 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
     let segment = TcpOption::MaximumSegment(flow.mss.count() as u32 + OPTION_BYTES);
     let mut options = vec![segment, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
     // The kernel counts payload.
-    let most =
-        flow.max_pacing_rate.map(|rate| rate.as_bits_per_second() / 8 * flow.mss.count() / flow.packet_size().count());
+    let (mss, packet) = (payload(flow).count(), flow.packet_size().count());
+    let most = flow.max_pacing_rate.map(|rate| rate.as_bits_per_second() / 8 * mss / packet);
     if flow.pacing == Pacing::Internal || most.is_some() {
         options.push(TcpOption::Paced(most));
     }

@@ -73,8 +73,8 @@ pub fn encode(packet: &Packet<Segment>, datagram: &mut Vec<u8>) -> Result<(), En
     datagram.clear();
     datagram.extend_from_slice(&prefix.write());
     if let Segment::Ack(ack) = &packet.payload {
-        if prefix.has_eceb {
-            datagram.extend_from_slice(&ack.eceb().to_be_bytes());
+        if let Some(eceb) = ack.eceb() {
+            datagram.extend_from_slice(&eceb.to_be_bytes());
         }
         for block in ack.duplicate().into_iter().chain(ack.blocks()) {
             datagram.extend_from_slice(&(block.start as u32).to_be_bytes());
@@ -123,9 +123,9 @@ fn prefix(packet: &Packet<Segment>) -> Result<Prefix, EncodeError> {
             kind: Kind::Ack,
             is_ecn_echo: ack.is_ecn_echo,
             is_sce_echo: ack.is_sce_echo,
-            ace: ack.ace,
+            ace: ack.ace(),
             window: ack.window as u8,
-            has_eceb: ack.eceb() > 0 && ack.has_room_for_accecn(),
+            has_eceb: ack.eceb().is_some(),
             has_duplicate: ack.duplicate().is_some(),
             blocks: ack.blocks().len() as u8,
             sequence: ack.cumulative as u32,
@@ -214,9 +214,8 @@ fn read_ack(
     let mut ack = AckSegment::new(cumulative, timestamp_echo, Duration::from_nanos(prefix.detail));
     ack.is_ecn_echo = prefix.is_ecn_echo;
     ack.is_sce_echo = prefix.is_sce_echo;
-    ack.ace = prefix.ace;
     ack.window = UNBOUNDED_WINDOW | u16::from(prefix.window);
-    ack.set_eceb(counts.first_chunk().map_or(0, |count| u32::from_be_bytes(*count)));
+    ack.set_marks(prefix.ace, counts.first_chunk().map(|count| u32::from_be_bytes(*count)));
     let (duplicate, sacked) = blocks.split_at(usize::from(prefix.has_duplicate));
     if let Some(block) = duplicate.first() {
         ack.set_duplicate(read_block(*block, cumulative)?);

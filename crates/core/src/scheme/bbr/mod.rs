@@ -103,10 +103,12 @@ pub(super) fn new(setup: Setup) -> Box<dyn Scheme> {
 /// The controller.
 #[derive(Debug)]
 pub(super) struct Bbr {
+    /// `mss_cache`.
     mss: u64,
     packet_size: u64,
-    /// Bytes of a packet that the pacing rate counts.
+    /// Bytes of a packet that the pacing rate is worked out from, and that the pacer charges.
     paced_size: u64,
+    charged_size: u64,
     generation: Generation,
     random: RandomStream,
 
@@ -153,7 +155,9 @@ pub(super) struct Bbr {
 impl Bbr {
     /// One for a flow that starts.
     pub(super) fn of(setup: Setup, generation: Generation) -> Self {
-        Self::new(setup.mss.count(), setup.packet_size.count(), generation, setup.random)
+        let charged_size = if generation.is_current { setup.mss } else { setup.packet_size }.count();
+        let (mss, packet_size) = (setup.mss_cache.count(), setup.packet_size.count());
+        Self { charged_size, ..Self::new(mss, packet_size, generation, setup.random) }
     }
 
     /// True while it looks at the empty path.
@@ -167,6 +171,7 @@ impl Bbr {
             mss,
             packet_size,
             paced_size,
+            charged_size: paced_size,
             generation,
             random,
             cwnd: INITIAL_WINDOW,

@@ -45,7 +45,7 @@ impl Bbr {
         if rate != self.pacing_rate {
             self.pacing_rate = rate;
             self.segment_goal = segment_goal(rate, self.mss);
-            self.packet_rate = Rate::from_bits_per_second(rate * 8).scale(self.packet_size, self.paced_size);
+            self.packet_rate = Rate::from_bits_per_second(rate * 8).scale(self.packet_size, self.charged_size);
         }
     }
 }

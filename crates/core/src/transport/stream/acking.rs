@@ -146,15 +146,17 @@ impl Sender {
     /// side, that of a lone runt, with which nothing else was delivered over its round trip (`FLAG_ACK_MAYBE_DELAYED`).
     #[inline]
     fn may_be_delayed(&self, report: &Report) -> bool {
-        report.delivered_bytes < self.config.mss
+        report.delivered_bytes < self.config.mss_cache()
             && report.is_advance
             && !report.is_retransmission_acked
             && self.sampler.prior_delivered().is_some_and(|prior| prior + 1 == self.sampler.delivered())
     }
 
-    /// Header prediction (`tcp_rcv_established`): whether the ack is other than was expected. Takes its window over.
+    /// Header prediction (`tcp_rcv_established`): whether the ack is other than was expected, which any option is but
+    /// for time stamps. Takes its window over.
     fn take_window(&mut self, ack: &AckSegment, report: &Report) -> bool {
-        let is_unforeseen = self.window != Some(ack.window) || ack.has_sack() || report.is_ecn_echo;
+        let has_options = ack.has_sack() || self.config.ecn == EcnMode::Accurate;
+        let is_unforeseen = self.window != Some(ack.window) || has_options || report.is_ecn_echo;
         if report.is_advance || self.widens_window(ack) {
             self.set_window(ack.window);
         }
@@ -376,7 +378,7 @@ impl Sender {
     /// Reads what the ack says of marks, and tells the scheme before any conclusion is drawn (`in_ack_event`).
     fn take_marks(&mut self, ack: &AckSegment, packets: u32, report: &mut Report, now: Instant) {
         let delivered = Delivered { packets, bytes: report.delivered_bytes };
-        let marks = self.marked.read(self.config.ecn, ack, delivered, self.config.mss);
+        let marks = self.marked.read(self.config.ecn, ack, delivered, self.config.mss_cache());
         report.is_ecn_echo = marks.is_echo;
         self.stats.marked = self.marked.packets();
         self.scheme.on_ecn_feedback(&EcnFeedback {

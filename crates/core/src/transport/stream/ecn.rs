@@ -8,7 +8,7 @@
 //! scheme that needs ECN goes on without marks (the kernel puts Reno in the place of DCTCP). A receiver repeats its
 //! SYN-ACK only when it is asked again, and with the same answer.
 
-use super::segment::AckSegment;
+use super::segment::{ALL_COUNTERS, AckSegment};
 use crate::packet::Ecn;
 use crate::units::Bytes;
 
@@ -117,6 +117,8 @@ pub(super) struct Echo {
     cep: u64,
     ceb: u64,
     pending: u32,
+    /// As many counters of bytes are needed to tell what has come since the last ack with any (`accecn_minlen`).
+    untold: u8,
 }
 
 impl Echo {
@@ -130,6 +132,7 @@ impl Echo {
             cep: 0,
             ceb: 0,
             pending: 0,
+            untold: 0,
         }
     }
 
@@ -187,6 +190,9 @@ impl Echo {
             self.ceb += payload.count();
             self.pending += 1;
         }
+        if payload > Bytes::ZERO {
+            self.untold = self.untold.max(counters_up_to(ecn));
+        }
         let is_edge = std::mem::replace(&mut self.last, ecn) != ecn;
         if is_edge || self.pending >= ACE_MAX_DELTA { News::Now } else { News::None }
     }
@@ -196,28 +202,41 @@ impl Echo {
         self.is_echoing = false;
     }
 
-    /// Writes what there is to tell into an ack.
-    pub(super) fn write(&self, ack: &mut AckSegment) {
+    /// Writes what there is to tell into an ack, whose blocks are set.
+    pub(super) fn write(&mut self, ack: &mut AckSegment) {
         if self.mode != EcnMode::Off {
             self.write_marks(ack);
         }
     }
 
     #[inline(never)]
-    fn write_marks(&self, ack: &mut AckSegment) {
+    fn write_marks(&mut self, ack: &mut AckSegment) {
         match self.mode {
             EcnMode::Off => {}
             EcnMode::Classic => ack.is_ecn_echo = self.is_echoing,
             EcnMode::Sce => (ack.is_ecn_echo, ack.is_sce_echo) = (self.is_echoing, self.is_sce),
             EcnMode::Accurate => {
-                ack.ace = (self.cep + INITIAL_CEP) as u8 & ACE_MASK as u8;
-                ack.set_eceb(self.ceb as u32);
+                let eceb = ack.makes_room_for_counters(self.untold).then_some(self.ceb as u32);
+                if eceb.is_some() {
+                    self.untold = 0;
+                }
+                ack.set_marks((self.cep + INITIAL_CEP) as u8, eceb);
             }
         }
     }
 
     pub(super) fn on_ack_sent(&mut self) {
         self.pending = 0;
+    }
+}
+
+/// How many counters an option has that tells of payload with this codepoint (`tcp_ecnfield_to_accecn_optfield`).
+fn counters_up_to(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ce => 2,
+        Ecn::Ect0 => ALL_COUNTERS,
     }
 }
 
@@ -289,7 +308,7 @@ impl Marked {
         let marked_bytes = self.marked_bytes(ack, bytes.count());
         let average = self.average_with(packets);
         let known = (self.cep + INITIAL_CEP) as u32;
-        let least = u32::from(ack.ace).wrapping_sub(known) & ACE_MASK;
+        let least = u32::from(ack.ace()).wrapping_sub(known) & ACE_MASK;
         if packets <= ACE_MASK {
             return least;
         }
@@ -313,7 +332,7 @@ impl Marked {
     /// By how much the counter of CE has grown, if the counters can be used (`tcp_accecn_process_option`).
     fn marked_bytes(&mut self, ack: &AckSegment, delivered: u64) -> Option<u64> {
         self.delivered += delivered;
-        if !ack.has_room_for_accecn() {
+        let Some(eceb) = ack.eceb() else {
             return self.growing.map(|counter| match counter {
                 Counter::Unmarked => {
                     self.unmarked += delivered;
@@ -324,8 +343,8 @@ impl Marked {
                     delivered
                 }
             });
-        }
-        let grown = ack.eceb().wrapping_sub(self.ceb as u32) << SPARE_BITS;
+        };
+        let grown = eceb.wrapping_sub(self.ceb as u32) << SPARE_BITS;
         let marked = i64::from(grown.cast_signed() >> SPARE_BITS);
         self.ceb = self.ceb.saturating_add_signed(marked);
         let unmarked = self.delivered.saturating_sub(self.ceb);
@@ -391,11 +410,32 @@ mod tests {
             self.echo.write(&mut ack);
             self.echo.on_ack_sent();
             if !self.has_option {
-                ack.set_blocks((1..4).map(|block| Range { start: 100 * block, end: 100 * block + 1 }));
+                ack.set_marks(ack.ace(), None);
             }
             let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };
             self.marked.read(EcnMode::Accurate, &ack, delivered, MSS).packets
         }
+    }
+
+    #[test]
+    fn among_blocks_there_is_room_for_the_first_two_counters_only() {
+        let mut echo = Echo::new(EcnMode::Accurate);
+        let mut tells = |arrived: &[Ecn], blocks: u64| {
+            for ecn in arrived {
+                echo.read(*ecn, MSS, false);
+            }
+            let mut ack = ack();
+            ack.set_blocks((1..=blocks).map(|block| Range { start: 100 * block, end: 100 * block + 1 }));
+            echo.write(&mut ack);
+            (ack.eceb().map(|bytes| u64::from(bytes) / MSS.count()), ack.blocks().len())
+        };
+        assert_eq!(tells(&[Ecn::Ect0], 1), (Some(0), 1));
+        assert_eq!(tells(&[Ecn::Ce], 2), (Some(1), 2));
+        assert_eq!(tells(&[Ecn::Ce, Ecn::Ect0], 2), (None, 2), "the third counter has no room");
+        assert_eq!(tells(&[Ecn::Ce], 2), (None, 2), "and is still to be told");
+        assert_eq!(tells(&[], 1), (Some(3), 1));
+        assert_eq!(tells(&[Ecn::Ect1], 3), (Some(3), 2), "a block gives way");
+        assert_eq!(tells(&[Ecn::NotEct], 3), (None, 3));
     }
 
     #[test]
@@ -406,7 +446,7 @@ mod tests {
                 let mut ack = ack();
                 echo.write(&mut ack);
                 echo.read(Ecn::Ce, MSS, false);
-                ack.ace
+                ack.ace()
             })
             .collect();
         assert_eq!(counts, [5, 6, 7, 0, 1, 2, 3, 4, 5, 6]);
@@ -506,11 +546,7 @@ mod tests {
     /// if it has one, tells of so many marked bytes.
     fn marks_of(packets: u32, least: u64, bytes: Option<u32>) -> u32 {
         let mut ack = ack();
-        ack.ace = (INITIAL_CEP + least) as u8 & ACE_MASK as u8;
-        match bytes {
-            Some(bytes) => ack.set_eceb(bytes),
-            None => ack.set_blocks((1..4).map(|block| Range { start: 100 * block, end: 100 * block + 1 })),
-        }
+        ack.set_marks((INITIAL_CEP + least) as u8, bytes);
         let delivered = Delivered { packets, bytes: MSS * u64::from(packets) };
         let mut marked = Marked { growing: bytes.map(|_| Counter::Unmarked), ..Marked::default() };
         marked.average_with(2);

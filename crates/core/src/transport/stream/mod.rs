@@ -139,8 +139,9 @@ impl StreamConfig {
         (most / self.mss.count()).max(1)
     }
 
-    /// Payload of a full segment without the counters of accurate ECN (`advmss`).
-    fn advertised_mss(&self) -> Bytes {
+    /// What Linux takes for the payload of a full segment where it does not look at its own options: the counters of
+    /// accurate ECN have no room in it (`mss_cache`, and `advmss` of the receiver).
+    pub fn mss_cache(&self) -> Bytes {
         if self.ecn == EcnMode::Accurate { self.mss + segment::ACCECN_OPTION } else { self.mss }
     }
 

@@ -88,7 +88,7 @@ impl Positions {
     }
 
     fn of_ack(&self, ack: &AckSegment) -> Header {
-        let echo = echo_flags(ack.is_ecn_echo, ack.is_sce_echo, ack.ace);
+        let echo = echo_flags(ack.is_ecn_echo, ack.is_sce_echo, ack.ace());
         let mut sack = [None; Header::SACK_BLOCKS];
         let told = ack.duplicate().into_iter().chain(ack.blocks());
         for (block, Range { start, end }) in sack.iter_mut().zip(told) {
@@ -122,9 +122,10 @@ mod tests {
         assert_eq!([syn(EcnMode::Off), syn(EcnMode::Sce), syn(EcnMode::Accurate)], [0x002, 0x0c2, 0x1c2]);
         assert_eq!(flags(Segment::SynAck { ecn: EcnMode::Classic, timestamp_echo: Instant::ZERO }), 0x052);
         let mut ack = AckSegment::new(1, Instant::ZERO, Duration::ZERO);
-        ack.ace = 0b101;
+        ack.set_marks(0b101, None);
         assert_eq!(flags(Segment::Ack(ack.clone())), 0x150, "five marks, as every connection begins, are AE and ECE");
-        (ack.ace, ack.is_sce_echo) = (0, true);
+        ack.set_marks(0, None);
+        ack.is_sce_echo = true;
         assert_eq!(flags(Segment::Ack(ack.clone())), 0x110);
     }
 

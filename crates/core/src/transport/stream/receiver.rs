@@ -12,7 +12,7 @@ use super::range_set::RangeSet;
 use super::receive_window::ReceiveWindow;
 use super::recent_blocks::RecentBlocks;
 use super::request::{Answer, Request};
-use super::segment::{AckSegment, HANDSHAKE_SIZE, Range, Segment, is_outdated};
+use super::segment::{ACCECN_OPTION, AckSegment, HANDSHAKE_SIZE, Range, Segment, is_outdated};
 use super::{AckMode, EcnMode, StreamConfig};
 use crate::endpoint::Endpoint;
 use crate::packet::{Ecn, Envelope, FlowId, Packet};
@@ -67,7 +67,7 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for a connection.
     pub fn new(flow: FlowId, config: StreamConfig) -> Self {
-        let window = ReceiveWindow::new(config.receive_window, config.mss, config.advertised_mss());
+        let window = ReceiveWindow::new(config.receive_window, config.mss, config.mss_cache());
         let is_program = config.feedback == Feedback::EveryPacket;
         let mode = if is_program { AckMode::Each } else { config.acks };
         Self {
@@ -295,7 +295,6 @@ impl Receiver {
         if let Some(duplicate) = self.duplicate.take() {
             ack.set_duplicate(duplicate);
         }
-        self.echo.write(&mut ack);
         if let Some(window) = &mut self.window {
             ack.window = window.advertise(self.next);
             if window.must_update(self.waiting) {
@@ -303,6 +302,7 @@ impl Receiver {
             }
         }
         ack.set_blocks(self.recent.iter());
+        self.echo.write(&mut ack);
         ack
     }
 
@@ -354,8 +354,9 @@ impl Endpoint<Segment> for Receiver {
         };
         self.last_acked = ack.cumulative;
         self.echo.on_ack_sent();
-        let is_accurate = self.config.ecn == EcnMode::Accurate;
-        let mut packet = self.packet(now, ack.size(self.config.header, is_accurate), Segment::Ack(ack));
+        let counters = if self.config.ecn == EcnMode::Accurate { ACCECN_OPTION } else { Bytes::ZERO };
+        let size = ack.size(self.config.header.saturating_sub(counters));
+        let mut packet = self.packet(now, size, Segment::Ack(ack));
         packet.ecn = self.config.ecn.control(self.config.ect);
         Some(pool.put(packet))
     }
@@ -572,7 +573,8 @@ mod tests {
     #[test]
     fn with_accurate_ecn_the_first_mark_is_told_at_once_and_the_second_with_the_next_ack() {
         let mut arrivals = Arrivals::new(EcnMode::Accurate);
-        let mut told = |ecn| arrivals.acks(ecn, false).iter().map(|ack| (ack.cumulative, ack.ace)).collect::<Vec<_>>();
+        let mut told =
+            |ecn| arrivals.acks(ecn, false).iter().map(|ack| (ack.cumulative, ack.ace())).collect::<Vec<_>>();
         // The counter begins with 5, and only a change of the codepoint is news (RFC 9768, section 3.2.2.5.1).
         assert_eq!([Ecn::Ce, Ecn::Ce, Ecn::Ect0].map(&mut told), [vec![(42, 6)], vec![], vec![(44, 7)]]);
     }

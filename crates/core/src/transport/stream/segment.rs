@@ -11,12 +11,13 @@ pub(super) const MAX_SACK_BLOCKS: usize = 3;
 /// Kind, length and padding of the SACK option; each block adds [`SACK_BLOCK`].
 const SACK_OPTION: u64 = 4;
 const SACK_BLOCK: u64 = 8;
-/// What is left for options beside the time stamp, and beside the counters of marks too.
-const OPTION_SPACE: u64 = 28;
-const OPTION_SPACE_WITH_ACCECN: u64 = OPTION_SPACE - ACCECN_OPTION.count();
-/// Kind, length, three counters of bytes and padding: every packet of a stream with accurate ECN has them (RFC 9768,
-/// section 3.2.3; Linux `tcp_ecn_option` = 2).
+/// Counters of bytes: of ECT(1), CE and ECT(0), in this order.
+pub(super) const ALL_COUNTERS: u8 = 3;
+/// Kind, length, these counters and padding: every packet of a stream with accurate ECN has them that has room (RFC
+/// 9768, section 3.2.3; Linux `tcp_ecn_option` = 2).
 pub(super) const ACCECN_OPTION: Bytes = Bytes::new(12);
+/// The same with the first two.
+const ACCECN_OPTION_OF_TWO: u64 = 8;
 
 /// A time stamp may be older by so many ticks than one that arrived before it (Linux `TCP_PAWS_WINDOW`).
 const PAWS_WINDOW: u64 = 1;
@@ -133,10 +134,14 @@ pub struct AckSegment {
     pub is_sce_echo: bool,
     /// The receive window as the header has it, scaled.
     pub window: u16,
-    /// Packets that arrived with CE, the low three bits (the field ACE of RFC 9768).
-    pub ace: u8,
+    /// The field ACE of RFC 9768, and whether `eceb` is there.
+    ace: u8,
     eceb: [u8; 3],
 }
+
+/// Bits of [`AckSegment::ace`].
+const ACE: u8 = 0b111;
+const HAS_ECEB: u8 = 1 << 7;
 
 impl AckSegment {
     /// An ack without SACK blocks, and with a window that bounds nothing.
@@ -197,31 +202,50 @@ impl AckSegment {
         self.block_count() + usize::from(self.duplicate.length > 0)
     }
 
-    /// Payload that arrived with CE, the low 24 bits (the field ECEB of RFC 9768); means nothing where there is no room
-    /// for it.
-    pub fn eceb(&self) -> u32 {
-        let [high, middle, low] = self.eceb;
-        u32::from_be_bytes([0, high, middle, low])
+    /// Packets that arrived with CE, the low three bits (the field ACE of RFC 9768).
+    pub fn ace(&self) -> u8 {
+        self.ace & ACE
     }
 
-    /// Tells how much payload arrived with CE, of which the low 24 bits count.
-    pub fn set_eceb(&mut self, payload: u32) {
-        let [_, high, middle, low] = payload.to_be_bytes();
+    /// Payload that arrived with CE, the low 24 bits (the field ECEB of RFC 9768); `None` without the option of counters
+    /// of bytes.
+    pub fn eceb(&self) -> Option<u32> {
+        let [high, middle, low] = self.eceb;
+        (self.ace & HAS_ECEB > 0).then(|| u32::from_be_bytes([0, high, middle, low]))
+    }
+
+    /// Tells how many packets arrived with CE, of which the low three bits count, and how much payload, the low 24 bits.
+    pub fn set_marks(&mut self, packets: u8, payload: Option<u32>) {
+        let [_, high, middle, low] = payload.unwrap_or_default().to_be_bytes();
+        self.ace = packets & ACE | if payload.is_some() { HAS_ECEB } else { 0 };
         self.eceb = [high, middle, low];
     }
 
-    /// True if the options have room for [`AckSegment::eceb`].
-    pub fn has_room_for_accecn(&self) -> bool {
-        self.option_blocks() < MAX_SACK_BLOCKS
+    /// Whether the options have room for so many counters of bytes; call when all blocks are set. The last of three
+    /// blocks gives way to one or two counters (`tcp_options_fit_accecn`).
+    pub(super) fn makes_room_for_counters(&mut self, counters: u8) -> bool {
+        match self.option_blocks() {
+            0 | 1 => true,
+            2 => counters < ALL_COUNTERS,
+            _ if counters == 0 || counters == ALL_COUNTERS => false,
+            _ => {
+                let last = self.block_count() - 1;
+                self.blocks[last] = Block::default();
+                true
+            }
+        }
     }
 
-    /// IP size with `header` bytes of IP and TCP header, in which there are counters of marks or not.
-    pub fn size(&self, header: Bytes, has_accecn: bool) -> Bytes {
-        let space = if has_accecn { OPTION_SPACE_WITH_ACCECN } else { OPTION_SPACE };
-        match self.option_blocks() as u64 {
-            0 => header,
-            blocks => header + Bytes::new((SACK_OPTION + SACK_BLOCK * blocks).min(space)),
-        }
+    /// IP size with `header` bytes of IP and TCP header and the option of time stamps.
+    pub fn size(&self, header: Bytes) -> Bytes {
+        let blocks = self.option_blocks() as u64;
+        let sack = if blocks > 0 { SACK_OPTION + SACK_BLOCK * blocks } else { 0 };
+        let counters = match (self.eceb(), blocks) {
+            (None, _) => 0,
+            (Some(_), 0 | 1) => ACCECN_OPTION.count(),
+            (Some(_), _) => ACCECN_OPTION_OF_TWO,
+        };
+        header + Bytes::new(sack + counters)
     }
 }
 
@@ -234,11 +258,22 @@ mod tests {
         let (header, mut ack) = (Bytes::new(52), AckSegment::new(0, Instant::ZERO, Duration::ZERO));
         let mut sizes = Vec::new();
         for count in 1..=4 {
-            let with_accecn = ack.size(header + ACCECN_OPTION, true);
-            sizes.push((ack.size(header, false).count(), with_accecn.count(), ack.has_room_for_accecn()));
+            let with = |counters| {
+                let mut ack = ack.clone();
+                let eceb = ack.makes_room_for_counters(counters).then_some(0);
+                ack.set_marks(0, eceb);
+                (ack.size(header).count(), ack.blocks().len(), eceb.is_some())
+            };
+            sizes.push((ack.size(header).count(), with(3), with(2), with(1)));
             ack.set_blocks((1..=count).map(|start| Range { start: 10 * start, end: 10 * start + 1 }));
         }
-        assert_eq!(sizes, [(52, 64, true), (64, 76, true), (72, 80, true), (80, 80, false)]);
+        let (none, one) = ((64, 0, true), (76, 1, true));
+        assert_eq!(sizes[..2], [(52, none, none, none), (64, one, one, one)]);
+        let two = (80, 2, true);
+        assert_eq!(sizes[2..], [(72, (72, 2, false), two, two), (80, (80, 3, false), two, two)]);
+        let mut nothing_new = ack;
+        assert!(!nothing_new.makes_room_for_counters(0));
+        assert_eq!(nothing_new.blocks().len(), 3);
     }
 
     #[test]

@@ -234,7 +234,10 @@ impl Sender {
         let Some(ratios) = self.ratios else { return };
         let (cwnd, ssthresh, packet) = (self.scheme.cwnd(), self.scheme.ssthresh(), self.config.packet_size());
         let outstanding = self.scoreboard.outstanding();
-        self.internal_rate = internal_rate(ratios, cwnd, outstanding, ssthresh, self.rtt.srtt(), packet);
+        let rate = internal_rate(ratios, cwnd, outstanding, ssthresh, self.rtt.srtt(), packet);
+        // Worked out from `mss_cache`, by which the payload is paced that leaves.
+        let (mss_cache, mss) = (self.config.mss_cache().count(), self.config.mss.count());
+        self.internal_rate = if mss_cache == mss { rate } else { rate.map(|rate| rate.scale(mss_cache, mss)) };
     }
 
     /// Bytes of a full packet that the scheme's rate counts.

@@ -35,7 +35,7 @@ fn ack(cumulative: u64, blocks: u64, has_duplicate: bool) -> Packet<Segment> {
     );
     ack.is_ecn_echo = blocks == 1;
     ack.window = UNBOUNDED_WINDOW | (12 + blocks as u16);
-    Packet::new(FLOW, false, 4, ack.size(HEADER, false), at(9), Segment::Ack(ack))
+    Packet::new(FLOW, false, 4, ack.size(HEADER), at(9), Segment::Ack(ack))
 }
 
 fn data(sequence: u64, length: u64, sent: Instant) -> Packet<Segment> {
@@ -65,11 +65,10 @@ fn examples_with_marks() -> Vec<Packet<Segment>> {
         let packet = ack(100, blocks, false);
         let Segment::Ack(plain) = packet.payload else { panic!("{packet:?}") };
         let ace = blocks as u8 + 4;
-        let eceb = if plain.has_room_for_accecn() { eceb } else { 0 };
         let mut ack = plain;
-        (ack.ace, ack.is_sce_echo) = (ace, is_sce_echo);
-        ack.set_eceb(eceb);
-        Packet { size: ack.size(HEADER + Bytes::new(12), true), payload: Segment::Ack(ack), ..packet }
+        ack.is_sce_echo = is_sce_echo;
+        ack.set_marks(ace, (blocks < 3).then_some(eceb));
+        Packet { size: ack.size(HEADER), payload: Segment::Ack(ack), ..packet }
     };
     (0..=3).flat_map(|blocks| [with_marks(blocks, 0xfe_dcba, false), with_marks(blocks, 0, true)]).collect()
 }
@@ -191,7 +190,7 @@ proptest! {
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
             let mut ack = AckSegment::new(sequence + 1, sent, Duration::from_nanos(underway.min((1 << 40) - 1)));
             ack.set_blocks([Range { start: sequence + 2, end: sequence + 2 + length }]);
-            let packet = Packet::new(FLOW, false, sequence / 2, ack.size(HEADER, false), now, Segment::Ack(ack));
+            let packet = Packet::new(FLOW, false, sequence / 2, ack.size(HEADER), now, Segment::Ack(ack));
             let decoded = decode(&mut sender, &datagram(&packet), now).unwrap();
             prop_assert_eq!(format!("{decoded:?}"), format!("{packet:?}"));
         }

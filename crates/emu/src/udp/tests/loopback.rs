@@ -22,8 +22,14 @@ const PATIENCE: Instant = Instant::from_nanos(60_000_000_000);
 
 fn sender(config: StreamConfig) -> Sender {
     let random = || RandomStream::new(1, "test");
-    let (mss, packet_size) = (config.mss, config.packet_size());
-    let setup = Setup { mss, packet_size, is_paced: false, random: random(), parameters: Parameters::default() };
+    let setup = Setup {
+        mss: config.mss,
+        mss_cache: config.mss_cache(),
+        packet_size: config.packet_size(),
+        is_paced: false,
+        random: random(),
+        parameters: Parameters::default(),
+    };
     let cubic = scheme::build("cubic", &BTreeMap::new(), setup).unwrap();
     let source = Source::new(&TrafficConfig::Finite { size: Bytes::new(TRANSFER) }, Instant::ZERO, random());
     Sender::new(FLOW, config, cubic, source, Instant::ZERO, random())

@@ -83,10 +83,11 @@ fn in_2018_what_arrives_before_the_pacer_lets_go_again_counted_as_in_flight() {
 
 #[test]
 fn the_parameter_chooses_the_margin() {
-    let rate = |generation: &str| {
+    let rate = |generation: &str, mss: u64| {
         let given = BTreeMap::from([("generation".to_owned(), Value::Text(generation.to_owned()))]);
         let mut bbr = new(Setup {
-            mss: Bytes::new(1_448),
+            mss: Bytes::new(mss),
+            mss_cache: Bytes::new(1_448),
             packet_size: Bytes::new(1_500),
             is_paced: false,
             random: RandomStream::new(1, "bbr"),
@@ -97,8 +98,12 @@ fn the_parameter_chooses_the_margin() {
     };
     // Ten packets of 1500 bytes in 40 ms.
     let whole = 739.0 / 256.0 * 3e6;
-    assert!((rate("2018") / whole - 1.0).abs() < 1e-3, "{}", rate("2018"));
-    assert!((rate("current") / (0.99 * whole) - 1.0).abs() < 1e-3, "{}", rate("current"));
+    let is_near = |rate: f64, expected: f64| assert!((rate / expected - 1.0).abs() < 1e-3, "{rate} for {expected}");
+    is_near(rate("2018", 1_448), whole);
+    is_near(rate("current", 1_448), 0.99 * whole);
+    // Counters take room from a payload by which the kernel does not work out its rate, but does pace.
+    is_near(rate("2018", 1_436), whole);
+    is_near(rate("current", 1_436), 0.99 * whole * 1_448.0 / 1_436.0);
 }
 
 #[test]
