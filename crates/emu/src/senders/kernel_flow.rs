@@ -85,17 +85,15 @@ fn start_sender(plan: &Plan<'_>, controller: &str) -> Result<Arc<TcpSocket>, Run
     TcpOption::Congestion(controller)
         .set(socket.as_fd())
         .map_err(|error| plan.scheme_error(format!("this kernel has no controller {controller} ({error})")))?;
+    let segment = payload(flow).count();
     let (backlog, application) = match flow.traffic {
-        TrafficConfig::OnOff { .. } => {
-            (ON_OFF_BACKLOG, Application { write: flow.mss.count() as usize, is_on_off: true })
-        }
+        TrafficConfig::OnOff { .. } => (ON_OFF_BACKLOG, Application { write: segment as usize, is_on_off: true }),
         _ => (BULK_BACKLOG, Application { write: WRITE_BYTES, is_on_off: false }),
     };
-    let segment = TcpOption::MaximumSegment(flow.mss.count() as u32 + OPTION_BYTES);
-    let mut options = vec![segment, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
+    let most = TcpOption::MaximumSegment(flow.mss.count() as u32 + OPTION_BYTES);
+    let mut options = vec![most, TcpOption::NotSentLowAt(backlog), TcpOption::Abandoned];
     // The kernel counts payload.
-    let (mss, packet) = (payload(flow).count(), flow.packet_size().count());
-    let most = flow.max_pacing_rate.map(|rate| rate.as_bits_per_second() / 8 * mss / packet);
+    let most = flow.max_pacing_rate.map(|rate| rate.as_bits_per_second() / 8 * segment / flow.packet_size().count());
     if flow.pacing == Pacing::Internal || most.is_some() {
         options.push(TcpOption::Paced(most));
     }
