@@ -175,6 +175,21 @@ def test_an_on_off_source_is_silent_in_between() -> None:
     assert (times % SECOND > 302 * MS).mean() < 0.03  # type: ignore[operator]
 
 
+def test_an_on_off_source_writes_whole_segments_with_accurate_ecn_too() -> None:
+    traffic = {"kind": "on-off", "on": "300ms", "off": "700ms", "distribution": "constant"}
+    passages = run({"traffic": traffic, "ecn": "accurate"})["passages"]
+    data = passages.filter((pl.col("direction") == "data") & (pl.col("payload_bytes") > 0))
+    assert data["payload_bytes"].unique().to_list() == [1448 - 12]
+
+
+@pytest.mark.parametrize("ecn", ["off", "accurate"])
+def test_a_paced_flow_keeps_the_rate_it_may_have(ecn: str) -> None:
+    packets = run({"max_pacing_rate": "6Mbit/s", "ecn": ecn})["packets"]
+    late = packets.filter(pl.col("sent_ns").is_between(SECOND, 3 * SECOND) & (pl.col("size_bytes") == 1500))
+    # A packet every 2 ms, as the network sees it.
+    assert abs(late.height - 1000) <= 2
+
+
 def test_loss_is_what_was_asked_for() -> None:
     found = run(forward=[{**HOP, "loss": "2%"}], duration="10s", level="summary")
     losses = found["verdicts"].filter(pl.col("reason") == "loss")["packets"].sum()
