@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bakeoff_core::packet::Packet;
 use bakeoff_core::scheme::{Ack, Acked, Congestion, Feedback, Scheme, Sent, Timeout};
-use bakeoff_core::transport::stream::{AckMode, EcnMode, Segment, StreamConfig};
+use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect, Segment, StreamConfig};
 use bakeoff_core::units::{Bytes, Duration, Instant};
 
 use super::exchange::{Fate, exchange_of, sequence};
@@ -200,6 +200,21 @@ fn the_ack_of_a_lone_runt_may_have_been_held_back() {
     // 10 was sent twice. That the acks from 20 on echo its mark makes no difference: `tcp_clean_rtx_queue` looks for it
     // among flags of its own, which have none.
     assert_eq!(held_back[..12], [0, 2, 4, 6, 8, 12, 14, 16, 18, 20, 22, 24]);
+}
+
+#[test]
+fn beside_counters_of_marks_a_lone_whole_segment_is_taken_for_a_runt() {
+    for (config, expected) in [
+        (StreamConfig::DEFAULT, [0, 2, 4, 6]),
+        (StreamConfig::DEFAULT.with_ecn(EcnMode::Accurate, Ect::Ect0), [0, 1, 2, 3]),
+    ] {
+        let acks = Arc::new(Mutex::new(Vec::new()));
+        let scheme = Box::new(Runts { cwnd: 1, next: 0, acks: Arc::clone(&acks) });
+        exchange_of(scheme, config, 2_000, |_| Fate::Pass, 1);
+        let acks = acks.lock().unwrap_or_else(PoisonError::into_inner);
+        let held_back: Vec<_> = acks.iter().filter(|(_, is_delayed)| *is_delayed).map(|(last, _)| *last).collect();
+        assert_eq!(held_back[..4], expected, "{:?}", config.ecn);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use bakeoff_core::packet::{FlowId, Packet};
 use bakeoff_core::packet_pool::PacketPool;
 use bakeoff_core::scheme::{Ack, Congestion, Feedback, Scheme, Sent, Timeout};
 use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::{AckMode, Pacing, Segment, Sender, StreamConfig};
+use bakeoff_core::transport::stream::{AckMode, EcnMode, Ect, Pacing, Segment, Sender, StreamConfig};
 use bakeoff_core::units::{Bytes, Duration, Instant, Rate};
 
 use super::exchange::{Fate, exchange_of, random, sequence};
@@ -125,6 +125,17 @@ fn the_rate_of_a_window_is_that_of_the_last_ack_and_of_what_was_outstanding_then
     assert_eq!(script.telemetry("pacing_rate"), Some(12e6), "before anything left for the ack");
     script.ack(2, &[], 100, 120);
     assert_eq!(script.telemetry("pacing_rate"), Some(16.8e6));
+}
+
+#[test]
+fn with_counters_of_marks_the_rate_is_that_of_segments_without_them() {
+    let config = StreamConfig::DEFAULT.with_ecn(EcnMode::Accurate, Ect::Ect0);
+    let mut script = Script::new(StreamConfig { pacing: Pacing::Internal, ..config });
+    assert_eq!(script.send(10, 100).len(), 10);
+    script.ack(1, &[], 100, 120);
+    let rate = script.telemetry("pacing_rate").map(f64::round);
+    // Zeroed bits tell of marks, after which it is 1.2 times the window.
+    assert_eq!(rate, Some((7.2e6_f64 * 1_448.0 / 1_436.0).floor()), "1436 bytes leave");
 }
 
 #[test]
