@@ -2,7 +2,7 @@
 
 .venv/bin/python scripts/dualpi2.py
 
-It takes two minutes on two cores.
+It takes a minute on two cores.
 """
 
 from __future__ import annotations
