@@ -146,19 +146,25 @@ fn what_is_dropped_on_its_way_out_of_the_queue_has_waited_there() {
 }
 
 #[test]
-fn what_waits_for_tokens_takes_room_in_a_queue_whose_head_is_known() {
+fn what_waits_for_tokens_takes_room_in_its_queue() {
     let queues = [
-        (r#""kind": "fifo", "limit_packets": 1"#, 1),
-        (r#""kind": "pfifo_fast", "limit_packets": 1"#, 1),
-        (r#""kind": "red", "limit_bytes": 1500, "min_bytes": 10000, "max_bytes": 30000, "probability": 0.1"#, 1),
-        (r#""kind": "codel", "limit_packets": 1"#, 2),
+        (r#""kind": "fifo", "limit_packets": 2"#, 2),
+        (r#""kind": "pfifo_fast", "limit_packets": 2"#, 2),
+        (r#""kind": "red", "limit_bytes": 3000, "min_bytes": 10000, "max_bytes": 30000, "probability": 0.1"#, 2),
+        (r#""kind": "codel", "limit_packets": 2"#, 2),
+        (r#""kind": "fq_codel", "limit_packets": 2"#, 2),
+        (r#""kind": "pie", "limit_packets": 2"#, 2),
+        (r#""kind": "fq_pie", "limit_packets": 2"#, 2),
+        (r#""kind": "dualpi2", "limit_packets": 2"#, 2),
     ];
     for (queue, waiting) in queues {
         let mut bench = Bench::new(&format!(r#"{TOKENS}, "queue": {{{queue}}}"#));
-        (0..6).for_each(|_| bench.offer(0, 1_500));
-        assert_eq!((bench.hop.inside().packets, bench.dropped.len()), (waiting, 3 - waiting as usize), "{queue}");
+        (0..8).for_each(|_| bench.offer(0, 1_500));
+        assert_eq!((bench.hop.inside().packets, bench.dropped.len()), (waiting, 5 - waiting as usize), "{queue}");
         bench.finish();
-        assert_eq!(bench.hop.inside().packets, 0);
+        bench.offer(20_000_000, 1_500);
+        bench.finish();
+        assert_eq!((bench.hop.inside().packets, bench.out.len()), (0, waiting as usize + 4), "{queue}");
     }
 }
 

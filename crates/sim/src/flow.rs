@@ -121,6 +121,23 @@ impl Flow {
         }
     }
 
+    /// More arrives at this instant: the application that receives has its turn when [`Flow::release_reader`] says so.
+    /// True if it is to be told, and has not been already.
+    pub(crate) fn hold_reader(&mut self) -> bool {
+        match &mut self.ends {
+            Ends::Stream { receiver, .. } => receiver.hold_reader(),
+            Ends::Stack { .. } => false,
+        }
+    }
+
+    /// All has arrived that does at this instant.
+    pub(crate) fn release_reader(&mut self, network: &mut Network) {
+        if let Ends::Stream { receiver, .. } = &mut self.ends {
+            receiver.release_reader(network.now);
+            self.wake_receiver(Why::Arrival, network);
+        }
+    }
+
     /// Sends what can be sent now, and plans when there may be more.
     #[inline(always)]
     pub(crate) fn wake_sender(&mut self, why: Why, network: &mut Network) {

@@ -25,6 +25,8 @@ pub(crate) struct World {
     flows: Vec<Flow>,
     probes: Vec<Probe>,
     roster: Roster,
+    /// Flows whose receivers have more to take at this instant.
+    arriving: Vec<usize>,
     network: Network,
 }
 
@@ -47,7 +49,7 @@ impl World {
         let next_sample = if has_series { Instant::ZERO + recorder.interval() } else { Instant::FAR_FUTURE };
         let end = scenario.end();
         let network = Network::new(path, hop_sides, agendas, recorder);
-        Ok(Self { end, lookahead, next_sample, flows, probes, roster, network })
+        Ok(Self { end, lookahead, next_sample, flows, probes, roster, arriving: Vec::new(), network })
     }
 
     /// The time, and that of the end.
@@ -101,11 +103,33 @@ impl World {
                 self.network.agenda(side).hops.set(hop, next);
             }
             if let Some(arrived) = polled.and_then(|packet| self.network.carry_on(packet)) {
+                if !is_over {
+                    self.hold_reader(&arrived);
+                }
                 self.deliver(arrived);
             }
             if is_over {
-                return;
+                break;
             }
+        }
+        if !self.arriving.is_empty() {
+            self.release_readers();
+        }
+    }
+
+    /// What a hop gives at one instant a host takes before its application has its turn.
+    #[cold]
+    fn hold_reader(&mut self, packet: &Packet<Payload>) {
+        let index = packet.flow.0 as usize;
+        if packet.is_data_direction && self.flows.get_mut(index).is_some_and(Flow::hold_reader) {
+            self.arriving.push(index);
+        }
+    }
+
+    #[cold]
+    fn release_readers(&mut self) {
+        for index in self.arriving.drain(..) {
+            self.flows[index].release_reader(&mut self.network);
         }
     }
 

@@ -3,7 +3,7 @@
 //! **What it is.** The packet that is next waits until the bucket holds its tokens, and then leaves in no time; after a
 //! pause, a burst leaves back to back. With a peak rate, packets of a burst are that far apart. In a queue whose head
 //! is known, such as a FIFO, it waits there and takes its room; from others it is taken as soon as the one before has
-//! left.
+//! left, but counts in their limits until it is sent.
 //!
 //! **Source.** Linux 7.3 `net/sched/sch_tbf.c` (`tbf_dequeue`), which looks at the next packet of its queue (`peek`).
 //! Where that means to take it out (`qdisc_peek_dequeued`), the queue's own law decides then. The second bucket, for
@@ -13,8 +13,7 @@
 //! which bursts take no time. Rate and burst have no default, as in `tc`; its `mtu`, the size of the second bucket, is
 //! the largest packet.
 //!
-//! **Deviations.** Sizes are those of IP packets. A packet that was taken out to be looked at no longer counts in its
-//! queue, as it does in the kernel.
+//! **Deviations.** Sizes are those of IP packets.
 //!
 //! **How it is validated.** `tests/elements.rs`: the long-term rate and the burst are exact; next to the kernel's `tbf`
 //! in `tests/worlds/test_elements_against_kernel.py`.
@@ -52,7 +51,11 @@ impl<P> TokenBucket<P> {
     fn look(&mut self, now: Instant, queue: &mut dyn Queue<P>, verdicts: &mut Verdicts<P>) {
         let size = queue.peek().or_else(|| {
             self.taken = if queue.packets() > 0 { dequeue(queue, now, verdicts) } else { None };
-            self.taken.as_ref().map(|packet| packet.size)
+            let size = self.taken.as_ref().map(|packet| packet.size);
+            if size.is_some() {
+                queue.set_ahead(size, now);
+            }
+            size
         });
         self.ready = size.map(|size| {
             let peak = self.peak.map_or(now, |peak| peak.ready(size, now));
@@ -83,7 +86,11 @@ impl<P: Clone> TokenBucket<P> {
         verdicts: &mut Verdicts<P>,
     ) {
         while let Some(ready) = self.ready.take_if(|ready| *ready <= now) {
-            if let Some(mut packet) = self.taken.take().or_else(|| dequeue(queue, ready, verdicts)) {
+            let looked_at = self.taken.take();
+            if looked_at.is_some() {
+                queue.set_ahead(None, ready);
+            }
+            if let Some(mut packet) = looked_at.or_else(|| dequeue(queue, ready, verdicts)) {
                 self.bucket.take(packet.size, ready);
                 if let Some(peak) = &mut self.peak {
                     peak.take(packet.size, ready);

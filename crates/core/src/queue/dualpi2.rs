@@ -23,6 +23,7 @@ mod tests;
 
 use serde::Deserialize;
 
+use super::ahead::Ahead;
 use super::bounds::{limit_within, time_within, whole_percents, within};
 use super::packet_queue::PacketQueue;
 use super::setup::{AGE, QueueSetup, memory_of};
@@ -260,6 +261,7 @@ enum Step {
 pub struct DualPi2<P> {
     classic: PacketQueue<P>,
     low: LowLatency<P>,
+    ahead: Ahead,
     limit: usize,
     memory_limit: u64,
     mask: u8,
@@ -286,6 +288,7 @@ impl<P> DualPi2<P> {
         Self {
             classic: PacketQueue::default(),
             low: LowLatency { queue: PacketQueue::default(), has_step: VecDeque::new() },
+            ahead: Ahead::default(),
             limit: config.limit_packets as usize,
             memory_limit: config
                 .memory_limit_bytes
@@ -339,7 +342,7 @@ impl<P> DualPi2<P> {
 
     /// True if the packet is to be dropped; else it may have been marked (`must_drop`).
     fn must_drop(&mut self, packet: &mut Packet<P>, is_low: bool, verdicts: &mut Verdicts<P>) -> bool {
-        if self.backlog() < self.least_backlog {
+        if self.backlog() + self.ahead.bytes() < self.least_backlog {
             return false;
         }
         let coupled = self.controller.probability * self.coupling;
@@ -389,7 +392,9 @@ impl<P: Send> Queue<P> for DualPi2<P> {
         self.catch_up(now);
         let is_low = self.is_low_latency(&packet);
         let packets = self.packets();
-        if packets >= self.limit || memory_of(packets + 1, self.backlog() + packet.size) > self.memory_limit {
+        if packets + self.ahead.packets() >= self.limit
+            || memory_of(packets + 1, self.backlog() + packet.size) > self.memory_limit
+        {
             return verdicts.drop(packet, Reason::Overlimit);
         }
         if self.drops_early && self.must_drop(&mut packet, is_low, verdicts) {
@@ -420,6 +425,10 @@ impl<P: Send> Queue<P> for DualPi2<P> {
             return Some(packet);
         }
         None
+    }
+
+    fn set_ahead(&mut self, size: Option<Bytes>, _now: Instant) {
+        self.ahead = Ahead::of(size);
     }
 
     fn packets(&self) -> usize {

@@ -19,6 +19,7 @@
 
 use serde::Deserialize;
 
+use super::ahead::Ahead;
 use super::bounds::{limit_within, within};
 use super::codel::{self, Control, Law, Supply, Threshold, ticks};
 use super::flows::{self, Flow, Flows};
@@ -133,6 +134,7 @@ impl FqCodelConfig {
 #[derive(Debug)]
 pub struct FqCodel<P> {
     flows: Flows<P, Control>,
+    ahead: Ahead,
     law: Law,
     limit: usize,
     memory_limit: u64,
@@ -144,6 +146,7 @@ impl<P> FqCodel<P> {
     pub(super) fn new(config: &FqCodelConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
             flows: Flows::new(config.flows, config.quantum_bytes, &Control::default(), setup),
+            ahead: Ahead::default(),
             law: config.law(setup),
             limit: config.limit_packets as usize,
             memory_limit: config.memory_limit_bytes,
@@ -174,7 +177,7 @@ impl<P: Send> Queue<P> for FqCodel<P> {
     fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, verdicts: &mut Verdicts<P>) {
         self.flows.push(self.flows.index_of(&packet), packet);
         let (packets, bytes) = (self.packets(), self.bytes());
-        if packets > self.limit || memory_of(packets, bytes) > self.memory_limit {
+        if packets + self.ahead.packets() > self.limit || memory_of(packets, bytes) > self.memory_limit {
             self.drop_from_longest(verdicts);
         }
     }
@@ -184,6 +187,10 @@ impl<P: Send> Queue<P> for FqCodel<P> {
         self.flows.take_turns(|Flow { queue, control }, others| {
             control.dequeue(Supply { law, queue, others, now, verdicts: &mut *verdicts })
         })
+    }
+
+    fn set_ahead(&mut self, size: Option<Bytes>, _now: Instant) {
+        self.ahead = Ahead::of(size);
     }
 
     fn packets(&self) -> usize {

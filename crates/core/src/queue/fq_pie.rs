@@ -15,6 +15,7 @@
 
 use serde::Deserialize;
 
+use super::ahead::Ahead;
 use super::bounds::{limit_within, whole_percents};
 use super::flows::{self, Flow, Flows};
 use super::pie::{self, CERTAIN, Control, Gains, Law};
@@ -101,6 +102,7 @@ impl FqPieConfig {
 #[derive(Debug)]
 pub struct FqPie<P> {
     flows: Flows<P, Control>,
+    ahead: Ahead,
     law: Law,
     limit: usize,
     ecn: bool,
@@ -115,6 +117,7 @@ impl<P> FqPie<P> {
         let law = config.gains().law(setup);
         Self {
             flows: Flows::new(config.flows, config.quantum_bytes, &Control::new(&law), setup),
+            ahead: Ahead::default(),
             law,
             limit: config.limit_packets as usize,
             ecn: config.ecn,
@@ -125,7 +128,7 @@ impl<P> FqPie<P> {
 
     /// Why the packet is not let into this queue.
     fn refusal(&mut self, index: usize, packet: &mut Packet<P>, verdicts: &mut Verdicts<P>) -> Option<Reason> {
-        if self.flows.packets() >= self.limit {
+        if self.flows.packets() + self.ahead.packets() >= self.limit {
             return Some(Reason::Overlimit);
         }
         let Flow { queue, control } = self.flows.flow(index);
@@ -156,6 +159,10 @@ impl<P: Send> Queue<P> for FqPie<P> {
             control.on_leaving(law, &packet, queue.bytes(), now);
             Some(packet)
         })
+    }
+
+    fn set_ahead(&mut self, size: Option<Bytes>, _now: Instant) {
+        self.ahead = Ahead::of(size);
     }
 
     fn packets(&self) -> usize {

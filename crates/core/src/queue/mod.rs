@@ -1,5 +1,6 @@
 //! Queueing disciplines: one file each, behind one small trait.
 
+mod ahead;
 mod bands;
 mod bounds;
 mod cake;
@@ -65,6 +66,10 @@ pub trait Queue<P>: Send {
     fn peek(&self) -> Option<Bytes> {
         None
     }
+
+    /// From `now` on, the link has a packet of this size that it took out ahead of its time, to look at it; it takes
+    /// room until it is sent, or `None`.
+    fn set_ahead(&mut self, _size: Option<Bytes>, _now: Instant) {}
 
     /// Packets waiting.
     fn packets(&self) -> usize;

@@ -26,6 +26,7 @@ use serde::Deserialize;
 
 pub(super) use control::{Control, Law, Supply, Threshold, ticks};
 
+use super::ahead::Ahead;
 use super::bounds::{limit_within, time_within};
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
@@ -128,6 +129,7 @@ impl CodelConfig {
 #[derive(Debug)]
 pub struct Codel<P> {
     queue: PacketQueue<P>,
+    ahead: Ahead,
     limit: usize,
     law: Law,
     control: Control,
@@ -138,6 +140,7 @@ impl<P> Codel<P> {
     pub(super) fn new(config: &CodelConfig, setup: &QueueSetup<'_>) -> Self {
         Self {
             queue: PacketQueue::default(),
+            ahead: Ahead::default(),
             limit: config.limit_packets as usize,
             law: config.law(setup),
             control: Control::default(),
@@ -147,7 +150,7 @@ impl<P> Codel<P> {
 
 impl<P: Send> Queue<P> for Codel<P> {
     fn enqueue(&mut self, packet: Box<Packet<P>>, _now: Instant, verdicts: &mut Verdicts<P>) {
-        if self.queue.packets() < self.limit {
+        if self.queue.packets() + self.ahead.packets() < self.limit {
             self.queue.push(packet);
         } else {
             verdicts.drop(packet, Reason::Overlimit);
@@ -157,6 +160,10 @@ impl<P: Send> Queue<P> for Codel<P> {
     fn dequeue(&mut self, now: Instant, verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
         let now = ticks(now.as_nanos());
         self.control.dequeue(Supply { law: &self.law, queue: &mut self.queue, others: Bytes::ZERO, now, verdicts })
+    }
+
+    fn set_ahead(&mut self, size: Option<Bytes>, _now: Instant) {
+        self.ahead = Ahead::of(size);
     }
 
     fn packets(&self) -> usize {

@@ -77,6 +77,17 @@ fn the_classic_line_gets_a_tenth() {
 }
 
 #[test]
+fn what_was_taken_out_to_be_looked_at_is_backlog() {
+    for is_ahead in [false, true] {
+        let json = r#"{"kind": "dualpi2", "drop_early": true, "target_ns": 1000000}"#;
+        let mut bench = Bench { gap_ms: 20, ..Bench::new(json) };
+        bench.queue.set_ahead(is_ahead.then_some(Bytes::new(1_000)), bench.now);
+        bench.standing(3, 1_000);
+        assert_eq!(bench.dropped.is_empty(), !is_ahead, "two wait when one arrives, and a third if there is one ahead");
+    }
+}
+
+#[test]
 fn the_step_marks_what_waited_a_millisecond() {
     let mut bench = filled(r#"{"kind": "dualpi2", "target_ns": 10000000000}"#, 0, 10);
     (0..10).for_each(|_| bench.send());

@@ -25,6 +25,7 @@ use serde::Deserialize;
 pub(super) use control::{CERTAIN, Control, Gains, Law};
 
 use self::control::MAX_GAIN;
+use super::ahead::Ahead;
 use super::bounds::limit_within;
 use super::packet_queue::PacketQueue;
 use super::setup::QueueSetup;
@@ -127,6 +128,7 @@ impl PieConfig {
 #[derive(Debug)]
 pub struct Pie<P> {
     queue: PacketQueue<P>,
+    ahead: Ahead,
     limit: usize,
     ecn: bool,
     law: Law,
@@ -140,6 +142,7 @@ impl<P> Pie<P> {
         let law = config.gains().law(setup);
         Self {
             queue: PacketQueue::default(),
+            ahead: Ahead::default(),
             limit: config.limit_packets as usize,
             ecn: config.ecn,
             law,
@@ -148,12 +151,16 @@ impl<P> Pie<P> {
         }
     }
 
+    fn backlog(&self) -> Bytes {
+        self.queue.bytes() + self.ahead.bytes()
+    }
+
     /// Why the packet is not let in.
     fn refusal(&mut self, packet: &mut Packet<P>, verdicts: &mut Verdicts<P>) -> Option<Reason> {
-        if self.queue.packets() >= self.limit {
+        if self.queue.packets() + self.ahead.packets() >= self.limit {
             return Some(Reason::Overlimit);
         }
-        let backlog = self.queue.bytes();
+        let backlog = self.backlog();
         let is_in = !self.control.drops_early(&self.law, backlog, packet, &mut self.random)
             || (self.ecn && self.control.probability() <= MARKED_UP_TO && verdicts.mark(packet, Reason::Congestion));
         (!is_in).then_some(Reason::Congestion)
@@ -162,7 +169,7 @@ impl<P> Pie<P> {
 
 impl<P: Send> Queue<P> for Pie<P> {
     fn enqueue(&mut self, mut packet: Box<Packet<P>>, now: Instant, verdicts: &mut Verdicts<P>) {
-        self.control.catch_up(&self.law, self.queue.bytes(), now);
+        self.control.catch_up(&self.law, self.backlog(), now);
         match self.refusal(&mut packet, verdicts) {
             None => self.queue.push(packet),
             Some(reason) => {
@@ -173,10 +180,15 @@ impl<P: Send> Queue<P> for Pie<P> {
     }
 
     fn dequeue(&mut self, now: Instant, _verdicts: &mut Verdicts<P>) -> Option<Box<Packet<P>>> {
-        self.control.catch_up(&self.law, self.queue.bytes(), now);
+        self.control.catch_up(&self.law, self.backlog(), now);
         let packet = self.queue.pop()?;
         self.control.on_leaving(&self.law, &packet, self.queue.bytes(), now);
         Some(packet)
+    }
+
+    fn set_ahead(&mut self, size: Option<Bytes>, now: Instant) {
+        self.control.catch_up(&self.law, self.backlog(), now);
+        self.ahead = Ahead::of(size);
     }
 
     fn packets(&self) -> usize {

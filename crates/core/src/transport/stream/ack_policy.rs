@@ -33,6 +33,8 @@ const COMPRESSION_PERCENT: u64 = 33;
 pub(super) enum Arrival {
     /// The next expected one, with nothing missing before or after.
     InOrder,
+    /// The same, but an ack is left to the application, which has yet to read.
+    ForReader,
     /// The next expected one, with later ones waiting for others still missing.
     BeforeHole,
     /// The same, or it closed the last hole: an ack is due in any case.
@@ -117,7 +119,7 @@ impl AckPolicy {
             self.is_due = true;
             return;
         }
-        if matches!(arrival, Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes) {
+        if !matches!(arrival, Arrival::OutOfOrder | Arrival::Repeated | Arrival::Duplicate) {
             self.adapt_delay(now);
         }
         if quick > 0 {
@@ -131,6 +133,14 @@ impl AckPolicy {
             Arrival::InOrder => {
                 self.unacked += 1;
                 if self.unacked > 1 || self.quick > 0 { self.is_due = true } else { self.hold_back(now) }
+            }
+            Arrival::ForReader => {
+                self.unacked += 1;
+                if self.quick > 0 {
+                    self.is_due = true;
+                } else if self.unacked == 1 {
+                    self.hold_back(now);
+                }
             }
             Arrival::Closes => {
                 self.duplicates = 0;
@@ -147,6 +157,13 @@ impl AckPolicy {
                 self.is_due = true;
             }
         }
+    }
+
+    /// The application has read all; true if that lets an ack go (`tcp_cleanup_rbuf`).
+    pub(super) fn on_read(&mut self) -> bool {
+        let lets_go = self.unacked > 1 && !self.is_due;
+        self.is_due |= lets_go;
+        lets_go
     }
 
     /// The next ack leaves at once (`ICSK_ACK_NOW`).

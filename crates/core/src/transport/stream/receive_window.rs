@@ -134,20 +134,34 @@ impl ReceiveWindow {
         is_wider
     }
 
-    /// Segments that waited can be read too, all before `next`, now that the hole before them is closed; `waiting`
-    /// others cannot. True if the application reads.
-    pub(super) fn on_released(&mut self, segments: u64, waiting: u64, next: u64, now: Instant) -> bool {
+    /// Segments that waited can be read too, now that the hole before them is closed; `waiting` others cannot.
+    pub(super) fn on_released(&mut self, segments: u64, waiting: u64) {
         self.unread += segments;
         self.held = self.unread + waiting;
-        let is_read = self.unread >= self.most_unread;
-        if is_read {
-            let taken = next + 1 - self.unread;
-            if let Some(window) = self.tuning.on_read(taken * self.mss, next * self.mss, now) {
-                self.make_room(window);
-            }
-            self.unread = 0;
+    }
+
+    /// True if there is as much as the application waits for.
+    pub(super) fn is_readable(&self) -> bool {
+        self.unread >= self.most_unread
+    }
+
+    /// True if what has arrived lets no ack go before the application reads (`__tcp_ack_snd_check`).
+    pub(super) fn is_left_to_reader(&self) -> bool {
+        self.is_readable() && self.is_narrower()
+    }
+
+    /// The application reads all before segment `next`.
+    pub(super) fn on_read(&mut self, next: u64, now: Instant) {
+        let taken = next + 1 - self.unread;
+        if let Some(window) = self.tuning.on_read(taken * self.mss, next * self.mss, now) {
+            self.make_room(window);
         }
-        is_read
+        self.unread = 0;
+    }
+
+    /// Only `waiting` segments take room when the next ack leaves.
+    pub(super) fn on_emptied(&mut self, waiting: u64) {
+        self.held = waiting;
     }
 
     /// The buffer is to have such a window (`tcp_rcvbuf_grow`).
@@ -199,7 +213,7 @@ impl ReceiveWindow {
     }
 
     /// True if less is free than the last ack told.
-    pub(super) fn is_narrower(&self) -> bool {
+    fn is_narrower(&self) -> bool {
         self.free() < self.told
     }
 
@@ -220,12 +234,22 @@ mod tests {
 
     const MSS: Bytes = Bytes::new(1_448);
 
+    /// Segments become readable, and the application reads if they are enough; true if it does.
+    fn read(window: &mut ReceiveWindow, released: u64, waiting: u64, next: u64, now: Instant) -> bool {
+        window.on_released(released, waiting);
+        let is_readable = window.is_readable();
+        if is_readable {
+            window.on_read(next, now);
+        }
+        is_readable
+    }
+
     /// Numbers of the segments, from 1, that widen the window of a receiver that gets them all in order.
     fn widening(mut window: ReceiveWindow, count: u64) -> Vec<u64> {
         (1..=count)
             .filter(|next| {
                 let is_wider = window.on_next(0, *next, Instant::ZERO);
-                window.on_released(0, 0, *next, Instant::ZERO);
+                read(&mut window, 0, 0, *next, Instant::ZERO);
                 is_wider
             })
             .collect()
@@ -270,7 +294,7 @@ mod tests {
         let mut window = ReceiveWindow::new(None, MSS, MSS);
         let mut arrive = |next| {
             window.on_next(0, next, Instant::ZERO);
-            window.on_released(0, 0, next, Instant::ZERO);
+            read(&mut window, 0, 0, next, Instant::ZERO);
             window.advertise(next)
         };
         let windows = (1..=208).map(&mut arrive).collect::<Vec<_>>();
@@ -285,15 +309,15 @@ mod tests {
         let mut window = ReceiveWindow::new(None, MSS, MSS);
         let mut arrive = |next, released| {
             window.on_next(released, next - released, Instant::ZERO);
-            window.on_released(released, 0, next, Instant::ZERO);
+            read(&mut window, released, 0, next, Instant::ZERO);
             window.advertise(next)
         };
         assert_eq!((1..=12).map(|next| arrive(next, 0)).collect::<Vec<_>>(), WINDOWS);
         (13..=1_700).for_each(|next| assert!((2_049..=2_592).contains(&arrive(next, 0))));
         assert_eq!([arrive(1_731, 30), arrive(1_732, 0), arrive(1_734, 1)], [2_587, 2_592, 2_592]);
         window.on_next(30, 1_735, Instant::ZERO);
-        window.on_released(30, 0, 1_765, Instant::ZERO);
-        assert!(window.is_narrower());
+        window.on_released(30, 0);
+        assert!(window.is_left_to_reader());
     }
 
     #[test]
@@ -304,7 +328,7 @@ mod tests {
         assert!(window.on_later(0, 2));
         // Long after the edge of what was granted first.
         let room = |waiting| {
-            window.on_released(1, waiting, 1_000, Instant::ZERO);
+            read(&mut window, 1, waiting, 1_000, Instant::ZERO);
             window.right_edge = 0;
             u64::from(window.advertise(1_000)) << window.scale
         };
@@ -322,7 +346,7 @@ mod tests {
         // Round trips at whose ends nine segments are read, of which the last eight do not count yet.
         let read = |window: &mut ReceiveWindow, next, millis| {
             window.on_next(0, next, at(millis));
-            window.on_released(8, 0, next, at(millis))
+            read(window, 8, 0, next, at(millis))
         };
         assert!(read(&mut window, 1_000, 200) && read(&mut window, 3_000, 300));
         assert_eq!(window.buffer, BUFFER);
@@ -345,7 +369,7 @@ mod tests {
         // Nearly all of the buffer waits behind a hole that closes, and is read.
         (0..14_000).for_each(|waiting| _ = window.on_later(waiting, waiting + 2));
         window.on_next(14_000, 1, Instant::ZERO);
-        assert!(window.on_released(14_000, 0, 14_001, Instant::ZERO));
+        assert!(read(&mut window, 14_000, 0, 14_001, Instant::ZERO));
         window.right_edge = 0;
         assert!(window.advertise(14_001) < 200);
         assert!(window.must_update(0));
@@ -364,12 +388,12 @@ mod tests {
             assert_eq!(widening(window, 100), [1], "while the bound is forgotten");
             let mut filled = window;
             filled.on_next(0, 101, Instant::ZERO);
-            filled.on_released(20, 20, 121, Instant::ZERO);
+            read(&mut filled, 20, 20, 121, Instant::ZERO);
             assert!(!filled.is_narrower(), "what waits takes no room of it");
             let granted =
                 |window: &mut ReceiveWindow| (u64::from(window.advertise(1_000)) << window.scale).abs_diff(limit);
             assert!(granted(&mut window) < 1 << window.scale);
-            window.on_released(1, 100, 102, Instant::ZERO);
+            read(&mut window, 1, 100, 102, Instant::ZERO);
             assert!(granted(&mut window) < 1 << window.scale);
         }
     }

@@ -42,6 +42,8 @@ pub struct Receiver {
     policy: AckPolicy,
     /// None of a program that sends datagrams, whose acks tell of packets and of no window.
     window: Option<ReceiveWindow>,
+    /// More arrives at this instant, before the application has its turn.
+    is_reader_held: bool,
     /// The next expected segment (`rcv_nxt`).
     next: u64,
     out_of_order: RangeSet,
@@ -75,6 +77,7 @@ impl Receiver {
             config,
             policy: AckPolicy::new(mode, window.segments()),
             window: (!is_program).then_some(window),
+            is_reader_held: false,
             waiting: 0,
             next: 0,
             out_of_order: RangeSet::default(),
@@ -155,6 +158,9 @@ impl Receiver {
         if news == News::Now {
             self.policy.acknowledge_now();
         }
+        if !self.is_reader_held {
+            self.read(now);
+        }
     }
 
     /// What arrived takes room of the window, beside the `waiting` that were there; true if that widens.
@@ -164,17 +170,47 @@ impl Receiver {
         match arrival {
             Arrival::Duplicate | Arrival::Repeated => false,
             Arrival::OutOfOrder => window.on_later(waiting, self.out_of_order.end() - self.next),
-            Arrival::InOrder | Arrival::BeforeHole | Arrival::Closes => {
+            Arrival::InOrder | Arrival::ForReader | Arrival::BeforeHole | Arrival::Closes => {
                 let released = waiting - self.waiting;
                 let is_wider = window.on_next(waiting, self.next - released, now);
-                let is_read = window.on_released(released, self.waiting, self.next, now);
-                let is_left_to_reader = is_read && window.is_narrower();
-                if *arrival == Arrival::BeforeHole && self.next - self.last_acked > 1 && !is_left_to_reader {
+                window.on_released(released, self.waiting);
+                let is_left_to_reader = window.is_left_to_reader();
+                match arrival {
+                    Arrival::InOrder if is_left_to_reader => *arrival = Arrival::ForReader,
                     // More than a segment at once is acknowledged as if nothing were missing.
-                    *arrival = Arrival::Closes;
+                    Arrival::BeforeHole if self.next - self.last_acked > 1 && !is_left_to_reader => {
+                        *arrival = Arrival::Closes;
+                    }
+                    _ => {}
                 }
                 is_wider
             }
+        }
+    }
+
+    /// The application takes what there is, if that is as much as it waits for.
+    #[inline(always)]
+    fn read(&mut self, now: Instant) {
+        if let Some(window) = self.window.as_mut().filter(|window| window.is_readable()) {
+            window.on_read(self.next, now);
+            if self.policy.on_read() {
+                window.on_emptied(self.waiting);
+            }
+        }
+    }
+
+    /// More arrives at this instant: the application has its turn when [`Receiver::release_reader`] says so. False if
+    /// it has been told.
+    pub fn hold_reader(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_reader_held, true)
+    }
+
+    /// All has arrived that does at this instant.
+    pub fn release_reader(&mut self, now: Instant) {
+        self.is_reader_held = false;
+        self.read(now);
+        if self.window.as_mut().is_some_and(|window| window.must_update(self.waiting)) {
+            self.policy.acknowledge_now();
         }
     }
 
@@ -469,6 +505,71 @@ mod tests {
         assert!(acks_of_end(&mut receiver, next + 2));
         (4..7).for_each(|more| assert_eq!(arrive(&mut receiver, next + more, 0).len(), 1));
         assert!(!acks_of_end(&mut receiver, next + 7), "the fourth is held back");
+    }
+
+    /// Acks that leave at once when so many segments arrive at one instant, and the one that leaves when the
+    /// application reads.
+    fn acks_of_an_instant(segments: u64) -> (Vec<u64>, Option<u64>) {
+        // The window grows no more, and the application has read all.
+        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
+        (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
+        assert!(receiver.hold_reader() && !receiver.hold_reader());
+        let instant = 200_000;
+        let acks = (1_600..1_600 + segments).flat_map(|sequence| arrive(&mut receiver, sequence, instant));
+        let at_once = acks.map(|(cumulative, _)| cumulative - 1_600).collect();
+        let now = Instant::ZERO + Duration::from_micros(instant);
+        receiver.release_reader(now);
+        let mut pool = PacketPool::<Segment>::default();
+        let read = receiver.poll(now, &mut pool).and_then(|packet| match packet.payload {
+            Segment::Ack(ack) => Some(ack.cumulative - 1_600),
+            _ => None,
+        });
+        assert!(receiver.poll(now, &mut pool).is_none());
+        (at_once, read)
+    }
+
+    #[test]
+    fn once_there_is_enough_to_read_the_reader_acknowledges_what_came_at_one_instant() {
+        // One has been waiting for company.
+        assert_eq!(acks_of_an_instant(7), (vec![1, 3, 5, 7], None));
+        assert_eq!(acks_of_an_instant(8), (vec![1, 3, 5, 7], None));
+        assert_eq!(acks_of_an_instant(9), (vec![1, 3, 5, 7], Some(9)));
+        assert_eq!(acks_of_an_instant(13), (vec![1, 3, 5, 7], Some(13)));
+    }
+
+    #[test]
+    fn a_reader_that_has_its_turn_late_reads_all_and_the_next_time_after_eight_more() {
+        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
+        (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
+        receiver.hold_reader();
+        (1_600..1_611).for_each(|sequence| _ = arrive(&mut receiver, sequence, 200_000));
+        receiver.release_reader(Instant::ZERO + Duration::from_micros(200_000));
+        let is_readable = |receiver: &Receiver| receiver.window.is_some_and(|window| window.is_readable());
+        receiver.hold_reader();
+        let after = (1_611..).take_while(|sequence| {
+            arrive(&mut receiver, *sequence, 300_000);
+            !is_readable(&receiver)
+        });
+        assert_eq!(after.count(), 7);
+    }
+
+    #[test]
+    fn a_reader_that_has_its_turn_late_tells_of_the_room_that_it_makes() {
+        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
+        let mut pool = PacketPool::<Segment>::default();
+        let mut window = |receiver: &mut Receiver| match receiver.poll(Instant::ZERO, &mut pool)?.payload {
+            Segment::Ack(ack) => Some(ack.window),
+            _ => None,
+        };
+        // Nearly all of the buffer waits behind a hole that closes.
+        (1..14_000).for_each(|sequence| _ = arrive(&mut receiver, sequence, 0));
+        receiver.hold_reader();
+        let envelope = Envelope { number: 0, ecn: Ecn::NotEct, sent: Instant::ZERO };
+        receiver.on_data(0, receiver.config.mss, Instant::ZERO, envelope, Instant::ZERO);
+        assert!(window(&mut receiver).is_some_and(|window| window < 300));
+        assert_eq!(window(&mut receiver), None);
+        receiver.release_reader(Instant::ZERO);
+        assert!(window(&mut receiver).is_some_and(|window| window > 2_000));
     }
 
     #[test]
