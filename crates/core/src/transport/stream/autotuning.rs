@@ -74,11 +74,15 @@ impl Autotuning {
         !is_known
     }
 
-    /// Everything before `next` has come, while a window of `window` was told (`tcp_rcv_rtt_measure`).
+    /// Everything before `next` has come, while a window of `window` was told (`tcp_rcv_rtt_measure`). Without time
+    /// stamps that is no measure: it takes as long as the sender lets it.
     #[inline(always)]
     pub(super) fn on_next(&mut self, next: u64, window: u64, now: Instant) {
         if next >= self.window_end {
             cold_path();
+            if self.rtt().is_none() {
+                return;
+            }
             if let Some(since) = self.window_since.replace(now) {
                 let sample = now.as_micros().saturating_sub(since.as_micros()).max(1);
                 if self.rtt_eighths == 0 || sample * 8 < self.rtt_eighths {
@@ -195,8 +199,20 @@ mod tests {
     }
 
     #[test]
+    fn without_time_stamps_the_window_stays() {
+        let mut tuning = Autotuning::new(14_480);
+        tuning.begin(at(0));
+        (0..1_000).for_each(|number| {
+            tuning.on_next(number * 50_000, 50_000, at(number * 100));
+            let next = number * 50_000;
+            assert_eq!(tuning.on_read(next, next, at(number * 100)), None);
+        });
+    }
+
+    #[test]
     fn with_a_short_round_trip_the_window_is_wider_by_a_share() {
         let mut tuning = Autotuning::new(14_480);
+        tuning.on_echo(at(1), true, at(1));
         tuning.on_next(0, 100_000, at(1));
         tuning.on_next(100_000, 100_000, at(1) + Duration::from_micros(250));
         assert_eq!(tuning.on_read(100_000, 100_000, at(2)), Some(250_000));
