@@ -272,7 +272,7 @@ impl Scheme for Bbr {
         self.long_term.reset();
     }
 
-    /// `bbr_cwnd_event`.
+    /// `bbr_cwnd_event_tx_start`.
     fn on_tx_start(&mut self, start: &TxStart) {
         // A probe of the round trip limits as an application does, until an ack of something outstanding
         // (`tcp_rate_gen`).

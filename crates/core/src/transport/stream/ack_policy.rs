@@ -208,7 +208,7 @@ impl AckPolicy {
         self.is_delaying = true;
     }
 
-    /// After three duplicate acks, one ack stands for all of a millisecond (`tcp_compressed_ack`).
+    /// After three duplicate acks, one ack stands for all of a millisecond (`__tcp_ack_snd_check`).
     fn compress(&mut self, now: Instant) {
         if self.quick > 0 {
             self.is_due = true;

@@ -3,7 +3,7 @@
 //!
 //! Sequence numbers count segments, not bytes: a segment is cut once, when it is first sent, and never changes
 //! afterwards. Everything that decides follows Linux `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`,
-//! `tcp_recovery.c` and `tcp_rate.c`; names of functions stand beside the parts. What is left out: segmentation
+//! `tcp_recovery.c` and `tcp.c`; names of functions stand beside the parts. What is left out: segmentation
 //! offload, urgent data, simultaneous open, closing.
 //!
 //! Read first: [`Sender`] and [`Receiver`], two [`crate::endpoint::Endpoint`]s that exchange [`Segment`]s.

@@ -1,7 +1,8 @@
 //! Delivery-rate samples.
 //!
-//! **Source.** draft-ietf-ccwg-bbr, delivery rate samples; Linux `net/ipv4/tcp_rate.c`. Every packet remembers how much
-//! had been delivered when it was sent; its ack then tells how much was delivered meanwhile, and over what time.
+//! **Source.** draft-ietf-ccwg-bbr, delivery rate samples; Linux `net/ipv4/tcp_output.c` (`tcp_rate_skb_sent`) and
+//! `tcp_input.c` (`tcp_rate_skb_delivered`, `tcp_rate_gen`). Every packet remembers how much had been delivered when it
+//! was sent; its ack then tells how much was delivered meanwhile, and over what time.
 
 use crate::scheme::RateSample;
 use crate::units::{Duration, Instant};
