@@ -129,6 +129,10 @@ tokens-fq_codel = { "path.forward.0.queue" = { kind = "fq_codel", limit = "8pkt"
 tokens-fq_pie = { "path.forward.0.queue" = { kind = "fq_pie", limit = "5pkt" } }
 tokens-dualpi2 = { "path.forward.0.queue" = { kind = "dualpi2", limit = "5pkt" } }
 
+[matrix.way.tokens-own]
+"flow.1.scheme" = "own:westwood"
+"path.forward.0.queue" = { kind = "codel", limit = "5pkt" }
+
 [matrix.way.tokens-pie]
 "path.forward.0.queue" = { kind = "pie", limit = "5pkt", dq_rate_estimator = true }
 """
@@ -242,7 +246,7 @@ def test_the_simulator_gives_exactly_that_behind_a_token_bucket(tmp_path: Path) 
     known = golden()
     ours = {run.id: numbers(sim.execute(run)) for run in in_bursts(tmp_path)}
     assert ours == {name: known[name] for name in ours}
-    assert len(ours) == 7
+    assert len(ours) == 8
 
 
 def test_the_kernel_gives_what_it_gave(tmp_path: Path) -> None:

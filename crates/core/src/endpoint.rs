@@ -9,6 +9,15 @@ pub trait Endpoint<P> {
     /// A packet with this payload arrives at `now`.
     fn accept(&mut self, payload: &P, envelope: Envelope, now: Instant);
 
+    /// More arrives at this instant than the next packet: the application waits until [`Endpoint::release_reader`] says
+    /// that it is its turn. True if it is to be told so and was not before.
+    fn hold_reader(&mut self) -> bool {
+        false
+    }
+
+    /// All that arrives at `now` has; call [`Endpoint::poll`] then.
+    fn release_reader(&mut self, _now: Instant) {}
+
     /// A packet to send at `now`, with a payload of the kind that the path carries; call until there is none, after
     /// every [`Endpoint::accept`] and at every wake-up, unless it [is silent](Endpoint::is_silent_before).
     fn poll<Q: From<P> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>>;

@@ -121,21 +121,21 @@ impl Flow {
         }
     }
 
-    /// More arrives at this instant: the application that receives has its turn when [`Flow::release_reader`] says so.
-    /// True if it is to be told, and has not been already.
+    /// More arrives at the receiver at this instant ([`Endpoint::hold_reader`]).
     pub(crate) fn hold_reader(&mut self) -> bool {
         match &mut self.ends {
             Ends::Stream { receiver, .. } => receiver.hold_reader(),
-            Ends::Stack { .. } => false,
+            Ends::Stack { receiver, .. } => receiver.hold_reader(),
         }
     }
 
-    /// All has arrived that does at this instant.
+    /// All has arrived that does ([`Endpoint::release_reader`]).
     pub(crate) fn release_reader(&mut self, network: &mut Network) {
-        if let Ends::Stream { receiver, .. } = &mut self.ends {
-            receiver.release_reader(network.now);
-            self.wake_receiver(Why::Arrival, network);
+        match &mut self.ends {
+            Ends::Stream { receiver, .. } => receiver.release_reader(network.now),
+            Ends::Stack { receiver, .. } => receiver.release_reader(network.now),
         }
+        self.wake_receiver(Why::Arrival, network);
     }
 
     /// Sends what can be sent now, and plans when there may be more.

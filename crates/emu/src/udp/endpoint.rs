@@ -106,7 +106,7 @@ impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
     /// Takes what has arrived. If that is more than fits into one call, the next wait ends at once.
     fn read(&mut self) -> Result<(), FlowError> {
         let received = self.socket.receive()?;
-        let mut now = Instant::ZERO;
+        let (mut now, mut is_reader_held) = (Instant::ZERO, false);
         for index in 0..received {
             if index == 0 || !F::IS_BATCHED {
                 now = self.now()?;
@@ -114,12 +114,17 @@ impl<F: Form, E: Endpoint<F::Payload>> Driver<'_, E, F> {
             if now >= self.end {
                 break;
             }
+            is_reader_held |= index + 1 < received && self.endpoint.hold_reader();
             if let Some(packet) = self.socket.packet(index, now) {
                 self.endpoint.accept(&packet.payload, packet.envelope(), now);
             }
             if index + 1 == received || !F::IS_BATCHED {
                 self.send(now)?;
             }
+        }
+        if is_reader_held {
+            self.endpoint.release_reader(now);
+            self.send(now)?;
         }
         Ok(())
     }

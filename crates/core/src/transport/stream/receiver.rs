@@ -199,21 +199,6 @@ impl Receiver {
         }
     }
 
-    /// More arrives at this instant: the application has its turn when [`Receiver::release_reader`] says so. False if
-    /// it has been told.
-    pub fn hold_reader(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_reader_held, true)
-    }
-
-    /// All has arrived that does at this instant.
-    pub fn release_reader(&mut self, now: Instant) {
-        self.is_reader_held = false;
-        self.read(now);
-        if self.window.as_mut().is_some_and(|window| window.must_update(self.waiting)) {
-            self.policy.acknowledge_now();
-        }
-    }
-
     /// The application takes the last of a transfer at once, which lets the ack go (`tcp_cleanup_rbuf`).
     fn on_pushed(&mut self, sequence: u64) {
         let is_all = self.next == sequence + 1;
@@ -368,6 +353,18 @@ impl Endpoint<Segment> for Receiver {
             }
             Segment::HandshakeAck => self.measure_round_trip(now),
             Segment::SynAck { .. } | Segment::Ack(_) => {}
+        }
+    }
+
+    fn hold_reader(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_reader_held, true)
+    }
+
+    fn release_reader(&mut self, now: Instant) {
+        self.is_reader_held = false;
+        self.read(now);
+        if self.window.as_mut().is_some_and(|window| window.must_update(self.waiting)) {
+            self.policy.acknowledge_now();
         }
     }
 

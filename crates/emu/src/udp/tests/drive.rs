@@ -52,6 +52,7 @@ impl Endpoint<Segment> for Beat {
 /// Answers every packet with one; hangs up after three.
 struct Echo {
     events: Vec<&'static str>,
+    is_reader_held: bool,
     times: BTreeSet<Instant>,
     owes: u64,
     signal: Option<PipeWriter>,
@@ -59,7 +60,7 @@ struct Echo {
 
 impl Echo {
     fn new(signal: PipeWriter) -> Self {
-        Self { events: Vec::new(), times: BTreeSet::new(), owes: 0, signal: Some(signal) }
+        Self { events: Vec::new(), is_reader_held: false, times: BTreeSet::new(), owes: 0, signal: Some(signal) }
     }
 
     fn hear(&mut self, now: Instant) {
@@ -82,6 +83,15 @@ impl Echo {
 impl Endpoint<Segment> for Echo {
     fn accept(&mut self, _: &Segment, _: Envelope, now: Instant) {
         self.hear(now);
+    }
+
+    fn hold_reader(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_reader_held, true)
+    }
+
+    fn release_reader(&mut self, _now: Instant) {
+        self.is_reader_held = false;
+        self.events.push("read");
     }
 
     fn poll<Q: From<Segment> + Default>(&mut self, now: Instant, pool: &mut PacketPool<Q>) -> Option<Box<Packet<Q>>> {
@@ -108,7 +118,7 @@ impl Endpoint<Datagram> for Echo {
 }
 
 #[test]
-fn an_endpoint_is_asked_after_every_arrival_until_it_is_cancelled() {
+fn an_endpoint_is_asked_after_every_arrival_until_it_is_cancelled_and_reads_after_the_last() {
     let (mut left, mut right) = prepared();
     for number in 0..3 {
         left.send(&syn(number, Instant::ZERO)).unwrap();
@@ -118,7 +128,7 @@ fn an_endpoint_is_asked_after_every_arrival_until_it_is_cancelled() {
     let timetable =
         Timetable { start: Instant::ZERO, end: Instant::FAR_FUTURE, sampling: None, cancel: Some(end.as_fd()) };
     drive(&mut echo, &mut right, clock(), &timetable, &mut |_, _| {}).unwrap();
-    assert_eq!(echo.events, ["accept", "send", "accept", "send", "accept", "send"]);
+    assert_eq!(echo.events, ["accept", "send", "accept", "send", "accept", "send", "read"]);
     assert_eq!((right.counts().received, right.counts().sent), (3, 3));
     assert_eq!(left.receive().unwrap(), 3);
 }
