@@ -234,6 +234,23 @@ impl Scheme for Window {
 }
 
 #[test]
+fn the_most_that_a_flow_may_have_paces_it_before_its_round_trip_is_known() {
+    let every_10_ms = Rate::of(StreamConfig::DEFAULT.packet_size(), Duration::from_millis(10));
+    let gaps_of = |max_pacing_rate| {
+        let config = StreamConfig { max_pacing_rate, has_handshake: false, ..StreamConfig::DEFAULT };
+        let mut departures = Vec::new();
+        let fate = |packet: &Packet<Segment>| {
+            departures.extend(sequence(packet).map(|_| packet.sent.as_millis()));
+            Fate::Pass
+        };
+        exchange_of(Box::new(Window(20)), config, 300, fate, 1);
+        // Ten packets leave at once in any case.
+        departures[9..13].iter().map(|millis| millis - departures[9]).collect::<Vec<_>>()
+    };
+    assert_eq!([None, every_10_ms].map(gaps_of), [[0; 4], [0, 10, 20, 30]]);
+}
+
+#[test]
 fn jitter_is_counted_from_the_ack_and_what_waits_leaves_together() {
     let send_jitter = Duration::from_millis(10);
     let config = StreamConfig { acks: AckMode::Each, send_jitter, ..StreamConfig::DEFAULT };

@@ -200,7 +200,11 @@ impl Sender {
         let rate = self.scheme.pacing_rate().or(self.internal_rate);
         let most =
             self.config.max_pacing_rate.map(|most| most.scale(self.counted(), self.config.packet_size().count()));
-        rate.map(|rate| most.map_or(rate, |most| rate.min(most)))
+        match (rate, most) {
+            (Some(rate), Some(most)) => Some(rate.min(most)),
+            // Also while no round trip is known, or it is too short to be measured (`sk_setsockopt`).
+            (rate, most) => rate.or(most),
+        }
     }
 
     /// Works out the rate of a scheme that has none of its own: after each ack, from what is outstanding before any
