@@ -535,6 +535,18 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_of_the_reader_tells_of_the_room_that_it_has_made() {
+        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
+        (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
+        receiver.hold_reader();
+        (1_600..1_650).for_each(|sequence| _ = arrive(&mut receiver, sequence, 200_000));
+        let mut full = receiver.window.expect("of a stream");
+        full.on_emptied(0);
+        receiver.release_reader(Instant::ZERO + Duration::from_micros(200_000));
+        assert_eq!(receiver.ack().window, full.advertise(1_650));
+    }
+
+    #[test]
     fn a_reader_that_has_its_turn_late_reads_all_and_the_next_time_after_eight_more() {
         let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
         (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
