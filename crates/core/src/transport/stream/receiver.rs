@@ -504,12 +504,17 @@ mod tests {
         assert!(!acks_of_end(&mut receiver, next + 7), "the fourth is held back");
     }
 
+    /// A receiver of 1600 segments, whose window grows no more, and whose application has read all.
+    fn full_grown() -> Receiver {
+        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
+        (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
+        receiver
+    }
+
     /// Acks that leave at once when so many segments arrive at one instant, and the one that leaves when the
     /// application reads.
     fn acks_of_an_instant(segments: u64) -> (Vec<u64>, Option<u64>) {
-        // The window grows no more, and the application has read all.
-        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
-        (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
+        let mut receiver = full_grown();
         assert!(receiver.hold_reader() && !receiver.hold_reader());
         let instant = 200_000;
         let acks = (1_600..1_600 + segments).flat_map(|sequence| arrive(&mut receiver, sequence, instant));
@@ -536,8 +541,7 @@ mod tests {
 
     #[test]
     fn an_ack_of_the_reader_tells_of_the_room_that_it_has_made() {
-        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
-        (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
+        let mut receiver = full_grown();
         receiver.hold_reader();
         (1_600..1_650).for_each(|sequence| _ = arrive(&mut receiver, sequence, 200_000));
         let mut full = receiver.window.expect("of a stream");
@@ -548,8 +552,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_has_its_turn_late_reads_all_and_the_next_time_after_eight_more() {
-        let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
-        (0..1_600).for_each(|sequence| _ = arrive(&mut receiver, sequence, sequence * 100));
+        let mut receiver = full_grown();
         receiver.hold_reader();
         (1_600..1_611).for_each(|sequence| _ = arrive(&mut receiver, sequence, 200_000));
         receiver.release_reader(Instant::ZERO + Duration::from_micros(200_000));
