@@ -77,7 +77,7 @@ wide = {}
 COUNTED = """
 name = "counted"
 duration = "10s"
-repeats = 7
+repeats = 8
 
 [[path.forward]]
 rate = "17.3Mbit/s"
@@ -164,8 +164,8 @@ def thinned() -> list[PlannedRun]:
 
 
 def counted(folder: Path) -> list[PlannedRun]:
-    """Runs with accurate ECN, with a seed that comes upon no tie."""
-    return [run for run in runs(folder, COUNTED) if run.repeat == 7]
+    """Runs with accurate ECN, with seeds that come upon no tie."""
+    return [run for run in runs(folder, COUNTED) if run.repeat == (8 if run.id.startswith("counted-bbr") else 7)]
 
 
 def in_bursts(folder: Path) -> list[PlannedRun]:

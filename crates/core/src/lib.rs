@@ -12,6 +12,7 @@ pub mod endpoint;
 pub mod filter;
 pub mod hop;
 pub mod info;
+pub mod machine;
 pub mod packet;
 pub mod packet_pool;
 pub mod path;

@@ -11,8 +11,8 @@
 //! **Deviations.** As under Linux' htb, the link never asks an empty queue for a packet, so that the last queue stays
 //! on its list until the next packet comes. The memory of a packet is its size and 804 bytes, about what it is in
 //! Linux. A control that has never dropped begins anew, whatever a full queue has counted. In Linux it begins with that
-//! count, and drops until the queue is short, in the first sixteen intervals after the machine's start, as in `linux`,
-//! and in half of every 73 minutes, because times are compared in 32 bits.
+//! count, and drops until the queue is short, in the first sixteen intervals after the machine's start, and in half of
+//! every 73 minutes, because times are compared in 32 bits; runs in `linux` are in the other half.
 //!
 //! **How it is validated.** Unit tests here; next to the kernel's in the suite `agreement/queues`; and fed with the
 //! arrivals at a kernel's, it drops and marks the same packets at the same times (`tests/kernel_queues`).

@@ -1,15 +1,13 @@
 //! What a queue is built with beside its parameters.
 
 use crate::random::RandomStream;
-use crate::units::{Bytes, Duration, Rate};
+use crate::units::{Bytes, Rate};
 
 /// The header of an Ethernet frame, which Linux adds to a device's largest packet (`psched_mtu`).
 const ETHERNET_HEADER: Bytes = Bytes::new(14);
 /// What Linux' socket buffer takes beside a packet: `truesize` of a packet of 1500 bytes is 2304 where devices are
 /// veth.
 const BUFFER_OVERHEAD: Bytes = Bytes::new(804);
-/// A queue is a second older than the run, as in the linux world, where runs start a second after the machine.
-pub(super) const AGE: Duration = Duration::from_secs(1);
 
 /// What a queue is told of the hop it is in when a run starts.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use bakeoff_core::machine::AGE;
 use bakeoff_core::units::{Duration, Instant};
 
 use crate::error::{Context, RunError};
@@ -30,8 +31,8 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Opens the taps; the run starts with the next full second, so that every run starts at the same phase of the
-    /// kernel's clock tick.
+    /// Opens the taps; the run starts when the machine is so old as the simulator takes it to be, so that every run
+    /// starts at the same phases of the kernel's timers.
     pub(super) fn start(network: &Network, layout: &Layout, folder: &Path) -> Result<Self, RunError> {
         let create = |name: &str| {
             let file = File::create(folder.join(name)).context(|| format!("creating {name}"))?;
@@ -44,7 +45,7 @@ impl Capture {
         }
         let clock = |error| RunError::System { what: "reading the clock".to_owned(), error };
         let now = sys::monotonic().map_err(clock)?;
-        let start = Duration::from_secs(now.as_nanos() / 1_000_000_000 + 1);
+        let start = AGE.max(now);
         let epoch = sys::realtime().map_err(clock)? + start.saturating_sub(now);
         Ok(Self {
             taps,

@@ -1,7 +1,8 @@
 //! Flows of the kernel's TCP, driven by threads that only block.
 
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::thread;
 
@@ -17,10 +18,11 @@ use crate::job::ecn_of;
 use crate::sys::{self, TcpOption, TcpSocket};
 use crate::udp::Clock;
 
-/// The most that one call writes.
-const WRITE_BYTES: usize = 128 << 10;
 /// What a bulk sender keeps queued, so that no ack finds it without data.
 const BULK_BACKLOG: u32 = 1 << 20;
+/// The most that one call writes: all of it fits once there is room (`tcp_stream_memory_free`). A call that has to wait
+/// would push the segment that it wrote last, whose ack the receiver may then not delay.
+const WRITE_BYTES: usize = BULK_BACKLOG as usize / 2;
 /// What an on-off sender keeps queued, a segment that has to be sent before the next is written. Beside it the call
 /// that waits holds one, so that two are left to send when an off period begins.
 const ON_OFF_BACKLOG: u32 = 1;
@@ -131,11 +133,12 @@ impl Application {
     /// Writes what there is, whenever it is there.
     fn send_all(self, socket: &TcpSocket, mut source: Source, clock: Clock) {
         let zeros = vec![0; self.write];
-        let send = if self.is_on_off { sys::send_more } else { sys::send };
         while let Ok(now) = clock.now() {
-            let available = source.available(now).count().min(self.write as u64) as usize;
-            if available > 0 {
-                match send(socket.as_fd(), &zeros[..available]) {
+            let available = source.available(now).count();
+            let written = &zeros[..available.min(self.write as u64) as usize];
+            if !written.is_empty() {
+                let is_last = !self.is_on_off && available == written.len() as u64;
+                match self.send(socket.as_fd(), written, is_last) {
                     Ok(sent) => source.take(Bytes::new(sent as u64)),
                     Err(_) => return,
                 }
@@ -145,5 +148,12 @@ impl Application {
                 return;
             }
         }
+    }
+
+    fn send(self, socket: BorrowedFd<'_>, bytes: &[u8], is_last: bool) -> io::Result<usize> {
+        if !self.is_on_off {
+            sys::wait_for_room(socket)?;
+        }
+        if is_last { sys::send(socket, bytes) } else { sys::send_more(socket, bytes) }
     }
 }

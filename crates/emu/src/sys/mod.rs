@@ -89,6 +89,14 @@ pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     send_with(socket, bytes, libc::MSG_MORE)
 }
 
+/// Waits until a TCP socket has room for as much again as it has queued.
+#[expect(unsafe_code, reason = "poll(2)")]
+pub fn wait_for_room(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: the pointer is to the one entry that is told of.
+    checked(unsafe { libc::poll(&raw mut entry, 1, -1) }).map(drop)
+}
+
 #[expect(unsafe_code, reason = "send(2)")]
 fn send_with(socket: BorrowedFd<'_>, bytes: &[u8], flags: c_int) -> io::Result<usize> {
     let flags = flags | libc::MSG_NOSIGNAL;

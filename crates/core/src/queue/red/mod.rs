@@ -410,9 +410,11 @@ mod tests {
             &setup(),
         )
         .expect("it fits");
-        // 504 ms apart, the first half a second after the queue was made, which is a second older than the run.
+        queue.catch_up(Instant::ZERO);
+        queue.control.probability = (0.3 * STEPS) as u32;
+        // Every 504 ms, as from the machine's start on: at 32, 536 and 1040 ms.
         queue.catch_up(Instant::ZERO + Duration::from_millis(1_519));
-        let expected = (0..4).fold((0.3 * STEPS) as u32, |probability, _| probability / 10 * 9);
+        let expected = (0..3).fold((0.3 * STEPS) as u32, |probability, _| probability / 10 * 9);
         assert_eq!(queue.control.probability, expected);
     }
 

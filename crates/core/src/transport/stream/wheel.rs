@@ -3,12 +3,12 @@
 //! TCP's timers for retransmissions, probes, reordering and delayed acks are on the timer wheel; pacing and compressed
 //! acks are not.
 
+use crate::machine::AGE;
 use crate::timer_wheel;
 use crate::units::{Duration, Instant};
 
-/// The tick count at the start of a run: it begins 300 s before it wraps around (`INITIAL_JIFFIES`), and a run begins
-/// one second after the boot of the guest.
-const TICKS_AT_START: u64 = (1 << 32) - 299_000;
+/// The tick count at the start of a run: that of a machine begins 300 s before it wraps around (`INITIAL_JIFFIES`).
+const TICKS_AT_START: u64 = (1 << 32) - 300_000 + AGE.as_millis();
 
 /// When a timer goes off that is set at `now` to go off after `wait`, which is rounded up to ticks
 /// (`usecs_to_jiffies`).
