@@ -426,6 +426,7 @@ impl FlowConfig {
             pacing: self.pacing,
             max_pacing_rate: self.max_pacing_rate,
             acks: self.acks,
+            reads_at_once: !matches!(self.traffic, TrafficConfig::Bulk { .. }),
             burst_packets: self.burst_packets,
             send_jitter: self.send_jitter,
             ..StreamConfig::DEFAULT

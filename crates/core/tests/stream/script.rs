@@ -13,7 +13,8 @@ use bakeoff_core::units::{Duration, Instant};
 
 use super::exchange::{ONE_WAY, random};
 
-/// The receive window of acks that say nothing else: more than any test needs, and less than an ack can tell.
+/// The receive window of acks that say nothing else: more than any test needs, and less than an ack can tell. A receiver
+/// with a limit tells of that instead, and what is above this, above that.
 pub(super) const WINDOW: u16 = 0xff00;
 
 /// What a scheme was told.
@@ -136,6 +137,8 @@ impl Scheme for Told {
 /// A connected sender with endless data. Times are in milliseconds; a round trip takes 20.
 pub(super) struct Script {
     pub(super) sender: Sender,
+    /// The receiver's, in bytes.
+    limit: Option<u16>,
     told: Told,
     pool: PacketPool<Segment>,
 }
@@ -166,7 +169,8 @@ impl Script {
     fn connected(config: StreamConfig, traffic: &TrafficConfig, scheme: Box<dyn Scheme>, told: Told) -> Self {
         let source = Source::new(traffic, Instant::ZERO, random());
         let sender = Sender::new(FlowId(0), config, scheme, source, Instant::ZERO, random());
-        let mut script = Self { sender, told, pool: PacketPool::default() };
+        let limit = config.receive_window.map(|limit| limit.count() as u16);
+        let mut script = Self { sender, limit, told, pool: PacketPool::default() };
         assert_eq!(script.send(0, 0), [], "SYN");
         script.accept(&Segment::SynAck { ecn: config.ecn, timestamp_echo: at(0) }, 20);
         script
@@ -254,7 +258,11 @@ impl Script {
 
     fn accept_late(&mut self, segment: &Segment, left: u64, millis: u64) -> Vec<Event> {
         self.told.forget();
-        self.sender.accept(segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: at(left) }, at(millis));
+        let mut segment = segment.clone();
+        if let (Segment::Ack(ack), Some(limit)) = (&mut segment, self.limit) {
+            ack.window = ack.window - WINDOW + limit;
+        }
+        self.sender.accept(&segment, Envelope { number: 0, ecn: Ecn::NotEct, sent: at(left) }, at(millis));
         self.events()
     }
 

@@ -9,7 +9,7 @@ use std::thread;
 use bakeoff_core::random::RandomStream;
 use bakeoff_core::scenario::FlowConfig;
 use bakeoff_core::traffic::{Source, TrafficConfig};
-use bakeoff_core::transport::stream::Pacing;
+use bakeoff_core::transport::stream::{PIECE, Pacing, READ_SEGMENTS};
 use bakeoff_core::units::Bytes;
 
 use super::plan::Plan;
@@ -18,17 +18,14 @@ use crate::job::ecn_of;
 use crate::sys::{self, TcpOption, TcpSocket};
 use crate::udp::Clock;
 
-/// What a bulk sender keeps queued, so that no ack finds it without data.
-const BULK_BACKLOG: u32 = 1 << 20;
-/// The most that one call writes: all of it fits once there is room (`tcp_stream_memory_free`). A call that has to wait
-/// would push the segment that it wrote last, whose ack the receiver may then not delay.
-const WRITE_BYTES: usize = BULK_BACKLOG as usize / 2;
+/// The most that one call of a bulk sender writes.
+const WRITE_BYTES: usize = PIECE.count() as usize;
+/// What it keeps queued at most. There is room when that is less than half (`tcp_stream_memory_free`), and then for a
+/// whole piece: a call that has to wait would push the segment that it wrote last.
+const BULK_BACKLOG: u32 = 2 * WRITE_BYTES as u32;
 /// What an on-off sender keeps queued, a segment that has to be sent before the next is written. Beside it the call
 /// that waits holds one, so that two are left to send when an off period begins.
 const ON_OFF_BACKLOG: u32 = 1;
-/// A bulk receiver reads this many segments at once: waking it for each would take half of the run's time, and changes
-/// one ack in six hundred. Other receivers read at once, because the last ack of a transfer waits for the reader.
-const READ_SEGMENTS: u32 = 8;
 /// What one call takes off a receiver.
 const READ_BYTES: usize = 1 << 20;
 /// Larger than the kernel lets be outstanding in any case.
@@ -55,8 +52,10 @@ fn start_receiver(plan: &Plan<'_>) -> Result<(), RunError> {
         clamp.set(listener.as_fd()).context(opening)?;
     }
     TcpOption::Abandoned.set(listener.as_fd()).context(opening)?;
-    let bytes = READ_SEGMENTS * flow.mss.count() as u32;
-    let low_at = matches!(flow.traffic, TrafficConfig::Bulk { .. }).then_some(TcpOption::ReceiveLowAt(bytes));
+    // To wake a bulk receiver for each segment would take half of the run's time. Others read at once, because the last
+    // ack of a transfer waits for the reader.
+    let low_at = TcpOption::ReceiveLowAt((flow.mss * READ_SEGMENTS).count() as u32);
+    let low_at = (!flow.stream().reads_at_once).then_some(low_at);
     // The first segment is read at once: the kernel forgets its bound whenever it learns how large segments are.
     if let Some(low_at) = low_at.filter(|_| clamp.is_none()) {
         low_at.set(listener.as_fd()).context(opening)?;

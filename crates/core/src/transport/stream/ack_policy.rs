@@ -45,6 +45,8 @@ pub(super) enum Arrival {
     Repeated,
     /// One that had arrived before, as all before it.
     Duplicate,
+    /// The same, before the last ack or with an old time stamp: it is acknowledged, but no ack is due (`tcp_send_dupack`).
+    Old,
 }
 
 /// Rounded up to ticks (`usecs_to_jiffies`).
@@ -64,6 +66,10 @@ pub(super) struct AckPolicy {
     delay: Duration,
     last_arrival: Instant,
     unacked: u32,
+    /// One of them was pushed (`ICSK_ACK_PUSHED`).
+    is_pushed: bool,
+    /// Something has arrived that an ack is to tell of (`ICSK_ACK_SCHED`).
+    is_scheduled: bool,
     is_due: bool,
     is_delaying: bool,
     /// When the timer of delayed acks goes off. An ack that leaves does not stop it, and if it then finds acks held
@@ -78,19 +84,17 @@ pub(super) struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// The policy of a receiver that has nothing yet, and grants a window of so many segments.
-    pub(super) fn new(mode: AckMode, window: u64) -> Self {
-        let most_quick = match window / 2 {
-            0 => QUICK_ACKS_OF_A_TINY_WINDOW,
-            half => half.min(MOST_QUICK_ACKS),
-        };
+    /// The policy of a receiver that has nothing yet.
+    pub(super) fn new(mode: AckMode) -> Self {
         Self {
             mode,
-            most_quick: most_quick as u32,
+            most_quick: MOST_QUICK_ACKS as u32,
             quick: 0,
             delay: Duration::ZERO,
             last_arrival: Instant::ZERO,
             unacked: 0,
+            is_pushed: false,
+            is_scheduled: false,
             is_due: false,
             is_delaying: false,
             delay_timer: None,
@@ -100,6 +104,15 @@ impl AckPolicy {
             rtt: None,
             stamped_rtt: None,
         }
+    }
+
+    /// The receiver has told of a window of so many segments.
+    pub(super) fn set_window(&mut self, segments: u64) {
+        let most_quick = match segments / 2 {
+            0 => QUICK_ACKS_OF_A_TINY_WINDOW,
+            half => half.min(MOST_QUICK_ACKS),
+        };
+        self.most_quick = most_quick as u32;
     }
 
     /// The receiver has measured the round trip.
@@ -119,9 +132,10 @@ impl AckPolicy {
             self.is_due = true;
             return;
         }
-        if !matches!(arrival, Arrival::OutOfOrder | Arrival::Repeated | Arrival::Duplicate) {
+        if !matches!(arrival, Arrival::OutOfOrder | Arrival::Repeated | Arrival::Duplicate | Arrival::Old) {
             self.adapt_delay(now);
         }
+        self.is_scheduled |= arrival != Arrival::Old;
         if quick > 0 {
             self.quick = self.quick.max(quick.min(self.most_quick));
             self.delay = DELAY_MIN;
@@ -151,7 +165,7 @@ impl AckPolicy {
                 self.compress(now);
             }
             Arrival::OutOfOrder | Arrival::Repeated => self.compress(now),
-            Arrival::Duplicate => {
+            Arrival::Duplicate | Arrival::Old => {
                 self.quick = self.quick.max(self.most_quick);
                 self.delay = DELAY_MIN;
                 self.is_due = true;
@@ -159,9 +173,16 @@ impl AckPolicy {
         }
     }
 
-    /// The application has read all; true if that lets an ack go (`tcp_cleanup_rbuf`).
-    pub(super) fn on_read(&mut self) -> bool {
-        let lets_go = self.unacked > 1 && !self.is_due;
+    /// A segment is pushed that has just arrived (`tcp_measure_rcv_mss`).
+    #[cold]
+    pub(super) fn on_pushed(&mut self) {
+        self.is_pushed = true;
+    }
+
+    /// The application has read what it can, `is_all` if that is all that has arrived; true if that lets an ack go
+    /// (`tcp_cleanup_rbuf`).
+    pub(super) fn on_read(&mut self, is_all: bool) -> bool {
+        let lets_go = (self.unacked > 1 || (self.unacked > 0 && self.is_pushed && is_all)) && !self.is_due;
         self.is_due |= lets_go;
         lets_go
     }
@@ -169,6 +190,11 @@ impl AckPolicy {
     /// The next ack leaves at once (`ICSK_ACK_NOW`).
     pub(super) fn acknowledge_now(&mut self) {
         self.is_due = true;
+    }
+
+    /// True if an ack leaves at once.
+    pub(super) fn is_due(&self) -> bool {
+        self.is_due
     }
 
     /// True if an ack waits for company.
@@ -249,11 +275,14 @@ impl AckPolicy {
 
     /// An ack left.
     pub(super) fn on_ack_sent(&mut self) {
-        if self.quick == 1 {
-            self.delay = DELAY_MIN;
+        if std::mem::take(&mut self.is_scheduled) {
+            if self.quick == 1 {
+                self.delay = DELAY_MIN;
+            }
+            self.quick = self.quick.saturating_sub(1);
         }
-        self.quick = self.quick.saturating_sub(1);
         self.unacked = 0;
+        self.is_pushed = false;
         self.is_due = false;
         self.is_delaying = false;
         self.compressed = 0;
@@ -286,7 +315,7 @@ mod tests {
 
     /// For segments that arrive every `spacing` milliseconds, which of them cause an ack at once.
     fn acks(arrival: Arrival, spacing: u64, count: u64) -> Vec<bool> {
-        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         (0..count)
             .map(|n| {
                 policy.on_arrival(arrival, false, 0, at(n * spacing));
@@ -309,7 +338,8 @@ mod tests {
     #[test]
     fn a_small_window_has_fewer_quick_acks() {
         for (window, quick) in [(0, 2), (1, 2), (2, 1), (13, 6), (33, 16), (1_000, 16)] {
-            let mut policy = AckPolicy::new(AckMode::Delayed, window);
+            let mut policy = AckPolicy::new(AckMode::Delayed);
+            policy.set_window(window);
             policy.on_arrival(Arrival::InOrder, false, 0, at(0));
             assert_eq!(policy.quick, quick, "{window}");
         }
@@ -317,7 +347,7 @@ mod tests {
 
     #[test]
     fn every_segment_is_acknowledged_while_the_window_grows() {
-        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         for n in 0..130 {
             policy.on_arrival(Arrival::InOrder, n < 100, 0, at(n));
             let is_due = policy.poll_ack(at(n));
@@ -330,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_protocol_may_acknowledge_every_segment_whatever_it_means() {
-        let mut policy = AckPolicy::new(AckMode::Each, 1_000);
+        let mut policy = AckPolicy::new(AckMode::Each);
         for arrival in [Arrival::InOrder, Arrival::OutOfOrder, Arrival::Duplicate, Arrival::BeforeHole].repeat(20) {
             policy.on_arrival(arrival, false, 0, at(0));
             assert!(policy.poll_ack(at(0)), "{arrival:?}");
@@ -340,7 +370,7 @@ mod tests {
 
     /// A receiver that has had seventeen segments, a millisecond apart, of which the last waits for company.
     fn with_one_that_waits() -> AckPolicy {
-        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         for n in 0..17 {
             policy.on_arrival(Arrival::InOrder, false, 0, at(n));
             if policy.poll_ack(at(n)) {
@@ -369,7 +399,7 @@ mod tests {
     /// A receiver whose first delayed ack has left, at the second segment, before its timer goes off at 42 ms, and
     /// which has then sent the three acks that are not compressed.
     fn with_a_timer_of_no_use() -> AckPolicy {
-        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         let in_order = [Arrival::InOrder; 18];
         for (number, arrival) in (0..).zip(in_order.into_iter().chain([Arrival::OutOfOrder; 3])) {
             let now = if number < 16 { at(0) } else { at(1) + Duration::from_micros(number) };
@@ -444,7 +474,7 @@ mod tests {
     /// How long an ack would wait, in milliseconds, if it has been `delay` and a segment comes so long after the one
     /// before; and how many are acknowledged one by one from then on.
     fn adapted(delay: u64, spacing: u64, rtt: Option<u64>) -> (u64, u32) {
-        let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+        let mut policy = AckPolicy::new(AckMode::Delayed);
         policy.delay = Duration::from_millis(delay);
         policy.rtt = rtt.map(Duration::from_millis);
         policy.adapt_delay(at(spacing));
@@ -479,7 +509,7 @@ mod tests {
         }
         assert_eq!(adapted(40, 10_000, None), (40, 0), "none is known");
         let gap = |spacing| {
-            let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+            let mut policy = AckPolicy::new(AckMode::Delayed);
             (policy.delay, policy.rtt) = (DELAY_MIN, Some(Duration::from_micros(50_001)));
             policy.adapt_delay(at(spacing));
             policy.quick
@@ -490,7 +520,7 @@ mod tests {
     #[test]
     fn a_longer_delay_lasts_no_longer_than_the_round_trip() {
         let waits = |delay, rtt: Option<u64>| {
-            let mut policy = AckPolicy::new(AckMode::Delayed, 1_000);
+            let mut policy = AckPolicy::new(AckMode::Delayed);
             (policy.delay, policy.rtt) = (Duration::from_millis(delay), rtt.map(Duration::from_millis));
             policy.hold_back(at(0));
             policy.next_wakeup()
@@ -523,7 +553,8 @@ mod tests {
     #[test]
     fn marks_ask_for_quick_acks_without_taking_any_away_and_for_no_more_than_a_window_has() {
         let quick = |window, before, asked| {
-            let mut policy = AckPolicy::new(AckMode::Delayed, window);
+            let mut policy = AckPolicy::new(AckMode::Delayed);
+            policy.set_window(window);
             (policy.quick, policy.delay) = (before, Duration::from_millis(80));
             policy.on_arrival(Arrival::OutOfOrder, false, asked, at(1));
             (policy.quick, policy.delay.as_millis())

@@ -167,6 +167,7 @@ impl Sender {
         if self.window.replace(window) != Some(window) {
             cold_path();
             self.receive_window = self.config.receive_window_segments(window);
+            self.pushes.on_window(window, &self.config);
         }
     }
 

@@ -15,6 +15,7 @@ mod ecn;
 mod old_ack;
 mod pacer;
 mod positions;
+mod pushes;
 mod rack;
 mod range_set;
 mod rate_sampler;
@@ -34,12 +35,16 @@ mod wheel;
 
 pub use ecn::{EcnMode, Ect};
 pub use positions::{Positions, answer_flags, data_flags, echo_flags, request_flags};
+pub use pushes::PIECE;
 pub use receiver::{Receiver, ReceiverStats};
 pub use segment::{AckSegment, Range, Segment};
 pub use sender::{Sender, SenderStats};
 
 use crate::scheme::Feedback;
 use crate::units::{Bytes, Duration, Rate};
+
+/// The application that receives a bulk flow waits for so many segments, of those that may carry most, before it reads.
+pub const READ_SEGMENTS: u64 = 8;
 
 /// How a stream paces packets of a scheme that has no rate of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -89,6 +94,8 @@ pub struct StreamConfig {
     pub max_pacing_rate: Option<Rate>,
     /// When the receiver acknowledges.
     pub acks: AckMode,
+    /// Its application reads whatever arrives; else it waits for [`READ_SEGMENTS`].
+    pub reads_at_once: bool,
     /// Packets that the pacer releases back to back.
     pub burst_packets: u32,
     /// What an ack lets go waits for a random time up to this (ns-2's `overhead_`).
@@ -110,6 +117,7 @@ impl StreamConfig {
         pacing: Pacing::Auto,
         max_pacing_rate: None,
         acks: AckMode::Delayed,
+        reads_at_once: false,
         burst_packets: 1,
         send_jitter: Duration::ZERO,
         feedback: Feedback::Tcp,
@@ -129,13 +137,10 @@ impl StreamConfig {
     /// Segments that may be outstanding with a `window` as a header has it: one at least, which stands for the probe of
     /// a window that is closed.
     fn receive_window_segments(&self, window: u16) -> u64 {
-        let told = match self.feedback {
-            Feedback::Tcp if window < receive_window::UNBOUNDED => {
-                u64::from(window) << receive_window::scale(self.receive_window)
-            }
-            _ => u64::MAX,
+        let most = match self.feedback {
+            Feedback::Tcp if window < receive_window::UNBOUNDED => receive_window::bytes(window, self.receive_window),
+            _ => self.receive_window.map_or(u64::MAX, Bytes::count),
         };
-        let most = self.receive_window.map_or(told, |limit| limit.count().min(told));
         (most / self.mss.count()).max(1)
     }
 
@@ -143,6 +148,11 @@ impl StreamConfig {
     /// accurate ECN have no room in it (`mss_cache`, and `advmss` of the receiver).
     pub fn mss_cache(&self) -> Bytes {
         if self.ecn == EcnMode::Accurate { self.mss + segment::ACCECN_OPTION } else { self.mss }
+    }
+
+    /// As much as the receiving application waits for before it reads.
+    fn waits_for(&self) -> Bytes {
+        if self.reads_at_once { Bytes::new(1) } else { self.mss_cache() * READ_SEGMENTS }
     }
 
     /// IP size of a full segment.

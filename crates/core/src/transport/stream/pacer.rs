@@ -23,6 +23,7 @@ pub(super) struct Pacer {
     burst_packets: u32,
     left_in_burst: u32,
     unpaced_packets: u64,
+    feedback: Feedback,
     transmission_time: TransmissionTime,
 }
 
@@ -33,6 +34,7 @@ impl Pacer {
             burst_packets,
             left_in_burst: burst_packets,
             unpaced_packets: unpaced_packets(feedback),
+            feedback,
             transmission_time: TransmissionTime::new(),
         }
     }
@@ -44,9 +46,15 @@ impl Pacer {
 
     /// A packet left at `now`.
     pub(super) fn on_sent(&mut self, now: Instant, size: Bytes, rate: Option<Rate>) {
-        let is_unpaced = self.unpaced_packets > 0;
-        self.unpaced_packets = self.unpaced_packets.saturating_sub(1);
-        let Some(rate) = rate.filter(|rate| !rate.is_zero() && !is_unpaced) else { return };
+        if self.unpaced_packets > 0 {
+            self.unpaced_packets -= 1;
+            // The first gap is whole: the kernel's clock goes on (`tcp_wstamp_ns`), Chromium's does not.
+            if self.feedback == Feedback::Tcp {
+                self.next = self.next.max(now);
+            }
+            return;
+        }
+        let Some(rate) = rate.filter(|rate| !rate.is_zero()) else { return };
         self.left_in_burst -= 1;
         if self.left_in_burst > 0 {
             return;
@@ -101,6 +109,14 @@ mod tests {
     #[test]
     fn from_the_tenth_packet_on_gaps_follow_the_rate() {
         assert_eq!(departures(1, 14)[8..], [0, 0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_first_gap_is_whole_though_the_connection_is_old() {
+        let mut pacer = Pacer::new(1, Feedback::Tcp);
+        let now = Instant::ZERO + Duration::from_millis(80);
+        (0..10).for_each(|_| pacer.on_sent(now, PACKET, Some(RATE)));
+        assert_eq!(pacer.next().since(now).as_millis(), 1);
     }
 
     #[test]

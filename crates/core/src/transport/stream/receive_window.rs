@@ -24,8 +24,8 @@ const BUFFER: u64 = 1 << 25;
 const OVERHEAD: u64 = 832;
 /// Payload over buffer is counted in parts of this (`TCP_RMEM_TO_WIN_SCALE`); before the first segment it is a half.
 const RATIO_UNIT: u64 = 256;
-/// The application waits for so many segments, of those that may carry most, before it reads.
-const READ_SEGMENTS: u64 = 8;
+/// What a receiver takes segments to carry, at most, before it has one (`TCP_MSS_DEFAULT`).
+const DEFAULT_MSS: u64 = 536;
 /// The most that a receiver may have of memory (`tcp_rmem[2]`), for which the window is scaled.
 const MAX_MEMORY: u64 = 1 << 28;
 /// Bits of a window without the sign, which a scaled one may fill.
@@ -41,6 +41,11 @@ pub(super) fn scale(limit: Option<Bytes>) -> u32 {
     limit.map_or(MAX_MEMORY, Bytes::count).clamp(1, MAX_MEMORY).ilog2().saturating_sub(WINDOW_BITS)
 }
 
+/// Bytes that a window stands for, as a header has it.
+pub(super) fn bytes(window: u16, limit: Option<Bytes>) -> u64 {
+    u64::from(window) << scale(limit)
+}
+
 /// The window that a receiver would grant (`rcv_ssthresh`), and what its buffer holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveWindow {
@@ -50,15 +55,20 @@ pub(super) struct ReceiveWindow {
     most: u64,
     tuning: Autotuning,
     limit: u64,
-    /// False while the kernel has forgotten the limit.
+    /// False while the kernel has forgotten the limit, and whether the application has set it anew since the last segment
+    /// arrived, whose ack may have been due before it read.
     is_limited: bool,
+    is_limit_due: bool,
     ratio: u64,
     mss: u64,
     /// By how much a segment widens the window.
     step: u64,
-    /// Segments in order that the application has not read yet, and with how many it reads.
+    /// Segments in order that the application has not read yet, for how many it waits (`SO_RCVLOWAT`), how many it has
+    /// taken of these, and for how many it will wait then.
     unread: u64,
-    most_unread: u64,
+    wanted: u64,
+    taken: u64,
+    waits_for: u64,
     /// Segments that took room when the last one had arrived, those included that are read since.
     held: u64,
     /// Bits by which the header's window is scaled, the window granted last (`rcv_wnd`), and where it ends, bytes from the
@@ -70,26 +80,34 @@ pub(super) struct ReceiveWindow {
 
 impl ReceiveWindow {
     /// The window of a receiver that grants `limit` in the end, for segments of `mss`; it has told the sender that they
-    /// may be as large as `advertised`, options included (`advmss`).
-    pub(super) fn new(limit: Option<Bytes>, mss: Bytes, advertised: Bytes) -> Self {
+    /// may be as large as `advertised`, options included (`advmss`). Its application waits for so much
+    /// before it reads.
+    pub(super) fn new(limit: Option<Bytes>, mss: Bytes, advertised: Bytes, waits_for: Bytes) -> Self {
         let (mss, advertised) = (mss.count(), advertised.count());
-        let ratio = (mss * RATIO_UNIT / (mss + OVERHEAD)).max(1);
         let half = BUFFER / 2;
+        let waits_for = waits_for.count().div_ceil(mss);
         let scale = scale(limit);
         let limit = limit.map_or(u64::MAX, Bytes::count);
         let granted = (half - half % advertised).min(half.saturating_sub(advertised)).min(limit);
+        // What the first segment tells is news only if it is larger than was taken for granted (`tcp_initialize_rcv_mss`).
+        let is_news = mss > DEFAULT_MSS.min(granted / 2);
+        let ratio = if is_news { (mss * RATIO_UNIT / (mss + OVERHEAD)).max(1) } else { RATIO_UNIT / 2 };
         Self {
             granted,
             buffer: BUFFER,
             most: BUFFER * ratio / RATIO_UNIT,
             tuning: Autotuning::new(granted.min(WANTED_AT_FIRST * advertised)),
             limit,
-            is_limited: false,
+            is_limited: !is_news,
+            is_limit_due: false,
             ratio,
             mss,
             step: 2 * advertised,
             unread: 0,
-            most_unread: (READ_SEGMENTS * advertised).div_ceil(mss),
+            // The application sets the limit anew as soon as it can.
+            wanted: if limit == u64::MAX { waits_for } else { 1 },
+            taken: 0,
+            waits_for,
             held: 0,
             scale,
             told: granted,
@@ -117,10 +135,7 @@ impl ReceiveWindow {
     pub(super) fn on_next(&mut self, waiting: u64, next: u64, now: Instant) -> bool {
         self.tuning.on_next(next * self.mss, self.told, now);
         self.unread += 1;
-        let is_wider = self.widen(self.unread + waiting);
-        self.is_limited = true;
-        self.granted = self.granted.min(self.limit);
-        is_wider
+        self.widen(self.unread + waiting)
     }
 
     /// A segment arrived out of order, `waiting` others before it, the last of `span` from the first hole on. True if
@@ -140,23 +155,33 @@ impl ReceiveWindow {
         self.held = self.unread + waiting;
     }
 
-    /// True if there is as much as the application waits for.
-    pub(super) fn is_readable(&self) -> bool {
-        self.unread >= self.most_unread
+    /// True if the application is woken: there is as much as it waits for, or of the window that was told, of which
+    /// `unacked` segments have arrived since, hardly one is left (`tcp_epollin_ready`).
+    #[inline(always)]
+    pub(super) fn is_readable(&self, unacked: u64) -> bool {
+        self.is_enough() || (self.told <= (unacked + 1) * self.mss && self.unread > 0)
+    }
+
+    fn is_enough(&self) -> bool {
+        self.unread >= self.wanted
     }
 
     /// True if what has arrived lets no ack go before the application reads (`__tcp_ack_snd_check`).
     pub(super) fn is_left_to_reader(&self) -> bool {
-        self.is_readable() && self.is_narrower()
+        self.is_enough() && self.is_narrower()
     }
 
-    /// The application reads all before segment `next`.
+    /// The application takes all before segment `next`. With as much as it has waited for, it sets its limit anew.
     pub(super) fn on_read(&mut self, next: u64, now: Instant) {
-        let taken = next + 1 - self.unread;
-        if let Some(window) = self.tuning.on_read(taken * self.mss, next * self.mss, now) {
+        let first = next - self.unread;
+        if let Some(window) = self.tuning.on_read((first + 1) * self.mss, next * self.mss, now) {
             self.make_room(window);
         }
-        self.unread = 0;
+        self.taken += std::mem::take(&mut self.unread);
+        if self.taken >= self.wanted {
+            (self.taken, self.wanted) = (0, self.waits_for);
+            self.is_limit_due = true;
+        }
     }
 
     /// Only `waiting` segments take room when the next ack leaves.
@@ -176,6 +201,10 @@ impl ReceiveWindow {
     }
 
     fn widen(&mut self, held: u64) -> bool {
+        if std::mem::take(&mut self.is_limit_due) {
+            self.is_limited = true;
+            self.granted = self.granted.min(self.limit);
+        }
         let limit = if self.is_limited { self.limit } else { u64::MAX };
         let room = self.space(held).min(limit).saturating_sub(self.granted);
         self.granted += room.min(self.step);
@@ -187,9 +216,9 @@ impl ReceiveWindow {
         self.buffer.saturating_sub(held * (self.mss + OVERHEAD)) * self.ratio / RATIO_UNIT
     }
 
-    /// Segments of what is granted.
+    /// Segments of the window that was told last.
     pub(super) fn segments(&self) -> u64 {
-        self.granted / self.mss
+        self.told / self.mss
     }
 
     /// The window in the header of an ack of everything before segment `next`, scaled (`tcp_select_window`).
@@ -201,15 +230,16 @@ impl ReceiveWindow {
         if self.buffer < MAX_MEMORY { (self.told >> self.scale) as u16 } else { UNBOUNDED }
     }
 
-    /// Whether an application that has read what there was leaves so much more room than the last ack told that another
-    /// tells of it; `waiting` segments it could not read (`tcp_cleanup_rbuf`).
-    pub(super) fn must_update(&mut self, waiting: u64) -> bool {
-        if 2 * self.told > self.granted || self.unread > 0 {
+    /// Whether an application that has read what there was leaves so much more room than is left of the window that was
+    /// told, after `unacked` segments, that an ack tells of it; `waiting` segments it could not read (`tcp_cleanup_rbuf`).
+    pub(super) fn must_update(&mut self, waiting: u64, unacked: u64) -> bool {
+        let left = self.told.saturating_sub(unacked * self.mss);
+        if 2 * left > self.granted || self.unread > 0 {
             return false;
         }
         self.held = waiting;
         let free = self.free();
-        free > 0 && free >= 2 * self.told
+        free > 0 && free >= 2 * left
     }
 
     /// True if less is free than the last ack told.
@@ -219,7 +249,12 @@ impl ReceiveWindow {
 
     /// The window that is free (`__tcp_select_window`).
     fn free(&self) -> u64 {
-        self.in_steps(self.space(self.held).min(self.granted))
+        let free = self.space(self.held).min(self.granted);
+        // What is not scaled is whole segments, and stays as it is while it is within one of what is free.
+        let segment = self.mss.min(self.limit);
+        let is_near = self.told <= free && free - self.told < segment;
+        let whole = if self.scale > 0 { free } else { free - free % segment };
+        self.in_steps(if self.scale == 0 && is_near { self.told } else { whole })
     }
 
     /// In whole steps, and no more than a header can tell.
@@ -234,10 +269,14 @@ mod tests {
 
     const MSS: Bytes = Bytes::new(1_448);
 
+    fn limited(limit: Option<u64>) -> ReceiveWindow {
+        ReceiveWindow::new(limit.map(Bytes::new), MSS, MSS, MSS * 8)
+    }
+
     /// Segments become readable, and the application reads if they are enough; true if it does.
     fn read(window: &mut ReceiveWindow, released: u64, waiting: u64, next: u64, now: Instant) -> bool {
         window.on_released(released, waiting);
-        let is_readable = window.is_readable();
+        let is_readable = window.is_readable(0);
         if is_readable {
             window.on_read(next, now);
         }
@@ -257,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_last_steps_depend_on_what_is_not_read() {
-        let window = ReceiveWindow::new(None, MSS, MSS);
+        let window = limited(None);
         // 16 MiB less one segment at first, and 2896 bytes a step.
         assert_eq!(window.granted, 16_777_216 - 1_448);
         let found = widening(window, 2_000);
@@ -270,7 +309,12 @@ mod tests {
         // Linux 7.3 acknowledges some 725 segments of 1000 bytes one by one. Of 536 bytes 100 of 256 bytes
         // of the buffer are payload, less than the half with which it begins.
         let last = |mss, advertised| {
-            widening(ReceiveWindow::new(None, Bytes::new(mss), Bytes::new(advertised)), 4_000).last().copied()
+            widening(
+                ReceiveWindow::new(None, Bytes::new(mss), Bytes::new(advertised), Bytes::new(8 * advertised)),
+                4_000,
+            )
+            .last()
+            .copied()
         };
         assert_eq!([last(1_000, 1_000), last(536, 536), last(200, 200)], [Some(729), None, None]);
         assert_eq!(last(1_448, 1_448), Some(1_545));
@@ -279,11 +323,16 @@ mod tests {
 
     #[test]
     fn the_limit_is_forgotten_until_the_application_reads() {
-        let mut window = ReceiveWindow::new(Some(Bytes::new(150_000)), MSS, MSS);
+        let mut window = limited(Some(150_000));
         assert_eq!([0, 1, 2].map(|waiting| window.on_later(waiting, waiting + 2)), [true; 3]);
         assert!(window.granted > 150_000);
         assert!(window.on_next(3, 1, Instant::ZERO));
-        assert_eq!((window.granted, window.on_later(3, 6)), (150_000, false));
+        assert!(
+            window.advertise(1) > (150_000_u64 >> window.scale) as u16,
+            "its ack leaves before the application reads"
+        );
+        window.on_read(1, Instant::ZERO);
+        assert_eq!((window.on_later(3, 6), window.granted), (false, 150_000));
         // A buffer that grows for what is not all there makes the kernel forget it too.
         window.on_later(3, 20_000);
         assert!(window.on_later(4, 20_000));
@@ -291,7 +340,7 @@ mod tests {
 
     #[test]
     fn the_207th_segment_reaches_the_next_step() {
-        let mut window = ReceiveWindow::new(None, MSS, MSS);
+        let mut window = limited(None);
         let mut arrive = |next| {
             window.on_next(0, next, Instant::ZERO);
             read(&mut window, 0, 0, next, Instant::ZERO);
@@ -306,7 +355,7 @@ mod tests {
 
     #[test]
     fn the_window_grows_by_steps_and_is_smaller_after_many_segments_at_once() {
-        let mut window = ReceiveWindow::new(None, MSS, MSS);
+        let mut window = limited(None);
         let mut arrive = |next, released| {
             window.on_next(released, next - released, Instant::ZERO);
             read(&mut window, released, 0, next, Instant::ZERO);
@@ -322,7 +371,7 @@ mod tests {
 
     #[test]
     fn segments_behind_a_hole_take_room() {
-        let mut window = ReceiveWindow::new(None, MSS, MSS);
+        let mut window = limited(None);
         assert!(window.on_next(0, 1, Instant::ZERO));
         assert!(!window.on_next(8_000, 2, Instant::ZERO));
         assert!(window.on_later(0, 2));
@@ -338,7 +387,7 @@ mod tests {
 
     #[test]
     fn the_buffer_grows_with_what_is_taken_in_a_round_trip_and_with_what_waits() {
-        let mut window = ReceiveWindow::new(None, MSS, MSS);
+        let mut window = limited(None);
         window.tuning = Autotuning::new(1_000 * 1_448);
         window.on_connected(Instant::ZERO);
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
@@ -365,26 +414,26 @@ mod tests {
 
     #[test]
     fn a_reader_that_makes_much_room_is_told_of_once() {
-        let mut window = ReceiveWindow::new(None, MSS, MSS);
+        let mut window = limited(None);
         // Nearly all of the buffer waits behind a hole that closes, and is read.
         (0..14_000).for_each(|waiting| _ = window.on_later(waiting, waiting + 2));
         window.on_next(14_000, 1, Instant::ZERO);
         assert!(read(&mut window, 14_000, 0, 14_001, Instant::ZERO));
         window.right_edge = 0;
         assert!(window.advertise(14_001) < 200);
-        assert!(window.must_update(0));
+        assert!(window.must_update(0, 0));
         assert!(window.advertise(14_001) > 2_000);
-        assert!(!window.must_update(0));
+        assert!(!window.must_update(0, 0));
         // Nor is there an end where a bound that is forgotten has let more be granted than a header can tell.
-        let mut bounded = ReceiveWindow::new(Some(Bytes::new(50_000)), MSS, MSS);
+        let mut bounded = limited(Some(50_000));
         (0..100).for_each(|waiting| assert!(bounded.on_later(waiting, waiting + 2)));
-        assert_eq!((bounded.advertise(0), bounded.must_update(100)), (u16::MAX, false));
+        assert_eq!((bounded.advertise(0), bounded.must_update(100, 0)), (u16::MAX, false));
     }
 
     #[test]
     fn a_limit_is_granted_from_the_beginning_and_whatever_waits() {
         for limit in [1_448, 20_000, 1_000_000] {
-            let mut window = ReceiveWindow::new(Some(Bytes::new(limit)), MSS, MSS);
+            let mut window = limited(Some(limit));
             assert_eq!(widening(window, 100), [1], "while the bound is forgotten");
             let mut filled = window;
             filled.on_next(0, 101, Instant::ZERO);

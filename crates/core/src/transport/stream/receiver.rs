@@ -69,13 +69,14 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for a connection.
     pub fn new(flow: FlowId, config: StreamConfig) -> Self {
-        let window = ReceiveWindow::new(config.receive_window, config.mss, config.mss_cache());
+        let window = ReceiveWindow::new(config.receive_window, config.mss, config.mss_cache(), config.waits_for());
         let is_program = config.feedback == Feedback::EveryPacket;
-        let mode = if is_program { AckMode::Each } else { config.acks };
+        let mut policy = AckPolicy::new(if is_program { AckMode::Each } else { config.acks });
+        policy.set_window(window.segments());
         Self {
             flow,
             config,
-            policy: AckPolicy::new(mode, window.segments()),
+            policy,
             window: (!is_program).then_some(window),
             is_reader_held: false,
             waiting: 0,
@@ -144,7 +145,7 @@ impl Receiver {
         let waiting = self.waiting;
         let held_back = (self.policy.holds_back() && self.is_scattered(sequence)).then(|| self.ack());
         let mut arrival = self.place(sequence, length);
-        let news = self.echo.read(ecn, length, arrival == Arrival::Duplicate);
+        let news = self.echo.read(ecn, length, matches!(arrival, Arrival::Duplicate | Arrival::Old));
         let quick = if let News::Quick(count) = news { count } else { 0 };
         let is_wider = self.take_room(&mut arrival, waiting, now);
         match held_back {
@@ -168,7 +169,7 @@ impl Receiver {
     fn take_room(&mut self, arrival: &mut Arrival, waiting: u64, now: Instant) -> bool {
         let Some(window) = &mut self.window else { return false };
         match arrival {
-            Arrival::Duplicate | Arrival::Repeated => false,
+            Arrival::Duplicate | Arrival::Old | Arrival::Repeated => false,
             Arrival::OutOfOrder => window.on_later(waiting, self.out_of_order.end() - self.next),
             Arrival::InOrder | Arrival::ForReader | Arrival::BeforeHole | Arrival::Closes => {
                 let released = waiting - self.waiting;
@@ -191,19 +192,14 @@ impl Receiver {
     /// The application takes what there is, if that is as much as it waits for.
     #[inline(always)]
     fn read(&mut self, now: Instant) {
-        if let Some(window) = self.window.as_mut().filter(|window| window.is_readable()) {
+        let unacked = if self.policy.is_due() { 0 } else { self.next - self.last_acked };
+        if let Some(window) = self.window.as_mut().filter(|window| window.is_readable(unacked)) {
             window.on_read(self.next, now);
-            if self.policy.on_read() {
+            if self.policy.on_read(self.waiting == 0) {
                 window.on_emptied(self.waiting);
+            } else if !self.policy.is_due() && window.must_update(self.waiting, unacked) {
+                self.policy.acknowledge_now();
             }
-        }
-    }
-
-    /// The application takes the last of a transfer at once, which lets the ack go (`tcp_cleanup_rbuf`).
-    fn on_pushed(&mut self, sequence: u64) {
-        let is_all = self.next == sequence + 1;
-        if is_all && self.config.feedback == Feedback::Tcp {
-            self.policy.acknowledge_now();
         }
     }
 
@@ -228,8 +224,8 @@ impl Receiver {
     /// An ack tells of what is not taken (`tcp_send_dupack`).
     fn discard(&mut self, sequence: u64, now: Instant) {
         if sequence < self.next {
-            let arrival = self.note_duplicate(sequence);
-            self.policy.on_arrival(arrival, false, 0, now);
+            self.note_duplicate(sequence);
+            self.policy.on_arrival(Arrival::Old, false, 0, now);
         }
         self.policy.acknowledge_now();
     }
@@ -245,17 +241,19 @@ impl Receiver {
     /// Puts a segment where it belongs.
     fn place(&mut self, sequence: u64, length: Bytes) -> Arrival {
         match sequence.cmp(&self.next) {
-            Ordering::Less => self.note_duplicate(sequence),
+            Ordering::Less => {
+                self.note_duplicate(sequence);
+                if sequence + 1 < self.last_acked { Arrival::Old } else { Arrival::Duplicate }
+            }
             Ordering::Equal => self.take_next(length),
             Ordering::Greater => self.keep(sequence, length),
         }
     }
 
     #[cold]
-    fn note_duplicate(&mut self, sequence: u64) -> Arrival {
+    fn note_duplicate(&mut self, sequence: u64) {
         self.stats.duplicates += 1;
         self.duplicate = Some(Range { start: sequence, end: sequence + 1 });
-        Arrival::Duplicate
     }
 
     fn take_next(&mut self, length: Bytes) -> Arrival {
@@ -318,7 +316,10 @@ impl Receiver {
         }
         if let Some(window) = &mut self.window {
             ack.window = window.advertise(self.next);
-            if window.must_update(self.waiting) {
+            if self.config.receive_window.is_some() {
+                self.policy.set_window(window.segments());
+            }
+            if window.must_update(self.waiting, 0) {
                 self.policy.acknowledge_now();
             }
         }
@@ -334,6 +335,11 @@ impl Receiver {
     }
 }
 
+/// What the counters of accurate ECN take of a header (`tcp_synack_options`, `tcp_established_options`).
+fn counters(ecn: EcnMode) -> Bytes {
+    if ecn == EcnMode::Accurate { ACCECN_OPTION } else { Bytes::ZERO }
+}
+
 impl Endpoint<Segment> for Receiver {
     // Has registers of its own: inlined into the event loop, it takes from what sends.
     #[inline(never)]
@@ -346,10 +352,10 @@ impl Endpoint<Segment> for Receiver {
                     self.echo.on_window_reduced();
                     self.policy.acknowledge_now();
                 }
-                self.on_data(sequence, length, timestamp_echo, envelope, now);
-                if is_pushed {
-                    self.on_pushed(sequence);
+                if is_pushed && sequence >= self.next && self.config.feedback == Feedback::Tcp {
+                    self.policy.on_pushed();
                 }
+                self.on_data(sequence, length, timestamp_echo, envelope, now);
             }
             Segment::HandshakeAck => self.measure_round_trip(now),
             Segment::SynAck { .. } | Segment::Ack(_) => {}
@@ -363,9 +369,6 @@ impl Endpoint<Segment> for Receiver {
     fn release_reader(&mut self, now: Instant) {
         self.is_reader_held = false;
         self.read(now);
-        if self.window.as_mut().is_some_and(|window| window.must_update(self.waiting)) {
-            self.policy.acknowledge_now();
-        }
     }
 
     #[inline(always)]
@@ -374,8 +377,9 @@ impl Endpoint<Segment> for Receiver {
             && let Some(answer) = self.request.poll(now)
         {
             let ecn = if answer == Answer::Plain { EcnMode::Off } else { self.config.ecn };
+            let size = HANDSHAKE_SIZE + counters(ecn);
             let answer = Segment::SynAck { ecn, timestamp_echo: self.timestamp_echo };
-            return Some(pool.put(self.packet(now, HANDSHAKE_SIZE, answer)));
+            return Some(pool.put(self.packet(now, size, answer)));
         }
         let ack = match self.early.take() {
             Some(ack) => ack,
@@ -387,8 +391,7 @@ impl Endpoint<Segment> for Receiver {
         };
         self.last_acked = ack.cumulative;
         self.echo.on_ack_sent();
-        let counters = if self.config.ecn == EcnMode::Accurate { ACCECN_OPTION } else { Bytes::ZERO };
-        let size = ack.size(self.config.header.saturating_sub(counters));
+        let size = ack.size(self.config.header.saturating_sub(counters(self.config.ecn)));
         let mut packet = self.packet(now, size, Segment::Ack(ack));
         packet.ecn = self.config.ecn.control(self.config.ect);
         Some(pool.put(packet))
@@ -413,7 +416,11 @@ mod tests {
 
     /// A receiver whose window grows no more, so that acks can be held back.
     fn receiver() -> Receiver {
-        let config = StreamConfig { receive_window: Some(Bytes::new(1_448)), ..StreamConfig::DEFAULT };
+        receiver_that(false)
+    }
+
+    fn receiver_that(reads_at_once: bool) -> Receiver {
+        let config = StreamConfig { receive_window: Some(Bytes::new(43_440)), reads_at_once, ..StreamConfig::DEFAULT };
         let mut receiver = Receiver::new(FlowId(0), config);
         (0..44).for_each(|sequence| assert!(arrive(&mut receiver, sequence, 0).len() <= 1));
         receiver
@@ -487,21 +494,50 @@ mod tests {
         }
     }
 
+    /// True if a segment that is pushed is acknowledged at once.
+    fn is_acked(receiver: &mut Receiver, sequence: u64) -> bool {
+        let (length, timestamp_echo) = (StreamConfig::DEFAULT.mss, Instant::ZERO);
+        let end = Segment::Data { sequence, length, timestamp_echo, is_window_reduced: false, is_pushed: true };
+        receiver.accept(&end, Envelope { number: sequence, ecn: Ecn::NotEct, sent: Instant::ZERO }, Instant::ZERO);
+        receiver.poll(Instant::ZERO, &mut PacketPool::<Segment>::default()).is_some()
+    }
+
     #[test]
-    fn the_end_of_a_transfer_lets_the_ack_go_unless_something_is_missing() {
-        let acks_of_end = |receiver: &mut Receiver, sequence| {
-            let length = StreamConfig::DEFAULT.mss;
-            let timestamp_echo = Instant::ZERO;
-            let end = Segment::Data { sequence, length, timestamp_echo, is_window_reduced: false, is_pushed: true };
-            receiver.accept(&end, Envelope { number: sequence, ecn: Ecn::NotEct, sent: Instant::ZERO }, Instant::ZERO);
-            receiver.poll(Instant::ZERO, &mut PacketPool::<Segment>::default()).is_some()
-        };
-        let mut receiver = receiver();
+    fn what_is_pushed_and_read_is_acknowledged_unless_something_is_missing() {
+        let mut receiver = receiver_that(true);
         let next = (44..46).find(|next| arrive(&mut receiver, *next, 0).len() == 1).unwrap_or_default() + 1;
         assert_eq!([0, 1].map(|more| arrive(&mut receiver, next + more, 0).len()), [0, 1], "every second segment");
-        assert!(acks_of_end(&mut receiver, next + 2));
+        assert!(is_acked(&mut receiver, next + 2));
         (4..7).for_each(|more| assert_eq!(arrive(&mut receiver, next + more, 0).len(), 1));
-        assert!(!acks_of_end(&mut receiver, next + 7), "the fourth is held back");
+        assert!(!is_acked(&mut receiver, next + 7), "the fourth is held back");
+    }
+
+    #[test]
+    fn what_is_pushed_waits_for_the_reader_of_a_bulk_flow() {
+        let is_acked_alone = |pushed: &u64| {
+            let mut receiver = receiver();
+            // A duplicate calls for quick acks, after which the other segment of each pair is acknowledged.
+            arrive(&mut receiver, 43, 0);
+            (44..*pushed).for_each(|sequence| _ = arrive(&mut receiver, sequence, 0));
+            receiver.next == receiver.last_acked && is_acked(&mut receiver, *pushed)
+        };
+        // The first segment is read alone, and then every eighth.
+        assert_eq!((60..90).filter(is_acked_alone).collect::<Vec<_>>(), [64, 72, 80, 88]);
+    }
+
+    #[test]
+    fn an_ack_of_what_is_old_takes_no_quick_ack_away() {
+        let acked = |old: u64| {
+            let mut receiver = receiver();
+            while receiver.last_acked < receiver.next {
+                let next = receiver.next;
+                arrive(&mut receiver, next, 0);
+            }
+            let next = receiver.next;
+            arrive(&mut receiver, next - old, 0);
+            (0..20).take_while(|more| arrive(&mut receiver, next + more, 0).len() == 1).count()
+        };
+        assert_eq!([1, 2].map(acked), [14, 15], "half a window of 30 segments");
     }
 
     /// A receiver of 1600 segments, whose window grows no more, and whose application has read all.
@@ -556,7 +592,7 @@ mod tests {
         receiver.hold_reader();
         (1_600..1_611).for_each(|sequence| _ = arrive(&mut receiver, sequence, 200_000));
         receiver.release_reader(Instant::ZERO + Duration::from_micros(200_000));
-        let is_readable = |receiver: &Receiver| receiver.window.is_some_and(|window| window.is_readable());
+        let is_readable = |receiver: &Receiver| receiver.window.is_some_and(|window| window.is_readable(0));
         receiver.hold_reader();
         let after = (1_611..1_700).take_while(|sequence| {
             arrive(&mut receiver, *sequence, 300_000);
@@ -637,7 +673,7 @@ mod tests {
     impl Arrivals {
         /// After the quick acks with which a flow begins.
         fn new(ecn: EcnMode) -> Self {
-            let config = StreamConfig { ecn, receive_window: Some(StreamConfig::DEFAULT.mss), ..StreamConfig::DEFAULT };
+            let config = StreamConfig { ecn, receive_window: Some(Bytes::new(43_440)), ..StreamConfig::DEFAULT };
             let mut arrivals = Self { receiver: Receiver::new(FlowId(0), config), next: 0 };
             while arrivals.next < 41 {
                 arrivals.arrive(Ecn::Ect0, false);

@@ -88,7 +88,7 @@ pub enum Segment {
         timestamp_echo: Instant,
         /// True if the sender has reduced its window after an ECN echo (CWR).
         is_window_reduced: bool,
-        /// True for the end of all that the application writes (PSH).
+        /// True for the end of what the application writes at once (PSH).
         is_pushed: bool,
     },
     /// An acknowledgement.

@@ -9,6 +9,7 @@ use self::handshake::Phase;
 use super::StreamConfig;
 use super::ecn::Marked;
 use super::pacer::{Pacer, internal_rate};
+use super::pushes::Pushes;
 use super::rack::Rack;
 use super::range_set::RangeSet;
 use super::rate_sampler::RateSampler;
@@ -63,6 +64,7 @@ pub struct Sender {
     pub(super) receive_window: u64,
     phase: Phase,
     source: Source,
+    pub(super) pushes: Pushes,
     /// The application had nothing to send when it was last asked, or writes segment by segment and has not begun.
     is_source_silent: bool,
     /// It writes segment by segment, and what it wrote last left at once.
@@ -136,6 +138,7 @@ impl Sender {
             phase: Phase::Connecting { first_syn: start, next_syn: start, sent: 0 },
             // The kernel's bulk flows begin limited, too (`tcp_sendmsg`); what that changes is in docs/agreement.md.
             is_source_silent: source.writes_segments(),
+            pushes: Pushes::new(&config, source.writes_segments()),
             source,
             finds_nothing_queued: false,
             random,

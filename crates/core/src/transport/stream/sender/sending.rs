@@ -99,6 +99,7 @@ impl Sender {
             delivered: self.sampler.delivered(),
         });
         let sequence = self.scoreboard.next();
+        self.pushes.before(sequence, self.scoreboard.first());
         self.scoreboard.push(now, length, snapshot, scheme_state);
         self.source.take(length);
         self.is_source_silent = self.source.next_wakeup().is_some();
@@ -206,10 +207,12 @@ impl Sender {
         Some(self.packet(now, length + self.config.header, ecn, true, segment, pool))
     }
 
-    /// What leaves of a segment that was sent before, or is now; the last of a transfer is pushed (`tcp_mark_push`).
+    /// What leaves of a segment that was sent before, or is now; the last of a transfer is pushed in any case
+    /// (`tcp_push`).
     #[inline(always)]
     fn data(&self, sequence: u64, length: Bytes, is_window_reduced: bool) -> Segment {
-        let is_pushed = self.source.is_finished() && sequence + 1 == self.scoreboard.next();
+        let is_last = self.source.is_finished() && sequence + 1 == self.scoreboard.next();
+        let is_pushed = is_last || self.pushes.contains(sequence);
         Segment::Data { sequence, length, timestamp_echo: self.newest_ack, is_window_reduced, is_pushed }
     }
 
