@@ -431,6 +431,21 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_is_not_scaled_is_whole_segments_and_its_reader_is_woken_by_the_last() {
+        let mut window = limited(Some(4_382));
+        let told = (1..=4).map(|next| {
+            window.on_next(0, next, Instant::ZERO);
+            let told = window.advertise(next) / 1_448;
+            read(&mut window, 0, 0, next, Instant::ZERO);
+            told
+        });
+        // The limit is forgotten for the first, whose ack none of the next takes back.
+        assert_eq!(told.collect::<Vec<_>>(), [5, 4, 3, 3]);
+        assert_eq!(window.advertise(4), 3 * 1_448);
+        assert_eq!([0, 1, 2].map(|unacked| window.is_readable(unacked)), [false, false, true], "one segment is left");
+    }
+
+    #[test]
     fn a_limit_is_granted_from_the_beginning_and_whatever_waits() {
         for limit in [1_448, 20_000, 1_000_000] {
             let mut window = limited(Some(limit));
