@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_larger_window_counts_for_what_is_written_later() {
-        // The third piece is written before segment 363 leaves, and goes from segment 724 on.
-        // Linux 7.3: 23794 bytes are 17 segments, and 25242 are 18. The third piece begins in segment 724.
+        // Linux 7.3: 23794 bytes are 17 segments, and 25242 are 18. The third piece begins in segment 724, and is written
+        // before segment 363 leaves.
         assert_eq!(pushed(Some(47_589), &[(10, 50_485)], 44)[40..], [696, 713, 731, 749]);
         assert_eq!(pushed(None, &[(10, 4_000)], 40)[29..], [689, 712, 12_027], "4000 steps of 8192 bytes");
     }
