@@ -85,7 +85,9 @@ fn the_receive_window_limits_what_is_outstanding() {
     // Ten segments per round trip: 40 ms, and the serialisation of the two that one ack covers.
     let expected = 14_480.0 * 19.9 / 0.0424;
     assert!((run.flow(1, "goodput_bytes") / expected - 1.0).abs() < 0.02, "{}", run.flow(1, "goodput_bytes"));
-    assert!(run.telemetry(1, "in_flight").iter().all(|(_, packets)| *packets <= 10.0));
+    // The kernel forgets the limit until the application has read, which is two segments more.
+    let most = |time_s| if time_s < 0.5 { 12.0 } else { 10.0 };
+    assert!(run.telemetry(1, "in_flight").iter().all(|(time_s, packets)| *packets <= most(*time_s)));
 }
 
 #[test]
