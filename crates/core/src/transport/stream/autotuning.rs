@@ -103,8 +103,9 @@ impl Autotuning {
     }
 
     /// The application begins to take what is there, up to `next`: its first segment ends at `taken`. The window that
-    /// the buffer should have, if that may be more than before (`tcp_rcv_space_adjust`).
-    pub(super) fn on_read(&mut self, taken: u64, next: u64, now: Instant) -> Option<u64> {
+    /// the buffer should have, if that may be more than before (`tcp_rcv_space_adjust`), where `span` bytes from the
+    /// first hole on are not all there.
+    pub(super) fn on_read(&mut self, taken: u64, next: u64, span: u64, now: Instant) -> Option<u64> {
         let elapsed = now.as_micros().saturating_sub(self.counted_since.as_micros());
         if self.rtt_eighths == 0 || elapsed < self.rtt_eighths / 8 {
             return None;
@@ -121,7 +122,7 @@ impl Autotuning {
             let growth = u128::from(in_round_trip - before) * 2 * u128::from(twice) / u128::from(before.max(1));
             growth as u64
         });
-        Some(twice + more)
+        Some(twice + more + span)
     }
 
     /// The window that the buffer should have while `span` bytes from the first hole on are not all there.
@@ -186,14 +187,14 @@ mod tests {
     #[test]
     fn the_window_is_twice_what_is_taken_and_more_while_that_grows() {
         let mut tuning = tuned();
-        assert_eq!(tuning.on_read(10_000, 10_000, at(199)), None, "a round trip is not over");
+        assert_eq!(tuning.on_read(10_000, 10_000, 0, at(199)), None, "a round trip is not over");
         // Half as much again: 2 * 21,720, and twice that by the growth.
-        assert_eq!(tuning.on_read(21_720, 21_720, at(200)), Some(86_880));
-        assert_eq!(tuning.on_read(40_000, 40_000, at(300)), None, "less than before");
+        assert_eq!(tuning.on_read(21_720, 21_720, 0, at(200)), Some(86_880));
+        assert_eq!(tuning.on_read(40_000, 40_000, 0, at(300)), None, "less than before");
         assert_eq!(
-            tuning.on_read(70_000, 72_000, at(400)),
-            Some(56_000 + 112_000 * 6_280 / 21_720),
-            "what waits is taken off"
+            tuning.on_read(70_000, 72_000, 5_000, at(400)),
+            Some(56_000 + 112_000 * 6_280 / 21_720 + 5_000),
+            "what waits is taken off, and what is not all there is added"
         );
         assert_eq!(tuning.on_later(1_000_000), 1_056_000);
     }
@@ -205,7 +206,7 @@ mod tests {
         (0..1_000).for_each(|number| {
             tuning.on_next(number * 50_000, 50_000, at(number * 100));
             let next = number * 50_000;
-            assert_eq!(tuning.on_read(next, next, at(number * 100)), None);
+            assert_eq!(tuning.on_read(next, next, 0, at(number * 100)), None);
         });
     }
 
@@ -215,6 +216,6 @@ mod tests {
         tuning.on_echo(at(1), true, at(1));
         tuning.on_next(0, 100_000, at(1));
         tuning.on_next(100_000, 100_000, at(1) + Duration::from_micros(250));
-        assert_eq!(tuning.on_read(100_000, 100_000, at(2)), Some(250_000));
+        assert_eq!(tuning.on_read(100_000, 100_000, 0, at(2)), Some(250_000));
     }
 }

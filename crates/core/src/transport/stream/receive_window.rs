@@ -143,9 +143,7 @@ impl ReceiveWindow {
     pub(super) fn on_later(&mut self, waiting: u64, span: u64) -> bool {
         self.held = self.unread + waiting + 1;
         let is_wider = self.widen(self.unread + waiting);
-        let before = self.buffer;
         self.make_room(self.tuning.on_later(span * self.mss));
-        self.is_limited &= self.buffer == before;
         is_wider
     }
 
@@ -171,10 +169,11 @@ impl ReceiveWindow {
         self.is_enough() && self.is_narrower()
     }
 
-    /// The application takes all before segment `next`. With as much as it has waited for, it sets its limit anew.
-    pub(super) fn on_read(&mut self, next: u64, now: Instant) {
+    /// The application takes all before segment `next`; `span` segments from there on are not all there. With as much as
+    /// it has waited for, it sets its limit anew.
+    pub(super) fn on_read(&mut self, next: u64, span: u64, now: Instant) {
         let first = next - self.unread;
-        if let Some(window) = self.tuning.on_read((first + 1) * self.mss, next * self.mss, now) {
+        if let Some(window) = self.tuning.on_read((first + 1) * self.mss, next * self.mss, span * self.mss, now) {
             self.make_room(window);
         }
         self.taken += std::mem::take(&mut self.unread);
@@ -189,12 +188,13 @@ impl ReceiveWindow {
         self.held = waiting;
     }
 
-    /// The buffer is to have such a window (`tcp_rcvbuf_grow`).
+    /// The buffer is to have such a window, which forgets the limit (`tcp_rcvbuf_grow`).
     #[inline(always)]
     fn make_room(&mut self, window: u64) {
         if window > self.most {
             cold_path();
             let buffer = (window * RATIO_UNIT / self.ratio).min(MAX_MEMORY);
+            self.is_limited &= buffer <= self.buffer;
             self.buffer = self.buffer.max(buffer);
             self.most = self.space(0);
         }
@@ -278,7 +278,7 @@ mod tests {
         window.on_released(released, waiting);
         let is_readable = window.is_readable(0);
         if is_readable {
-            window.on_read(next, now);
+            window.on_read(next, 0, now);
         }
         is_readable
     }
@@ -331,7 +331,7 @@ mod tests {
             window.advertise(1) > (150_000_u64 >> window.scale) as u16,
             "its ack leaves before the application reads"
         );
-        window.on_read(1, Instant::ZERO);
+        window.on_read(1, 0, Instant::ZERO);
         assert_eq!((window.on_later(3, 6), window.granted), (false, 150_000));
         // A buffer that grows for what is not all there makes the kernel forget it too.
         window.on_later(3, 20_000);

@@ -194,7 +194,7 @@ impl Receiver {
     fn read(&mut self, now: Instant) {
         let unacked = if self.policy.is_due() { 0 } else { self.next - self.last_acked };
         if let Some(window) = self.window.as_mut().filter(|window| window.is_readable(unacked)) {
-            window.on_read(self.next, now);
+            window.on_read(self.next, self.out_of_order.end().saturating_sub(self.next), now);
             if self.policy.on_read(self.waiting == 0) {
                 window.on_emptied(self.waiting);
             } else if !self.policy.is_due() && window.must_update(self.waiting, unacked) {
