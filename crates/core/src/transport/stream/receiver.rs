@@ -494,6 +494,42 @@ mod tests {
         }
     }
 
+    /// The window of the ack that leaves last for `sequences`, which come at once and have seen an ack of 100 ms before.
+    fn window_after(receiver: &mut Receiver, sequences: impl Iterator<Item = u64>, millis: u64) -> Option<u16> {
+        let now = Instant::ZERO + Duration::from_millis(millis);
+        let timestamp_echo = Instant::ZERO + Duration::from_millis(millis - 100);
+        let (length, mut pool, mut window) = (receiver.config.mss, PacketPool::default(), None);
+        for sequence in sequences {
+            let data = Segment::Data { sequence, length, timestamp_echo, is_window_reduced: false, is_pushed: false };
+            receiver.accept(&data, Envelope { number: sequence, ecn: Ecn::NotEct, sent: now }, now);
+            while let Some(packet) = receiver.poll(now, &mut pool) {
+                if let Segment::Ack(ack) = packet.payload {
+                    window = Some(ack.window);
+                }
+            }
+        }
+        window
+    }
+
+    #[test]
+    fn what_is_read_before_a_hole_makes_the_buffer_grow_by_what_is_behind_it_too() {
+        let told = |gap: u64| {
+            let mut receiver = Receiver::new(FlowId(0), StreamConfig::DEFAULT);
+            // Every round trip brings three tenths more, and the last one a hole before it is read.
+            let (mut count, mut millis) = (10, 100);
+            while count < 1_700 {
+                count = count * 13 / 10;
+                millis += 100;
+                let next = receiver.next;
+                window_after(&mut receiver, next..next + count, millis);
+            }
+            let next = receiver.next;
+            window_after(&mut receiver, std::iter::once(next + 1_000 + gap), millis + 50);
+            window_after(&mut receiver, next..next + 1_000, millis + 100)
+        };
+        assert_eq!([1, 10_000].map(told), [Some(2_592), Some(2_944)]);
+    }
+
     /// True if a segment that is pushed is acknowledged at once.
     fn is_acked(receiver: &mut Receiver, sequence: u64) -> bool {
         let (length, timestamp_echo) = (StreamConfig::DEFAULT.mss, Instant::ZERO);
