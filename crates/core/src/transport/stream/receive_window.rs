@@ -322,6 +322,15 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_holds_from_the_beginning_where_segments_are_as_small_as_was_taken_for_granted() {
+        let is_wider = [536, 537].map(|mss| {
+            let mss = Bytes::new(mss);
+            ReceiveWindow::new(Some(Bytes::new(5_623)), mss, mss, mss * 8).on_next(0, 1, Instant::ZERO)
+        });
+        assert_eq!(is_wider, [false, true]);
+    }
+
+    #[test]
     fn the_limit_is_forgotten_until_the_application_reads() {
         let mut window = limited(Some(150_000));
         assert_eq!([0, 1, 2].map(|waiting| window.on_later(waiting, waiting + 2)), [true; 3]);

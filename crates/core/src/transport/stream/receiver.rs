@@ -494,6 +494,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_answer_to_a_request_with_accurate_ecn_counts_in_its_header() {
+        let size = |ecn| {
+            let mut receiver = Receiver::new(FlowId(0), StreamConfig { ecn, ..StreamConfig::DEFAULT });
+            let request = Envelope { number: 0, ecn: Ecn::NotEct, sent: Instant::ZERO };
+            receiver.accept(&Segment::Syn { ecn }, request, Instant::ZERO);
+            receiver.poll(Instant::ZERO, &mut PacketPool::<Segment>::default()).map(|answer| answer.size.count())
+        };
+        assert_eq!([EcnMode::Off, EcnMode::Accurate].map(size), [Some(60), Some(72)]);
+    }
+
     /// The window of the ack that leaves last for `sequences`, which come at once and have seen an ack of 100 ms before.
     fn window_after(receiver: &mut Receiver, sequences: impl Iterator<Item = u64>, millis: u64) -> Option<u16> {
         let now = Instant::ZERO + Duration::from_millis(millis);
